@@ -1,139 +1,111 @@
 // Makes a fresh clone usable with nothing but Node and npm: brings the pinned pnpm, installs, builds.
-import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-export const root = path.resolve(
-	path.dirname(fileURLToPath(import.meta.url)),
-	"..",
-);
-const tools = path.join(root, ".tools");
-const pinned = JSON.parse(
-	readFileSync(path.join(root, "package.json"), "utf8"),
-).packageManager.split("@")[1];
-const pnpmScript = path.join(tools, "node_modules", "pnpm", "bin", "pnpm.cjs");
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
+const tools = path.join(root, '.tools')
+const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager.split('@')[1]
+const pnpmScript = path.join(tools, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
 /** Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it. */
 export async function setup() {
-	requireNode();
-	await installPnpm();
-	await installDependencies();
+  requireNode()
+  await installPnpm()
+  await installDependencies()
 }
 
 /** Runs a command in the repo with the pinned pnpm first on PATH; resolves with its exit code. */
 export function run(command, args, options = {}) {
-	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, {
-			cwd: root,
-			stdio: "inherit",
-			...options,
-			env: { ...toolEnv(), ...options.env },
-		});
-		child.once("error", reject);
-		child.once("exit", (code, signal) =>
-			resolve(code ?? (signal === "SIGINT" ? 130 : 1)),
-		);
-	});
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: 'inherit',
+      ...options,
+      env: { ...toolEnv(), ...options.env },
+    })
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+  })
 }
 
 export function turbo(tasks, options) {
-	const bin = path.join(root, "node_modules", "turbo", "bin", "turbo");
-	return run(
-		process.execPath,
-		[bin, "run", ...tasks, "--output-logs=new-only", "--log-order=stream"],
-		options,
-	);
+  const bin = path.join(root, 'node_modules', 'turbo', 'bin', 'turbo')
+  return run(
+    process.execPath,
+    [bin, 'run', ...tasks, '--output-logs=new-only', '--log-order=stream'],
+    options,
+  )
 }
 
 export function say(text) {
-	process.stderr.write(
-		`${process.stderr.isTTY ? "\x1b[36m▸\x1b[0m" : ">"} ${text}\n`,
-	);
+  process.stderr.write(`${process.stderr.isTTY ? '\x1b[36m▸\x1b[0m' : '>'} ${text}\n`)
 }
 
 function requireNode() {
-	const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-	if (major > 20 || (major === 20 && minor >= 19)) return;
-	say(
-		`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`,
-	);
-	process.exit(2);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  say(`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`)
+  process.exit(2)
 }
 
 async function installPnpm() {
-	if (existsSync(pnpmScript)) {
-		const there = JSON.parse(
-			readFileSync(
-				path.join(tools, "node_modules", "pnpm", "package.json"),
-				"utf8",
-			),
-		).version;
-		if (there === pinned) return;
-	}
-	say(`Fetching pnpm ${pinned} into .tools (once)`);
-	mkdirSync(tools, { recursive: true });
-	writeFileSync(path.join(tools, "package.json"), '{"private":true}\n');
-	const npm = spawnSync(
-		"npm",
-		[
-			"install",
-			"--yes",
-			"--no-save",
-			"--no-audit",
-			"--no-fund",
-			"--loglevel=error",
-			`pnpm@${pinned}`,
-		],
-		{
-			cwd: tools,
-			stdio: ["ignore", "inherit", "inherit"],
-		},
-	);
-	if (npm.status !== 0)
-		fail("npm could not fetch pnpm. Is the npm registry reachable?");
+  if (existsSync(pnpmScript)) {
+    const there = JSON.parse(
+      readFileSync(path.join(tools, 'node_modules', 'pnpm', 'package.json'), 'utf8'),
+    ).version
+    if (there === pinned) return
+  }
+  say(`Fetching pnpm ${pinned} into .tools (once)`)
+  mkdirSync(tools, { recursive: true })
+  writeFileSync(path.join(tools, 'package.json'), '{"private":true}\n')
+  const npm = spawnSync(
+    'npm',
+    ['install', '--yes', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `pnpm@${pinned}`],
+    {
+      cwd: tools,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  )
+  if (npm.status !== 0) fail('npm could not fetch pnpm. Is the npm registry reachable?')
 }
 
 async function installDependencies() {
-	const stamp = path.join(root, "node_modules", ".chirality-installed");
-	const wanted = manifestHash();
-	if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-	say(
-		"Installing dependencies (the first time this downloads the agents the tests drive, about 250 MB)",
-	);
-	const code = await run(process.execPath, [
-		pnpmScript,
-		"install",
-		"--frozen-lockfile",
-		"--reporter=append-only",
-		"--loglevel=warn",
-	]);
-	if (code !== 0) fail("pnpm install failed; its output above says why.");
-	writeFileSync(stamp, wanted);
+  const stamp = path.join(root, 'node_modules', '.chirality-installed')
+  const wanted = manifestHash()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  say('Installing dependencies (the first time this downloads the agents the tests drive, about 250 MB)')
+  const code = await run(process.execPath, [
+    pnpmScript,
+    'install',
+    '--frozen-lockfile',
+    '--reporter=append-only',
+    '--loglevel=warn',
+  ])
+  if (code !== 0) fail('pnpm install failed; its output above says why.')
+  writeFileSync(stamp, wanted)
 }
 
 function manifestHash() {
-	const hash = createHash("sha256").update(process.version);
-	for (const file of ["pnpm-lock.yaml", "pnpm-workspace.yaml"])
-		hash.update(readFileSync(path.join(root, file)));
-	return hash.digest("hex");
+  const hash = createHash('sha256').update(process.version)
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml'])
+    hash.update(readFileSync(path.join(root, file)))
+  return hash.digest('hex')
 }
 
 function toolEnv() {
-	const bins = [
-		path.join(tools, "node_modules", ".bin"),
-		path.join(root, "node_modules", ".bin"),
-	];
-	return {
-		...process.env,
-		PATH: [...bins, process.env.PATH].join(path.delimiter),
-		TURBO_TELEMETRY_DISABLED: "1",
-		DO_NOT_TRACK: "1",
-	};
+  const bins = [path.join(tools, 'node_modules', '.bin'), path.join(root, 'node_modules', '.bin')]
+  return {
+    ...process.env,
+    PATH: [...bins, process.env.PATH].join(path.delimiter),
+    TURBO_TELEMETRY_DISABLED: '1',
+    DO_NOT_TRACK: '1',
+  }
 }
 
 function fail(message) {
-	say(message);
-	process.exit(1);
+  say(message)
+  process.exit(1)
 }

@@ -1,5 +1,5 @@
 // `npm run <task>`: set up if needed, then let turbo run the task in every package that has it.
-import { setup, turbo } from "./setup.mjs";
+import { setup, turbo } from './setup.mjs'
 
-await setup();
-process.exitCode = await turbo(process.argv.slice(2));
+await setup()
+process.exitCode = await turbo(process.argv.slice(2))

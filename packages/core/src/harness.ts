@@ -1,206 +1,196 @@
 // The contract between Chirality and any coding agent.
 
-export type HarnessId = string;
+export type HarnessId = string
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
 export interface Harness<M = unknown> {
-	readonly id: HarnessId;
+  readonly id: HarnessId
 
-	// Discovery: synchronous, cheap, no I/O.
-	meta(): HarnessMeta;
-	models(): HarnessModel[];
-	capabilities(): HarnessCapabilities;
+  // Discovery: synchronous, cheap, no I/O.
+  meta(): HarnessMeta
+  models(): HarnessModel[]
+  capabilities(): HarnessCapabilities
 
-	/** Whether the agent is installed and has a credential. Spends no tokens. */
-	checkInstallStatus(): Promise<HarnessInstallStatus>;
+  /** Whether the agent is installed and has a credential. Spends no tokens. */
+  checkInstallStatus(): Promise<HarnessInstallStatus>
 
-	/** What can be typed after a slash in this folder. Spends no tokens. */
-	discoverSlashCommands(
-		cwd: string,
-		signal?: AbortSignal,
-	): Promise<SlashCommand[]>;
+  /** What can be typed after a slash in this folder. Spends no tokens. */
+  discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]>
 
-	/**
-	 * Runs one turn. Throws a HarnessError for what is wrong before the start (no binary, bad query); what goes wrong
-	 * later is an `error` event. When `signal` fires the agent is stopped, with everything it started, and the
-	 * generator returns.
-	 */
-	query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>;
+  /**
+   * Runs one turn. Throws a HarnessError for what is wrong before the start (no binary, bad query); what goes wrong
+   * later is an `error` event. When `signal` fires the agent is stopped, with everything it started, and the
+   * generator returns.
+   */
+  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
 }
 
 export interface HarnessMeta {
-	id: HarnessId;
-	name: string;
-	vendor: string;
-	website: string;
+  id: HarnessId
+  name: string
+  vendor: string
+  website: string
 }
 
 export interface HarnessModel {
-	id: string;
-	label: string;
-	isDefault?: boolean;
+  id: string
+  label: string
+  isDefault?: boolean
 }
 
 export interface HarnessInstallStatus {
-	installed: boolean;
-	version?: string;
-	path?: string;
-	authType: "api-key" | "account" | "none";
-	/** A credential is there. That it is a valid one shows only when it is used. */
-	authenticated: boolean;
-	authInstructions?: string;
+  installed: boolean
+  version?: string
+  path?: string
+  authType: 'api-key' | 'account' | 'none'
+  /** A credential is there. That it is a valid one shows only when it is used. */
+  authenticated: boolean
+  authInstructions?: string
 }
 
 export interface HarnessCapabilities {
-	supportsSystemPrompt: boolean;
-	supportsAppendSystemPrompt: boolean;
-	supportsReadOnly: boolean;
-	supportsMcp: boolean;
-	supportsResume: boolean;
-	supportsFork: boolean;
-	supportsClientTools: boolean;
-	supportsStreamingTokens: boolean;
-	supportsCostTracking: boolean;
-	supportsNamedTools: boolean;
-	supportsImages: boolean;
+  supportsSystemPrompt: boolean
+  supportsAppendSystemPrompt: boolean
+  supportsReadOnly: boolean
+  supportsMcp: boolean
+  supportsResume: boolean
+  supportsFork: boolean
+  supportsClientTools: boolean
+  supportsStreamingTokens: boolean
+  supportsCostTracking: boolean
+  supportsNamedTools: boolean
+  supportsImages: boolean
 }
 
 export interface SlashCommand {
-	name: string;
-	type: "skill" | "slash_command";
-	description?: string;
+  name: string
+  type: 'skill' | 'slash_command'
+  description?: string
 }
 
 export interface HarnessQuery {
-	// Content
-	prompt: string | PromptPart[];
-	/** Replaces the agent's own system prompt. */
-	systemPrompt?: string;
-	/** Added to the agent's own system prompt. */
-	appendSystemPrompt?: string;
+  // Content
+  prompt: string | PromptPart[]
+  /** Replaces the agent's own system prompt. */
+  systemPrompt?: string
+  /** Added to the agent's own system prompt. */
+  appendSystemPrompt?: string
 
-	// Context
-	cwd: string;
-	additionalDirectories?: string[];
-	/** Merged over the filtered environment of the child. */
-	env?: Record<string, string>;
+  // Context
+  cwd: string
+  additionalDirectories?: string[]
+  /** Merged over the filtered environment of the child. */
+  env?: Record<string, string>
 
-	// Model
-	model?: string;
-	fallbackModel?: string;
-	thinking?: "low" | "med" | "high";
+  // Model
+  model?: string
+  fallbackModel?: string
+  thinking?: 'low' | 'med' | 'high'
 
-	// Session
-	resumeSessionId?: string;
-	forkSession?: boolean;
-	/** Continue the newest conversation of `cwd`. */
-	continueLast?: boolean;
-	/** Ask the agent to use this id for a new conversation. */
-	newSessionId?: string;
+  // Session
+  resumeSessionId?: string
+  forkSession?: boolean
+  /** Continue the newest conversation of `cwd`. */
+  continueLast?: boolean
+  /** Ask the agent to use this id for a new conversation. */
+  newSessionId?: string
 
-	// Permissions
-	/** How far the agent may go when nothing finer is said. */
-	mode: "read-only" | "workspace-write" | "yolo";
-	/** Finer than `mode`, and wins over it. */
-	permissionMode?: PermissionMode;
-	/** Which tools exist for the agent: names, `default`, or an empty string for none. */
-	tools?: string;
-	/** Tools that run without asking. */
-	allowedTools?: string[];
-	/** Tools that are taken away. */
-	disallowedTools?: string[];
+  // Permissions
+  /** How far the agent may go when nothing finer is said. */
+  mode: 'read-only' | 'workspace-write' | 'yolo'
+  /** Finer than `mode`, and wins over it. */
+  permissionMode?: PermissionMode
+  /** Which tools exist for the agent: names, `default`, or an empty string for none. */
+  tools?: string
+  /** Tools that run without asking. */
+  allowedTools?: string[]
+  /** Tools that are taken away. */
+  disallowedTools?: string[]
 
-	// Limits
-	maxTurns?: number;
-	maxBudgetUsd?: number;
+  // Limits
+  maxTurns?: number
+  maxBudgetUsd?: number
 
-	// Integrations
-	mcpServers?: Record<string, McpServerConfig>;
-	clientTools?: ClientToolDefinition[];
-	/** JSON Schema the final answer has to meet. */
-	outputSchema?: JsonSchema;
+  // Integrations
+  mcpServers?: Record<string, McpServerConfig>
+  clientTools?: ClientToolDefinition[]
+  /** JSON Schema the final answer has to meet. */
+  outputSchema?: JsonSchema
 
-	// Output
-	/** Token-by-token text. Default true. */
-	includePartialMessages?: boolean;
+  // Output
+  /** Token-by-token text. Default true. */
+  includePartialMessages?: boolean
 
-	// Control
-	signal: AbortSignal;
+  // Control
+  signal: AbortSignal
 }
 
-export type PermissionMode =
-	| "default"
-	| "acceptEdits"
-	| "dontAsk"
-	| "plan"
-	| "bypassPermissions";
+export type PermissionMode = 'default' | 'acceptEdits' | 'dontAsk' | 'plan' | 'bypassPermissions'
 
-export type PromptPart =
-	| { type: "text"; text: string }
-	| { type: "image"; source: ImageSource };
+export type PromptPart = { type: 'text'; text: string } | { type: 'image'; source: ImageSource }
 
 export type ImageSource =
-	| { kind: "path"; path: string; mediaType: string }
-	| { kind: "base64"; data: string; mediaType: string };
+  | { kind: 'path'; path: string; mediaType: string }
+  | { kind: 'base64'; data: string; mediaType: string }
 
-export type McpServerConfig = McpStdioServerConfig | McpHttpServerConfig;
+export type McpServerConfig = McpStdioServerConfig | McpHttpServerConfig
 
 export interface McpStdioServerConfig {
-	type: "stdio";
-	command: string;
-	args?: string[];
-	env?: Record<string, string>;
-	cwd?: string;
+  type: 'stdio'
+  command: string
+  args?: string[]
+  env?: Record<string, string>
+  cwd?: string
 }
 
 export interface McpHttpServerConfig {
-	type: "http";
-	url: string;
-	headers?: Record<string, string>;
+  type: 'http'
+  url: string
+  headers?: Record<string, string>
 }
 
-export type JsonSchema = Record<string, unknown>;
+export type JsonSchema = Record<string, unknown>
 
 export interface ClientToolDefinition {
-	name: string;
-	description: string;
-	inputSchema: JsonSchema;
-	handler: (args: Record<string, unknown>) => Promise<ClientToolResult>;
+  name: string
+  description: string
+  inputSchema: JsonSchema
+  handler: (args: Record<string, unknown>) => Promise<ClientToolResult>
 }
 
 export interface ClientToolResult {
-	content?: string;
-	error?: string;
+  content?: string
+  error?: string
 }
 
 export type HarnessEvent<M> =
-	| { type: "message"; message: M }
-	| { type: "session_started"; sessionId: string }
-	| { type: "complete"; usage?: HarnessUsage }
-	| { type: "error"; error: string; code?: HarnessErrorCode }
-	| { type: "stderr"; data: string };
+  | { type: 'message'; message: M }
+  | { type: 'session_started'; sessionId: string }
+  | { type: 'complete'; usage?: HarnessUsage }
+  | { type: 'error'; error: string; code?: HarnessErrorCode }
+  | { type: 'stderr'; data: string }
 
 export interface HarnessUsage {
-	inputTokens: number;
-	outputTokens: number;
-	cacheReadTokens?: number;
-	cacheWriteTokens?: number;
-	costUsd?: number;
-	durationMs?: number;
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens?: number
+  cacheWriteTokens?: number
+  costUsd?: number
+  durationMs?: number
 }
 
 export type HarnessErrorCode =
-	| "auth_failed"
-	| "not_installed"
-	| "rate_limited"
-	| "context_overflow"
-	| "process_crashed"
-	| "aborted"
-	| "timeout"
-	| "busy"
-	| "invalid_query"
-	| "unsupported"
-	| "session_not_found"
-	| "max_turns"
-	| "budget_exceeded"
-	| "unknown";
+  | 'auth_failed'
+  | 'not_installed'
+  | 'rate_limited'
+  | 'context_overflow'
+  | 'process_crashed'
+  | 'aborted'
+  | 'timeout'
+  | 'busy'
+  | 'invalid_query'
+  | 'unsupported'
+  | 'session_not_found'
+  | 'max_turns'
+  | 'budget_exceeded'
+  | 'unknown'

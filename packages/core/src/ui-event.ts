@@ -2,277 +2,277 @@
 // ours. docs/events.md numbers the rules each event follows.
 
 export type UIEvent =
-	| ChatDeltaEvent
-	| ChatCompleteEvent
-	| ToolStartEvent
-	| ToolResultEvent
-	| SessionInitEvent
-	| SessionCompleteEvent
-	| SessionErrorEvent
-	| ProcessExitEvent
-	| TurnStartEvent
-	| TurnEndEvent
-	| ChatThinkingEvent
-	| ChatMessageEvent
-	| ToolInputEvent
-	| PermissionRequestEvent
-	| PermissionResolvedEvent
-	| StatusEvent
-	| UsageEvent
-	| BudgetEvent
-	| NativeUnknownEvent
-	| LogGapEvent;
+  | ChatDeltaEvent
+  | ChatCompleteEvent
+  | ToolStartEvent
+  | ToolResultEvent
+  | SessionInitEvent
+  | SessionCompleteEvent
+  | SessionErrorEvent
+  | ProcessExitEvent
+  | TurnStartEvent
+  | TurnEndEvent
+  | ChatThinkingEvent
+  | ChatMessageEvent
+  | ToolInputEvent
+  | PermissionRequestEvent
+  | PermissionResolvedEvent
+  | StatusEvent
+  | UsageEvent
+  | BudgetEvent
+  | NativeUnknownEvent
+  | LogGapEvent
 
-export type UIEventType = UIEvent["type"];
+export type UIEventType = UIEvent['type']
 
 interface Base {
-	sessionId: string;
+  sessionId: string
 }
 
 /** Set on everything that a sub-agent says or does: the id of the tool call that started it. */
 interface MaybeNested {
-	parentToolUseId?: string;
+  parentToolUseId?: string
 }
 
 /** A piece of assistant text. `messageId` names the text block that it belongs to. */
 export interface ChatDeltaEvent extends Base, MaybeNested {
-	type: "chat:delta";
-	text: string;
-	messageId?: string;
+  type: 'chat:delta'
+  text: string
+  messageId?: string
 }
 
 /** The agent's final answer, as the agent itself states it. */
 export interface ChatCompleteEvent extends Base {
-	type: "chat:complete";
-	text: string;
-	/** Present when a JSON schema was asked for and met. */
-	structuredOutput?: unknown;
+  type: 'chat:complete'
+  text: string
+  /** Present when a JSON schema was asked for and met. */
+  structuredOutput?: unknown
 }
 
 /** `input` is empty while the model is still writing it; a `tool:input` follows then. */
 export interface ToolStartEvent extends Base, MaybeNested {
-	type: "tool:start";
-	toolUseId: string;
-	name: string;
-	input: Record<string, unknown>;
+  type: 'tool:start'
+  toolUseId: string
+  name: string
+  input: Record<string, unknown>
 }
 
 export interface ToolResultEvent extends Base, MaybeNested {
-	type: "tool:result";
-	toolUseId: string;
-	content: string;
-	isError: boolean;
-	/** What the agent knows beyond the text: exit streams, a structured patch … */
-	detail?: unknown;
+  type: 'tool:result'
+  toolUseId: string
+  content: string
+  isError: boolean
+  /** What the agent knows beyond the text: exit streams, a structured patch … */
+  detail?: unknown
 }
 
 export interface SessionInitEvent extends Base {
-	type: "session:init";
-	/** The agent's own id, whichever agent it is; used only to resume. */
-	claudeSessionId: string | null;
-	model: string;
-	tools: string[];
-	harness?: string;
-	version?: string;
-	cwd?: string;
-	permissionMode?: string;
-	mcpServers?: { name: string; status: string }[];
-	slashCommands?: string[];
-	/** Who pays: `none` means no API key, so a subscription or nobody. */
-	apiKeySource?: string;
+  type: 'session:init'
+  /** The agent's own id, whichever agent it is; used only to resume. */
+  claudeSessionId: string | null
+  model: string
+  tools: string[]
+  harness?: string
+  version?: string
+  cwd?: string
+  permissionMode?: string
+  mcpServers?: { name: string; status: string }[]
+  slashCommands?: string[]
+  /** Who pays: `none` means no API key, so a subscription or nobody. */
+  apiKeySource?: string
 }
 
 export interface SessionCompleteEvent extends Base {
-	type: "session:complete";
-	/** Cost since the previous result, never the running total that agents report. */
-	costUsd: number;
-	usage: UsageInfo;
-	durationMs?: number;
-	numTurns?: number;
-	/** Why this result came, when not from the user's message: `task-notification` … */
-	origin?: string;
+  type: 'session:complete'
+  /** Cost since the previous result, never the running total that agents report. */
+  costUsd: number
+  usage: UsageInfo
+  durationMs?: number
+  numTurns?: number
+  /** Why this result came, when not from the user's message: `task-notification` … */
+  origin?: string
 }
 
 export interface SessionErrorEvent extends Base {
-	type: "session:error";
-	error: string;
-	code: SessionErrorCode;
-	/** HTTP status of the model API, where that is what failed. */
-	apiStatus?: number;
-	/** True when the turn goes on all the same, as after a resume that had to start afresh. */
-	recovered?: boolean;
-	/** Failing costs money too. */
-	costUsd?: number;
-	usage?: UsageInfo;
+  type: 'session:error'
+  error: string
+  code: SessionErrorCode
+  /** HTTP status of the model API, where that is what failed. */
+  apiStatus?: number
+  /** True when the turn goes on all the same, as after a resume that had to start afresh. */
+  recovered?: boolean
+  /** Failing costs money too. */
+  costUsd?: number
+  usage?: UsageInfo
 }
 
 export type SessionErrorCode =
-	| "auth_failed"
-	| "billing"
-	| "rate_limited"
-	| "overloaded"
-	| "invalid_request"
-	| "model_not_found"
-	| "context_overflow"
-	| "api_error"
-	| "refused"
-	| "max_turns"
-	| "budget_exceeded"
-	| "structured_output"
-	| "interrupted"
-	| "session_not_found"
-	| "process_crashed"
-	| "not_installed"
-	| "timeout"
-	| "unknown";
+  | 'auth_failed'
+  | 'billing'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'invalid_request'
+  | 'model_not_found'
+  | 'context_overflow'
+  | 'api_error'
+  | 'refused'
+  | 'max_turns'
+  | 'budget_exceeded'
+  | 'structured_output'
+  | 'interrupted'
+  | 'session_not_found'
+  | 'process_crashed'
+  | 'not_installed'
+  | 'timeout'
+  | 'unknown'
 
 /** The last event of a turn that ran in a process of its own. */
 export interface ProcessExitEvent extends Base {
-	type: "process:exit";
-	code: number | null;
-	signal: string | null;
-	/** Processes of the turn that were still alive after everything was tried; 0 is the promise. */
-	leftRunning?: number;
+  type: 'process:exit'
+  code: number | null
+  signal: string | null
+  /** Processes of the turn that were still alive after everything was tried; 0 is the promise. */
+  leftRunning?: number
 }
 
 export interface TurnStartEvent extends Base {
-	type: "turn:start";
-	message: string;
-	/** How many images or documents came with the message. */
-	attachments?: number;
+  type: 'turn:start'
+  message: string
+  /** How many images or documents came with the message. */
+  attachments?: number
 }
 
 /** Exactly one per turn, whatever happens. */
 export interface TurnEndEvent extends Base {
-	type: "turn:end";
-	reason: TurnEndReason;
-	durationMs?: number;
+  type: 'turn:end'
+  reason: TurnEndReason
+  durationMs?: number
 }
 
 export type TurnEndReason =
-	| "completed"
-	| "failed"
-	| "interrupted"
-	| "killed"
-	| "crashed"
-	| "timeout"
-	| "max_turns"
-	| "budget";
+  | 'completed'
+  | 'failed'
+  | 'interrupted'
+  | 'killed'
+  | 'crashed'
+  | 'timeout'
+  | 'max_turns'
+  | 'budget'
 
 export interface ChatThinkingEvent extends Base, MaybeNested {
-	type: "chat:thinking";
-	text: string;
-	messageId: string;
-	/** True for the whole block, which replaces the pieces that came before it. */
-	final?: boolean;
+  type: 'chat:thinking'
+  text: string
+  messageId: string
+  /** True for the whole block, which replaces the pieces that came before it. */
+  final?: boolean
 }
 
 /** A whole text block of the assistant; it replaces what the deltas of the same `messageId` built up. */
 export interface ChatMessageEvent extends Base, MaybeNested {
-	type: "chat:message";
-	messageId: string;
-	text: string;
-	model?: string;
-	/** The user or an error cut it short. */
-	aborted?: boolean;
-	/** The streamed pieces were withdrawn (a broken stream that is tried again): forget them. */
-	discarded?: boolean;
+  type: 'chat:message'
+  messageId: string
+  text: string
+  model?: string
+  /** The user or an error cut it short. */
+  aborted?: boolean
+  /** The streamed pieces were withdrawn (a broken stream that is tried again): forget them. */
+  discarded?: boolean
 }
 
 /** Either the next piece of a tool's JSON input while it is written, or all of it. */
 export type ToolInputEvent = Base &
-	MaybeNested & { type: "tool:input"; toolUseId: string } & (
-		| { delta: string; input?: undefined }
-		| { input: Record<string, unknown>; delta?: undefined }
-	);
+  MaybeNested & { type: 'tool:input'; toolUseId: string } & (
+    | { delta: string; input?: undefined }
+    | { input: Record<string, unknown>; delta?: undefined }
+  )
 
 export interface PermissionRequestEvent extends Base, MaybeNested {
-	type: "permission:request";
-	requestId: string;
-	kind: "tool" | "question" | "plan" | "unknown";
-	toolName: string;
-	input: Record<string, unknown>;
-	toolUseId?: string;
-	reason?: string;
-	suggestions?: unknown[];
-	agentId?: string;
-	raw: unknown;
+  type: 'permission:request'
+  requestId: string
+  kind: 'tool' | 'question' | 'plan' | 'unknown'
+  toolName: string
+  input: Record<string, unknown>
+  toolUseId?: string
+  reason?: string
+  suggestions?: unknown[]
+  agentId?: string
+  raw: unknown
 }
 
 export interface PermissionResolvedEvent extends Base {
-	type: "permission:resolved";
-	requestId: string;
-	outcome: "allowed" | "denied" | "cancelled";
-	by: "person" | "policy" | "agent" | "turn-end";
-	message?: string;
+  type: 'permission:resolved'
+  requestId: string
+  outcome: 'allowed' | 'denied' | 'cancelled'
+  by: 'person' | 'policy' | 'agent' | 'turn-end'
+  message?: string
 }
 
 /** Something a person should know that is neither text, a tool nor an end. Shown as one quiet line. */
 export interface StatusEvent extends Base, MaybeNested {
-	type: "status";
-	status: StatusKind;
-	message: string;
-	level: "info" | "warn" | "error";
-	toolUseId?: string;
-	data?: Record<string, unknown>;
+  type: 'status'
+  status: StatusKind
+  message: string
+  level: 'info' | 'warn' | 'error'
+  toolUseId?: string
+  data?: Record<string, unknown>
 }
 
 export type StatusKind =
-	| "requesting"
-	| "idle"
-	| "retrying"
-	| "rate_limited"
-	| "compacting"
-	| "compacted"
-	| "model_fallback"
-	| "refused"
-	| "permission_denied"
-	| "permission_mode"
-	| "hook"
-	| "task"
-	| "tool_progress"
-	| "interrupted"
-	| "resume_failed"
-	| "stalled"
-	| "cleanup"
-	| "stderr"
-	| "notice";
+  | 'requesting'
+  | 'idle'
+  | 'retrying'
+  | 'rate_limited'
+  | 'compacting'
+  | 'compacted'
+  | 'model_fallback'
+  | 'refused'
+  | 'permission_denied'
+  | 'permission_mode'
+  | 'hook'
+  | 'task'
+  | 'tool_progress'
+  | 'interrupted'
+  | 'resume_failed'
+  | 'stalled'
+  | 'cleanup'
+  | 'stderr'
+  | 'notice'
 
 /** Token counts as they become known. One per model answer; the turn's total is in `session:complete`. */
 export interface UsageEvent extends Base, MaybeNested {
-	type: "usage";
-	usage: UsageInfo;
-	model?: string;
+  type: 'usage'
+  usage: UsageInfo
+  model?: string
 }
 
 export interface BudgetEvent extends Base {
-	type: "budget";
-	scope: "turn" | "session" | "persona" | "project";
-	spentUsd: number;
-	limitUsd: number;
-	exceeded: boolean;
+  type: 'budget'
+  scope: 'turn' | 'session' | 'persona' | 'project'
+  spentUsd: number
+  limitUsd: number
+  exceeded: boolean
 }
 
 /** A native event this version does not know. Kept whole and shown with a "protocol drift" mark. */
 export interface NativeUnknownEvent extends Base {
-	type: "native:unknown";
-	harness: string;
-	/** `type` or `type/subtype` of the native event; `malformed` or `oversize` for a line that is not one. */
-	nativeType: string;
-	raw: unknown;
+  type: 'native:unknown'
+  harness: string
+  /** `type` or `type/subtype` of the native event; `malformed` or `oversize` for a line that is not one. */
+  nativeType: string
+  raw: unknown
 }
 
 /** Lines of the session log that could not be read back. */
 export interface LogGapEvent extends Base {
-	type: "log:gap";
-	afterSeq: number;
-	missing: number;
-	reason: string;
+  type: 'log:gap'
+  afterSeq: number
+  missing: number
+  reason: string
 }
 
 export interface UsageInfo {
-	input_tokens: number;
-	output_tokens: number;
-	cache_read_input_tokens?: number;
-	cache_creation_input_tokens?: number;
+  input_tokens: number
+  output_tokens: number
+  cache_read_input_tokens?: number
+  cache_creation_input_tokens?: number
 }

@@ -1,37 +1,33 @@
 /** A conversation with one agent in one project. */
 export interface Session {
-	/** UUIDv4, ours. */
-	id: string;
-	createdAt: string;
-	updatedAt: string;
-	projectRoot: string;
-	persona: string | null;
-	mode: SessionMode;
-	/** The agent's own id, whatever the harness; used only to resume. */
-	claudeSessionId: string | null;
+  /** UUIDv4, ours. */
+  id: string
+  createdAt: string
+  updatedAt: string
+  projectRoot: string
+  persona: string | null
+  mode: SessionMode
+  /** The agent's own id, whatever the harness; used only to resume. */
+  claudeSessionId: string | null
 }
 
-export type SessionMode = "workbench" | "pipeline" | "direct";
+export type SessionMode = 'workbench' | 'pipeline' | 'direct'
 
-export const SESSION_MODES: readonly SessionMode[] = [
-	"workbench",
-	"pipeline",
-	"direct",
-];
+export const SESSION_MODES: readonly SessionMode[] = ['workbench', 'pipeline', 'direct']
 
 /** What can be set for one turn. `…Override` wins over the plain field, which wins over the persona's. */
 export interface TurnOpts {
-	permissionMode?: "default" | "acceptEdits" | "dontAsk" | "plan";
-	tools?: string;
-	disallowedTools?: string[];
-	autoApproveTools?: string[];
-	toolsOverride?: string;
-	disallowedToolsOverride?: string[];
-	autoApproveToolsOverride?: string[];
-	maxTurns?: number;
-	systemPromptAppend?: string;
-	verbose?: boolean;
-	includePartialMessages?: boolean;
+  permissionMode?: 'default' | 'acceptEdits' | 'dontAsk' | 'plan'
+  tools?: string
+  disallowedTools?: string[]
+  autoApproveTools?: string[]
+  toolsOverride?: string
+  disallowedToolsOverride?: string[]
+  autoApproveToolsOverride?: string[]
+  maxTurns?: number
+  systemPromptAppend?: string
+  verbose?: boolean
+  includePartialMessages?: boolean
 }
 
-export const DEFAULT_MAX_TURNS = 25;
+export const DEFAULT_MAX_TURNS = 25
