@@ -27,8 +27,24 @@ export type {
   PromptPart,
   SlashCommand,
 } from './harness.ts'
+export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
+export type {
+  AgentFacts,
+  ErrorItem,
+  GapItem,
+  NoticeItem,
+  SessionItem,
+  SessionPhase,
+  SessionState,
+  TextItem,
+  ThinkingItem,
+  ToolItem,
+  TurnState,
+  UserItem,
+} from './session/state.ts'
+export { initialSessionState } from './session/state.ts'
 export type {
   BudgetEvent,
   ChatCompleteEvent,
@@ -57,3 +73,4 @@ export type {
   UsageEvent,
   UsageInfo,
 } from './ui-event.ts'
+export { unreachable } from './unreachable.ts'

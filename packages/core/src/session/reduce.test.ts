@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest'
+import type { Envelope } from '../envelope.ts'
+import type { UIEvent } from '../ui-event.ts'
+import { reduceSession } from './reduce.ts'
+import { initialSessionState, type SessionItem, type SessionState } from './state.ts'
+
+const sessionId = 's'
+const noUsage = { input_tokens: 0, output_tokens: 0 }
+
+type Loose = UIEvent extends infer E ? (E extends UIEvent ? Omit<E, 'sessionId'> : never) : never
+
+function envelopes(events: Loose[], turnId: string | null = 't1'): Envelope[] {
+  return events.map((event, i) => ({
+    seq: i + 1,
+    at: new Date(Date.UTC(2026, 0, 1, 0, 0, i)).toISOString(),
+    sessionId,
+    turnId,
+    event: { sessionId, ...event } as UIEvent,
+  }))
+}
+
+function fold(events: Loose[]): SessionState {
+  return reduceSession(initialSessionState(sessionId), envelopes(events))
+}
+
+const last = (state: SessionState): SessionItem | undefined => state.items.at(-1)
+
+describe('text', () => {
+  test('deltas build up beside the items and the whole message replaces them', () => {
+    const open = fold([
+      { type: 'turn:start', message: 'hi' },
+      { type: 'chat:delta', messageId: 'm#0', text: 'Hel' },
+      { type: 'chat:delta', messageId: 'm#0', text: 'lo' },
+    ])
+    expect(open.live['m#0']).toBe('Hello')
+    expect(last(open)).toMatchObject({ kind: 'text', streaming: true, text: '' })
+
+    const done = reduceSession(open, {
+      seq: 4,
+      at: '2026-01-01T00:00:09.000Z',
+      sessionId,
+      turnId: 't1',
+      event: { type: 'chat:message', sessionId, messageId: 'm#0', text: 'Hello.' },
+    })
+    expect(done.live).toEqual({})
+    expect(last(done)).toMatchObject({ kind: 'text', streaming: false, text: 'Hello.' })
+  })
+
+  test('a delta leaves the item list as it is, so its cost does not grow with the conversation', () => {
+    const before = fold([{ type: 'chat:delta', messageId: 'a', text: '1' }])
+    const after = reduceSession(before, {
+      ...envelopes([{ type: 'chat:delta', messageId: 'a', text: '2' }])[0],
+      seq: 2,
+    } as Envelope)
+    expect(after.items).toBe(before.items)
+    expect(after.live.a).toBe('12')
+    expect(before.live.a).toBe('1')
+  })
+
+  test('text that the agent withdrew is forgotten', () => {
+    const state = fold([
+      { type: 'chat:delta', messageId: 'a', text: 'half' },
+      { type: 'chat:message', messageId: 'a', text: '', discarded: true },
+      { type: 'chat:message', messageId: 'b', text: 'whole' },
+    ])
+    expect(state.items.map(item => item.kind === 'text' && item.text)).toEqual(['whole'])
+    expect(state.live).toEqual({})
+  })
+
+  test('with and without deltas the items are the same', () => {
+    const strip = (state: SessionState) => state.items.map(({ at: _at, ...item }) => item)
+    const whole: Loose[] = [
+      { type: 'chat:thinking', messageId: 'th', text: 'hm', final: true },
+      { type: 'chat:message', messageId: 'x', text: 'ab' },
+    ]
+    const streamed = fold([
+      { type: 'chat:thinking', messageId: 'th', text: 'h' },
+      { type: 'chat:thinking', messageId: 'th', text: 'm' },
+      whole[0] as Loose,
+      { type: 'chat:delta', messageId: 'x', text: 'a' },
+      { type: 'chat:delta', messageId: 'x', text: 'b' },
+      whole[1] as Loose,
+    ])
+    expect(strip(streamed)).toEqual(strip(fold(whole)))
+  })
+
+  test('a final answer is shown only when the turn had no text', () => {
+    const repeated = fold([
+      { type: 'turn:start', message: 'q' },
+      { type: 'chat:message', messageId: 'a', text: 'answer' },
+      { type: 'chat:complete', text: 'answer' },
+    ])
+    expect(repeated.items.filter(item => item.kind === 'text')).toHaveLength(1)
+    const only = fold([
+      { type: 'turn:start', message: '/x' },
+      { type: 'chat:complete', text: 'Unknown command: /x' },
+    ])
+    expect(last(only)).toMatchObject({ kind: 'text', text: 'Unknown command: /x' })
+  })
+})
+
+describe('tools', () => {
+  test('start, input and result become one item with its duration', () => {
+    const state = fold([
+      { type: 'tool:start', toolUseId: 'u', name: 'Bash', input: {} },
+      { type: 'tool:input', toolUseId: 'u', delta: '{"command":' },
+      { type: 'tool:input', toolUseId: 'u', input: { command: 'ls' } },
+      { type: 'tool:result', toolUseId: 'u', content: 'a.txt', isError: false, detail: { stdout: 'a.txt' } },
+    ])
+    expect(state.items).toEqual([
+      expect.objectContaining({
+        kind: 'tool',
+        name: 'Bash',
+        input: { command: 'ls' },
+        status: 'done',
+        content: 'a.txt',
+        detail: { stdout: 'a.txt' },
+        durationMs: 3000,
+      }),
+    ])
+    expect(state.live).toEqual({})
+  })
+
+  test('results of parallel tools find their own tool, whatever the order', () => {
+    const state = fold([
+      { type: 'tool:start', toolUseId: 'a', name: 'Read', input: {} },
+      { type: 'tool:start', toolUseId: 'b', name: 'Read', input: {}, parentToolUseId: 'a' },
+      { type: 'tool:result', toolUseId: 'b', content: 'B', isError: true },
+      { type: 'tool:result', toolUseId: 'a', content: 'A', isError: false },
+    ])
+    expect(state.items.map(item => item.kind === 'tool' && [item.id, item.status, item.content])).toEqual([
+      ['a', 'done', 'A'],
+      ['b', 'failed', 'B'],
+    ])
+    expect(state.items[1]?.parentToolUseId).toBe('a')
+  })
+
+  test('a result without a start is not an error', () => {
+    expect(fold([{ type: 'tool:result', toolUseId: '?', content: '', isError: false }]).items).toEqual([])
+  })
+})
+
+describe('turns', () => {
+  test('the end of a turn closes everything that was open', () => {
+    const state = fold([
+      { type: 'turn:start', message: 'go' },
+      { type: 'tool:start', toolUseId: 'u', name: 'Bash', input: {} },
+      { type: 'chat:delta', messageId: 'm', text: 'par' },
+      { type: 'permission:request', requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, raw: {} },
+      { type: 'status', status: 'requesting', message: '', level: 'info' },
+      { type: 'turn:end', reason: 'interrupted' },
+    ])
+    expect(state.phase).toBe('idle')
+    expect(state.pending).toEqual([])
+    expect(state.status).toBeNull()
+    expect(state.live).toEqual({})
+    expect(state.items.slice(1)).toEqual([
+      expect.objectContaining({ kind: 'tool', status: 'unfinished' }),
+      expect.objectContaining({ kind: 'text', text: 'par', streaming: false, aborted: true }),
+    ])
+    expect(state.turns).toEqual([expect.objectContaining({ reason: 'interrupted' })])
+  })
+
+  test('waiting while a decision is pending, running again after it', () => {
+    const request: Loose = {
+      type: 'permission:request',
+      requestId: 'r',
+      kind: 'tool',
+      toolName: 'T',
+      input: {},
+      raw: 1,
+    }
+    const waiting = fold([{ type: 'turn:start', message: 'go' }, request])
+    expect(waiting.phase).toBe('waiting')
+    const running = fold([
+      { type: 'turn:start', message: 'go' },
+      request,
+      { type: 'permission:resolved', requestId: 'r', outcome: 'allowed', by: 'person' },
+    ])
+    expect(running.phase).toBe('running')
+    expect(running.pending).toEqual([])
+  })
+
+  test('costs and usage add up over results, failed ones included', () => {
+    const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 }
+    const state = fold([
+      { type: 'turn:start', message: 'go' },
+      { type: 'session:complete', costUsd: 0.1, usage },
+      { type: 'session:error', error: 'x', code: 'api_error', costUsd: 0.2, usage },
+    ])
+    expect(state.costUsd).toBe(0.3)
+    expect(state.turns[0]?.costUsd).toBe(0.3)
+    expect(state.usage).toMatchObject({ input_tokens: 2, output_tokens: 4, cache_read_input_tokens: 6 })
+    expect(last(state)).toMatchObject({ kind: 'error', code: 'api_error', message: 'x' })
+  })
+})
+
+describe('statuses', () => {
+  test('passing ones go, lasting ones stay as notices', () => {
+    const state = fold([
+      { type: 'status', status: 'retrying', message: 'again', level: 'warn' },
+      { type: 'status', status: 'requesting', message: '', level: 'info' },
+    ])
+    expect(state.items).toEqual([expect.objectContaining({ kind: 'notice', status: 'retrying' })])
+    expect(state.status?.status).toBe('requesting')
+  })
+
+  test('drift is counted and gaps are shown', () => {
+    const state = fold([
+      { type: 'native:unknown', harness: 'claude-code', nativeType: 'x', raw: {} },
+      { type: 'log:gap', afterSeq: 1, missing: 3, reason: 'torn' },
+    ])
+    expect(state.driftCount).toBe(1)
+    expect(last(state)).toMatchObject({ kind: 'gap', missing: 3 })
+  })
+})
+
+describe('folding', () => {
+  const events = envelopes([
+    { type: 'turn:start', message: 'go' },
+    { type: 'session:init', claudeSessionId: 'n', model: 'm', tools: ['Bash'] },
+    { type: 'chat:delta', messageId: 'a', text: 'x' },
+    { type: 'chat:message', messageId: 'a', text: 'xy' },
+    { type: 'session:complete', costUsd: 1, usage: noUsage },
+    { type: 'turn:end', reason: 'completed' },
+  ])
+
+  test('one by one and in any batches gives the same state', () => {
+    const start = initialSessionState(sessionId)
+    const whole = reduceSession(start, events)
+    expect(events.reduce(reduceSession, start)).toEqual(whole)
+    for (let cut = 1; cut < events.length; cut++) {
+      const halves = [events.slice(0, cut), events.slice(cut)]
+      expect(halves.reduce<SessionState>((state, half) => reduceSession(state, half), start)).toEqual(whole)
+    }
+  })
+
+  test('an envelope seen before changes nothing', () => {
+    const once = reduceSession(initialSessionState(sessionId), events)
+    expect(reduceSession(once, events)).toBe(once)
+  })
+
+  test('an event of a newer version is passed over', () => {
+    const future = { ...events[0], seq: 1, event: { type: 'future:thing', sessionId } } as unknown as Envelope
+    expect(reduceSession(initialSessionState(sessionId), future).seq).toBe(1)
+  })
+
+  test('the state it was given is never changed', () => {
+    const frozen = Object.freeze(reduceSession(initialSessionState(sessionId), events.slice(0, 3)))
+    const copy = structuredClone(frozen)
+    reduceSession(frozen, events.slice(3))
+    expect(frozen).toEqual(copy)
+  })
+})
