@@ -1,0 +1,185 @@
+// One function per rule: (package, workspace) to a list of { file, line, message }.
+import { builtinModules } from 'node:module'
+import path from 'node:path'
+import { lineAt } from './scan.mjs'
+
+const MAX_FILE_LINES = 400
+const PROCESS_ENV_FILE = 'packages/runner/src/env/process-env.ts'
+
+// Dependencies point one way. A package that is missing here is a violation, so a new one gets its place on purpose.
+const DOWN = {
+  'packages/core': [],
+  'packages/scripted-model': [],
+  'packages/runner': ['packages/core'],
+  'packages/personas': ['packages/core'],
+  'packages/sessions': ['packages/core', 'packages/runner', 'packages/personas'],
+  'packages/loops': ['packages/core', 'packages/runner', 'packages/personas', 'packages/sessions'],
+  'packages/server': [
+    'packages/core',
+    'packages/runner',
+    'packages/personas',
+    'packages/sessions',
+    'packages/loops',
+  ],
+  fixtures: ['packages/core', 'packages/scripted-model'],
+}
+const FOR_TESTS = ['fixtures', 'packages/scripted-model']
+
+export const rules = [direction, declared, exported, cycles, processEnv, fileLength]
+
+/** A manifest lists only packages below it; for tests also the fixtures and the scripted model. */
+function direction(pkg, workspace) {
+  if (!isApp(pkg) && DOWN[pkg.folder] === undefined)
+    return [at(pkg, 0, `${pkg.folder} has no place in the dependency order (.scripts/boundaries/rules.mjs)`)]
+  return ['dependencies', 'optionalDependencies', 'peerDependencies', 'devDependencies'].flatMap(section =>
+    Object.keys(pkg.manifest[section] ?? {}).flatMap(name => {
+      const target = workspace.find(other => other.manifest.name === name)
+      if (target === undefined || mayDependOn(pkg, target, section)) return []
+      const index = pkg.manifestText.indexOf(`"${name}"`, pkg.manifestText.indexOf(`"${section}"`))
+      return [at(pkg, index, `${pkg.manifest.name} must not depend on ${name}: dependencies point one way`)]
+    }),
+  )
+}
+
+function mayDependOn(pkg, target, section) {
+  if (section === 'devDependencies' && FOR_TESTS.includes(target.folder)) return true
+  if (isApp(pkg)) return !isApp(target) && target.folder !== 'fixtures'
+  return DOWN[pkg.folder].includes(target.folder)
+}
+
+/** What is imported is in the manifest, and what ships does not rest on a devDependency. */
+function declared(pkg) {
+  const { dependencies, optionalDependencies, peerDependencies, devDependencies } = pkg.manifest
+  const shipped = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }))
+  const anywhere = new Set([...shipped, ...Object.keys(devDependencies ?? {}), pkg.manifest.name])
+  return everyImport(pkg, (file, { specifier, line }) => {
+    const name = packageName(specifier)
+    if (name === undefined) return
+    if (!anywhere.has(name))
+      return { file, line, message: `imports ${name}, which package.json does not declare` }
+    if (!file.ships || shipped.has(name)) return
+    const why = name === pkg.manifest.name ? 'its own package by name' : 'which is only a devDependency'
+    return { file, line, message: `imports ${name}, ${why}` }
+  })
+}
+
+/** Another package is reached through its exports: no path into it, no subpath that it does not offer. */
+function exported(pkg, workspace) {
+  return everyImport(pkg, (file, { specifier, line }) => {
+    if (isRelative(specifier)) {
+      const target = path.posix.join(path.posix.dirname(file.path), specifier)
+      const owner = workspace.find(other => target.startsWith(`${other.folder}/`))
+      if (owner === undefined || owner === pkg) return
+      return { file, line, message: `reaches into ${owner.manifest.name} by path: import its name` }
+    }
+    const owner = workspace.find(other => other.manifest.name === packageName(specifier))
+    if (owner === undefined || offers(owner.manifest, specifier)) return
+    return { file, line, message: `imports ${specifier}, which ${owner.manifest.name} does not export` }
+  })
+}
+
+function offers({ name, exports = '.' }, specifier) {
+  const subpath = `.${specifier.slice(name.length)}`
+  const keys = typeof exports === 'object' ? Object.keys(exports) : []
+  const subpaths = keys.some(key => key.startsWith('.')) ? keys : ['.']
+  return subpaths.some(key => {
+    const [before, after] = key.split('*')
+    return after === undefined ? key === subpath : subpath.startsWith(before) && subpath.endsWith(after)
+  })
+}
+
+/** No file of a package imports itself through others: a cycle makes load order a matter of luck. */
+function cycles(pkg) {
+  const files = new Map(pkg.files.map(file => [file.path, file]))
+  const done = new Set()
+  const trail = []
+  const found = []
+  for (const file of pkg.files) visit(file)
+  return found
+
+  function visit(file) {
+    if (done.has(file)) return
+    trail.push(file)
+    for (const { specifier, line } of file.imports) {
+      const target = isRelative(specifier) ? resolve(file, specifier) : undefined
+      const start = target === undefined ? -1 : trail.indexOf(target)
+      if (start !== -1)
+        found.push({ file, line, message: `import cycle: ${arrows([...trail.slice(start), target])}` })
+      else if (target !== undefined) visit(target)
+    }
+    trail.pop()
+    done.add(file)
+  }
+
+  function resolve(from, specifier) {
+    const target = path.posix.join(path.posix.dirname(from.path), specifier)
+    const endings = ['', '.ts', '.tsx', '/index.ts', '/index.tsx']
+    return files.get(endings.map(ending => target + ending).find(candidate => files.has(candidate)))
+  }
+}
+
+function arrows(files) {
+  return files.map(file => file.path).join(' → ')
+}
+
+/** The environment is read in one file, so what a child process may see is decided in one place. */
+function processEnv(pkg) {
+  if (!/^(packages|apps)\//.test(pkg.folder)) return []
+  const reads = pkg.files.filter(file => file.ships && file.path !== PROCESS_ENV_FILE)
+  return reads.flatMap(file => {
+    const indexes = ENV_READS.flatMap(pattern => [...file.code.matchAll(pattern)].map(match => match.index))
+    const named = file.imports.filter(
+      ({ specifier, clause }) => isProcess(specifier) && /[{,]\s*env\b/.test(clause),
+    )
+    const lines = [...indexes.map(index => lineAt(file.code, index)), ...named.map(({ line }) => line)]
+    return [...new Set(lines)].map(line => ({
+      file,
+      line,
+      message: `reads process.env: only ${PROCESS_ENV_FILE} may`,
+    }))
+  })
+}
+
+// Strings are blank here, so process['env'] shows as process['   '].
+const ENV_READS = [
+  /\bprocess\s*\??\.\s*env\b/g,
+  /\bprocess\s*(?:\?\.)?\[\s*(['"`]) {3}\1/g,
+  /[{,]\s*env\b[^{}=]*\}\s*=\s*(?:globalThis\s*\.\s*)?process\b(?!\s*[.[(?])/g,
+]
+
+function isProcess(specifier) {
+  return specifier === 'node:process' || specifier === 'process'
+}
+
+function fileLength(pkg) {
+  const long = pkg.files.filter(file => file.inSrc && file.lines > MAX_FILE_LINES)
+  return long.map(file => ({
+    file,
+    line: MAX_FILE_LINES + 1,
+    message: `has ${file.lines} lines: split it, ${MAX_FILE_LINES} is the cap`,
+  }))
+}
+
+function everyImport(pkg, check) {
+  return pkg.files.flatMap(file => file.imports.flatMap(found => check(file, found) ?? []))
+}
+
+/** The package a bare specifier names; nothing for a relative path, a subpath import, a builtin or a `virtual:` id. */
+function packageName(specifier) {
+  if (isRelative(specifier) || specifier.startsWith('#') || /^[\w-]+:/.test(specifier)) return undefined
+  const parts = specifier.split('/')
+  const name = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
+  return builtinModules.includes(name) ? undefined : name
+}
+
+function isRelative(specifier) {
+  return /^\.\.?(\/|$)/.test(specifier)
+}
+
+function isApp(pkg) {
+  return pkg.folder.startsWith('apps/')
+}
+
+function at(pkg, index, message) {
+  return { file: { path: `${pkg.folder}/package.json` }, line: lineAt(pkg.manifestText, index), message }
+}

@@ -1,0 +1,274 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const script = path.resolve(import.meta.dirname, '../../../.scripts/check-boundaries.mjs')
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(path.join(os.tmpdir(), 'chirality-boundaries-'))
+  write({
+    'pnpm-workspace.yaml':
+      'packages:\n  - packages/*\n  - "apps/*"\n  - fixtures\n\ncatalog:\n  zod: 4.0.0\n',
+    'packages/core/package.json': manifest(
+      'core',
+      {},
+      { exports: { '.': './src/index.ts', './x/*': './x/*' } },
+    ),
+    'packages/core/src/index.ts': 'export const one = 1\n',
+    'packages/runner/package.json': manifest('runner', { core: 'dependencies', fixtures: 'devDependencies' }),
+    'packages/runner/src/index.ts': `import { one } from '@chirality/core'\nexport const two = one + 1\n`,
+    'fixtures/package.json': manifest('fixtures', { core: 'dependencies' }),
+  })
+})
+
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+test('a good tree passes', () => {
+  write({
+    'packages/runner/src/index.test.ts': `import '@chirality/fixtures'\nimport '@chirality/runner'\nprocess.env.HOME\n`,
+    'packages/runner/src/use.ts': `import fs from 'node:fs'\nimport 'path'\nimport '@chirality/core/x/y'\nimport './index.ts'\n`,
+    'packages/runner/src/env/process-env.ts': 'export const env = process.env\n',
+    'packages/runner/dist/bad.js': `import 'undeclared'\n`,
+    'packages/runner/vitest.config.ts': `import '../../.scripts/vitest.ts'\n`,
+    'apps/cli/package.json': manifest('cli', { core: 'dependencies', runner: 'dependencies' }),
+    'fixtures/case/package.json': '{}',
+    'fixtures/case/index.js': `require('undeclared')\n`,
+  })
+  expect(check()).toEqual({ status: 0, lines: ['Boundaries hold: 4 packages, 6 files'] })
+})
+
+test('a tree without packages is an error, not a pass', () => {
+  write({ 'pnpm-workspace.yaml': 'packages:\n  - nowhere/*\n' })
+  expect(check().status).toBe(1)
+})
+
+describe('declared dependencies', () => {
+  const undeclared: [form: string, source: string][] = [
+    ['import', `import x from 'left-pad'`],
+    ['import for effect', `import 'left-pad'`],
+    ['type import', `import type { X } from 'left-pad'`],
+    ['multi-line import', `import {\n  x,\n} from 'left-pad'`],
+    ['re-export', `export { x } from 'left-pad'`],
+    ['star re-export', `export * from "left-pad"`],
+    ['import()', `await import('left-pad')`],
+    ['import() with a template', 'await import(`left-pad`)'],
+    ['type import()', `type X = import('left-pad').X`],
+    ['require', `const x = require('left-pad')`],
+    ['subpath', `import x from 'left-pad/sub/path.js'`],
+    ['after code that looks like a comment', `const a = 'http://x' // '\nimport 'left-pad'`],
+    ['after a regular expression with quotes', `const a = /['"\`]/\nimport 'left-pad'`],
+    ['after a division', `const a = 4 / 2 / 1, b = "'"\nimport 'left-pad'`],
+    ['inside a template', `const a = \`x\${await import('left-pad')}y\``],
+  ]
+  test.each(undeclared)('%s of an undeclared package', (_form, source) => {
+    write({ 'packages/core/src/bad.ts': source })
+    const line = source.slice(0, source.indexOf('left-pad')).split('\n').length
+    expect(check()).toEqual({
+      status: 1,
+      lines: [`packages/core/src/bad.ts:${line} imports left-pad, which package.json does not declare`],
+    })
+  })
+
+  const harmless: [what: string, source: string][] = [
+    ['a comment', `// import 'left-pad'\n/* import 'left-pad' */`],
+    ['a string', `const a = "import 'left-pad'"`],
+    ['an escaped quote', `const a = 'it\\'s', b = " from 'left-pad' "`],
+    ['a template', `const a = \`import 'left-pad' \${\`from 'left-pad'\`} from 'left-pad'\``],
+    ['Array.from', `const a = Array.from('left-pad')`],
+    ['a method named require', `module.require('left-pad')`],
+  ]
+  test.each(harmless)('the words in %s are not an import', (_what, source) => {
+    write({ 'packages/core/src/good.ts': source })
+    expect(check().status).toBe(0)
+  })
+
+  test('what ships must not rest on a devDependency', () => {
+    write({ 'packages/runner/src/bad.ts': `import '@chirality/fixtures'\n` })
+    expect(check().lines).toEqual([
+      'packages/runner/src/bad.ts:1 imports @chirality/fixtures, which is only a devDependency',
+    ])
+  })
+
+  test('a package does not import itself by name', () => {
+    write({ 'packages/core/src/bad.ts': `import '@chirality/core'\n` })
+    expect(check().lines).toEqual([
+      'packages/core/src/bad.ts:1 imports @chirality/core, its own package by name',
+    ])
+  })
+})
+
+describe('dependency direction', () => {
+  const upward: [from: string, to: string, section: string][] = [
+    ['packages/core', 'runner', 'dependencies'],
+    ['packages/core', 'runner', 'devDependencies'],
+    ['packages/core', 'fixtures', 'dependencies'],
+    ['packages/runner', 'personas', 'dependencies'],
+    ['packages/scripted-model', 'core', 'dependencies'],
+    ['packages/sessions', 'server', 'peerDependencies'],
+    ['packages/server', 'cli', 'dependencies'],
+    ['fixtures', 'runner', 'dependencies'],
+    ['apps/cli', 'fixtures', 'dependencies'],
+    ['apps/web', 'cli', 'dependencies'],
+  ]
+  test.each(upward)('%s must not have %s in %s', (from, to, section) => {
+    const name = path.basename(from)
+    write({
+      'packages/personas/package.json': manifest('personas'),
+      'packages/server/package.json': manifest('server'),
+      'apps/cli/package.json': manifest('cli'),
+    })
+    write({ [`${from}/package.json`]: manifest(name, { [to]: section }) })
+    rmSync(path.join(root, 'packages/runner/src'), { recursive: true })
+    expect(check().lines).toEqual([
+      `${from}/package.json:4 @chirality/${name} must not depend on @chirality/${to}: dependencies point one way`,
+    ])
+  })
+
+  test('downward and test dependencies are allowed', () => {
+    write({
+      'packages/scripted-model/package.json': manifest('scripted-model'),
+      'packages/personas/package.json': manifest('personas', { core: 'dependencies' }),
+      'packages/sessions/package.json': manifest('sessions', {
+        personas: 'dependencies',
+        runner: 'dependencies',
+      }),
+      'packages/loops/package.json': manifest('loops', {
+        sessions: 'dependencies',
+        fixtures: 'devDependencies',
+      }),
+      'packages/server/package.json': manifest('server', {
+        loops: 'dependencies',
+        'scripted-model': 'devDependencies',
+      }),
+      'apps/web/package.json': manifest('web', { server: 'dependencies', 'scripted-model': 'dependencies' }),
+    })
+    expect(check().status).toBe(0)
+  })
+
+  test('a new package must be given its place', () => {
+    write({ 'packages/extra/package.json': manifest('extra') })
+    expect(check().lines).toEqual([expect.stringMatching(/^packages\/extra\/package.json:1 .* no place/)])
+  })
+})
+
+describe('exports', () => {
+  test.each(['@chirality/core/src/index.ts', '@chirality/core/internal', '@chirality/core/dist/index.js'])(
+    '%s is not exported',
+    specifier => {
+      write({ 'packages/runner/src/bad.ts': `\nimport '${specifier}'\n` })
+      expect(check().lines).toEqual([
+        `packages/runner/src/bad.ts:2 imports ${specifier}, which @chirality/core does not export`,
+      ])
+    },
+  )
+
+  test('no path leads into another package, not even from a test', () => {
+    write({ 'packages/runner/test/bad.test.ts': `import '../../core/src/index.ts'\n` })
+    expect(check().lines).toEqual([
+      'packages/runner/test/bad.test.ts:1 reaches into @chirality/core by path: import its name',
+    ])
+  })
+})
+
+describe('import cycles', () => {
+  test('two files', () => {
+    write({
+      'packages/core/src/a.ts': `import './b.ts'\n`,
+      'packages/core/src/b.ts': `\nimport type { A } from './a.ts'\n`,
+    })
+    expect(check().lines).toEqual([
+      'packages/core/src/b.ts:2 import cycle: packages/core/src/a.ts → packages/core/src/b.ts → packages/core/src/a.ts',
+    ])
+  })
+
+  test('a file and itself', () => {
+    write({ 'packages/core/src/a.ts': `import './a.ts'\n` })
+    expect(check().lines).toHaveLength(1)
+  })
+
+  test('three files over folders, entered from outside the cycle', () => {
+    write({
+      'packages/core/src/a.ts': `import './in/b.ts'\n`,
+      'packages/core/src/in/b.ts': `import './c.ts'\n`,
+      'packages/core/src/in/c.ts': `import '../d.ts'\n`,
+      'packages/core/src/d.ts': `import './in/b.ts'\n`,
+    })
+    expect(check().lines).toEqual([expect.stringMatching(/in\/b\.ts → .*in\/c\.ts → .*d\.ts → .*in\/b\.ts$/)])
+  })
+
+  test('two ways to one file are no cycle', () => {
+    write({
+      'packages/core/src/a.ts': `import './b.ts'\nimport './c.ts'\n`,
+      'packages/core/src/b.ts': `import './c.ts'\n`,
+      'packages/core/src/c.ts': '',
+    })
+    expect(check().status).toBe(0)
+  })
+})
+
+describe('process.env', () => {
+  const reads = [
+    'const a = process.env.HOME',
+    'const a = process?.env',
+    `const a = process['env'].HOME`,
+    'const { env } = process',
+    'const { argv, env: e } = globalThis.process',
+    `import { env } from 'node:process'`,
+    `import process, { argv, env as e } from 'process'`,
+    `const a = \`home: \${process.env.HOME}\``,
+    `const a = \`\${{ a: process\n  .env }}\``,
+  ]
+  test.each(reads)('%s', source => {
+    write({ 'packages/runner/src/bad.ts': `\n${source}\n` })
+    expect(check().lines).toEqual([
+      'packages/runner/src/bad.ts:2 reads process.env: only packages/runner/src/env/process-env.ts may',
+    ])
+  })
+
+  const harmless = [
+    '// process.env',
+    `const a = 'process.env.HOME'`,
+    'const a = `process.env`',
+    'const a = process.environment',
+    'const { env } = process.config',
+    `import { argv } from 'node:process'`,
+  ]
+  test.each(harmless)('not: %s', source => {
+    write({ 'packages/runner/src/good.ts': source })
+    expect(check().status).toBe(0)
+  })
+})
+
+describe('file length', () => {
+  test('400 lines are fine, 401 are not', () => {
+    write({
+      'packages/core/src/fits.ts': '\n'.repeat(400),
+      'packages/core/src/long.ts': `${'\n'.repeat(400)}// last`,
+      'packages/core/test/long.test.ts': '\n'.repeat(1000),
+    })
+    expect(check().lines).toEqual(['packages/core/src/long.ts:401 has 401 lines: split it, 400 is the cap'])
+  })
+})
+
+function check() {
+  const result = spawnSync(process.execPath, [script, '--root', root], { encoding: 'utf8' })
+  return { status: result.status, lines: result.stdout.split('\n').filter(line => line !== '') }
+}
+
+function write(files: Record<string, string>) {
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+    writeFileSync(path.join(root, file), text)
+  }
+}
+
+/** `{ core: 'dependencies' }` puts @chirality/core into the dependencies. */
+function manifest(name: string, ours: Record<string, string> = {}, extra: object = {}) {
+  const sections: Record<string, Record<string, string>> = {}
+  for (const [other, section] of Object.entries(ours))
+    sections[section] = { ...sections[section], [`@chirality/${other}`]: 'workspace:*' }
+  return JSON.stringify({ name: `@chirality/${name}`, ...sections, ...extra }, null, 2)
+}
