@@ -1,0 +1,59 @@
+import { toAnswer } from './answer.ts'
+import { AnswerQueue, type QueuedAnswer } from './answer-queue.ts'
+import type { RequestFacts } from './request-facts.ts'
+import type { Script, ScriptAnswer, ScriptWhen } from './script.ts'
+
+/** Decides which answer of the script a request gets. */
+export class AnswerRouter {
+  readonly #script: Script
+  readonly #main: AnswerQueue
+  readonly #routes: { when: ScriptWhen; queue: AnswerQueue; otherwise?: ScriptAnswer; path: string }[]
+
+  constructor(script: Script) {
+    const { answers = [], routes = [], defaults } = script
+    this.#script = script
+    this.#main = new AnswerQueue(answers, 'answers', defaults)
+    this.#routes = routes.map(({ when, answers, otherwise }, index) => {
+      const path = `routes[${index}]`
+      return { when, otherwise, path, queue: new AnswerQueue(answers, `${path}.answers`, defaults) }
+    })
+  }
+
+  next(facts: RequestFacts): QueuedAnswer {
+    const route = this.#routes.find(({ when }) => fits(when, facts))
+    const queued = (route?.queue ?? this.#main).next()
+    if (queued) return queued
+    if (route?.otherwise) return this.#fixed(route.otherwise, `${route.path}.otherwise`)
+    if (this.#script.otherwise) return this.#fixed(this.#script.otherwise, 'otherwise')
+    return exhausted(route ? `${route.path}.answers` : 'answers')
+  }
+
+  remaining(): number {
+    return this.#routes.reduce((sum, { queue }) => sum + queue.remaining, this.#main.remaining)
+  }
+
+  #fixed(written: ScriptAnswer, path: string): QueuedAnswer {
+    return { answer: toAnswer(written, this.#script.defaults), path }
+  }
+}
+
+/** 400, because agents retry everything else: a test that ran out of script should end at once. */
+function exhausted(queue: string): QueuedAnswer {
+  const message = `script exhausted: every answer of \`${queue}\` has been served. Add an answer there, or an \`otherwise\`.`
+  return { answer: { kind: 'failure', status: 400, message, headers: {}, delayMs: 0 }, path: 'exhausted' }
+}
+
+function fits(when: ScriptWhen, facts: RequestFacts): boolean {
+  const contains = (text: string, part: string | undefined) => part === undefined || text.includes(part)
+  return (
+    contains(facts.model, when.modelContains) &&
+    contains(facts.system, when.systemContains) &&
+    contains(facts.lastUser, when.lastUserContains) &&
+    contains(facts.firstUser, when.conversationContains) &&
+    contains(facts.toolResults, when.toolResultContains) &&
+    (when.lastUserMatches === undefined || new RegExp(when.lastUserMatches).test(facts.lastUser)) &&
+    (when.hasTool === undefined || facts.tools.includes(when.hasTool)) &&
+    (when.subAgent === undefined || when.subAgent === facts.subAgent) &&
+    (when.api === undefined || when.api === facts.api)
+  )
+}

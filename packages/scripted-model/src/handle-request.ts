@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AnswerRouter } from './answer-router.ts'
+import { deliver, sendJson } from './deliver.ts'
+import { messagesApi } from './messages-api.ts'
+import { messagesFacts, type RequestFacts } from './request-facts.ts'
+import type { RecordedRequest, RequestLog } from './request-log.ts'
+import type { Script } from './script.ts'
+import type { StallGate } from './stall-gate.ts'
+import type { WireFormat } from './wire-format.ts'
+
+export interface Conversation {
+  script: Script
+  router: AnswerRouter
+  log: RequestLog
+  gate: StallGate
+}
+
+/** Answers one HTTP request. Never rejects: a client that leaves is an ordinary end. */
+export async function handleRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  conversation: Conversation,
+): Promise<void> {
+  const leaving = new AbortController()
+  response.once('close', () => leaving.abort())
+  const text = await readBody(request).catch(() => undefined)
+  if (text === undefined) return
+  const url = new URL(request.url ?? '/', 'http://loopback')
+  const recorded: RecordedRequest = {
+    method: request.method ?? 'GET',
+    path: url.pathname,
+    query: url.search,
+    headers: request.headers,
+    body: parseJson(text),
+    served: '',
+    state: 'answering',
+    at: Date.now(),
+  }
+  const exchange = { recorded, response, conversation, signal: leaving.signal }
+  const endpoint = ENDPOINTS[`${recorded.method} ${recorded.path}`] ?? notFound
+  try {
+    const ended = await endpoint(exchange)
+    conversation.log.setState(recorded, ended)
+  } catch (error) {
+    if (!leaving.signal.aborted) throw error
+    conversation.log.setState(recorded, 'left')
+  }
+}
+
+interface Exchange {
+  recorded: RecordedRequest
+  response: ServerResponse
+  conversation: Conversation
+  signal: AbortSignal
+}
+
+type Endpoint = (exchange: Exchange) => Promise<'done' | 'cut'> | 'done'
+
+const ENDPOINTS: Record<string, Endpoint> = {
+  'POST /v1/messages': exchange => answer(exchange, messagesApi, messagesFacts),
+  'POST /v1/messages/count_tokens': countTokens,
+}
+
+const CHARACTERS_PER_TOKEN = 4
+
+function answer(
+  { recorded, response, conversation, signal }: Exchange,
+  wire: WireFormat,
+  factsOf: (body: unknown) => RequestFacts,
+): Promise<'done' | 'cut'> | 'done' {
+  const { log, router, gate } = conversation
+  const requestId = nextRequestId(log)
+  response.setHeader('request-id', requestId)
+  response.setHeader('x-request-id', requestId)
+  if (typeof recorded.body !== 'object' || recorded.body === null) {
+    log.add(recorded)
+    sendJson(
+      response,
+      400,
+      wire.errorBody({ status: 400, message: 'The body is not a JSON object.' }, requestId),
+    )
+    return 'done'
+  }
+  const facts = factsOf(recorded.body)
+  const { answer, path } = router.next(facts)
+  recorded.served = path
+  log.add(recorded)
+  return deliver(answer, {
+    response,
+    wire,
+    stream: facts.stream,
+    signal,
+    context: { model: facts.model, requestId, idSuffix: `${facts.messageCount}_${log.requests.length}` },
+    stall: async () => {
+      const held = gate.hold(signal)
+      log.setState(recorded, 'stalled')
+      await held
+      log.setState(recorded, 'answering')
+    },
+  })
+}
+
+function countTokens({ recorded, response, conversation: { log, script } }: Exchange): 'done' {
+  log.add(recorded)
+  const estimate = Math.ceil((JSON.stringify(recorded.body) ?? '').length / CHARACTERS_PER_TOKEN)
+  sendJson(response, 200, { input_tokens: script.countTokens ?? estimate })
+  return 'done'
+}
+
+function notFound({ recorded, response, conversation: { log } }: Exchange): 'done' {
+  const message = `No such endpoint: ${recorded.method} ${recorded.path}`
+  const body = messagesApi.errorBody({ status: 404, message }, nextRequestId(log))
+  log.add(recorded)
+  sendJson(response, 404, body)
+  return 'done'
+}
+
+function nextRequestId({ requests }: RequestLog): string {
+  return `req_${requests.length + 1}`
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

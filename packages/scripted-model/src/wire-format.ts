@@ -1,0 +1,34 @@
+import type { Failure, Reply } from './answer.ts'
+
+/** One of the two APIs: how it says an answer. */
+export interface WireFormat {
+  /** The frames of a streamed answer, in order. */
+  frames(reply: Reply, context: ReplyContext): Iterable<Frame>
+  /** The body of an answer that is not streamed. */
+  body(reply: Reply, context: ReplyContext): unknown
+  /** The frame that ends a stream which began well. */
+  errorFrame(error: StreamError, context: ReplyContext): string
+  errorBody(failure: Pick<Failure, 'status' | 'type' | 'message'>, requestId: string): unknown
+}
+
+export interface Frame {
+  /** A `delta` carries content: it is what scripts count, delay, stall and cut on. `close` frames end the answer. */
+  kind: 'open' | 'delta' | 'close'
+  sse: string
+}
+
+export interface StreamError {
+  type?: string
+  message?: string
+}
+
+export interface ReplyContext {
+  model: string
+  requestId: string
+  /** Unique in a conversation, also one that goes on against another server. */
+  idSuffix: string
+}
+
+export function sseFrame(event: { type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}
