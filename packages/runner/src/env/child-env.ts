@@ -1,0 +1,98 @@
+import { MARKER_VARIABLE } from '../process/leftovers.ts'
+import {
+  BASE_NAMES,
+  BASE_PREFIXES,
+  CLAUDE_CLOUDS,
+  CLAUDE_NAMES,
+  CODEX_NAMES,
+  type CredentialSet,
+  PROXY_NAMES,
+} from './allowed-names.ts'
+import { isSecretLike } from './secret-like.ts'
+
+export interface ChildEnvOptions {
+  source: Record<string, string>
+  /** Which agent's credentials go along. The other's never do. */
+  credentials: CredentialSet
+  /** Set on top, whatever it is called: the caller names both the variable and its value. */
+  extra?: Record<string, string>
+  /** More names to pass from `source`, exactly as written. For what the user's own tools need. */
+  allow?: string[]
+}
+
+export interface ChildEnv {
+  env: Record<string, string>
+  /** Names of `source` that stayed behind, sorted. */
+  dropped: string[]
+}
+
+/** The environment of an agent: an allow-list, then the deny patterns, then what was asked for by name. */
+export function buildChildEnv(options: ChildEnvOptions): ChildEnv {
+  const { source, credentials, extra = {}, allow = [] } = options
+  const env: Record<string, string> = {}
+  const named = new Set([
+    ...credentialNames(credentials, source),
+    ...allow.filter(name => !isReserved(name, credentials)),
+  ])
+  for (const [name, value] of Object.entries(source)) {
+    const passed = passedValue(name, value, named)
+    if (passed !== undefined) env[name] = passed
+  }
+  for (const [name, value] of Object.entries(extra)) {
+    if (isUsable(name, value) && !isOwn(name)) env[name] = value
+  }
+  const dropped = Object.keys(source).filter(name => !Object.hasOwn(env, name))
+  return { env, dropped: dropped.sort() }
+}
+
+function passedValue(name: string, value: string, named: Set<string>): string | undefined {
+  if (!isUsable(name, value)) return undefined
+  if (name === MARKER_VARIABLE) return value
+  if (isOwn(name)) return undefined
+  if (named.has(name)) return value
+  if (PROXY_NAMES.includes(name)) return withoutUserInfo(value)
+  const isBase = BASE_NAMES.includes(name) || BASE_PREFIXES.some(prefix => name.startsWith(prefix))
+  return isBase && !isSecretLike(name, value) ? value : undefined
+}
+
+function credentialNames(credentials: CredentialSet, source: Record<string, string>): string[] {
+  switch (credentials) {
+    case 'claude': {
+      const clouds = CLAUDE_CLOUDS.filter(cloud => isOn(source[cloud.switchName]))
+      return [...CLAUDE_NAMES, ...clouds.flatMap(cloud => cloud.names)]
+    }
+    case 'codex':
+      return CODEX_NAMES
+    case 'none':
+      return []
+  }
+}
+
+/** Not even a user's own list may hand one agent's key to another, or load code into every process. */
+function isReserved(name: string, credentials: CredentialSet): boolean {
+  if (/^(LD_|DYLD_)/.test(name)) return true
+  if (credentials !== 'claude' && CLAUDE_NAMES.includes(name)) return true
+  return credentials !== 'codex' && CODEX_NAMES.includes(name)
+}
+
+/** The system takes no NUL, and `=` ends a name: one such entry would fail the whole spawn. */
+function isUsable(name: string, value: string): boolean {
+  return name !== '' && !/[=\0]/.test(name) && !value.includes('\0')
+}
+
+/** Ours, from the token of the server to the path of a binary. */
+function isOwn(name: string): boolean {
+  return /^CHIRALITY_/i.test(name)
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && !['', '0', 'false', 'no', 'off'].includes(value.toLowerCase())
+}
+
+/** A proxy is needed to reach anything, its password is not ours to hand on. */
+function withoutUserInfo(value: string): string | undefined {
+  const at = value.lastIndexOf('@')
+  if (at === -1) return value
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(value)?.[0] ?? ''
+  return `${scheme}${value.slice(at + 1)}`
+}

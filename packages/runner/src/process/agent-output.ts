@@ -1,0 +1,135 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
+import type { Spool } from './spool.ts'
+import { Tail, type TailAlarm } from './tail.ts'
+import { Wake } from './wake.ts'
+
+export type AgentOutput =
+  | { kind: 'record'; record: NdjsonRecord }
+  | { kind: 'stderr'; line: string }
+  /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
+  | { kind: 'spool-damaged'; path: string; damage: TailAlarm }
+
+export interface AgentOutputOptions {
+  spool: Spool
+  maxLineBytes?: number
+  /** `false` for file systems that send no change events. */
+  watch?: boolean
+}
+
+/** Both files of a run as one sequence. It can be left and taken up again: what was read but not taken is kept. */
+export class AgentOutputReader {
+  readonly #wake = new Wake()
+  readonly #sources: Source[]
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+  #pending: AgentOutput[] = []
+  #next = 0
+  #ended = false
+  #reading = false
+
+  constructor(options: AgentOutputOptions) {
+    const { spool, maxLineBytes, watch } = options
+    const onWake = () => this.#wake.notify()
+    const tail = ({ path, readFd: fd }: Spool['stdout']) => ({
+      path,
+      tail: new Tail({ fd, path, onWake, watch }),
+    })
+    const stdout = new NdjsonFramer({ maxLineBytes })
+    const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
+    this.#sources = [
+      {
+        ...tail(spool.stdout),
+        push: chunk => stdout.push(chunk).map(toRecord),
+        end: () => stdout.end().map(toRecord),
+      },
+      {
+        ...tail(spool.stderr),
+        push: chunk => stderr.push(chunk).map(toStderr),
+        end: () => stderr.end().map(toStderr),
+      },
+    ]
+  }
+
+  /** The agent is gone: read to the end of the files and finish. */
+  end(): void {
+    this.#ended = true
+    for (const { tail } of this.#sources) tail.close()
+    this.#wake.notify()
+  }
+
+  async *read(): AsyncGenerator<AgentOutput> {
+    if (this.#reading) throw new Error('The output of a process has one reader at a time.')
+    this.#reading = true
+    try {
+      let lastPause = performance.now()
+      while (true) {
+        // Asked before reading: what the agent wrote before its end is then surely read in this round.
+        const ended = this.#ended
+        const hasRead = this.#readOnce(ended)
+        for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
+        if (!hasRead && ended) return
+        if (!hasRead) await this.#wake.wait()
+        else if (performance.now() - lastPause < MAX_BUSY_MS) continue
+        // A reader that is always behind would keep timers and sockets waiting.
+        else await nextLoopTurn()
+        lastPause = performance.now()
+      }
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  /** Reads one buffer of each file. False when there was nothing. */
+  #readOnce(ended: boolean): boolean {
+    let hasRead = false
+    for (const source of this.#sources) {
+      const bytes = source.tail.read(this.#buffer)
+      if (bytes > 0) {
+        hasRead = true
+        this.#add(source.push(this.#buffer.subarray(0, bytes)))
+        continue
+      }
+      const damage = source.tail.inspect()
+      if (damage !== undefined) this.#add([{ kind: 'spool-damaged', path: source.path, damage }])
+      // A cut file starts again at its beginning.
+      if (damage === 'truncated') hasRead = true
+    }
+    if (!hasRead && ended) for (const source of this.#sources) this.#add(source.end())
+    return hasRead
+  }
+
+  #add(items: AgentOutput[]): void {
+    if (this.#next === this.#pending.length) {
+      this.#pending = items
+      this.#next = 0
+    } else {
+      for (const item of items) this.#pending.push(item)
+    }
+  }
+
+  #take(): AgentOutput | undefined {
+    const item = this.#pending[this.#next]
+    if (item !== undefined) this.#next += 1
+    return item
+  }
+}
+
+interface Source {
+  path: string
+  tail: Tail
+  push(chunk: Uint8Array): AgentOutput[]
+  end(): AgentOutput[]
+}
+
+const READ_BYTES = 256 * 1024
+const MAX_BUSY_MS = 10
+const MAX_STDERR_LINE_BYTES = 1024 * 1024
+
+function toRecord(record: NdjsonRecord): AgentOutput {
+  return { kind: 'record', record }
+}
+
+function toStderr(record: LineRecord): AgentOutput {
+  const line = record.kind === 'line' ? record.text : `[a line of ${record.bytes} bytes, see the stderr log]`
+  return { kind: 'stderr', line }
+}

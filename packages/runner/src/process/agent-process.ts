@@ -1,0 +1,161 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
+import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
+import { sendSignal } from './process-family.ts'
+import { toSpawnError } from './spawn-error.ts'
+import type { Spool } from './spool.ts'
+import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
+
+export interface AgentProcessOptions {
+  command: string
+  args: string[]
+  cwd: string
+  env: Record<string, string>
+  spool: Spool
+  /** Written and closed. `open` keeps stdin for `write`; without it there is no stdin. */
+  stdin?: string | Uint8Array | 'open'
+  maxLineBytes?: number
+  /** `false` for file systems that send no change events. */
+  watch?: boolean
+}
+
+export interface ProcessExit {
+  code: number | null
+  signal: NodeJS.Signals | null
+  durationMs: number
+  /** We had asked it to stop, so the code says nothing about the agent's work. */
+  stopped: boolean
+}
+
+export interface AgentProcess {
+  readonly pid: number
+  /** In the environment of the agent and of everything it starts, as CHIRALITY_RUN. */
+  readonly marker: string
+  readonly spoolPath: string
+  readonly stderrPath: string
+  readonly exited: Promise<ProcessExit>
+  /** Ends when the agent has exited and both files are read. May be left and called again, one reader at a time. */
+  output(): AsyncGenerator<AgentOutput>
+  /** False when the agent does not read any more. Never throws. */
+  write(text: string): Promise<boolean>
+  endInput(): void
+  /** False when the agent has exited. */
+  signal(signal: NodeJS.Signals): boolean
+  stop(options?: StopOptions): Promise<StopReport>
+  /** Lets go of the files. `output` does it at its end; without reading to the end, call it after `stop`. */
+  close(): void
+}
+
+/** Starts an agent whose stdout and stderr are files. Rejects with a SpawnError, and closes the spool then. */
+export async function spawnAgent(options: AgentProcessOptions): Promise<AgentProcess> {
+  const marker = randomUUID()
+  const startedAt = performance.now()
+  const child = await startChild(options, marker).catch(async (error: unknown) => {
+    options.spool.close()
+    throw await toSpawnError(error, options.command, options.cwd)
+  })
+  return new SpawnedAgent({ child: child.process, pid: child.pid, marker, startedAt, options })
+}
+
+async function startChild(
+  options: AgentProcessOptions,
+  marker: string,
+): Promise<{ process: ChildProcess; pid: number }> {
+  const { command, args, cwd, env, spool, stdin } = options
+  const stdio: StdioOptions = [
+    stdin === undefined ? 'ignore' : 'pipe',
+    spool.stdout.writeFd,
+    spool.stderr.writeFd,
+  ]
+  const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) }
+  const child = spawn(command, args, { cwd, env: marked, stdio, detached: true, shell: false })
+  // Before anything is written: an agent that exits without reading would take us down with EPIPE.
+  child.stdin?.on('error', () => {})
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', reject)
+  })
+  if (child.pid === undefined) throw new Error('The process has no id.')
+  return { process: child, pid: child.pid }
+}
+
+class SpawnedAgent implements AgentProcess {
+  readonly pid: number
+  readonly marker: string
+  readonly spoolPath: string
+  readonly stderrPath: string
+  readonly exited: Promise<ProcessExit>
+  readonly #child: ChildProcess
+  readonly #spool: Spool
+  readonly #reader: AgentOutputReader
+  readonly #ladder: StopLadder
+  #hasExited = false
+  #leftGroupBehind = false
+
+  constructor(spawned: {
+    child: ChildProcess
+    pid: number
+    marker: string
+    startedAt: number
+    options: AgentProcessOptions
+  }) {
+    const { child, pid, marker, startedAt, options } = spawned
+    const { spool, stdin } = options
+    this.pid = pid
+    this.marker = marker
+    this.spoolPath = spool.path
+    this.stderrPath = spool.stderrPath
+    this.#child = child
+    this.#spool = spool
+    spool.closeWriters()
+    this.#reader = new AgentOutputReader(options)
+    this.exited = new Promise(resolve => {
+      child.once('exit', (code, signal) => {
+        this.#hasExited = true
+        this.#leftGroupBehind = sendSignal(-pid, 0)
+        this.#reader.end()
+        const durationMs = performance.now() - startedAt
+        resolve({ code, signal, durationMs, stopped: this.#ladder.started })
+      })
+    })
+    this.#ladder = new StopLadder({
+      pid,
+      marker,
+      exited: this.exited,
+      hasExited: () => this.#hasExited,
+      leftGroupBehind: () => this.#leftGroupBehind,
+    })
+    if (stdin !== undefined && stdin !== 'open') child.stdin?.end(stdin)
+  }
+
+  async *output(): AsyncGenerator<AgentOutput> {
+    yield* this.#reader.read()
+    this.#spool.close()
+  }
+
+  write(text: string): Promise<boolean> {
+    const { stdin } = this.#child
+    if (stdin === null || !stdin.writable) return Promise.resolve(false)
+    return new Promise(resolve => {
+      stdin.write(text, error => resolve(error === null || error === undefined))
+    })
+  }
+
+  endInput(): void {
+    this.#child.stdin?.end()
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    return !this.#hasExited && sendSignal(this.pid, signal)
+  }
+
+  stop(options?: StopOptions): Promise<StopReport> {
+    return this.#ladder.stop(options)
+  }
+
+  close(): void {
+    this.#reader.end()
+    this.#spool.close()
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { listProcesses, type ProcessEntry, runPs } from './process-table.ts'
+
+/**
+ * Set in the environment of every agent and so inherited by all it starts. Tools run in a session and process group
+ * of their own, and a daemon has lost its parent, so neither the group nor the family tree finds them all.
+ */
+export const MARKER_VARIABLE = 'CHIRALITY_RUN'
+
+export interface MarkedProcess extends ProcessEntry {
+  /** All markers it carries: an agent that itself runs agents passes its own on. */
+  markers: string[]
+}
+
+/** Living processes that carry this marker. Never ourselves. */
+export async function findByMarker(marker: string): Promise<MarkedProcess[]> {
+  const marked = await findAllMarked()
+  return marked.filter(entry => entry.markers.includes(marker))
+}
+
+/** Every living process that an agent of any Chirality started, as far as we may read its environment. */
+export async function findAllMarked(): Promise<MarkedProcess[]> {
+  const entries = (await listProcesses()).filter(entry => !entry.zombie && entry.pid !== process.pid)
+  const readMarkers = process.platform === 'linux' ? readProcMarkers : await psMarkerReader()
+  return entries.flatMap(entry => {
+    const markers = readMarkers(entry.pid)
+    return markers.length > 0 ? [{ ...entry, markers }] : []
+  })
+}
+
+/** Marker of a new run, chained behind the one we carry ourselves if an agent runs us. */
+export function chainMarker(marker: string, inherited: string | undefined): string {
+  const outer = parseMarkers(inherited)
+  return [...outer.slice(-MAX_CHAINED_MARKERS), marker].join(MARKER_SEPARATOR)
+}
+
+export function parseMarkers(value: string | undefined): string[] {
+  return value?.split(MARKER_SEPARATOR).filter(part => MARKER.test(part)) ?? []
+}
+
+/** macOS prints the environment after the command, as words. It hides that of Apple's own protected programs. */
+export function parsePsEnvironments(output: string): Map<number, string[]> {
+  const found = new Map<number, string[]>()
+  for (const line of output.split('\n')) {
+    const value = MARKER_IN_PS.exec(line)?.[1]
+    if (value !== undefined) found.set(Number.parseInt(line, 10), parseMarkers(value))
+  }
+  return found
+}
+
+const MARKER_SEPARATOR = ':'
+const MARKER = /^[A-Za-z0-9-]{8,64}$/
+const MAX_CHAINED_MARKERS = 8
+const MARKER_IN_PS = new RegExp(`\\s${MARKER_VARIABLE}=(\\S+)`)
+
+function readProcMarkers(pid: number): string[] {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    if (!environment.includes(MARKER_VARIABLE)) return []
+    const prefix = `${MARKER_VARIABLE}=`
+    const entry = environment.split('\0').find(variable => variable.startsWith(prefix))
+    return parseMarkers(entry?.slice(prefix.length))
+  } catch {
+    // Another user's process, or gone since it was listed.
+    return []
+  }
+}
+
+async function psMarkerReader(): Promise<(pid: number) => string[]> {
+  const environments = parsePsEnvironments(await runPs(['-axwwE', '-o', 'pid=,command=']))
+  return pid => environments.get(pid) ?? []
+}

@@ -1,0 +1,76 @@
+import { type HarnessEvent, type NdjsonRecord, unreachable } from '@chirality/core'
+import { type AgentProcess, type AgentProcessOptions, type ProcessExit, spawnAgent } from './agent-process.ts'
+import type { StopOptions } from './stop.ts'
+
+export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
+  signal: AbortSignal
+  /** Gets every line of stdout, also what is not JSON or is too long. */
+  parseRecord: (record: NdjsonRecord) => HarnessEvent<M>[]
+  /** Gets the last part of stderr, at most 64 KB. */
+  onExit?: (exit: ProcessExit, stderr: string) => HarnessEvent<M>[]
+  onSpawn?(process: AgentProcess): void
+  stop?: StopOptions
+}
+
+/**
+ * Runs a program that prints NDJSON, and yields what `parseRecord` makes of it. On abort, and when the consumer leaves,
+ * the program is stopped with everything it started; output up to its end is still yielded after an abort, because an
+ * interrupted agent prints its result then.
+ */
+export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenerator<HarnessEvent<M>> {
+  const { signal, parseRecord, onExit } = options
+  if (signal.aborted) return options.spool.close()
+  const agent = await spawnAgent(options)
+  const stop = () => agent.stop(options.stop)
+  const stderr = new TextTail(MAX_STDERR_CHARS)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    if (signal.aborted) stop()
+    options.onSpawn?.(agent)
+    for await (const output of agent.output()) {
+      switch (output.kind) {
+        case 'record':
+          yield* parseRecord(output.record)
+          break
+        case 'stderr':
+          stderr.add(`${output.line}\n`)
+          yield { type: 'stderr', data: output.line }
+          break
+        case 'spool-damaged':
+          yield {
+            type: 'stderr',
+            data: `Chirality: the raw log ${output.path} was ${output.damage} while in use`,
+          }
+          break
+        default:
+          unreachable(output)
+      }
+    }
+    yield* onExit?.(await agent.exited, stderr.text()) ?? []
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await stop()
+    agent.close()
+  }
+}
+
+const MAX_STDERR_CHARS = 64 * 1024
+
+/** Keeps the end of a long text. Cuts rarely, so that a flood of short lines stays cheap. */
+class TextTail {
+  readonly #maxChars: number
+  #text = ''
+
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars
+  }
+
+  add(text: string): void {
+    this.#text += text
+    if (this.#text.length > 2 * this.#maxChars) this.#text = this.text()
+  }
+
+  text(): string {
+    return this.#text.slice(-this.#maxChars)
+  }
+}

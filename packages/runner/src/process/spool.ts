@@ -1,0 +1,145 @@
+import { closeSync, constants, fstatSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ensurePrivateDirectory } from './private-directory.ts'
+import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
+
+export interface SpoolOptions {
+  projectRoot: string
+  harness: string
+  sessionId: string
+  turnId: string
+  at?: Date
+}
+
+/** The two files an agent writes to. The agent gets the write ends, the tail reads from ends of its own. */
+export interface Spool {
+  readonly path: string
+  readonly stderrPath: string
+  readonly stdout: SpoolFile
+  readonly stderr: SpoolFile
+  /** After the spawn the agent holds its own copies. */
+  closeWriters(): void
+  /** Closes everything, and removes the stderr file if nothing was written to it. */
+  close(): void
+}
+
+export interface SpoolFile {
+  readonly path: string
+  readonly writeFd: number
+  readonly readFd: number
+}
+
+/** Creates the raw log of one run, before the agent starts: `.chirality/logs/<harness>/<time>-<session>-<turn>.ndjson`. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const directory = await ensureLogDirectory(options.projectRoot, fileNamePart(options.harness))
+  const ids = `${fileNamePart(options.sessionId)}-${fileNamePart(options.turnId)}`
+  const start = (options.at ?? new Date()).getTime()
+  for (let attempt = 0; attempt < MAX_NAME_ATTEMPTS; attempt += 1) {
+    // A taken name moves on by a millisecond: an existing log is never appended to.
+    const base = join(directory, `${timeStamp(start + attempt)}-${ids}`)
+    const spool = createSpool(`${base}.ndjson`, `${base}.stderr`)
+    if (spool !== undefined) return spool
+  }
+  throw new SpoolError('io', directory, `${directory} has no free name for ${ids}. Move old logs away.`)
+}
+
+const MAX_NAME_ATTEMPTS = 100
+const PRIVATE_FILE_MODE = 0o600
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
+
+async function ensureLogDirectory(projectRoot: string, harness: string): Promise<string> {
+  const stats = await stat(projectRoot).catch((error: unknown) => {
+    const code = errnoOf(error)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toSpoolError(error, projectRoot)
+    throw new SpoolError(
+      'project-missing',
+      projectRoot,
+      `The project folder ${projectRoot} does not exist. Create it or choose another one.`,
+      error,
+    )
+  })
+  if (!stats.isDirectory()) {
+    throw new SpoolError(
+      'project-not-a-directory',
+      projectRoot,
+      `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`,
+    )
+  }
+  const root = join(projectRoot, '.chirality')
+  const logs = join(root, 'logs')
+  const directory = join(logs, harness)
+  await ensurePrivateDirectory(root)
+  ignoreInGit(join(root, '.gitignore'))
+  await ensurePrivateDirectory(logs)
+  await ensurePrivateDirectory(directory)
+  return directory
+}
+
+/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+function ignoreInGit(path: string): void {
+  try {
+    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+    writeSync(fd, '*\n')
+    closeSync(fd)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
+  }
+}
+
+function createSpool(path: string, stderrPath: string): Spool | undefined {
+  const stdout = createSpoolFile(path)
+  if (stdout === undefined) return undefined
+  const stderr = createSpoolFile(stderrPath)
+  if (stderr === undefined) {
+    closeAll([stdout.readFd, stdout.writeFd])
+    unlinkSync(path)
+    return undefined
+  }
+  let writersOpen = true
+  let open = true
+  const closeWriters = () => {
+    if (writersOpen) closeAll([stdout.writeFd, stderr.writeFd])
+    writersOpen = false
+  }
+  const close = () => {
+    if (!open) return
+    open = false
+    closeWriters()
+    if (fstatSync(stderr.readFd).size === 0) removeIfThere(stderrPath)
+    closeAll([stdout.readFd, stderr.readFd])
+  }
+  return { path, stderrPath, stdout, stderr, closeWriters, close }
+}
+
+function createSpoolFile(path: string): SpoolFile | undefined {
+  try {
+    // O_APPEND: if someone truncates the file, the agent goes on at its end instead of leaving a hole of zeros.
+    const writeFd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+    const readFd = openSync(path, O_RDONLY | O_NOFOLLOW)
+    return { path, writeFd, readFd }
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw toSpoolError(error, path)
+  }
+}
+
+function closeAll(fds: number[]): void {
+  for (const fd of fds) closeSync(fd)
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+function timeStamp(time: number): string {
+  return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
+}
+
+function fileNamePart(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_'
+}
