@@ -27,6 +27,34 @@ export type {
   PromptPart,
   SlashCommand,
 } from './harness.ts'
+export type { ClaudeEventBase, ClaudeNestedEventBase, ClaudeUsage } from './native/claude/base.ts'
+export type { ClaudeEvent, ClaudeUnknownEvent } from './native/claude/claude-event.ts'
+export type {
+  ClaudeCanUseToolRequest,
+  ClaudeControlCancelRequestEvent,
+  ClaudeControlRequestEvent,
+  ClaudeControlResponseEvent,
+} from './native/claude/control-events.ts'
+export type {
+  ClaudeApiStreamEvent,
+  ClaudeAssistantEvent,
+  ClaudeContentBlock,
+  ClaudeDelta,
+  ClaudeMessage,
+  ClaudeStreamEvent,
+  ClaudeUserEvent,
+} from './native/claude/message-events.ts'
+export { parseClaudeEvent } from './native/claude/parse-claude-event.ts'
+export type {
+  ClaudeModelUsage,
+  ClaudePermissionDenial,
+  ClaudeResultEvent,
+} from './native/claude/result-event.ts'
+export type {
+  ClaudeInitEvent,
+  ClaudeSystemEvent,
+  ClaudeSystemSubtype,
+} from './native/claude/system-events.ts'
 export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
@@ -49,6 +77,11 @@ export type {
   UserItem,
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
+export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
+export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
+export type { ClaudeOutcome } from './translate/claude/state.ts'
+export type { Translator, TranslatorOptions } from './translate/translate.ts'
+export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export type {
   BudgetEvent,
   ChatCompleteEvent,

@@ -1,0 +1,108 @@
+import type { ClaudeEvent } from '../../native/claude/claude-event.ts'
+import { parseClaudeEvent } from '../../native/claude/parse-claude-event.ts'
+import { asStrings, asText } from '../../native/loose.ts'
+import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
+import type { UIEvent } from '../../ui-event.ts'
+import { translateAssistant } from './assistant-events.ts'
+import { translateControlCancel, translateControlRequest } from './control-events.ts'
+import { notice, translateAuthStatus, translateGoal, translateReset } from './notices.ts'
+import { closeOpenBlock } from './open-block.ts'
+import { translateResult } from './results.ts'
+import { translateRateLimit } from './retries.ts'
+import { type ClaudeOutcome, createState, type TranslatorState } from './state.ts'
+import { flushUsage, translateStreamEvent } from './stream-events.ts'
+import { translateSystem } from './system-events.ts'
+import { translateToolProgress } from './tasks.ts'
+import { unknown } from './ui.ts'
+import { translateUser } from './user-events.ts'
+
+export interface ClaudeTranslatorOptions {
+  /** Ours; every UI event carries it. */
+  sessionId: string
+}
+
+/** Turns what one process prints into UI events. It keeps state, so every process gets its own. */
+export interface ClaudeTranslator {
+  translate(event: ClaudeEvent): UIEvent[]
+  /** The same for a line as the framer gives it, also one that is no JSON or too long. */
+  translateRecord(record: NdjsonRecord): UIEvent[]
+  /** The output is over: closes what was begun and never confirmed. */
+  end(): UIEvent[]
+  /** How the last result ended its turn; null while there was none. */
+  readonly outcome: ClaudeOutcome | null
+  /** The agent's own session id, for resuming; null until it is known. */
+  readonly nativeSessionId: string | null
+}
+
+export function createClaudeTranslator(options: ClaudeTranslatorOptions): ClaudeTranslator {
+  const state = createState(options.sessionId)
+  return {
+    translate: event => translateEvent(state, event),
+    translateRecord: record =>
+      record.kind === 'json'
+        ? translateEvent(state, parseClaudeEvent(record.value))
+        : [unreadable(state, record)],
+    end: () =>
+      [state.main, ...state.nested.values()].flatMap(scope => [
+        ...closeOpenBlock(state, scope, 'aborted'),
+        ...flushUsage(state, scope),
+      ]),
+    get outcome() {
+      return state.outcome
+    },
+    get nativeSessionId() {
+      return state.nativeSessionId
+    },
+  }
+}
+
+function translateEvent(state: TranslatorState, event: ClaudeEvent): UIEvent[] {
+  switch (event.type) {
+    case 'stream_event':
+      return translateStreamEvent(state, event)
+    case 'assistant':
+      return translateAssistant(state, event)
+    case 'user':
+      return translateUser(state, event)
+    case 'system':
+      return translateSystem(state, event)
+    case 'result':
+      return translateResult(state, event)
+    case 'control_request':
+      return translateControlRequest(state, event)
+    case 'control_cancel_request':
+      return translateControlCancel(state, event)
+    case 'tool_progress':
+      return translateToolProgress(state, event)
+    case 'rate_limit_event':
+      return translateRateLimit(state, event)
+    case 'conversation_reset':
+      return translateReset(state, event)
+    case 'auth_status':
+      return translateAuthStatus(state, event)
+    case 'active_goal':
+      return translateGoal(state, event)
+    case 'tool_use_summary': {
+      const toolUseIds = asStrings(event.preceding_tool_use_ids)
+      return notice(state, event.type, { message: asText(event.summary) ?? '', data: { toolUseIds } })
+    }
+    case 'prompt_suggestion': {
+      const suggestion = asText(event.suggestion) ?? ''
+      return notice(state, event.type, {
+        message: suggestion && `Suggested next: ${suggestion}`,
+        data: { suggestion },
+      })
+    }
+    case 'command_lifecycle':
+    case 'control_response':
+    case 'keep_alive':
+      return []
+    case 'unknown':
+      return [unknown(state, event.nativeType, event.raw)]
+  }
+}
+
+function unreadable(state: TranslatorState, record: Exclude<NdjsonRecord, { kind: 'json' }>): UIEvent {
+  const { kind, ...raw } = record
+  return unknown(state, kind, raw)
+}

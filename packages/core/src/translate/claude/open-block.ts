@@ -1,0 +1,75 @@
+import type { UIEvent } from '../../ui-event.ts'
+import type { SaidBlock, Scope, TranslatorState } from './state.ts'
+import { present } from './ui.ts'
+
+export const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
+
+/**
+ * Closes what was streamed and never confirmed. `discarded`: another answer takes its place. `aborted`: it stays as
+ * far as it came.
+ */
+export function closeOpenBlock(
+  state: TranslatorState,
+  scope: Scope,
+  how: 'discarded' | 'aborted',
+): UIEvent[] {
+  const { open } = scope
+  if (!open) return []
+  scope.open = null
+  if (open.kind === 'tool') return failTool(state, open.toolUseId)
+  if (open.text === '') return []
+  const { parentToolUseId } = scope
+  const { sessionId } = state
+  const text = how === 'aborted' ? open.text : ''
+  if (open.kind === 'thinking') {
+    return [
+      present({ type: 'chat:thinking', sessionId, text, messageId: open.id, final: true, parentToolUseId }),
+    ]
+  }
+  return [
+    present({
+      type: 'chat:message',
+      sessionId,
+      messageId: open.id,
+      text,
+      ...(how === 'aborted' ? { aborted: true, model: scope.model } : { discarded: true }),
+      parentToolUseId,
+    }),
+  ]
+}
+
+/** Takes back messages that the agent says another one replaces. */
+export function retract(state: TranslatorState, uuids: readonly string[]): UIEvent[] {
+  return uuids.flatMap(uuid => {
+    const block = state.said.get(uuid)
+    state.said.delete(uuid)
+    return block ? retractBlock(state, block) : []
+  })
+}
+
+function retractBlock(state: TranslatorState, block: SaidBlock): UIEvent[] {
+  if (block.kind === 'tool') return failTool(state, block.toolUseId)
+  const { sessionId } = state
+  const { id: messageId, parentToolUseId } = block
+  return block.kind === 'text'
+    ? [present({ type: 'chat:message', sessionId, messageId, text: '', discarded: true, parentToolUseId })]
+    : [present({ type: 'chat:thinking', sessionId, messageId, text: '', final: true, parentToolUseId })]
+}
+
+/** A call that will never run still gets a result, or it would look busy for ever. */
+function failTool(state: TranslatorState, toolUseId: string): UIEvent[] {
+  const call = state.tools.get(toolUseId)
+  if (!call || call.finished) return []
+  call.finished = true
+  const { parentToolUseId } = call
+  return [
+    present({
+      type: 'tool:result',
+      sessionId: state.sessionId,
+      toolUseId,
+      content: UNFINISHED_CALL,
+      isError: true,
+      parentToolUseId,
+    }),
+  ]
+}

@@ -1,0 +1,95 @@
+import type { ClaudePermissionDenial, ClaudeResultEvent } from '../../native/claude/result-event.ts'
+import { asArray, asNumber, asObject, asString, asText, isObject } from '../../native/loose.ts'
+import type { UIEvent } from '../../ui-event.ts'
+import { reportRecovered } from './assistant-events.ts'
+import { describeFailure, endReason, wasAborted } from './failure.ts'
+import { closeOpenBlock } from './open-block.ts'
+import type { ClaudeOutcome, TranslatorState } from './state.ts'
+import { flushUsage } from './stream-events.ts'
+import { present, status } from './ui.ts'
+
+/** The end of a turn. Failure is `is_error` and nothing else. */
+export function translateResult(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
+  const failed = result.is_error === true
+  const denials = asArray(result.permission_denials).filter(isObject) as ClaudePermissionDenial[]
+  const events = [
+    ...closeOpenBlock(state, state.main, 'aborted'),
+    ...flushUsage(state, state.main),
+    ...(failed ? [] : reportRecovered(state, state.main)),
+    ...reportDenials(state, denials),
+    ...reportRefusal(state, result),
+  ]
+  if (!failed && !state.nativeSessionId) state.nativeSessionId = asText(result.session_id) ?? null
+  const outcome = settle(state, result, denials)
+  state.outcome = outcome
+  events.push(...(outcome.isError ? [errorEvent(state, outcome)] : completeEvents(state, outcome)))
+  endTurn(state)
+  return events
+}
+
+function settle(
+  state: TranslatorState,
+  result: ClaudeResultEvent,
+  permissionDenials: ClaudePermissionDenial[],
+): ClaudeOutcome {
+  const origin = asText(asObject(result.origin)?.kind)
+  const common = {
+    ...state.ledger.settle(result),
+    durationMs: asNumber(result.duration_ms),
+    numTurns: asNumber(result.num_turns),
+    origin: origin === 'human' ? undefined : origin,
+    permissionDenials,
+    nativeSessionId: state.nativeSessionId,
+  }
+  if (result.is_error === true) {
+    const { code, error, apiStatus } = describeFailure(state, result)
+    return present({ ...common, reason: endReason(code), isError: true, errorCode: code, error, apiStatus })
+  }
+  return present({
+    ...common,
+    reason: wasAborted(result) ? 'interrupted' : 'completed',
+    isError: false,
+    finalText: asString(result.result) ?? '',
+    structuredOutput: result.structured_output,
+  })
+}
+
+function completeEvents(state: TranslatorState, outcome: ClaudeOutcome): UIEvent[] {
+  const { sessionId } = state
+  const { finalText = '', structuredOutput, costUsd, usage, durationMs, numTurns, origin } = outcome
+  return [
+    present({ type: 'chat:complete', sessionId, text: finalText, structuredOutput }),
+    present({ type: 'session:complete', sessionId, costUsd, usage, durationMs, numTurns, origin }),
+  ]
+}
+
+function errorEvent(state: TranslatorState, outcome: ClaudeOutcome): UIEvent {
+  const { error = '', errorCode = 'unknown', apiStatus, costUsd, usage } = outcome
+  const { sessionId } = state
+  return present({ type: 'session:error', sessionId, error, code: errorCode, apiStatus, costUsd, usage })
+}
+
+/** For versions that tell of a denied tool only here. */
+function reportDenials(state: TranslatorState, denials: ClaudePermissionDenial[]): UIEvent[] {
+  return denials.flatMap(denial => {
+    const toolUseId = asText(denial.tool_use_id)
+    if (toolUseId && state.knownDenials.has(toolUseId)) return []
+    if (toolUseId) state.knownDenials.add(toolUseId)
+    const toolName = asText(denial.tool_name) ?? 'A tool'
+    const data = { toolName, input: asObject(denial.tool_input) }
+    const message = `${toolName} was not allowed to run`
+    return [status(state, 'permission_denied', { message, level: 'warn', toolUseId, data })]
+  })
+}
+
+function reportRefusal(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
+  if (result.stop_reason !== 'refusal' || state.refusalReported) return []
+  return [status(state, 'refused', { message: 'The model refused to answer', level: 'warn' })]
+}
+
+function endTurn(state: TranslatorState): void {
+  state.failure = null
+  state.lastRetry = null
+  state.refusalReported = false
+  state.said.clear()
+}

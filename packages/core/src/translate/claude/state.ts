@@ -1,0 +1,137 @@
+import type { ClaudePermissionDenial } from '../../native/claude/result-event.ts'
+import type { SessionErrorCode, TurnEndReason, UsageInfo } from '../../ui-event.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+
+/** How a result ended its turn. */
+export interface ClaudeOutcome {
+  reason: TurnEndReason
+  isError: boolean
+  /** What the agent states as its answer; missing when it failed. */
+  finalText?: string
+  structuredOutput?: unknown
+  errorCode?: SessionErrorCode
+  error?: string
+  apiStatus?: number
+  costUsd: number
+  usage: UsageInfo
+  durationMs?: number
+  numTurns?: number
+  origin?: string
+  permissionDenials: ClaudePermissionDenial[]
+  nativeSessionId: string | null
+}
+
+export interface TranslatorState {
+  readonly sessionId: string
+  nativeSessionId: string | null
+  permissionMode: string | null
+  outcome: ClaudeOutcome | null
+  readonly main: Scope
+  /** Scopes of sub-agents, by the tool call that started them. */
+  readonly nested: Map<string, Scope>
+  readonly tools: Map<string, ToolCall>
+  /** Tasks name their tool call only once, when they start. */
+  readonly taskTools: Map<string, string>
+  /** What this turn's messages became, by native uuid, in case one is taken back. */
+  readonly said: Map<string, SaidBlock>
+  /** Tool calls whose denial a person already knows of. */
+  readonly knownDenials: Set<string>
+  readonly openRequests: Set<string>
+  readonly ledger: Ledger
+  /** The API failure that a synthetic message told of and no result has confirmed yet. */
+  failure: ApiFailure | null
+  /** Why the last request was tried again, until an answer comes. */
+  lastRetry: ApiFailure | null
+  refusalReported: boolean
+  rateLimitWarned: boolean
+}
+
+/** The main agent or one sub-agent: each says one thing at a time. */
+export interface Scope {
+  readonly parentToolUseId: string | undefined
+  /** The model answer that is being written or was last confirmed. */
+  messageId: string
+  model: string | undefined
+  /** How many blocks of that answer are final; the next one's number. */
+  confirmed: number
+  /** What is being streamed and not yet confirmed by an assistant event. */
+  open: OpenBlock | null
+  usageAtStart: unknown
+  usage: UsageInfo | null
+}
+
+export type OpenBlock =
+  | { kind: 'text' | 'thinking'; id: string; text: string }
+  | { kind: 'tool'; toolUseId: string }
+
+export interface ToolCall {
+  parentToolUseId: string | undefined
+  finished: boolean
+}
+
+export type SaidBlock =
+  | { kind: 'text' | 'thinking'; id: string; parentToolUseId: string | undefined }
+  | { kind: 'tool'; toolUseId: string }
+
+export interface ApiFailure {
+  error: string | undefined
+  status: number | undefined
+  text: string
+}
+
+export function createState(sessionId: string): TranslatorState {
+  return {
+    sessionId,
+    nativeSessionId: null,
+    permissionMode: null,
+    outcome: null,
+    main: createScope(undefined),
+    nested: new Map(),
+    tools: new Map(),
+    taskTools: new Map(),
+    said: new Map(),
+    knownDenials: new Set(),
+    openRequests: new Set(),
+    ledger: createLedger(),
+    failure: null,
+    lastRetry: null,
+    refusalReported: false,
+    rateLimitWarned: false,
+  }
+}
+
+export function scopeOf(state: TranslatorState, parent: unknown): Scope {
+  if (typeof parent !== 'string' || parent === '') return state.main
+  let scope = state.nested.get(parent)
+  if (!scope) {
+    scope = createScope(parent)
+    state.nested.set(parent, scope)
+  }
+  return scope
+}
+
+/** Points the scope at a model answer; the number of its blocks starts again with every new one. */
+export function enterMessage(scope: Scope, messageId: string, model: string | undefined): void {
+  if (scope.messageId !== messageId) {
+    scope.messageId = messageId
+    scope.confirmed = 0
+  }
+  scope.model = model
+}
+
+/** The same for a block whether or not it was streamed: the answer's id and the number of final blocks before it. */
+export function blockId(scope: Scope, kind: 'text' | 'thinking'): string {
+  return `${scope.messageId}#${kind === 'thinking' ? 't' : ''}${scope.confirmed}`
+}
+
+function createScope(parentToolUseId: string | undefined): Scope {
+  return {
+    parentToolUseId,
+    messageId: '',
+    model: undefined,
+    confirmed: 0,
+    open: null,
+    usageAtStart: undefined,
+    usage: null,
+  }
+}

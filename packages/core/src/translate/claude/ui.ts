@@ -1,0 +1,35 @@
+import type { NativeUnknownEvent, StatusEvent, StatusKind } from '../../ui-event.ts'
+import type { TranslatorState } from './state.ts'
+
+export const HARNESS_ID = 'claude-code'
+
+export interface StatusDetails {
+  message: string
+  level?: StatusEvent['level']
+  toolUseId?: string | undefined
+  parentToolUseId?: string | undefined
+  data?: Record<string, unknown>
+}
+
+export function status(state: TranslatorState, kind: StatusKind, details: StatusDetails): StatusEvent {
+  const { message, level = 'info', toolUseId, parentToolUseId, data } = details
+  return present({
+    type: 'status',
+    sessionId: state.sessionId,
+    status: kind,
+    message,
+    level,
+    toolUseId,
+    parentToolUseId,
+    data: data && present(data),
+  })
+}
+
+export function unknown(state: TranslatorState, nativeType: string, raw: unknown): NativeUnknownEvent {
+  return { type: 'native:unknown', sessionId: state.sessionId, harness: HARNESS_ID, nativeType, raw }
+}
+
+/** Without the fields that are undefined, so that an event reads the same before and after its way through a log. */
+export function present<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+}
