@@ -2,6 +2,7 @@ import { toAnswer } from './answer.ts'
 import { AnswerQueue, type QueuedAnswer } from './answer-queue.ts'
 import type { RequestFacts } from './request-facts.ts'
 import type { Script, ScriptAnswer, ScriptWhen } from './script.ts'
+import { SIDE_ANSWERS } from './side-request.ts'
 
 /** Decides which answer of the script a request gets. */
 export class AnswerRouter {
@@ -21,6 +22,7 @@ export class AnswerRouter {
 
   next(facts: RequestFacts): QueuedAnswer {
     const route = this.#routes.find(({ when }) => fits(when, facts))
+    if (!route && facts.side) return this.#fixed(SIDE_ANSWERS[facts.side], `side:${facts.side}`)
     const queued = (route?.queue ?? this.#main).next()
     if (queued) return queued
     if (route?.otherwise) return this.#fixed(route.otherwise, `${route.path}.otherwise`)
@@ -54,6 +56,7 @@ function fits(when: ScriptWhen, facts: RequestFacts): boolean {
     (when.lastUserMatches === undefined || new RegExp(when.lastUserMatches).test(facts.lastUser)) &&
     (when.hasTool === undefined || facts.tools.includes(when.hasTool)) &&
     (when.subAgent === undefined || when.subAgent === facts.subAgent) &&
+    (when.side === undefined || when.side === facts.side) &&
     (when.api === undefined || when.api === facts.api)
   )
 }

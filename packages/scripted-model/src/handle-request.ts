@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AnswerRouter } from './answer-router.ts'
 import { deliver, sendJson } from './deliver.ts'
 import { messagesApi } from './messages-api.ts'
-import { messagesFacts, type RequestFacts } from './request-facts.ts'
+import { messagesFacts, type RequestFacts, responsesFacts } from './request-facts.ts'
 import type { RecordedRequest, RequestLog } from './request-log.ts'
+import { responsesApi } from './responses-api.ts'
 import type { Script } from './script.ts'
 import type { StallGate } from './stall-gate.ts'
 import type { WireFormat } from './wire-format.ts'
@@ -59,6 +60,8 @@ type Endpoint = (exchange: Exchange) => Promise<'done' | 'cut'> | 'done'
 const ENDPOINTS: Record<string, Endpoint> = {
   'POST /v1/messages': exchange => answer(exchange, messagesApi, messagesFacts),
   'POST /v1/messages/count_tokens': countTokens,
+  'POST /v1/responses': exchange => answer(exchange, responsesApi, responsesFacts),
+  'GET /v1/models': listModels,
 }
 
 const CHARACTERS_PER_TOKEN = 4
@@ -66,7 +69,7 @@ const CHARACTERS_PER_TOKEN = 4
 function answer(
   { recorded, response, conversation, signal }: Exchange,
   wire: WireFormat,
-  factsOf: (body: unknown) => RequestFacts,
+  factsOf: (body: unknown, headers: IncomingHttpHeaders) => RequestFacts,
 ): Promise<'done' | 'cut'> | 'done' {
   const { log, router, gate } = conversation
   const requestId = nextRequestId(log)
@@ -81,7 +84,7 @@ function answer(
     )
     return 'done'
   }
-  const facts = factsOf(recorded.body)
+  const facts = factsOf(recorded.body, recorded.headers)
   const { answer, path } = router.next(facts)
   recorded.served = path
   log.add(recorded)
@@ -107,9 +110,22 @@ function countTokens({ recorded, response, conversation: { log, script } }: Exch
   return 'done'
 }
 
+function listModels({ recorded, response, conversation: { log } }: Exchange): 'done' {
+  log.add(recorded)
+  sendJson(response, 200, {
+    object: 'list',
+    data: [{ id: 'scripted', object: 'model', created: 0, owned_by: 'scripted-model' }],
+  })
+  return 'done'
+}
+
 function notFound({ recorded, response, conversation: { log } }: Exchange): 'done' {
   const message = `No such endpoint: ${recorded.method} ${recorded.path}`
-  const body = messagesApi.errorBody({ status: 404, message }, nextRequestId(log))
+  const wire =
+    recorded.headers['anthropic-version'] === undefined && recorded.path.startsWith('/v1/responses')
+      ? responsesApi
+      : messagesApi
+  const body = wire.errorBody({ status: 404, message }, nextRequestId(log))
   log.add(recorded)
   sendJson(response, 404, body)
   return 'done'

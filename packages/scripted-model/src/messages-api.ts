@@ -26,7 +26,7 @@ export const messagesApi: WireFormat = {
   },
 
   errorFrame({ type = 'overloaded_error', message = 'Overloaded' }, { requestId }) {
-    return sseFrame({ type: 'error', error: { type, message }, request_id: requestId } as { type: string })
+    return sseFrame({ type: 'error', error: { type, message }, request_id: requestId })
   },
 
   errorBody({ status, type, message }, requestId) {
@@ -67,7 +67,7 @@ function* blockFrames(block: Block, index: number, { reply, context }: BlockCont
   const whole = wholeBlock(block, index, context)
   yield open({ type: 'content_block_start', index, content_block: { ...whole, ...emptyContent(block) } })
   for (const delta of deltasOf(block, reply.chunkChars)) {
-    yield { kind: 'delta', sse: sseFrame({ type: 'content_block_delta', index, delta } as { type: string }) }
+    yield { kind: 'delta', sse: sseFrame({ type: 'content_block_delta', index, delta }) }
   }
   yield open({ type: 'content_block_stop', index })
 }

@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type SideKind, sideKindOf } from './side-request.ts'
+
 /** What routes look at, the same for both APIs. */
 export interface RequestFacts {
   api: 'messages' | 'responses'
@@ -12,48 +15,88 @@ export interface RequestFacts {
   tools: string[]
   messageCount: number
   subAgent: boolean
+  side: SideKind | undefined
 }
 
-export function messagesFacts(body: unknown): RequestFacts {
+export function messagesFacts(body: unknown, headers: IncomingHttpHeaders): RequestFacts {
   const request = asObject(body)
   const messages = asArray(request.messages).map(asObject)
-  const users = messages.filter(({ role }) => role === 'user').map(({ content }) => partsOf(content))
-  const typed = users.filter(parts => !parts.some(isToolResult))
-  const last = users.at(-1) ?? []
+  const contents = (role: string) =>
+    messages.filter(message => message.role === role).map(({ content }) => partsOf(content))
+  const users = contents('user')
+  const latest = users.at(-1) ?? []
+  const system = [partsOf(request.system), ...contents('system')].map(textOf).join('\n')
+  const tools = asArray(request.tools).map(tool => asString(asObject(tool).name))
+  const firstUser = textOf(users[0] ?? [])
   return {
     api: 'messages',
     model: asString(request.model),
     stream: request.stream === true,
-    system: textOf(partsOf(request.system)),
-    firstUser: textOf(users[0] ?? []),
-    lastUser: textOf(typed.at(-1) ?? []),
-    toolResults: last
-      .filter(isToolResult)
-      .map(({ content }) => textOf(partsOf(content)))
-      .join('\n'),
-    tools: toolNames(request.tools),
+    system,
+    firstUser,
+    lastUser: textOf(users.findLast(parts => !parts.some(isToolResult)) ?? []),
+    toolResults: latest.filter(isToolResult).map(outputOf).join('\n'),
+    tools,
     messageCount: messages.length,
-    subAgent: false,
+    subAgent: headers['x-claude-code-agent-id'] !== undefined || system.includes('cc_is_subagent=true'),
+    side: sideKindOf({ tools, system, firstUser, lastText: textOf(latest) }),
   }
 }
 
+export function responsesFacts(body: unknown, headers: IncomingHttpHeaders): RequestFacts {
+  const request = asObject(body)
+  const items =
+    typeof request.input === 'string'
+      ? [{ type: 'message', role: 'user', content: request.input }]
+      : asArray(request.input).map(asObject)
+  const texts = (...roles: unknown[]) =>
+    items.filter(({ role }) => roles.includes(role)).map(({ content }) => textOf(partsOf(content)))
+  const users = texts('user').filter(text => !CODEX_CONTEXT.test(text))
+  const lastAnswer = items.findLastIndex(
+    ({ type, role }) => role === 'assistant' || String(type).endsWith('_call'),
+  )
+  return {
+    api: 'responses',
+    model: asString(request.model),
+    stream: request.stream === true,
+    system: [asString(request.instructions), ...texts('developer', 'system')].join('\n'),
+    firstUser: users[0] ?? '',
+    lastUser: users.at(-1) ?? '',
+    toolResults: items
+      .slice(lastAnswer + 1)
+      .map(outputOf)
+      .join('\n'),
+    tools: asArray(request.tools).map(tool => asString(asObject(tool).name)),
+    messageCount: items.length,
+    subAgent: headers['x-openai-subagent'] !== undefined,
+    side: undefined,
+  }
+}
+
+/** Codex sends context as user messages too; none of it was typed by a person. */
+const CODEX_CONTEXT =
+  /^(<(environment_context|user_instructions|turn_aborted|subagent_notification)>|# AGENTS\.md instructions)/
+
 type Json = Record<string, unknown>
 
-/** Text of any nesting becomes a list of typed parts. */
+/** Content is a string or a list of typed parts; either becomes parts. */
 function partsOf(content: unknown): Json[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : asArray(content).map(asObject)
 }
 
 function textOf(parts: Json[]): string {
-  return parts.map(({ text }) => asString(text)).join('\n')
+  return parts
+    .map(({ text }) => asString(text))
+    .filter(text => text !== '')
+    .join('\n')
 }
 
 function isToolResult({ type }: Json): boolean {
   return type === 'tool_result'
 }
 
-function toolNames(tools: unknown): string[] {
-  return asArray(tools).map(tool => asString(asObject(tool).name))
+function outputOf({ type, content, output }: Json): string {
+  return textOf(partsOf(type === 'tool_result' ? content : output))
 }
 
 function asObject(value: unknown): Json {

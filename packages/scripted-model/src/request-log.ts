@@ -8,7 +8,10 @@ export interface RecordedRequest {
   headers: IncomingHttpHeaders
   /** Parsed JSON; `undefined` when there was none. */
   body: unknown
-  /** The answer's place in the script, `answers[2]`; or `exhausted`; empty for requests that take no answer. */
+  /**
+   * The answer's place in the script, `answers[2]`; `exhausted` when there was none left; `side:title`
+   * for a side request that no route answers; empty for endpoints that need no script.
+   */
   served: string
   /** `left`: the client went away before the answer was complete. */
   state: 'answering' | 'stalled' | 'done' | 'cut' | 'left'
@@ -56,7 +59,7 @@ export class RequestLog {
 
   #find(wanted: WantedRequest): RecordedRequest | undefined {
     if (typeof wanted === 'function') return this.requests.find(wanted)
-    return this.requests.filter(({ served }) => served !== '')[wanted - 1]
+    return this.requests.filter(({ served }) => served !== '' && !served.startsWith('side:'))[wanted - 1]
   }
 
   #notify(): void {

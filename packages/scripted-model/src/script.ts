@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SIDE_KINDS } from './side-request.ts'
 import { chosenBy, chosenByKey, strict } from './strict-schema.ts'
 
 const count = z.int().min(0)
@@ -96,6 +97,15 @@ const shortReply = strict({
   ...toolBlock.partial().shape,
   ...delivery,
 })
+  .refine(
+    ({ tool, input, id, namespace }) => tool !== undefined || (input ?? id ?? namespace) === undefined,
+    {
+      error: '`input`, `id` and `namespace` belong to a `tool`, and there is none',
+    },
+  )
+  .refine(({ thinking, signature }) => thinking !== undefined || signature === undefined, {
+    error: '`signature` belongs to a `thinking`, and there is none',
+  })
 
 const status = z.int().min(400).max(599)
 const errorDetails = strict({
@@ -135,7 +145,8 @@ const when = strict({
   toolResultContains: z.string().optional(),
   hasTool: z.string().optional(),
   subAgent: z.boolean().optional(),
-  side: z.boolean().optional(),
+  /** A request that Claude Code makes beside the conversation. */
+  side: z.enum(SIDE_KINDS).optional(),
   api: z.enum(['messages', 'responses']).optional(),
 }).refine(conditions => Object.keys(conditions).length > 0, {
   error: 'an empty `when` would match every request; put those answers at the top level',

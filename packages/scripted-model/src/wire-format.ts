@@ -29,6 +29,6 @@ export interface ReplyContext {
   idSuffix: string
 }
 
-export function sseFrame(event: { type: string }): string {
+export function sseFrame(event: { type: string; [key: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
