@@ -10,6 +10,8 @@ import {
 } from './allowed-names.ts'
 import { isSecretLike } from './secret-like.ts'
 
+export type { CredentialSet } from './allowed-names.ts'
+
 export interface ChildEnvOptions {
   source: Record<string, string>
   /** Which agent's credentials go along. The other's never do. */

@@ -1,18 +1,23 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
+import { Silence } from './silence.ts'
 import type { Spool } from './spool.ts'
-import { Tail, type TailAlarm } from './tail.ts'
+import { type FileDamage, Tail } from './tail.ts'
 import { Wake } from './wake.ts'
 
 export type AgentOutput =
   | { kind: 'record'; record: NdjsonRecord }
   | { kind: 'stderr'; line: string }
+  /** Nothing came for a while, again and again until something does. */
+  | { kind: 'idle'; idleMs: number }
   /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
-  | { kind: 'spool-damaged'; path: string; damage: TailAlarm }
+  | { kind: 'spool-damaged'; path: string; damage: FileDamage }
 
 export interface AgentOutputOptions {
   spool: Spool
   maxLineBytes?: number
+  /** Silence after which an `idle` is yielded. Without it there is none. */
+  idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
 }
@@ -20,15 +25,16 @@ export interface AgentOutputOptions {
 /** Both files of a run as one sequence. It can be left and taken up again: what was read but not taken is kept. */
 export class AgentOutputReader {
   readonly #wake = new Wake()
-  readonly #sources: Source[]
-  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+  #sources: Source[]
   #pending: AgentOutput[] = []
   #next = 0
   #ended = false
   #reading = false
+  readonly #silence: Silence
 
   constructor(options: AgentOutputOptions) {
-    const { spool, maxLineBytes, watch } = options
+    const { spool, maxLineBytes, idleMs, watch } = options
+    this.#silence = new Silence(idleMs)
     const onWake = () => this.#wake.notify()
     const tail = ({ path, readFd: fd }: Spool['stdout']) => ({
       path,
@@ -57,6 +63,12 @@ export class AgentOutputReader {
     this.#wake.notify()
   }
 
+  /** Finishes without reading on. */
+  close(): void {
+    this.end()
+    this.#sources = []
+  }
+
   async *read(): AsyncGenerator<AgentOutput> {
     if (this.#reading) throw new Error('The output of a process has one reader at a time.')
     this.#reading = true
@@ -68,7 +80,8 @@ export class AgentOutputReader {
         const hasRead = this.#readOnce(ended)
         for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
         if (!hasRead && ended) return
-        if (!hasRead) await this.#wake.wait()
+        if (hasRead) this.#silence.reset()
+        if (!hasRead) yield* this.#waitForMore()
         else if (performance.now() - lastPause < MAX_BUSY_MS) continue
         // A reader that is always behind would keep timers and sockets waiting.
         else await nextLoopTurn()
@@ -79,14 +92,20 @@ export class AgentOutputReader {
     }
   }
 
+  async *#waitForMore(): AsyncGenerator<AgentOutput> {
+    await this.#wake.wait(this.#silence.remainingMs())
+    const idleMs = this.#silence.take()
+    if (idleMs !== undefined) yield { kind: 'idle', idleMs }
+  }
+
   /** Reads one buffer of each file. False when there was nothing. */
   #readOnce(ended: boolean): boolean {
     let hasRead = false
     for (const source of this.#sources) {
-      const bytes = source.tail.read(this.#buffer)
+      const bytes = source.tail.read(READ_BUFFER)
       if (bytes > 0) {
         hasRead = true
-        this.#add(source.push(this.#buffer.subarray(0, bytes)))
+        this.#add(source.push(READ_BUFFER.subarray(0, bytes)))
         continue
       }
       const damage = source.tail.inspect()
@@ -121,7 +140,8 @@ interface Source {
   end(): AgentOutput[]
 }
 
-const READ_BYTES = 256 * 1024
+/** One for all readers: what is read is framed in the same breath, and the framers copy what they keep. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
 const MAX_BUSY_MS = 10
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 

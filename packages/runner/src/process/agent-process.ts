@@ -13,9 +13,13 @@ export interface AgentProcessOptions {
   cwd: string
   env: Record<string, string>
   spool: Spool
-  /** Written and closed. `open` keeps stdin for `write`; without it there is no stdin. */
-  stdin?: string | Uint8Array | 'open'
+  /** Written at once. Without it, and without `keepInputOpen`, the agent finds its stdin empty. */
+  stdin?: string | Uint8Array
+  /** Leaves stdin open for `write` until `endInput`. */
+  keepInputOpen?: boolean
   maxLineBytes?: number
+  /** Silence after which `output` yields an `idle`. Without it there is none. */
+  idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
 }
@@ -43,16 +47,16 @@ export interface AgentProcess {
   /** False when the agent has exited. */
   signal(signal: NodeJS.Signals): boolean
   stop(options?: StopOptions): Promise<StopReport>
-  /** Lets go of the files. `output` does it at its end; without reading to the end, call it after `stop`. */
-  close(): void
+  /** Lets go of the files. `output` does it at its end; who does not read to the end calls it after `stop`. */
+  close(): Promise<void>
 }
 
-/** Starts an agent whose stdout and stderr are files. Rejects with a SpawnError, and closes the spool then. */
+/** Starts an agent whose stdout and stderr are files. Rejects with a SpawnError, and removes the spool then. */
 export async function spawnAgent(options: AgentProcessOptions): Promise<AgentProcess> {
   const marker = randomUUID()
   const startedAt = performance.now()
   const child = await startChild(options, marker).catch(async (error: unknown) => {
-    options.spool.close()
+    await options.spool.discard()
     throw await toSpawnError(error, options.command, options.cwd)
   })
   return new SpawnedAgent({ child: child.process, pid: child.pid, marker, startedAt, options })
@@ -62,19 +66,16 @@ async function startChild(
   options: AgentProcessOptions,
   marker: string,
 ): Promise<{ process: ChildProcess; pid: number }> {
-  const { command, args, cwd, env, spool, stdin } = options
-  const stdio: StdioOptions = [
-    stdin === undefined ? 'ignore' : 'pipe',
-    spool.stdout.writeFd,
-    spool.stderr.writeFd,
-  ]
+  const { command, args, cwd, env, spool, stdin, keepInputOpen } = options
+  const input = stdin === undefined && !keepInputOpen ? 'ignore' : 'pipe'
+  const stdio: StdioOptions = [input, spool.stdout.writeFd, spool.stderr.writeFd]
   const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) }
   const child = spawn(command, args, { cwd, env: marked, stdio, detached: true, shell: false })
   // Before anything is written: an agent that exits without reading would take us down with EPIPE.
   child.stdin?.on('error', () => {})
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
-    child.once('error', reject)
+    child.on('error', reject)
   })
   if (child.pid === undefined) throw new Error('The process has no id.')
   return { process: child, pid: child.pid }
@@ -101,7 +102,7 @@ class SpawnedAgent implements AgentProcess {
     options: AgentProcessOptions
   }) {
     const { child, pid, marker, startedAt, options } = spawned
-    const { spool, stdin } = options
+    const { spool, stdin, keepInputOpen } = options
     this.pid = pid
     this.marker = marker
     this.spoolPath = spool.path
@@ -126,12 +127,13 @@ class SpawnedAgent implements AgentProcess {
       hasExited: () => this.#hasExited,
       leftGroupBehind: () => this.#leftGroupBehind,
     })
-    if (stdin !== undefined && stdin !== 'open') child.stdin?.end(stdin)
+    if (stdin !== undefined) child.stdin?.write(stdin)
+    if (!keepInputOpen) child.stdin?.end()
   }
 
   async *output(): AsyncGenerator<AgentOutput> {
     yield* this.#reader.read()
-    this.#spool.close()
+    await this.close()
   }
 
   write(text: string): Promise<boolean> {
@@ -154,8 +156,8 @@ class SpawnedAgent implements AgentProcess {
     return this.#ladder.stop(options)
   }
 
-  close(): void {
-    this.#reader.end()
-    this.#spool.close()
+  close(): Promise<void> {
+    this.#reader.close()
+    return this.#spool.close()
   }
 }

@@ -1,39 +1,81 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { sendSignal } from './process-family.ts'
+import { type SpawnError, toSpawnError } from './spawn-error.ts'
 
-export interface CommandResult {
-  /** null when it was killed or never started. */
-  code: number | null
-  stdout: string
-  stderr: string
+export interface RunCommandOptions {
+  env: Record<string, string>
+  cwd?: string
+  timeoutMs?: number
 }
 
-/** Runs a short command to its end. Never throws: a command that cannot start is a result with code null. */
-export function runCommand(
+export interface CommandResult {
+  stdout: string
+  stderr: string
+  /** null when it was killed or never started. */
+  code: number | null
+  signal: NodeJS.Signals | null
+  timedOut: boolean
+  /** It could not be started. `stderr` has the message then. */
+  error?: SpawnError
+}
+
+/** Runs a short helper command, such as `claude --version`, and waits for it. Failure is part of the result. */
+export async function runCommand(
   command: string,
   args: string[],
-  options: { env: Record<string, string>; cwd?: string; timeoutMs?: number },
+  options: RunCommandOptions,
 ): Promise<CommandResult> {
-  return new Promise(resolve => {
-    const child = execFile(
-      command,
-      args,
-      {
-        env: options.env,
-        cwd: options.cwd,
-        timeout: options.timeoutMs ?? TIMEOUT_MS,
-        killSignal: 'SIGKILL',
-        maxBuffer: MAX_OUTPUT_BYTES,
-      },
-      (error, stdout, stderr) => {
-        const code = error ? (typeof error.code === 'number' ? error.code : null) : 0
-        resolve({ code, stdout, stderr: stderr || (error && code === null ? error.message : '') })
-      },
-    )
-    child.stdin?.on('error', () => {})
-    child.stdin?.end()
+  const { env, cwd = process.cwd(), timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  try {
+    const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    return await collect(child, timeoutMs)
+  } catch (cause) {
+    const error = await toSpawnError(cause, command, cwd)
+    return { stdout: '', stderr: error.message, code: null, signal: null, timedOut: false, error }
+  }
+}
+
+const DEFAULT_TIMEOUT_MS = 15_000
+/** How long a grandchild may keep the pipe open after the command itself has ended. */
+const CLOSE_GRACE_MS = 500
+const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
+
+function collect(child: ChildProcess, timeoutMs: number): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const stdout = gather(child.stdout)
+    const stderr = gather(child.stderr)
+    let timedOut = false
+    let closeTimer: NodeJS.Timeout | undefined
+    const killGroup = () => child.pid !== undefined && sendSignal(-child.pid, 'SIGKILL')
+    const timer = setTimeout(() => {
+      timedOut = true
+      killGroup()
+    }, timeoutMs)
+    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
+      clearTimeout(closeTimer)
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      resolve({ stdout: stdout(), stderr: stderr(), code, signal, timedOut })
+    }
+    child.once('error', error => {
+      clearTimeout(timer)
+      reject(error)
+    })
+    child.once('exit', (code, signal) => {
+      clearTimeout(timer)
+      killGroup()
+      closeTimer = setTimeout(finish, CLOSE_GRACE_MS, code, signal)
+    })
+    child.once('close', finish)
   })
 }
 
-/** A status command that takes longer hangs; the doctor must not hang with it. */
-const TIMEOUT_MS = 20_000
-const MAX_OUTPUT_BYTES = 4 * 1024 * 1024
+function gather(stream: Readable | null): () => string {
+  let text = ''
+  stream?.setEncoding('utf8')
+  stream?.on('data', (chunk: string) => {
+    if (text.length < MAX_OUTPUT_CHARS) text += chunk
+  })
+  return () => text
+}

@@ -19,7 +19,7 @@ export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
  */
 export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenerator<HarnessEvent<M>> {
   const { signal, parseRecord, onExit } = options
-  if (signal.aborted) return options.spool.close()
+  if (signal.aborted) return options.spool.discard()
   const agent = await spawnAgent(options)
   const stop = () => agent.stop(options.stop)
   const stderr = new TextTail(MAX_STDERR_CHARS)
@@ -36,6 +36,8 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
           stderr.add(`${output.line}\n`)
           yield { type: 'stderr', data: output.line }
           break
+        case 'idle':
+          break
         case 'spool-damaged':
           yield {
             type: 'stderr',
@@ -50,7 +52,7 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
   } finally {
     signal.removeEventListener('abort', stop)
     await stop()
-    agent.close()
+    await agent.close()
   }
 }
 

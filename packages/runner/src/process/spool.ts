@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateDirectory } from './private-directory.ts'
@@ -20,8 +20,13 @@ export interface Spool {
   readonly stderr: SpoolFile
   /** After the spawn the agent holds its own copies. */
   closeWriters(): void
-  /** Closes everything, and removes the stderr file if nothing was written to it. */
-  close(): void
+  /**
+   * Closes everything. A stderr file that nothing was written to is removed; a file that someone deleted meanwhile is
+   * written again from what is still open, because the raw log is the one thing that is never lost.
+   */
+  close(): Promise<void>
+  /** Closes and removes both files: there was no run. */
+  discard(): Promise<void>
 }
 
 export interface SpoolFile {
@@ -32,13 +37,14 @@ export interface SpoolFile {
 
 /** Creates the raw log of one run, before the agent starts: `.chirality/logs/<harness>/<time>-<session>-<turn>.ndjson`. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const directory = await ensureLogDirectory(options.projectRoot, fileNamePart(options.harness))
+  const ensureDirectory = () => ensureLogDirectory(options.projectRoot, fileNamePart(options.harness))
+  const directory = await ensureDirectory()
   const ids = `${fileNamePart(options.sessionId)}-${fileNamePart(options.turnId)}`
   const start = (options.at ?? new Date()).getTime()
   for (let attempt = 0; attempt < MAX_NAME_ATTEMPTS; attempt += 1) {
     // A taken name moves on by a millisecond: an existing log is never appended to.
     const base = join(directory, `${timeStamp(start + attempt)}-${ids}`)
-    const spool = createSpool(`${base}.ndjson`, `${base}.stderr`)
+    const spool = createSpool(base, ensureDirectory)
     if (spool !== undefined) return spool
   }
   throw new SpoolError('io', directory, `${directory} has no free name for ${ids}. Move old logs away.`)
@@ -46,6 +52,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
 const MAX_NAME_ATTEMPTS = 100
 const PRIVATE_FILE_MODE = 0o600
+const COPY_BYTES = 256 * 1024
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
 
 async function ensureLogDirectory(projectRoot: string, harness: string): Promise<string> {
@@ -87,7 +94,9 @@ function ignoreInGit(path: string): void {
   }
 }
 
-function createSpool(path: string, stderrPath: string): Spool | undefined {
+function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
+  const path = `${base}.ndjson`
+  const stderrPath = `${base}.stderr`
   const stdout = createSpoolFile(path)
   if (stdout === undefined) return undefined
   const stderr = createSpoolFile(stderrPath)
@@ -97,19 +106,61 @@ function createSpool(path: string, stderrPath: string): Spool | undefined {
     return undefined
   }
   let writersOpen = true
-  let open = true
+  let readersOpen = true
   const closeWriters = () => {
     if (writersOpen) closeAll([stdout.writeFd, stderr.writeFd])
     writersOpen = false
   }
-  const close = () => {
-    if (!open) return
-    open = false
+  const finish = async (settle: () => Promise<void>) => {
+    if (!readersOpen) return
+    readersOpen = false
     closeWriters()
-    if (fstatSync(stderr.readFd).size === 0) removeIfThere(stderrPath)
-    closeAll([stdout.readFd, stderr.readFd])
+    try {
+      await settle()
+    } finally {
+      closeAll([stdout.readFd, stderr.readFd])
+    }
   }
-  return { path, stderrPath, stdout, stderr, closeWriters, close }
+  const close = () =>
+    finish(async () => {
+      if (fstatSync(stderr.readFd).size === 0) removeIfThere(stderrPath)
+      await restoreDeleted([stdout, stderr], ensureDirectory)
+    })
+  const discard = () =>
+    finish(async () => {
+      removeIfThere(path)
+      removeIfThere(stderrPath)
+    })
+  return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
+}
+
+async function restoreDeleted(files: SpoolFile[], ensureDirectory: () => Promise<unknown>): Promise<void> {
+  const deleted = files.filter(file => {
+    const { size, nlink } = fstatSync(file.readFd)
+    return nlink === 0 && size > 0
+  })
+  if (deleted.length === 0) return
+  try {
+    await ensureDirectory()
+    for (const file of deleted) copyBack(file)
+  } catch {
+    // The project is gone too. Whoever reads the output was told that the log was deleted.
+  }
+}
+
+function copyBack({ path, readFd }: SpoolFile): void {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+  const buffer = Buffer.allocUnsafe(COPY_BYTES)
+  try {
+    let offset = 0
+    for (let bytes = readSync(readFd, buffer, 0, COPY_BYTES, 0); bytes > 0; ) {
+      writeSync(fd, buffer, 0, bytes)
+      offset += bytes
+      bytes = readSync(readFd, buffer, 0, COPY_BYTES, offset)
+    }
+  } finally {
+    closeSync(fd)
+  }
 }
 
 function createSpoolFile(path: string): SpoolFile | undefined {

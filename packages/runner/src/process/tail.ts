@@ -10,7 +10,7 @@ export interface TailOptions {
 }
 
 /** What happened to the file under the reader. Reading goes on. */
-export type TailAlarm = 'deleted' | 'truncated'
+export type FileDamage = 'deleted' | 'truncated'
 
 /**
  * Reads a growing file. Nothing is read ahead: the file is the buffer, so a slow reader costs no memory and holds
@@ -45,7 +45,7 @@ export class Tail {
   }
 
   /** Looks whether someone deleted or cut the file. Each deletion and each cut is reported once. */
-  inspect(): TailAlarm | undefined {
+  inspect(): FileDamage | undefined {
     const { size, nlink } = fstatSync(this.#fd)
     if (size < this.#offset) {
       this.#offset = 0
