@@ -35,7 +35,7 @@ export function turbo(tasks, options) {
   const bin = path.join(root, 'node_modules', 'turbo', 'bin', 'turbo')
   return run(
     process.execPath,
-    [bin, 'run', ...tasks, '--output-logs=new-only', '--log-order=stream'],
+    [bin, 'run', '--output-logs=new-only', '--log-order=stream', ...tasks],
     options,
   )
 }

@@ -235,7 +235,6 @@ export type StatusKind =
   | 'resume_failed'
   | 'stalled'
   | 'cleanup'
-  | 'stderr'
   | 'notice'
 
 /** Token counts as they become known. One per model answer; the turn's total is in `session:complete`. */

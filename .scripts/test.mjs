@@ -1,0 +1,59 @@
+// `npm test`: everything that has to hold, from a fresh clone, with one line at the end that counts it.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { root, run, say, setup, turbo } from './setup.mjs'
+
+const started = performance.now()
+await setup()
+
+const results = packageFolders().map(folder => path.join(folder, '.test-results.json'))
+for (const file of results) rmSync(file, { force: true })
+
+const checks = [
+  ['Checking format and lint', () => run('biome', ['check', '.'])],
+  ['Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])],
+  ['Building and checking types', () => turbo(['build', 'typecheck'])],
+  // One package at a time: the real CLIs want a core each.
+  ['Running the tests', () => turbo(['test', '--concurrency=1', '--continue'])],
+]
+const broken = []
+for (const [title, check] of checks) {
+  say(title)
+  if ((await check()) !== 0) broken.push(title)
+}
+
+const totals = { passed: 0, failed: 0 }
+for (const file of results) {
+  if (!existsSync(file)) {
+    totals.failed += 1
+    say(`${path.relative(root, path.dirname(file))} reported no tests`)
+    continue
+  }
+  const report = JSON.parse(readFileSync(file, 'utf8'))
+  totals.passed += report.numPassedTests
+  totals.failed += report.numFailedTests
+  // A file that cannot be loaded counts no test at all; it must not look like success.
+  totals.failed += report.testResults.filter(
+    suite => suite.status === 'failed' && suite.assertionResults.length === 0,
+  ).length
+  const skipped = report.numPendingTests + report.numTodoTests
+  if (skipped > 0) {
+    totals.failed += skipped
+    say(`${path.relative(root, path.dirname(file))}: ${skipped} skipped, which counts as failed`)
+  }
+}
+for (const title of broken) say(`Failed: ${title}`)
+if (broken.length > 0 && totals.failed === 0) totals.failed = broken.length
+say(`${((performance.now() - started) / 1000).toFixed(0)} s`)
+process.stdout.write(`${totals.passed} passed, ${totals.failed} failed\n`)
+process.exitCode = totals.failed > 0 ? 1 : 0
+
+/** Every workspace package has tests; one that reports none has failed. */
+function packageFolders() {
+  const groups = ['packages', 'apps'].flatMap(group =>
+    readdirSync(path.join(root, group)).map(name => path.join(root, group, name)),
+  )
+  return [...groups, path.join(root, 'fixtures')].filter(folder =>
+    existsSync(path.join(folder, 'package.json')),
+  )
+}

@@ -1,0 +1,31 @@
+import { stripVTControlCharacters } from 'node:util'
+
+export interface Style {
+  bold(text: string): string
+  dim(text: string): string
+  red(text: string): string
+  green(text: string): string
+  yellow(text: string): string
+  cyan(text: string): string
+}
+
+/** Six escapes; a dependency for them would be larger than they are. */
+export function style(colour: boolean): Style {
+  const wrap = (open: number, close: number) => (text: string) =>
+    colour ? `\x1b[${open}m${text}\x1b[${close}m` : text
+  return {
+    bold: wrap(1, 22),
+    dim: wrap(2, 22),
+    red: wrap(31, 39),
+    green: wrap(32, 39),
+    yellow: wrap(33, 39),
+    cyan: wrap(36, 39),
+  }
+}
+
+/** Agent output may hold escape sequences that move the cursor, set the title or paste into the clipboard. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(/\p{Cc}/gu, control => (KEPT.has(control) ? control : ''))
+}
+
+const KEPT = new Set(['\n', '\t'])

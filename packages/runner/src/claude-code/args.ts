@@ -1,0 +1,141 @@
+import type { HarnessQuery } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+
+/** Files that carry what must not be in argv: long texts (E2BIG at 128 KB) and secrets (argv is public). */
+export interface ClaudeArgFiles {
+  systemPrompt?: string
+  appendSystemPrompt?: string
+  mcpConfig?: string
+}
+
+export interface ClaudeArgInput {
+  query: HarnessQuery
+  config: ClaudeCodeHarnessConfig
+  files: ClaudeArgFiles
+  inputFormat: 'text' | 'stream-json'
+  /** 2.1.325 reuses the system prompt of the first turn on resume unless told not to; older ones reject the flag. */
+  systemPromptSnapshot: boolean
+}
+
+/** The whole command line of a turn but the prompt, which goes through stdin: argv is capped, logged and public. */
+export function buildClaudeArgs(input: ClaudeArgInput): string[] {
+  const { query, config, files } = input
+  const args = ['-p', '--output-format', 'stream-json', '--verbose']
+  if (input.inputFormat === 'stream-json') args.push('--input-format', 'stream-json')
+  if (query.includePartialMessages !== false) args.push('--include-partial-messages')
+  args.push('--setting-sources', (config.settingSources ?? ['user', 'project', 'local']).join(','))
+
+  if (query.model) args.push('--model', word('model', query.model))
+  if (query.fallbackModel) args.push('--fallback-model', word('fallbackModel', query.fallbackModel))
+  if (query.thinking) args.push(...THINKING[query.thinking])
+  if (query.maxTurns !== undefined)
+    args.push('--max-turns', String(positiveInteger('maxTurns', query.maxTurns)))
+  if (query.maxBudgetUsd !== undefined)
+    args.push('--max-budget-usd', String(positive('maxBudgetUsd', query.maxBudgetUsd)))
+  if (query.outputSchema) args.push('--json-schema', JSON.stringify(query.outputSchema))
+
+  args.push(...sessionArgs(query), ...permissionArgs(query))
+
+  if (files.systemPrompt) args.push('--system-prompt-file', files.systemPrompt)
+  if (files.appendSystemPrompt) args.push('--append-system-prompt-file', files.appendSystemPrompt)
+  if (
+    input.systemPromptSnapshot &&
+    query.resumeSessionId &&
+    (files.systemPrompt || files.appendSystemPrompt)
+  ) {
+    args.push('--system-prompt-snapshot', 'off')
+  }
+  if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig, '--strict-mcp-config')
+  for (const directory of query.additionalDirectories ?? [])
+    args.push('--add-dir', word('additionalDirectories', directory))
+  return args
+}
+
+/** Variables a turn sets on top of the filtered environment. */
+export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
+  const env: Record<string, string> = {}
+  if (config.disableTelemetry !== false) {
+    env.DISABLE_TELEMETRY = '1'
+    env.DISABLE_ERROR_REPORTING = '1'
+  }
+  if (query.model && config.forceSubagentModel !== false) Object.assign(env, subagentModelEnv(query.model))
+  return { ...env, ...query.env }
+}
+
+const THINKING = {
+  low: ['--effort', 'low', '--max-thinking-tokens', '3000'],
+  med: ['--effort', 'medium', '--max-thinking-tokens', '5000'],
+  high: ['--effort', 'high', '--max-thinking-tokens', '10000'],
+} as const
+
+function sessionArgs(query: HarnessQuery): string[] {
+  if (query.forkSession && !query.resumeSessionId) {
+    throw invalid('forkSession needs resumeSessionId: say which conversation to fork.')
+  }
+  const args: string[] = []
+  if (query.resumeSessionId) args.push('--resume', word('resumeSessionId', query.resumeSessionId))
+  else if (query.continueLast) args.push('--continue')
+  if (query.forkSession) args.push('--fork-session')
+  if (query.newSessionId) args.push('--session-id', word('newSessionId', query.newSessionId))
+  return args
+}
+
+function permissionArgs(query: HarnessQuery): string[] {
+  const args: string[] = []
+  const mode = query.permissionMode ?? PERMISSION_MODES[query.mode]
+  if (mode === 'bypassPermissions') args.push('--dangerously-skip-permissions')
+  else args.push('--permission-mode', mode)
+  if (query.tools !== undefined) args.push('--tools', query.tools === '' ? '' : word('tools', query.tools))
+  // Both are variadic: they go last before flags, never before a positional, which they would swallow.
+  const allowed = words('allowedTools', query.allowedTools)
+  if (allowed.length > 0) args.push('--allowedTools', ...allowed)
+  const denied = words('disallowedTools', query.disallowedTools)
+  if (denied.length > 0) args.push('--disallowedTools', ...denied)
+  return args
+}
+
+const PERMISSION_MODES = {
+  'read-only': 'plan',
+  'workspace-write': 'acceptEdits',
+  yolo: 'bypassPermissions',
+} as const
+
+/** An alias in these variables would be sent to the API as if it were a model's name. */
+function subagentModelEnv(model: string): Record<string, string> {
+  if (!model.startsWith('claude-')) return { CLAUDE_CODE_SUBAGENT_MODEL: model }
+  return {
+    ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+    ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    CLAUDE_CODE_SUBAGENT_MODEL: model,
+  }
+}
+
+/** A value that stands alone in argv: one that begins with a dash would be taken as a flag of its own. */
+function word(field: string, value: string): string {
+  if (value === '' || value.startsWith('-') || value.includes('\0')) {
+    throw invalid(`${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`)
+  }
+  return value
+}
+
+function words(field: string, values: readonly string[] | undefined): string[] {
+  return (values ?? []).map(value => word(field, value))
+}
+
+function positiveInteger(field: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1)
+    throw invalid(`${field} is ${value}: it must be a whole number above 0.`)
+  return value
+}
+
+function positive(field: string, value: number): number {
+  if (!Number.isFinite(value) || value <= 0)
+    throw invalid(`${field} is ${value}: it must be a number above 0.`)
+  return value
+}
+
+function invalid(message: string): HarnessError {
+  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+}

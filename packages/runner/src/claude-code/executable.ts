@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { HarnessNotInstalledError } from '@chirality/core'
+import { checkExecutable, resolveExecutable } from '../process/resolve-executable.ts'
+import { runCommand } from '../process/run-command.ts'
+import { HARNESS_ID } from './config.ts'
+
+export const INSTALL_INSTRUCTIONS =
+  'Install it with `npm install -g @anthropic-ai/claude-code`, or set CHIRALITY_CLAUDE_BIN to the binary.'
+
+export interface FindClaudeOptions {
+  /** Given explicitly: the only place that is looked at. */
+  binaryPath?: string
+  environment: Record<string, string>
+}
+
+/** The `claude` to run: the one named, else PATH and the usual places, else the one inside the Agent SDK's package. */
+export async function findClaude(options: FindClaudeOptions): Promise<string> {
+  const named = options.binaryPath ?? options.environment.CHIRALITY_CLAUDE_BIN
+  if (named) {
+    const check = await checkExecutable(named)
+    if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
+    return path.resolve(named)
+  }
+  const home = options.environment.HOME
+  const usual = home ? [path.join(home, '.claude', 'local'), path.join(home, '.local', 'bin')] : []
+  const found = await resolveExecutable('claude', usual, { path: options.environment.PATH })
+  const binary = found ?? bundledClaude()
+  if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
+  return binary
+}
+
+/** `2.1.325`, or undefined when the binary does not say. Cached until the file changes: asking costs a process. */
+export async function claudeVersion(
+  binary: string,
+  env: Record<string, string>,
+): Promise<string | undefined> {
+  const info = await stat(binary)
+  const key = `${binary}:${info.mtimeMs}:${info.size}`
+  const known = versions.get(key)
+  if (known) return known
+  const { stdout } = await runCommand(binary, ['--version'], { env })
+  const version = /^(\d+\.\d+\.\d+)/.exec(stdout.trim())?.[1]
+  if (version) versions.set(key, version)
+  return version
+}
+
+const versions = new Map<string, string>()
+
+/** The first release known to take `--system-prompt-snapshot`; 2.1.197 exits with "unknown option". */
+const SNAPSHOT_SINCE = [2, 1, 325] as const
+
+export function knowsSystemPromptSnapshot(version: string | undefined): boolean {
+  const parts = (version ?? '').split('.').map(Number)
+  for (const [i, since] of SNAPSHOT_SINCE.entries()) {
+    const part = parts[i] ?? 0
+    if (part !== since) return part > since
+  }
+  return true
+}
+
+/** Looked up from this file, so it is found when an app installs the Agent SDK beside this package. */
+function bundledClaude(): string | undefined {
+  const owner = '@anthropic-ai/claude-agent-sdk'
+  const folder = findPackage(import.meta.url, owner)
+  if (!folder) return undefined
+  const platform = findPackage(
+    path.join(folder, 'package.json'),
+    `${owner}-${process.platform}-${process.arch}`,
+  )
+  const binary = platform && path.join(platform, 'claude')
+  return binary && existsSync(binary) ? binary : undefined
+}
+
+/** By hand, because the package's `exports` hide its package.json. */
+function findPackage(from: string, name: string): string | undefined {
+  const bases = createRequire(from).resolve.paths(name) ?? []
+  return bases.map(base => path.join(base, name)).find(folder => existsSync(folder))
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  ClaudeEvent,
+  Harness,
+  HarnessCapabilities,
+  HarnessEvent,
+  HarnessInstallStatus,
+  HarnessMeta,
+  HarnessModel,
+  HarnessQuery,
+  PermissionMode,
+  Session,
+  SlashCommand,
+  TurnOpts,
+  UIEvent,
+} from '@chirality/core'
+import { DEFAULT_MAX_TURNS, HarnessBusyError } from '@chirality/core'
+import { processEnv } from '../env/process-env.ts'
+import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+import { claudeInstallStatus } from './install-status.ts'
+import type { InvocationContext } from './invocation.ts'
+import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS } from './models.ts'
+import { queryClaude } from './query.ts'
+import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
+import { discoverClaudeCommands } from './slash-commands.ts'
+import { ClaudeTurn } from './turn.ts'
+
+/** What a turn can be given beyond the specification's options. */
+export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
+  turnId?: string
+  /** `bypassPermissions` is for those who ask for it by name. */
+  permissionMode?: PermissionMode
+  /** Ask the agent to use this id for a new conversation. */
+  newSessionId?: string
+  images?: Extract<HarnessQuery['prompt'], unknown[]>
+  model?: string
+  thinking?: HarnessQuery['thinking']
+  maxBudgetUsd?: number
+  mcpServers?: HarnessQuery['mcpServers']
+  additionalDirectories?: string[]
+  forkSession?: boolean
+  outputSchema?: HarnessQuery['outputSchema']
+  env?: Record<string, string>
+  /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
+  signal?: AbortSignal
+  /** Silence after which the user is told. */
+  stallMs?: number
+}
+
+/** Runs Claude Code, one process for each turn. */
+export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
+  readonly id = HARNESS_ID
+  private readonly context: InvocationContext
+  private readonly turns = new Map<string, ClaudeTurn>()
+
+  constructor(config: ClaudeCodeHarnessConfig = {}) {
+    this.context = { config, environment: config.environment ?? processEnv() }
+  }
+
+  meta(): HarnessMeta {
+    return CLAUDE_META
+  }
+
+  models(): HarnessModel[] {
+    return [...CLAUDE_MODELS]
+  }
+
+  capabilities(): HarnessCapabilities {
+    return CLAUDE_CAPABILITIES
+  }
+
+  checkInstallStatus(): Promise<HarnessInstallStatus> {
+    return claudeInstallStatus(this.binaryOptions())
+  }
+
+  discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]> {
+    return discoverClaudeCommands(cwd, { ...this.binaryOptions(), signal })
+  }
+
+  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
+    return queryClaude(query, this.context)
+  }
+
+  /** One prompt, one full answer, and the path of the raw log. */
+  run(request: ClaudeRequest): Promise<ClaudeResponse> {
+    return runClaudeOnce(request, this.context)
+  }
+
+  /**
+   * One turn of a session as UI events. Starts when the first event is asked for, and rejects then if the session
+   * has a turn running. `process:exit` is the last event; leaving the loop early stops the agent.
+   */
+  async *startTurn(
+    session: Session,
+    userMessage: string,
+    opts: ClaudeTurnOpts = {},
+  ): AsyncGenerator<UIEvent> {
+    if (this.turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
+    const query = turnQuery(session, userMessage, opts)
+    const turnId = opts.turnId ?? randomUUID()
+    const turn = new ClaudeTurn({ ...this.context, session, turnId, query, stallMs: opts.stallMs })
+    this.turns.set(session.id, turn)
+    try {
+      yield* turn.events()
+    } finally {
+      this.turns.delete(session.id)
+    }
+  }
+
+  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
+  interrupt(sessionId: string): void {
+    this.turns.get(sessionId)?.interrupt()
+  }
+
+  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
+  kill(sessionId: string): void {
+    this.turns.get(sessionId)?.kill()
+  }
+
+  isRunning(sessionId: string): boolean {
+    return this.turns.has(sessionId)
+  }
+
+  private binaryOptions() {
+    return { binaryPath: this.context.config.binaryPath, environment: this.context.environment }
+  }
+}
+
+function turnQuery(session: Session, message: string, opts: ClaudeTurnOpts): HarnessQuery {
+  return {
+    prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
+    cwd: session.projectRoot,
+    resumeSessionId: session.claudeSessionId ?? undefined,
+    forkSession: opts.forkSession,
+    newSessionId: session.claudeSessionId ? undefined : opts.newSessionId,
+    mode: 'read-only',
+    permissionMode: opts.permissionMode ?? 'dontAsk',
+    tools: opts.toolsOverride ?? opts.tools ?? 'default',
+    disallowedTools: opts.disallowedToolsOverride ?? opts.disallowedTools,
+    allowedTools: opts.autoApproveToolsOverride ?? opts.autoApproveTools,
+    maxTurns: opts.maxTurns ?? DEFAULT_MAX_TURNS,
+    appendSystemPrompt: opts.systemPromptAppend,
+    includePartialMessages: opts.includePartialMessages ?? true,
+    model: opts.model,
+    thinking: opts.thinking,
+    maxBudgetUsd: opts.maxBudgetUsd,
+    mcpServers: opts.mcpServers,
+    additionalDirectories: opts.additionalDirectories,
+    outputSchema: opts.outputSchema,
+    env: opts.env,
+    signal: opts.signal ?? new AbortController().signal,
+  }
+}

@@ -1,0 +1,31 @@
+import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
+import { HARNESS_ID } from './config.ts'
+
+export const CLAUDE_META: HarnessMeta = {
+  id: HARNESS_ID,
+  name: 'Claude Code',
+  vendor: 'Anthropic',
+  website: 'https://docs.anthropic.com/en/docs/claude-code',
+}
+
+/** Aliases that every release resolves by itself, so the list cannot go stale; full names work as well. */
+export const CLAUDE_MODELS: readonly HarnessModel[] = [
+  { id: 'default', label: 'Default', isDefault: true },
+  { id: 'opus', label: 'Opus' },
+  { id: 'sonnet', label: 'Sonnet' },
+  { id: 'haiku', label: 'Haiku' },
+]
+
+export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
+  supportsSystemPrompt: true,
+  supportsAppendSystemPrompt: true,
+  supportsReadOnly: true,
+  supportsMcp: true,
+  supportsResume: true,
+  supportsFork: true,
+  supportsClientTools: false,
+  supportsStreamingTokens: true,
+  supportsCostTracking: true,
+  supportsNamedTools: true,
+  supportsImages: true,
+}
