@@ -40,10 +40,20 @@ async function dispatch(argv: string[]): Promise<number> {
       const near = nearest(name, Object.keys(COMMANDS))
       throw new UsageError(`Unknown command "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
     }
+    if (asksForHelp(rest)) {
+      process.stdout.write(HELP)
+      return EXIT.done
+    }
     return await (await load())(rest)
   } catch (error) {
     return explain(error)
   }
+}
+
+function asksForHelp(args: string[]): boolean {
+  const end = args.indexOf('--')
+  const options = end < 0 ? args : args.slice(0, end)
+  return options.includes('--help') || options.includes('-h')
 }
 
 function explain(error: unknown): number {

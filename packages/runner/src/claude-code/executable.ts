@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -77,5 +77,7 @@ function bundledClaude(): string | undefined {
 /** By hand, because the package's `exports` hide its package.json. */
 function findPackage(from: string, name: string): string | undefined {
   const bases = createRequire(from).resolve.paths(name) ?? []
-  return bases.map(base => path.join(base, name)).find(folder => existsSync(folder))
+  const folder = bases.map(base => path.join(base, name)).find(candidate => existsSync(candidate))
+  // A package's own dependencies lie beside its real folder, not beside a link to it.
+  return folder && realpathSync(folder)
 }
