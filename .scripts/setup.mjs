@@ -31,13 +31,10 @@ export function run(command, args, options = {}) {
   })
 }
 
-export function turbo(tasks, options) {
+/** Lets turbo run tasks; `logs` says what of their output is shown (a build that works is silent). */
+export function turbo(tasks, { logs = 'errors-only' } = {}) {
   const bin = path.join(root, 'node_modules', 'turbo', 'bin', 'turbo')
-  return run(
-    process.execPath,
-    [bin, 'run', '--output-logs=new-only', '--log-order=stream', ...tasks],
-    options,
-  )
+  return run(process.execPath, [bin, 'run', `--output-logs=${logs}`, '--log-order=stream', ...tasks])
 }
 
 export function say(text) {

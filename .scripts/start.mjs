@@ -3,7 +3,7 @@ import path from 'node:path'
 import { root, run, say, setup, turbo } from './setup.mjs'
 
 await setup()
-const built = await turbo(['build', '--output-logs=errors-only'])
+const built = await turbo(['build'])
 if (built !== 0) {
   say('The build failed; its output above says why.')
   process.exit(built)

@@ -2,4 +2,4 @@
 import { setup, turbo } from './setup.mjs'
 
 await setup()
-process.exitCode = await turbo(process.argv.slice(2))
+process.exitCode = await turbo(process.argv.slice(2), { logs: 'full' })

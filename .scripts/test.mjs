@@ -14,7 +14,7 @@ const checks = [
   ['Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])],
   ['Building and checking types', () => turbo(['build', 'typecheck'])],
   // One package at a time: the real CLIs want a core each.
-  ['Running the tests', () => turbo(['test', '--concurrency=1', '--continue'])],
+  ['Running the tests', () => turbo(['test', '--concurrency=1', '--continue'], { logs: 'full' })],
 ]
 const broken = []
 for (const [title, check] of checks) {
