@@ -9,6 +9,9 @@ import { present, status, unknown } from './ui.ts'
 
 const SYNTHETIC_MODEL = '<synthetic>'
 
+/** What the CLI writes for a slash command that prints nothing. */
+const NO_CONTENT = '(no content)'
+
 /** Final blocks of an answer: they confirm what was streamed, or say it for the first time. */
 export function translateAssistant(state: TranslatorState, event: ClaudeAssistantEvent): UIEvent[] {
   const message = asObject(event.message)
@@ -55,7 +58,8 @@ function confirmBlock(state: TranslatorState, scope: Scope, context: BlockContex
 
 function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: BlockContext): UIEvent[] {
   const kind = block.type === 'text' ? 'text' : 'thinking'
-  const text = asText(block[kind]) ?? ''
+  const said = asText(block[kind]) ?? ''
+  const text = scope.model === SYNTHETIC_MODEL && said === NO_CONTENT ? '' : said
   const id = blockId(scope, kind)
   const streamed = scope.open?.kind === kind && scope.open.text !== ''
   if (scope.open?.kind === kind) scope.open = null

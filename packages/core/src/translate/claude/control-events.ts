@@ -10,10 +10,10 @@ import { present, unknown } from './ui.ts'
 /** Requests that the host's own code answers; no person is asked. */
 export const HOST_REQUESTS: readonly string[] = ['hook_callback', 'mcp_message']
 
-const KIND_BY_TOOL: Readonly<Record<string, PermissionRequestEvent['kind'] | undefined>> = {
-  AskUserQuestion: 'question',
-  ExitPlanMode: 'plan',
-}
+const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Map([
+  ['AskUserQuestion', 'question'],
+  ['ExitPlanMode', 'plan'],
+] as const)
 
 /** A request of a kind that is not known is raised all the same: the agent waits for an answer. */
 export function translateControlRequest(state: TranslatorState, event: ClaudeControlRequestEvent): UIEvent[] {
@@ -45,7 +45,7 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
   // Whoever answers a request knows the answer: the result's list of denials need not repeat it.
   if (toolUseId) state.knownDenials.add(toolUseId)
   return {
-    kind: KIND_BY_TOOL[toolName] ?? 'tool',
+    kind: KIND_BY_TOOL.get(toolName) ?? 'tool',
     toolName,
     input: asObject(request.input) ?? {},
     toolUseId,

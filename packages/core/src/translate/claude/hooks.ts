@@ -2,7 +2,7 @@ import type { ClaudeHookEvent } from '../../native/claude/system-events.ts'
 import { asNumber, asText } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
 import type { TranslatorState } from './state.ts'
-import { status } from './ui.ts'
+import { headline, status } from './ui.ts'
 
 /** A hook that succeeds and prints nothing is not worth a line. */
 export function translateHook(state: TranslatorState, event: ClaudeHookEvent): UIEvent[] {
@@ -21,7 +21,7 @@ export function translateHook(state: TranslatorState, event: ClaudeHookEvent): U
       : ` failed${exitCode ? ` (exit ${exitCode})` : ''}`
   return [
     status(state, 'hook', {
-      message: `Hook ${name}${how}${output ? `: ${output}` : ''}`,
+      message: `Hook ${name}${how}${output ? `: ${headline(output)}` : ''}`,
       level: failed ? 'warn' : 'info',
       data: { hook: name, hookEvent: asText(event.hook_event), outcome, exitCode, output },
     }),

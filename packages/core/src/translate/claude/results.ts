@@ -4,6 +4,7 @@ import type { UIEvent } from '../../ui-event.ts'
 import { reportRecovered } from './assistant-events.ts'
 import { describeFailure, endReason, wasAborted } from './failure.ts'
 import { closeOpenBlock } from './open-block.ts'
+import { reportRefusal } from './refusals.ts'
 import type { ClaudeOutcome, TranslatorState } from './state.ts'
 import { flushUsage } from './stream-events.ts'
 import { present, status } from './ui.ts'
@@ -17,7 +18,7 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
     ...flushUsage(state, state.main),
     ...(failed ? [] : reportRecovered(state, state.main)),
     ...reportDenials(state, denials),
-    ...reportRefusal(state, result),
+    ...(result.stop_reason === 'refusal' ? reportRefusal(state, state.main) : []),
   ]
   if (!failed && !state.nativeSessionId) state.nativeSessionId = asText(result.session_id) ?? null
   const outcome = settle(state, result, denials)
@@ -82,14 +83,8 @@ function reportDenials(state: TranslatorState, denials: ClaudePermissionDenial[]
   })
 }
 
-function reportRefusal(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
-  if (result.stop_reason !== 'refusal' || state.refusalReported) return []
-  return [status(state, 'refused', { message: 'The model refused to answer', level: 'warn' })]
-}
-
 function endTurn(state: TranslatorState): void {
   state.failure = null
   state.lastRetry = null
-  state.refusalReported = false
   state.said.clear()
 }

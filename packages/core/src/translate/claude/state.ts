@@ -30,8 +30,7 @@ export interface TranslatorState {
   /** Scopes of sub-agents, by the tool call that started them. */
   readonly nested: Map<string, Scope>
   readonly tools: Map<string, ToolCall>
-  /** Tasks name their tool call only once, when they start. */
-  readonly taskTools: Map<string, string>
+  readonly tasks: Map<string, Task>
   /** What this turn's messages became, by native uuid, in case one is taken back. */
   readonly said: Map<string, SaidBlock>
   /** Tool calls whose denial a person already knows of. */
@@ -42,7 +41,6 @@ export interface TranslatorState {
   failure: ApiFailure | null
   /** Why the last request was tried again, until an answer comes. */
   lastRetry: ApiFailure | null
-  refusalReported: boolean
   rateLimitWarned: boolean
 }
 
@@ -58,6 +56,8 @@ export interface Scope {
   open: OpenBlock | null
   usageAtStart: unknown
   usage: UsageInfo | null
+  /** Whether it is already told that the model refused to go on with this answer. */
+  refused: boolean
 }
 
 export type OpenBlock =
@@ -67,6 +67,12 @@ export type OpenBlock =
 export interface ToolCall {
   parentToolUseId: string | undefined
   finished: boolean
+}
+
+/** What a task said when it started; later events only name its id. */
+export interface Task {
+  toolUseId: string | undefined
+  description: string | undefined
 }
 
 export type SaidBlock =
@@ -88,14 +94,13 @@ export function createState(sessionId: string): TranslatorState {
     main: createScope(undefined),
     nested: new Map(),
     tools: new Map(),
-    taskTools: new Map(),
+    tasks: new Map(),
     said: new Map(),
     knownDenials: new Set(),
     openRequests: new Set(),
     ledger: createLedger(),
     failure: null,
     lastRetry: null,
-    refusalReported: false,
     rateLimitWarned: false,
   }
 }
@@ -115,6 +120,7 @@ export function enterMessage(scope: Scope, messageId: string, model: string | un
   if (scope.messageId !== messageId) {
     scope.messageId = messageId
     scope.confirmed = 0
+    scope.refused = false
   }
   scope.model = model
 }
@@ -133,5 +139,6 @@ function createScope(parentToolUseId: string | undefined): Scope {
     open: null,
     usageAtStart: undefined,
     usage: null,
+    refused: false,
   }
 }

@@ -2,7 +2,9 @@ import type { ClaudeStreamEvent } from '../../native/claude/message-events.ts'
 import { asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
 import { closeOpenBlock } from './open-block.ts'
+import { reportRefusal } from './refusals.ts'
 import { blockId, enterMessage, type OpenBlock, type Scope, scopeOf, type TranslatorState } from './state.ts'
+import { isToolResult } from './tool-results.ts'
 import { isToolUse, startTool } from './tools.ts'
 import { present, unknown } from './ui.ts'
 import { mergeUsage } from './usage.ts'
@@ -20,7 +22,7 @@ export function translateStreamEvent(state: TranslatorState, event: ClaudeStream
     case 'message_start':
       return startMessage(state, scope, inner)
     case 'message_delta':
-      return endMessage(scope, inner)
+      return endMessage(state, scope, inner)
     case 'message_stop':
       return flushUsage(state, scope)
     case 'content_block_stop':
@@ -43,9 +45,9 @@ function translateDelta(state: TranslatorState, scope: Scope, event: ClaudeStrea
   const delta = asObject(asObject(event.event)?.delta)
   switch (delta?.type) {
     case 'text_delta':
-      return say(state, scope, 'text', delta.text)
+      return say(state, scope, { kind: 'text', text: delta.text })
     case 'thinking_delta':
-      return say(state, scope, 'thinking', delta.thinking)
+      return say(state, scope, { kind: 'thinking', text: delta.thinking })
     case 'input_json_delta':
       return writeInput(state, scope, delta.partial_json)
     case 'signature_delta':
@@ -56,21 +58,22 @@ function translateDelta(state: TranslatorState, scope: Scope, event: ClaudeStrea
   }
 }
 
-function say(state: TranslatorState, scope: Scope, kind: 'text' | 'thinking', text: unknown): UIEvent[] {
+interface Speech {
+  kind: 'text' | 'thinking'
+  text: unknown
+}
+
+function say(state: TranslatorState, scope: Scope, { kind, text }: Speech): UIEvent[] {
   if (typeof text !== 'string' || text === '') return []
   const open = openSpeech(scope, kind)
   open.text += text
   const { sessionId } = state
   const { parentToolUseId } = scope
+  const type = kind === 'text' ? 'chat:delta' : 'chat:thinking'
   const messageId = open.id
-  if (parentToolUseId !== undefined) {
-    return kind === 'text'
-      ? [{ type: 'chat:delta', sessionId, text, messageId, parentToolUseId }]
-      : [{ type: 'chat:thinking', sessionId, text, messageId, parentToolUseId }]
-  }
-  return kind === 'text'
-    ? [{ type: 'chat:delta', sessionId, text, messageId }]
-    : [{ type: 'chat:thinking', sessionId, text, messageId }]
+  return parentToolUseId === undefined
+    ? [{ type, sessionId, text, messageId }]
+    : [{ type, sessionId, text, messageId, parentToolUseId }]
 }
 
 /** A delta without its start (a spool that is read from the middle) opens the block itself. */
@@ -82,14 +85,14 @@ function openSpeech(scope: Scope, kind: 'text' | 'thinking'): Extract<OpenBlock,
   return created
 }
 
-function writeInput(state: TranslatorState, scope: Scope, piece: unknown): UIEvent[] {
-  const { open } = scope
-  if (typeof piece !== 'string' || piece === '' || open?.kind !== 'tool') return []
-  const { parentToolUseId } = scope
+function writeInput(state: TranslatorState, scope: Scope, delta: unknown): UIEvent[] {
+  const { open, parentToolUseId } = scope
+  if (typeof delta !== 'string' || delta === '' || open?.kind !== 'tool') return []
+  const { sessionId } = state
   const { toolUseId } = open
-  return [
-    present({ type: 'tool:input', sessionId: state.sessionId, toolUseId, delta: piece, parentToolUseId }),
-  ]
+  return parentToolUseId === undefined
+    ? [{ type: 'tool:input', sessionId, toolUseId, delta }]
+    : [{ type: 'tool:input', sessionId, toolUseId, delta, parentToolUseId }]
 }
 
 function startMessage(state: TranslatorState, scope: Scope, inner: JsonObject): UIEvent[] {
@@ -101,25 +104,22 @@ function startMessage(state: TranslatorState, scope: Scope, inner: JsonObject): 
   return events
 }
 
-function endMessage(scope: Scope, inner: JsonObject): UIEvent[] {
+function endMessage(state: TranslatorState, scope: Scope, inner: JsonObject): UIEvent[] {
   if (asObject(inner.usage)) scope.usage = mergeUsage(scope.usageAtStart, inner.usage)
-  return []
+  return asObject(inner.delta)?.stop_reason === 'refusal' ? reportRefusal(state, scope) : []
 }
 
 function startBlock(state: TranslatorState, scope: Scope, event: ClaudeStreamEvent): UIEvent[] {
-  // Nothing confirmed the block before this one: the agent dropped it.
+  // Nothing confirmed the block before this one: the agent dropped it, as it does with blank text.
   const events = closeOpenBlock(state, scope, 'discarded')
   const block = asObject(asObject(event.event)?.content_block)
-  switch (block?.type) {
-    case 'text':
-    case 'thinking':
-      scope.open = { kind: block.type, id: blockId(scope, block.type), text: '' }
-      return [...events, ...say(state, scope, block.type, block[block.type])]
-    case 'redacted_thinking':
-      return events
-    default:
-      break
+  if (block?.type === 'text' || block?.type === 'thinking') {
+    const kind = block.type
+    scope.open = { kind, id: blockId(scope, kind), text: '' }
+    return [...events, ...say(state, scope, { kind, text: block[kind] })]
   }
+  // Whole from the start, so the assistant event that follows says it all.
+  if (block && (block.type === 'redacted_thinking' || isToolResult(block))) return events
   if (block && isToolUse(block)) {
     scope.open = { kind: 'tool', toolUseId: block.id }
     return [...events, ...startTool(state, scope, { ...block, input: {} })]

@@ -2,7 +2,6 @@ import type {
   ClaudeCompactBoundaryEvent,
   ClaudeLocalCommandOutputEvent,
   ClaudeModelFallbackEvent,
-  ClaudeModelRefusalEvent,
   ClaudePermissionDeniedEvent,
   ClaudeStatusEvent,
   ClaudeSystemEvent,
@@ -12,6 +11,7 @@ import type { UIEvent } from '../../ui-event.ts'
 import { translateHook } from './hooks.ts'
 import { notice, translateHousekeeping, translateInformational } from './notices.ts'
 import { retract } from './open-block.ts'
+import { reportRefusal } from './refusals.ts'
 import { translateApiRetry } from './retries.ts'
 import { translateInit } from './session-init.ts'
 import type { TranslatorState } from './state.ts'
@@ -42,7 +42,7 @@ export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent
     case 'model_refusal_fallback':
       return translateFallback(state, event)
     case 'model_refusal_no_fallback':
-      return translateRefusal(state, event)
+      return reportRefusal(state, state.main, event)
     case 'permission_denied':
       return translateDenied(state, event)
     case 'session_state_changed':
@@ -117,21 +117,6 @@ function translateFallback(state: TranslatorState, event: ClaudeModelFallbackEve
       message,
       level: 'warn',
       data: { trigger: asText(event.trigger), originalModel: from, fallbackModel: to },
-    }),
-  ]
-}
-
-function translateRefusal(state: TranslatorState, event: ClaudeModelRefusalEvent): UIEvent[] {
-  state.refusalReported = true
-  return [
-    status(state, 'refused', {
-      message: asText(event.content) ?? 'The model refused to answer',
-      level: 'warn',
-      data: {
-        model: asText(event.original_model),
-        category: asText(event.api_refusal_category),
-        explanation: asText(event.api_refusal_explanation),
-      },
     }),
   ]
 }

@@ -6,18 +6,18 @@ import type {
 } from '../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { StatusEvent, UIEvent } from '../../ui-event.ts'
-import type { TranslatorState } from './state.ts'
-import { status } from './ui.ts'
+import type { Task, TranslatorState } from './state.ts'
+import { headline, status } from './ui.ts'
 
 /** Work that runs beside the conversation: sub-agents, and commands that take a while. */
 export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): UIEvent[] {
+  // Housekeeping of the agent; it asks not to be shown.
+  if (event.skip_transcript === true) return []
   const taskId = asText(event.task_id)
-  const toolUseId = asText(event.tool_use_id) ?? state.taskTools.get(taskId ?? '')
-  if (taskId && toolUseId) state.taskTools.set(taskId, toolUseId)
+  const { toolUseId, description } = rememberTask(state, taskId, event)
   const taskStatus = event.subtype === 'task_notification' ? (asText(event.status) ?? 'ended') : 'running'
-  const description = asText(event.description)
   const summary = asText(event.summary)
-  const what = summary ?? description ?? 'Task'
+  const what = headline(summary ?? asText(event.description) ?? description ?? 'Task')
   return [
     status(state, 'task', {
       message: event.subtype === 'task_started' ? `Started: ${what}` : taskLine(what, taskStatus),
@@ -26,11 +26,11 @@ export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): U
       data: {
         taskId,
         status: taskStatus,
-        description,
+        description: asText(event.description) ?? description,
         summary,
         taskType: asText(event.task_type),
         subagentType: asText(event.subagent_type),
-        background: typeof event.is_backgrounded === 'boolean' ? event.is_backgrounded : undefined,
+        background: asBoolean(event.is_backgrounded),
         lastToolName: asText(event.last_tool_name),
         outputFile: asText(event.output_file),
         usage: taskUsage(event.usage),
@@ -42,18 +42,22 @@ export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): U
 export function translateTaskUpdate(state: TranslatorState, event: ClaudeTaskUpdatedEvent): UIEvent[] {
   const taskId = asText(event.task_id)
   const patch = asObject(event.patch) ?? {}
+  const task = state.tasks.get(taskId ?? '')
   const taskStatus = asText(patch.status)
-  const what = asText(patch.error) ?? asText(patch.description) ?? 'Task'
+  const error = asText(patch.error)
+  const description = asText(patch.description) ?? task?.description
+  const line = taskLine(description ?? 'Task', taskStatus ?? 'changed')
   return [
     status(state, 'task', {
-      message: taskLine(what, taskStatus ?? 'changed'),
+      message: error ? `${line}: ${headline(error)}` : line,
       level: levelOf(taskStatus),
-      toolUseId: state.taskTools.get(taskId ?? ''),
-      data: { ...patch, taskId },
+      toolUseId: task?.toolUseId,
+      data: { taskId, status: taskStatus, description, error, background: asBoolean(patch.is_backgrounded) },
     }),
   ]
 }
 
+/** All that runs in the background now; it replaces the list before it. */
 export function translateBackgroundTasks(
   state: TranslatorState,
   event: ClaudeBackgroundTasksEvent,
@@ -66,8 +70,7 @@ export function translateBackgroundTasks(
       description: asText(task.description),
     }
   })
-  const message =
-    tasks.length === 0 ? 'Nothing runs in the background' : `In the background: ${tasks.length} running`
+  const message = tasks.length === 0 ? 'Nothing in the background' : `In the background: ${tasks.length}`
   return [status(state, 'task', { message, data: { tasks } })]
 }
 
@@ -89,6 +92,16 @@ export function translateToolProgress(state: TranslatorState, event: ClaudeToolP
   ]
 }
 
+function rememberTask(state: TranslatorState, taskId: string | undefined, event: ClaudeTaskEvent): Task {
+  const known = state.tasks.get(taskId ?? '')
+  const task = {
+    toolUseId: asText(event.tool_use_id) ?? known?.toolUseId,
+    description: known?.description ?? asText(event.description),
+  }
+  if (taskId) state.tasks.set(taskId, task)
+  return task
+}
+
 function taskLine(what: string, taskStatus: string): string {
   return taskStatus === 'running' ? what : `${what} (${taskStatus})`
 }
@@ -99,10 +112,15 @@ function levelOf(taskStatus: string | undefined): StatusEvent['level'] {
 
 function taskUsage(value: unknown): JsonObject | undefined {
   const usage = asObject(value)
-  if (!usage) return undefined
-  return {
-    totalTokens: asNumber(usage.total_tokens) ?? 0,
-    toolUses: asNumber(usage.tool_uses) ?? 0,
-    durationMs: asNumber(usage.duration_ms) ?? 0,
-  }
+  return (
+    usage && {
+      totalTokens: asNumber(usage.total_tokens) ?? 0,
+      toolUses: asNumber(usage.tool_uses) ?? 0,
+      durationMs: asNumber(usage.duration_ms) ?? 0,
+    }
+  )
+}
+
+function asBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
 }

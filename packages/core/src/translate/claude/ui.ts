@@ -31,5 +31,15 @@ export function unknown(state: TranslatorState, nativeType: string, raw: unknown
 
 /** Without the fields that are undefined, so that an event reads the same before and after its way through a log. */
 export function present<T extends object>(fields: T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+  const kept: Partial<T> = {}
+  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
+  return kept as T
+}
+
+const HEADLINE_CHARS = 200
+
+/** One line for a text that may be pages long. */
+export function headline(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? ''
+  return line.length > HEADLINE_CHARS ? `${line.slice(0, HEADLINE_CHARS)}…` : line
 }

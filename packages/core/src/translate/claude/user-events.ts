@@ -1,9 +1,10 @@
 import type { ClaudeUserEvent } from '../../native/claude/message-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
+import { reportRefusal } from './refusals.ts'
 import type { TranslatorState } from './state.ts'
 import { isToolResult, translateToolResult } from './tool-results.ts'
-import { status, unknown } from './ui.ts'
+import { headline, status, unknown } from './ui.ts'
 
 const INTERRUPTED = '[Request interrupted by user'
 
@@ -42,5 +43,9 @@ function translateText(state: TranslatorState, event: ClaudeUserEvent, text: str
   if (text.startsWith(INTERRUPTED)) {
     return [status(state, 'interrupted', { message: 'Interrupted by the user', level: 'warn' })]
   }
-  return [status(state, 'notice', { message: text, data: { kind: 'user_message' } })]
+  const refused = asText(event.refused_message_id) ? reportRefusal(state, state.main) : []
+  return [
+    ...refused,
+    status(state, 'notice', { message: headline(text), data: { kind: 'user_message', text } }),
+  ]
 }
