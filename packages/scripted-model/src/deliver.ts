@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Failure, Reply } from './answer.ts'
-import type { ReplyContext, WireFormat } from './wire-format.ts'
+import type { Frame, ReplyContext, WireFormat } from './wire-format.ts'
 
 export interface Delivery {
   response: ServerResponse
@@ -30,10 +30,11 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(json)
 }
 
-function sendFailure(failure: Failure, { response, wire, context }: Delivery): 'done' {
+function sendFailure(failure: Failure, delivery: Delivery): Promise<'done'> {
+  const { response, wire, context } = delivery
   for (const [name, value] of Object.entries(failure.headers)) response.setHeader(name, value)
   sendJson(response, failure.status, failure.body ?? wire.errorBody(failure, context.requestId))
-  return 'done'
+  return flushed(delivery)
 }
 
 async function sendStream(reply: Reply, delivery: Delivery): Promise<'done' | 'cut'> {
@@ -43,9 +44,7 @@ async function sendStream(reply: Reply, delivery: Delivery): Promise<'done' | 'c
   let deltas = 0
   let stalled = reply.stallAfter === 'nothing'
   for (const { kind, sse } of wire.frames(reply, context)) {
-    // An answer with fewer deltas than asked for still stalls, fails or is cut: before its closing frames.
-    const reached = (after: unknown) =>
-      typeof after === 'number' && ((kind === 'delta' && deltas >= after) || kind === 'close')
+    const reached = (after: number | string | undefined) => isReached(after, kind, deltas)
     if (!stalled && reached(reply.stallAfter)) {
       stalled = true
       await delivery.stall()
@@ -53,7 +52,7 @@ async function sendStream(reply: Reply, delivery: Delivery): Promise<'done' | 'c
     if (reached(reply.cutAfter)) return cut(delivery)
     if (reply.streamError && reached(reply.streamError.after)) {
       response.end(wire.errorFrame(reply.streamError, context))
-      return 'done'
+      return flushed(delivery)
     }
     if (kind === 'delta') {
       deltas += 1
@@ -62,7 +61,13 @@ async function sendStream(reply: Reply, delivery: Delivery): Promise<'done' | 'c
     if (!response.write(sse)) await once(response, 'drain', { signal })
   }
   response.end()
-  return 'done'
+  return flushed(delivery)
+}
+
+/** With no delta asked for, the opening frames still go out; with more than there are, the closing frames do not. */
+function isReached(after: number | string | undefined, kind: Frame['kind'], deltas: number): boolean {
+  if (typeof after !== 'number') return false
+  return kind === 'close' || (deltas >= after && (after > 0 || kind === 'delta'))
 }
 
 /** Without a stream there is nothing between start and end, so a stall or cut anywhere comes before the body. */
@@ -78,6 +83,12 @@ async function sendBody(reply: Reply, delivery: Delivery): Promise<'done' | 'cut
   }
   setHeaders(reply, response)
   sendJson(response, 200, wire.body(reply, context))
+  return flushed(delivery)
+}
+
+/** Done means that the last byte has left, not only that it was written. */
+async function flushed({ response, signal }: Delivery): Promise<'done'> {
+  await once(response, 'finish', { signal })
   return 'done'
 }
 

@@ -121,10 +121,8 @@ function listModels({ recorded, response, conversation: { log } }: Exchange): 'd
 
 function notFound({ recorded, response, conversation: { log } }: Exchange): 'done' {
   const message = `No such endpoint: ${recorded.method} ${recorded.path}`
-  const wire =
-    recorded.headers['anthropic-version'] === undefined && recorded.path.startsWith('/v1/responses')
-      ? responsesApi
-      : messagesApi
+  const openai = recorded.path.startsWith('/v1/') && recorded.headers['anthropic-version'] === undefined
+  const wire = openai ? responsesApi : messagesApi
   const body = wire.errorBody({ status: 404, message }, nextRequestId(log))
   log.add(recorded)
   sendJson(response, 404, body)

@@ -1,28 +1,33 @@
 import type { Block, Reply } from './answer.ts'
 import { chunksOf, wholeText } from './chunks.ts'
-import { type Frame, type ReplyContext, sseFrame, type WireFormat } from './wire-format.ts'
+import { frame, type ReplyContext, sseFrame, type WireFormat } from './wire-format.ts'
 
 /** The Anthropic Messages API. */
 export const messagesApi: WireFormat = {
   *frames(reply, context) {
-    yield open({
-      type: 'message_start',
-      message: { ...envelope(reply, context), content: [], stop_reason: null, usage: usageOf(reply, 1) },
-    })
-    yield open({ type: 'ping' })
-    for (const [index, block] of reply.blocks.entries()) yield* blockFrames(block, index, { reply, context })
+    const started = { ...reply, usage: { ...reply.usage, output: 1 } }
+    const message = { ...messageOf(started, context), content: [], stop_reason: null }
+    yield frame('open', { type: 'message_start', message })
+    yield frame('open', { type: 'ping' })
+    for (const [index, block] of reply.blocks.entries()) {
+      yield frame('open', {
+        type: 'content_block_start',
+        index,
+        content_block: openBlock(block, index, context),
+      })
+      for (const delta of deltasOf(block, reply.chunkChars)) {
+        yield frame('delta', { type: 'content_block_delta', index, delta })
+      }
+      yield frame('open', { type: 'content_block_stop', index })
+    }
     const delta = { stop_reason: reply.stopReason, stop_sequence: null }
-    yield close({ type: 'message_delta', delta, usage: usageOf(reply, reply.usage.output) })
-    yield close({ type: 'message_stop' })
+    yield frame('close', { type: 'message_delta', delta, usage: usageOf(reply) })
+    yield frame('close', { type: 'message_stop' })
   },
 
   body(reply, context) {
-    return {
-      ...envelope(reply, context),
-      content: reply.blocks.map((block, index) => wholeBlock(block, index, context)),
-      stop_reason: reply.stopReason,
-      usage: usageOf(reply, reply.usage.output),
-    }
+    const content = reply.blocks.map((block, index) => wholeBlock(block, index, context))
+    return { ...messageOf(reply, context), content }
   },
 
   errorFrame({ type = 'overloaded_error', message = 'Overloaded' }, { requestId }) {
@@ -58,20 +63,6 @@ const STANDARD_ERRORS: Record<number, { type: string; message: string }> = {
   529: { type: 'overloaded_error', message: 'Overloaded' },
 }
 
-interface BlockContext {
-  reply: Reply
-  context: ReplyContext
-}
-
-function* blockFrames(block: Block, index: number, { reply, context }: BlockContext): Generator<Frame> {
-  const whole = wholeBlock(block, index, context)
-  yield open({ type: 'content_block_start', index, content_block: { ...whole, ...emptyContent(block) } })
-  for (const delta of deltasOf(block, reply.chunkChars)) {
-    yield { kind: 'delta', sse: sseFrame({ type: 'content_block_delta', index, delta }) }
-  }
-  yield open({ type: 'content_block_stop', index })
-}
-
 function* deltasOf(block: Block, chunkChars: Reply['chunkChars']): Generator<Record<string, string>> {
   switch (block.type) {
     case 'text':
@@ -91,48 +82,53 @@ function* deltasOf(block: Block, chunkChars: Reply['chunkChars']): Generator<Rec
   }
 }
 
-/** What `content_block_start` says instead of the content that the deltas bring. */
-function emptyContent(block: Block): Record<string, unknown> {
-  if (block.type === 'text') return { text: '' }
-  if (block.type === 'thinking') return { thinking: '', signature: '' }
-  return block.type === 'tool' ? { input: {} } : {}
-}
-
-function wholeBlock(block: Block, index: number, { idSuffix }: ReplyContext): Record<string, unknown> {
+/** A block before its content has been streamed. */
+function openBlock(block: Block, index: number, { idSuffix }: ReplyContext): Record<string, unknown> {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: wholeText(block.text) }
+      return { type: 'text', text: '' }
     case 'thinking':
-      return { type: 'thinking', thinking: wholeText(block.thinking), signature: block.signature }
+      return { type: 'thinking', thinking: '', signature: '' }
     case 'tool':
-      return {
-        type: 'tool_use',
-        id: block.id ?? `toolu_${idSuffix}_${index}`,
-        name: block.name,
-        input: block.input,
-      }
+      return { type: 'tool_use', id: block.id ?? `toolu_${idSuffix}_${index}`, name: block.name, input: {} }
     case 'raw':
       return block.raw
   }
 }
 
-function envelope(_reply: Reply, { model, idSuffix }: ReplyContext) {
-  return { id: `msg_${idSuffix}`, type: 'message', role: 'assistant', model, stop_sequence: null }
+function wholeBlock(block: Block, index: number, context: ReplyContext): Record<string, unknown> {
+  const open = openBlock(block, index, context)
+  switch (block.type) {
+    case 'text':
+      return { ...open, text: wholeText(block.text) }
+    case 'thinking':
+      return { ...open, thinking: wholeText(block.thinking), signature: block.signature }
+    case 'tool':
+      return { ...open, input: block.input }
+    case 'raw':
+      return open
+  }
 }
 
-function usageOf({ usage }: Reply, outputTokens: number) {
+/** Keys in the order the API writes them. */
+function messageOf(reply: Reply, { model, idSuffix }: ReplyContext) {
+  return {
+    id: `msg_${idSuffix}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [] as unknown[],
+    stop_reason: reply.stopReason,
+    stop_sequence: null,
+    usage: usageOf(reply),
+  }
+}
+
+function usageOf({ usage }: Reply) {
   return {
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
-    output_tokens: outputTokens,
+    output_tokens: usage.output,
   }
-}
-
-function open(event: { type: string; [key: string]: unknown }): Frame {
-  return { kind: 'open', sse: sseFrame(event) }
-}
-
-function close(event: { type: string; [key: string]: unknown }): Frame {
-  return { kind: 'close', sse: sseFrame(event) }
 }

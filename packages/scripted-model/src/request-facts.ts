@@ -26,7 +26,7 @@ export function messagesFacts(body: unknown, headers: IncomingHttpHeaders): Requ
   const users = contents('user')
   const latest = users.at(-1) ?? []
   const system = [partsOf(request.system), ...contents('system')].map(textOf).join('\n')
-  const tools = asArray(request.tools).map(tool => asString(asObject(tool).name))
+  const tools = toolNames(request.tools)
   const firstUser = textOf(users[0] ?? [])
   return {
     api: 'messages',
@@ -66,7 +66,7 @@ export function responsesFacts(body: unknown, headers: IncomingHttpHeaders): Req
       .slice(lastAnswer + 1)
       .map(outputOf)
       .join('\n'),
-    tools: asArray(request.tools).map(tool => asString(asObject(tool).name)),
+    tools: toolNames(request.tools),
     messageCount: items.length,
     subAgent: headers['x-openai-subagent'] !== undefined,
     side: undefined,
@@ -89,6 +89,13 @@ function textOf(parts: Json[]): string {
     .map(({ text }) => asString(text))
     .filter(text => text !== '')
     .join('\n')
+}
+
+/** Codex groups some tools under a namespace; both names count. */
+function toolNames(tools: unknown): string[] {
+  return asArray(tools)
+    .map(asObject)
+    .flatMap(tool => [asString(tool.name), ...toolNames(tool.tools)])
 }
 
 function isToolResult({ type }: Json): boolean {

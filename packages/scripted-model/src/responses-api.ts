@@ -1,12 +1,12 @@
 import type { Block, Reply } from './answer.ts'
 import { chunksOf, wholeText } from './chunks.ts'
-import { type Frame, type ReplyContext, sseFrame, type WireFormat } from './wire-format.ts'
+import { type Frame, frame, type ReplyContext, sseFrame, type WireFormat } from './wire-format.ts'
 
 /** The OpenAI Responses API. */
 export const responsesApi: WireFormat = {
   *frames(reply, context) {
     const numbered = numberer()
-    const started = responseOf(reply, context, { status: 'in_progress', output: [], usage: null })
+    const started = responseOf(context, { status: 'in_progress', output: [], usage: null })
     yield numbered('open', { type: 'response.created', response: started })
     yield numbered('open', { type: 'response.in_progress', response: started })
     for (const [index, block] of reply.blocks.entries()) {
@@ -118,27 +118,11 @@ function itemOf(block: Block, index: number, { idSuffix }: ReplyContext): Json {
       return { id: `rs_${idSuffix}_${index}`, type: 'reasoning', summary, encrypted_content: block.signature }
     }
     case 'tool': {
-      const call_id = block.id ?? `call_${idSuffix}_${index}`
-      const { name, namespace } = block
-      return typeof block.input === 'string'
-        ? {
-            id: `ctc_${idSuffix}_${index}`,
-            type: 'custom_tool_call',
-            status,
-            call_id,
-            name,
-            namespace,
-            input: block.input,
-          }
-        : {
-            id: `fc_${idSuffix}_${index}`,
-            type: 'function_call',
-            status,
-            call_id,
-            name,
-            namespace,
-            arguments: inputText(block.input),
-          }
+      const { name, namespace, input } = block
+      const call = { status, call_id: block.id ?? `call_${idSuffix}_${index}`, name, namespace }
+      return typeof input === 'string'
+        ? { id: `ctc_${idSuffix}_${index}`, type: 'custom_tool_call', ...call, input }
+        : { id: `fc_${idSuffix}_${index}`, type: 'function_call', ...call, arguments: inputText(input) }
     }
     case 'raw':
       return block.raw
@@ -156,7 +140,7 @@ function openItem(block: Block, item: Json): Json {
 function finished(reply: Reply, context: ReplyContext): Json {
   const { input, output, cacheRead, cacheWrite, reasoning } = reply.usage
   const incomplete = reply.stopReason === 'max_tokens'
-  return responseOf(reply, context, {
+  return responseOf(context, {
     status: incomplete ? 'incomplete' : 'completed',
     incomplete_details: incomplete ? { reason: 'max_output_tokens' } : null,
     output: reply.blocks.map((block, index) => itemOf(block, index, context)),
@@ -170,7 +154,7 @@ function finished(reply: Reply, context: ReplyContext): Json {
   })
 }
 
-function responseOf(_reply: Reply, { model, idSuffix }: ReplyContext, state: Json): Json {
+function responseOf({ model, idSuffix }: ReplyContext, state: Json): Json {
   return { id: `resp_${idSuffix}`, object: 'response', created_at: 0, model, error: null, ...state }
 }
 
@@ -189,8 +173,6 @@ function inputText(input: Json | string): string {
 /** Every event of a response carries its place in the stream. */
 function numberer() {
   let sequence_number = 0
-  return (kind: Frame['kind'], event: { type: string; [key: string]: unknown }): Frame => ({
-    kind,
-    sse: sseFrame({ ...event, sequence_number: sequence_number++ }),
-  })
+  return (kind: Frame['kind'], event: { type: string; [key: string]: unknown }): Frame =>
+    frame(kind, { ...event, sequence_number: sequence_number++ })
 }

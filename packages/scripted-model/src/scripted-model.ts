@@ -51,6 +51,8 @@ export async function startScriptedModel(
     gate: new StallGate(),
   }
   const server = createServer((request, response) => handleRequest(request, response, conversation))
+  // A server that closes an idle socket races with the client's next request, which then fails for no scripted reason.
+  server.keepAliveTimeout = 0
   await listen(server, port, host)
   const address = server.address() as AddressInfo
   const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`

@@ -29,6 +29,10 @@ export interface ReplyContext {
   idSuffix: string
 }
 
+export function frame(kind: Frame['kind'], event: { type: string; [key: string]: unknown }): Frame {
+  return { kind, sse: sseFrame(event) }
+}
+
 export function sseFrame(event: { type: string; [key: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
