@@ -2,9 +2,9 @@
 export function didYouMean(written: string, candidates: readonly string[]): string | undefined {
   const word = plain(written)
   let best: string | undefined
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1
+  let bestDistance = Math.ceil(word.length / 3) + 1
   for (const candidate of candidates) {
-    const distance = editDistance(word, plain(candidate))
+    const distance = isStart(word, plain(candidate)) ? 1 : editDistance(word, plain(candidate))
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
@@ -16,6 +16,11 @@ export function didYouMean(written: string, candidates: readonly string[]): stri
 /** `stop_reason`, `stop-reason` and `stopReason` are the same word to the person who typed it. */
 function plain(word: string): string {
   return word.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+/** `retryAfter` for `retryAfterSeconds`: the unit is what people leave out. */
+function isStart(word: string, candidate: string): boolean {
+  return word.length >= 4 && candidate.startsWith(word)
 }
 
 function editDistance(left: string, right: string): number {

@@ -62,7 +62,10 @@ function describe(source: string, { path, message, line, column }: ScriptProblem
 function problemOf(issue: z.core.$ZodIssue): ScriptProblem {
   return {
     path: formatPath(keyPath(issue)),
-    message: issue.message.replace(/^Invalid (input|option|value): /, ''),
+    message: issue.message
+      .replace(/^Invalid (input|option|value): /, '')
+      .replace(/^expected record,/, 'expected object,')
+      .replace(/^expected (\w+), received undefined$/, 'missing; expected $1'),
   }
 }
 
