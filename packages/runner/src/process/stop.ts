@@ -105,7 +105,7 @@ export class StopLadder {
 
   async #terminateRest(group: ProcessEntry[], strays: ProcessEntry[]): Promise<void> {
     if (this.#grace.termGraceMs === 0) return
-    const unasked = (entry: ProcessEntry) => !this.#terminated.has(entry.pid)
+    const unasked = ({ pid }: ProcessEntry) => !this.#terminated.has(pid) && !this.#killed.has(pid)
     const members = (await living(group)).filter(unasked)
     if (members.length > 0 && (await this.#family.signalGroup('SIGTERM'))) {
       this.#record({ name: 'terminate', signal: 'SIGTERM' }, members)
@@ -117,7 +117,7 @@ export class StopLadder {
 
   /** Always sent, whatever the table says: a member may have forked since it was read. */
   async #killGroup(group: ProcessEntry[]): Promise<void> {
-    const members = await living(group)
+    const members = (await living(group)).filter(entry => !this.#killed.has(entry.pid))
     await this.#family.signalGroup('SIGKILL')
     this.#record({ name: 'kill', signal: 'SIGKILL' }, members)
   }

@@ -1,0 +1,383 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { spawnAgent } from '../../src/process/agent-process.ts'
+import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
+import { SpawnError } from '../../src/process/spawn-error.ts'
+import { openFiles } from '../support/open-files.ts'
+import {
+  collect,
+  isRunning,
+  jsonValues,
+  nextOutput,
+  nextValue,
+  openTestSpool,
+  program,
+  readyPid,
+  runProgram,
+  script,
+  TEST_ENV,
+} from '../support/programs.ts'
+import { useProject } from '../support/project.ts'
+
+const project = useProject()
+
+describe('output', () => {
+  test('is every line of stdout and stderr, and ends after the exit', async () => {
+    const source = 'console.log("{}"); console.log("junk"); console.error("oh"); process.exit(3)'
+    const { outputs, agent } = await runProgram(await script(project.root, source))
+    const records = outputs.filter(output => output.kind === 'record')
+    expect(records).toMatchObject([
+      { record: { kind: 'json', value: {} } },
+      { record: { kind: 'malformed', text: 'junk', offset: 3 } },
+    ])
+    expect(outputs.filter(output => output.kind === 'stderr')).toEqual([{ kind: 'stderr', line: 'oh' }])
+    expect(await agent.exited).toMatchObject({ code: 3, signal: null, stopped: false })
+    expect(readFileSync(agent.spoolPath, 'utf8')).toBe('{}\njunk\n')
+    expect(readFileSync(agent.stderrPath, 'utf8')).toBe('oh\n')
+  })
+
+  test('of a program that prints nothing is nothing', async () => {
+    const { outputs, agent } = await runProgram(await script(project.root, ''))
+    expect(outputs).toEqual([])
+    expect(await agent.exited).toMatchObject({ code: 0 })
+  })
+
+  test('keeps a last line without a newline', async () => {
+    const { outputs } = await runProgram(await script(project.root, 'process.stdout.write("{\\"a\\":1}")'))
+    expect(jsonValues(outputs)).toEqual([{ a: 1 }])
+  })
+
+  test('survives binary garbage', async () => {
+    const source = 'process.stdout.write(Buffer.from([0, 255, 254, 10, 128, 10])); console.log("[1]")'
+    const { outputs } = await runProgram(await script(project.root, source))
+    expect(outputs).toMatchObject([
+      { record: { kind: 'malformed', bytes: 3 } },
+      { record: { kind: 'malformed', bytes: 1 } },
+      { record: { kind: 'json', value: [1] } },
+    ])
+  })
+
+  test('has all of a 50 MB line that was written right before the exit', async () => {
+    const bytes = 50 * 1024 * 1024
+    const { outputs, agent } = await runProgram(await program(project.root, 'big-line', String(bytes)))
+    expect(outputs).toHaveLength(1)
+    expect(outputs).toMatchObject([{ record: { kind: 'json', bytes: bytes + '{"text":""}'.length } }])
+    expect(statSync(agent.spoolPath).size).toBe(bytes + '{"text":""}\n'.length)
+  })
+
+  test('names a line over the cap and goes on', async () => {
+    const options = await script(project.root, 'console.log("x".repeat(100)); console.log("{}")')
+    const { outputs } = await runProgram({ ...options, maxLineBytes: 10 })
+    expect(outputs).toMatchObject([{ record: { kind: 'oversize', bytes: 100 } }, { record: { value: {} } }])
+  })
+
+  test.each([
+    { watch: true, how: 'watching' },
+    { watch: false, how: 'polling' },
+  ])('has many small writes in order, $how', async ({ watch }) => {
+    const options = await program(project.root, 'many-lines', '20000')
+    const { outputs } = await runProgram({ ...options, watch })
+    expect(jsonValues(outputs)).toEqual(Array.from({ length: 20_000 }, (_, n) => ({ n })))
+  })
+
+  test.each([
+    { watch: true, how: 'watching' },
+    { watch: false, how: 'polling' },
+  ])('arrives while the agent runs, $how', async ({ watch }) => {
+    const options = await program(project.root, 'echo-lines')
+    const agent = await spawnAgent({ ...options, keepInputOpen: true, watch })
+    for (let n = 0; n < 20; n += 1) {
+      await agent.write(`${JSON.stringify({ n })}\n`)
+      expect(await nextValue(agent)).toEqual({ n })
+    }
+    agent.endInput()
+    expect(await collect(agent)).toEqual([])
+  })
+
+  test('is a flood of stderr, all of it', async () => {
+    const { outputs } = await runProgram(await program(project.root, 'many-lines', '20000', 'stderr'))
+    expect(outputs).toHaveLength(20_000)
+    expect(outputs.at(-1)).toEqual({ kind: 'stderr', line: '{"n":19999}' })
+  })
+
+  test('waits in the file for a reader that paused until the agent was gone', async () => {
+    const agent = await spawnAgent(await program(project.root, 'many-lines', '5000'))
+    expect(await nextValue(agent)).toEqual({ n: 0 })
+    await agent.exited
+    expect(jsonValues(await collect(agent))).toHaveLength(4999)
+  })
+
+  test('can be left and taken up again without losing a line', async () => {
+    const agent = await spawnAgent(await program(project.root, 'many-lines', '100'))
+    await agent.exited
+    for (let n = 0; n < 100; n += 1) expect(await nextValue(agent)).toEqual({ n })
+    expect(await collect(agent)).toEqual([])
+  })
+
+  test('has one reader at a time', async () => {
+    const agent = await spawnAgent(await program(project.root, 'stubborn'))
+    const first = agent.output()
+    await first.next()
+    await expect(agent.output().next()).rejects.toThrow('one reader')
+    await agent.stop({ interruptGraceMs: 0 })
+    await first.return(undefined)
+    await agent.close()
+  })
+
+  test('tells of silence', async () => {
+    const agent = await spawnAgent({ ...(await program(project.root, 'stubborn')), idleMs: 20 })
+    await readyPid(agent)
+    const idles: number[] = []
+    for await (const output of agent.output()) {
+      if (output.kind === 'idle' && idles.push(output.idleMs) === 2) break
+    }
+    expect(idles[0]).toBeGreaterThanOrEqual(20)
+    expect(idles[1]).toBeGreaterThanOrEqual(40)
+    await agent.stop({ interruptGraceMs: 0 })
+    await agent.close()
+  })
+})
+
+describe('the raw log under attack', () => {
+  test('a deleted folder is reported, reading goes on, and the log is written again', async () => {
+    const agent = await spawnAgent({ ...(await program(project.root, 'echo-lines')), keepInputOpen: true })
+    await agent.write('{"n":1}\n')
+    expect(await nextValue(agent)).toEqual({ n: 1 })
+    rmSync(join(project.root, '.chirality'), { recursive: true })
+    await agent.write('{"n":2}\n')
+    agent.endInput()
+    const outputs = await collect(agent)
+    expect(jsonValues(outputs)).toEqual([{ n: 2 }])
+    expect(outputs).toContainEqual({ kind: 'spool-damaged', path: agent.spoolPath, damage: 'deleted' })
+    expect(readFileSync(agent.spoolPath, 'utf8')).toBe('{"n":1}\n{"n":2}\n')
+    expect(statSync(agent.spoolPath).mode & 0o777).toBe(0o600)
+    expect(existsSync(agent.stderrPath)).toBe(false)
+  })
+
+  test('a deletion is noticed while the agent is silent', async () => {
+    const agent = await spawnAgent(await program(project.root, 'stubborn'))
+    await readyPid(agent)
+    rmSync(agent.spoolPath)
+    expect(await nextOutput(agent)).toEqual({
+      kind: 'spool-damaged',
+      path: agent.spoolPath,
+      damage: 'deleted',
+    })
+    await agent.stop({ interruptGraceMs: 0 })
+    await agent.close()
+  })
+
+  test('a cut file is reported and what comes after is read', async () => {
+    const agent = await spawnAgent({ ...(await program(project.root, 'echo-lines')), keepInputOpen: true })
+    await agent.write('{"n":1}\n')
+    expect(await nextValue(agent)).toEqual({ n: 1 })
+    truncateSync(agent.spoolPath)
+    expect(await nextOutput(agent)).toEqual({
+      kind: 'spool-damaged',
+      path: agent.spoolPath,
+      damage: 'truncated',
+    })
+    await agent.write('{"n":2}\n')
+    expect(await nextValue(agent)).toEqual({ n: 2 })
+    agent.endInput()
+    expect(await collect(agent)).toEqual([])
+    expect(readFileSync(agent.spoolPath, 'utf8')).toBe('{"n":2}\n')
+  })
+
+  test('a project that is gone altogether is not brought back', async () => {
+    const root = join(project.root, 'short-lived')
+    mkdirSync(root)
+    const options = await program(root, 'echo-lines')
+    const agent = await spawnAgent({ ...options, keepInputOpen: true })
+    await agent.write('{"n":1}\n')
+    expect(await nextValue(agent)).toEqual({ n: 1 })
+    rmSync(root, { recursive: true })
+    agent.endInput()
+    await collect(agent)
+    expect(existsSync(root)).toBe(false)
+  })
+})
+
+describe('exit', () => {
+  test.each([0, 1, 42])('code %i is reported', async code => {
+    const { agent } = await runProgram(await script(project.root, `process.exit(${code})`))
+    expect(await agent.exited).toMatchObject({ code, signal: null })
+  })
+
+  test.each(['SIGSEGV', 'SIGKILL', 'SIGABRT'] as const)(
+    '%s is reported, not taken for success',
+    async signal => {
+      const { agent } = await runProgram(
+        await script(project.root, `process.kill(process.pid, "${signal}"); setInterval(() => {}, 1e6)`),
+      )
+      expect(await agent.exited).toMatchObject({ code: null, signal })
+    },
+  )
+})
+
+describe('stdin', () => {
+  const prompt = 'x'.repeat(8 * 1024 * 1024)
+
+  test('8 MB arrive whole', async () => {
+    const options = await program(project.root, 'hash-stdin')
+    const { outputs } = await runProgram({ ...options, stdin: prompt })
+    const sha256 = createHash('sha256').update(prompt).digest('hex')
+    expect(jsonValues(outputs)).toEqual([{ bytes: prompt.length, sha256 }])
+  })
+
+  test('bytes are written as they are', async () => {
+    const stdin = Uint8Array.of(0, 255, 10, 128)
+    const { outputs } = await runProgram({ ...(await program(project.root, 'hash-stdin')), stdin })
+    const sha256 = createHash('sha256').update(stdin).digest('hex')
+    expect(jsonValues(outputs)).toEqual([{ bytes: 4, sha256 }])
+  })
+
+  test('is empty when nothing is given', async () => {
+    const { outputs } = await runProgram(await program(project.root, 'hash-stdin'))
+    expect(jsonValues(outputs)).toMatchObject([{ bytes: 0 }])
+  })
+
+  test('that nobody reads does no harm', async () => {
+    const { agent } = await runProgram({ ...(await script(project.root, 'process.exit(0)')), stdin: prompt })
+    expect(await agent.exited).toMatchObject({ code: 0 })
+  })
+
+  test('that was closed at the other end makes write say so', async () => {
+    const agent = await spawnAgent({ ...(await program(project.root, 'deaf')), keepInputOpen: true })
+    await readyPid(agent)
+    expect(await agent.write(prompt)).toBe(false)
+    expect(await agent.write('more')).toBe(false)
+    await agent.stop({ interruptGraceMs: 0 })
+    await agent.close()
+  })
+
+  test('of a dead agent makes write say so, also for a write under way', async () => {
+    const agent = await spawnAgent({ ...(await program(project.root, 'stubborn')), keepInputOpen: true })
+    await readyPid(agent)
+    const underWay = agent.write(prompt)
+    agent.signal('SIGKILL')
+    expect(await underWay).toBe(false)
+    await agent.exited
+    expect(await agent.write('more')).toBe(false)
+    expect(agent.signal('SIGINT')).toBe(false)
+    agent.endInput()
+    await agent.close()
+  })
+
+  test('stays open after a first message', async () => {
+    const options = await program(project.root, 'echo-lines')
+    const agent = await spawnAgent({ ...options, stdin: '{"n":1}\n', keepInputOpen: true })
+    expect(await nextValue(agent)).toEqual({ n: 1 })
+    expect(await agent.write('{"n":2}\n')).toBe(true)
+    expect(await nextValue(agent)).toEqual({ n: 2 })
+    agent.endInput()
+    await collect(agent)
+  })
+})
+
+describe('the environment', () => {
+  test('is what was given and the marker, nothing of ours', async () => {
+    const options = await script(project.root, 'console.log(JSON.stringify(process.env))')
+    const { outputs, agent } = await runProgram({ ...options, env: { ...TEST_ENV, ONE: '1' } })
+    const { __CF_USER_TEXT_ENCODING, ...env } = jsonValues(outputs)[0] as Record<string, string>
+    expect(env).toEqual({ ...TEST_ENV, ONE: '1', [MARKER_VARIABLE]: agent.marker })
+  })
+
+  test('keeps the marker of an agent that runs us', async () => {
+    const outer = 'aaaaaaaa-outer'
+    const options = await script(project.root, `console.log(JSON.stringify(process.env.${MARKER_VARIABLE}))`)
+    const { outputs, agent } = await runProgram({
+      ...options,
+      env: { ...TEST_ENV, [MARKER_VARIABLE]: outer },
+    })
+    expect(jsonValues(outputs)).toEqual([`${outer}:${agent.marker}`])
+  })
+})
+
+describe('a process that cannot be started', () => {
+  const start = async (changes: { command?: string; cwd?: string; args?: string[] }) => {
+    const options = { ...(await script(project.root, '')), ...changes }
+    const error: unknown = await spawnAgent(options).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(SpawnError)
+    expect(existsSync(options.spool.path)).toBe(false)
+    expect(existsSync(options.spool.stderrPath)).toBe(false)
+    return error as SpawnError
+  }
+
+  test('missing command', async () => {
+    const command = join(project.root, 'nothing')
+    expect(await start({ command })).toMatchObject({
+      code: 'command-missing',
+      message: expect.stringContaining(command),
+    })
+  })
+
+  test('command that is not executable', async () => {
+    const command = join(project.root, 'plain-file')
+    writeFileSync(command, '#!/bin/sh\n', { mode: 0o644 })
+    const error = await start({ command })
+    expect(error).toMatchObject({
+      code: 'command-not-executable',
+      message: expect.stringContaining('chmod +x'),
+    })
+  })
+
+  test('command whose interpreter is missing', async () => {
+    const command = join(project.root, 'no-interpreter')
+    writeFileSync(command, '#!/nowhere/sh\n', { mode: 0o755 })
+    const error = await start({ command })
+    expect(error).toMatchObject({
+      code: 'command-not-executable',
+      message: expect.stringContaining('interpreter'),
+    })
+  })
+
+  test('a folder as command', async () => {
+    expect(await start({ command: project.root })).toMatchObject({ code: 'command-not-executable' })
+  })
+
+  test('missing working folder, though the system blames the command', async () => {
+    const cwd = join(project.root, 'nowhere')
+    expect(await start({ cwd })).toMatchObject({ code: 'cwd-missing', message: expect.stringContaining(cwd) })
+  })
+
+  test('arguments that are too long', async () => {
+    const args = Array.from({ length: 64 }, () => 'x'.repeat(120_000))
+    expect(await start({ args })).toMatchObject({ code: 'arguments-too-long' })
+  })
+
+  test('an argument with a NUL', async () => {
+    expect(await start({ args: ['a\0b'] })).toMatchObject({ code: 'invalid-argument' })
+  })
+})
+
+describe('nothing stays open', () => {
+  test('after the output has ended', async () => {
+    const { agent } = await runProgram(await script(project.root, 'console.error("kept")'))
+    expect(await openFiles(project.root)).toEqual([])
+    expect(existsSync(agent.stderrPath)).toBe(true)
+  })
+
+  test('after a stop without reading', async () => {
+    const watchers = () => process.getActiveResourcesInfo().filter(name => name.includes('FSEvent')).length
+    const before = watchers()
+    const agent = await spawnAgent(await program(project.root, 'stubborn'))
+    expect(await openFiles(project.root)).not.toEqual([])
+    await agent.stop({ interruptGraceMs: 0 })
+    await agent.close()
+    await agent.close()
+    expect(await openFiles(project.root)).toEqual([])
+    expect(watchers()).toBe(before)
+    expect(await isRunning(agent.pid)).toBe(false)
+    expect(await collect(agent)).toEqual([])
+  })
+
+  test('a spool that was never used can be discarded', async () => {
+    const spool = await openTestSpool(project.root)
+    await spool.discard()
+    expect(existsSync(spool.path)).toBe(false)
+    expect(await openFiles(project.root)).toEqual([])
+  })
+})

@@ -1,0 +1,84 @@
+import { fileURLToPath } from 'node:url'
+import { processEnv } from '../../src/env/process-env.ts'
+import type { AgentOutput } from '../../src/process/agent-output.ts'
+import { type AgentProcess, type AgentProcessOptions, spawnAgent } from '../../src/process/agent-process.ts'
+import { readProcess } from '../../src/process/process-table.ts'
+import { openSpool, type Spool } from '../../src/process/spool.ts'
+
+export const TEST_ENV = { PATH: processEnv().PATH ?? '/usr/bin:/bin' }
+
+export function openTestSpool(projectRoot: string): Promise<Spool> {
+  return openSpool({ projectRoot, harness: 'test', sessionId: 'session', turnId: 'turn' })
+}
+
+/** What it takes to run one of `test/programs` with Node. */
+export async function program(
+  projectRoot: string,
+  name: string,
+  ...args: string[]
+): Promise<AgentProcessOptions> {
+  const path = fileURLToPath(new URL(`../programs/${name}.mjs`, import.meta.url))
+  return {
+    command: process.execPath,
+    args: [path, ...args],
+    cwd: projectRoot,
+    env: TEST_ENV,
+    spool: await openTestSpool(projectRoot),
+  }
+}
+
+/** What it takes to run a line of JavaScript. */
+export async function script(projectRoot: string, source: string): Promise<AgentProcessOptions> {
+  return {
+    command: process.execPath,
+    args: ['-e', source],
+    cwd: projectRoot,
+    env: TEST_ENV,
+    spool: await openTestSpool(projectRoot),
+  }
+}
+
+export async function collect(agent: AgentProcess): Promise<AgentOutput[]> {
+  const outputs: AgentOutput[] = []
+  for await (const output of agent.output()) outputs.push(output)
+  return outputs
+}
+
+export async function runProgram(options: AgentProcessOptions): Promise<{
+  outputs: AgentOutput[]
+  agent: AgentProcess
+}> {
+  const agent = await spawnAgent(options)
+  return { outputs: await collect(agent), agent }
+}
+
+/** The next thing the agent gives. Leaves the rest for the next call. */
+export async function nextOutput(agent: AgentProcess): Promise<AgentOutput> {
+  for await (const output of agent.output()) return output
+  throw new Error('the output ended')
+}
+
+/** The next JSON value the agent prints. */
+export async function nextValue(agent: AgentProcess): Promise<unknown> {
+  for await (const output of agent.output()) {
+    if (output.kind === 'record' && output.record.kind === 'json') return output.record.value
+  }
+  throw new Error('the output ended before a value came')
+}
+
+export async function readyPid(agent: AgentProcess): Promise<number> {
+  const value = await nextValue(agent)
+  if (typeof value === 'object' && value !== null && 'ready' in value) return Number(value.ready)
+  throw new Error(`expected the ready line, got ${JSON.stringify(value)}`)
+}
+
+export function jsonValues(outputs: AgentOutput[]): unknown[] {
+  return outputs.flatMap(output =>
+    output.kind === 'record' && output.record.kind === 'json' ? [output.record.value] : [],
+  )
+}
+
+export async function isRunning(pid: number): Promise<boolean> {
+  const entry = await readProcess(pid)
+  return entry !== undefined && !entry.zombie
+}
