@@ -1,5 +1,8 @@
 // The contract between Chirality and any coding agent.
 
+import type { Session, TurnOpts } from './session/session.ts'
+import type { PermissionRequestEvent, UIEvent } from './ui-event.ts'
+
 export type HarnessId = string
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
@@ -24,6 +27,62 @@ export interface Harness<M = unknown> {
    */
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
 }
+
+/** A harness that also runs the turns of sessions and shows them as UI events. */
+export interface SessionHarness<M = unknown> extends Harness<M> {
+  /**
+   * One turn. Starts when the first event is asked for, and rejects then if the session has a turn running or the
+   * turn cannot start. From `turn:start` on every way out is an event; leaving the loop early stops the agent.
+   */
+  startTurn(session: Session, userMessage: string, opts?: HarnessTurnOpts): AsyncGenerator<UIEvent>
+
+  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
+  interrupt(sessionId: string): void
+
+  /** Ends the turn now, with everything the agent started for it. */
+  kill(sessionId: string): void
+
+  isRunning(sessionId: string): boolean
+
+  /** Ends whatever the harness keeps alive between turns. */
+  close(): Promise<void>
+}
+
+/** What a turn can be given beyond the specification's options. A harness refuses what it cannot do. */
+export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
+  turnId?: string
+  /** `bypassPermissions` is for those who ask for it by name. */
+  permissionMode?: PermissionMode
+  images?: ImageSource[]
+  model?: string
+  thinking?: HarnessQuery['thinking']
+  maxBudgetUsd?: number
+  mcpServers?: Record<string, McpServerConfig>
+  clientTools?: ClientToolDefinition[]
+  additionalDirectories?: string[]
+  forkSession?: boolean
+  /** Ask the agent to use this id for a new conversation. */
+  newSessionId?: string
+  outputSchema?: JsonSchema
+  env?: Record<string, string>
+  /** Answers what the agent asks. Without it, and when it throws, the answer is no. */
+  decide?: (request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>
+  /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
+  signal?: AbortSignal
+  /** Silence after which the user is told. */
+  stallMs?: number
+}
+
+/** The answer to a `permission:request`. */
+export type PermissionDecision =
+  | {
+      behavior: 'allow'
+      /** Replaces the input that was asked for. */
+      updatedInput?: Record<string, unknown>
+      /** `session`: do not ask for the like again in this session. */
+      remember?: 'session'
+    }
+  | { behavior: 'deny'; message?: string; interrupt?: boolean }
 
 export interface HarnessMeta {
   id: HarnessId

@@ -17,14 +17,17 @@ export type {
   HarnessMeta,
   HarnessModel,
   HarnessQuery,
+  HarnessTurnOpts,
   HarnessUsage,
   ImageSource,
   JsonSchema,
   McpHttpServerConfig,
   McpServerConfig,
   McpStdioServerConfig,
+  PermissionDecision,
   PermissionMode,
   PromptPart,
+  SessionHarness,
   SlashCommand,
 } from './harness.ts'
 export type { ClaudeEventBase, ClaudeNestedEventBase, ClaudeUsage } from './native/claude/base.ts'
