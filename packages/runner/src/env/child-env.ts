@@ -31,20 +31,20 @@ export interface ChildEnv {
 /** The environment of an agent: an allow-list, then the deny patterns, then what was asked for by name. */
 export function buildChildEnv(options: ChildEnvOptions): ChildEnv {
   const { source, credentials, extra = {}, allow = [] } = options
-  const env: Record<string, string> = {}
+  const passed = new Map<string, string>()
   const named = new Set([
     ...credentialNames(credentials, source),
     ...allow.filter(name => !isReserved(name, credentials)),
   ])
   for (const [name, value] of Object.entries(source)) {
-    const passed = passedValue(name, value, named)
-    if (passed !== undefined) env[name] = passed
+    const ownValue = passedValue(name, value, named)
+    if (ownValue !== undefined) passed.set(name, ownValue)
   }
   for (const [name, value] of Object.entries(extra)) {
-    if (isUsable(name, value) && !isOwn(name)) env[name] = value
+    if (isUsable(name, value) && !isOwn(name)) passed.set(name, value)
   }
-  const dropped = Object.keys(source).filter(name => !Object.hasOwn(env, name))
-  return { env, dropped: dropped.sort() }
+  const dropped = Object.keys(source).filter(name => !passed.has(name))
+  return { env: Object.fromEntries(passed), dropped: dropped.sort() }
 }
 
 function passedValue(name: string, value: string, named: Set<string>): string | undefined {

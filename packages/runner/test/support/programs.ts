@@ -1,3 +1,4 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { processEnv } from '../../src/env/process-env.ts'
 import type { AgentOutput } from '../../src/process/agent-output.ts'
@@ -81,4 +82,9 @@ export function jsonValues(outputs: AgentOutput[]): unknown[] {
 export async function isRunning(pid: number): Promise<boolean> {
   const entry = await readProcess(pid)
   return entry !== undefined && !entry.zombie
+}
+
+/** Resolves when the process has ended. A test that gets no answer here fails by its time limit. */
+export async function untilGone(pid: number): Promise<void> {
+  while (await isRunning(pid)) await nextLoopTurn()
 }

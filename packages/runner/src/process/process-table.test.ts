@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { isSameProcessAlive, listProcesses, parseProcStat, parsePs, readProcess } from './process-table.ts'
+
+test('the table has us, with our parent', async () => {
+  const own = (await listProcesses()).find(entry => entry.pid === process.pid)
+  expect(own).toMatchObject({ parentPid: process.ppid, zombie: false })
+  expect(await readProcess(process.pid)).toEqual(own)
+})
+
+test('a process is alive until it has ended, and a stranger with its pid is another one', async () => {
+  const child = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'] })
+  await once(child, 'spawn')
+  const entry = await readProcess(child.pid ?? 0)
+  if (entry === undefined) throw new Error('the child is not in the table')
+  expect(entry).toMatchObject({ parentPid: process.pid, zombie: false })
+  expect(await isSameProcessAlive(entry)).toBe(true)
+  expect(await isSameProcessAlive({ ...entry, startedAt: 'before' })).toBe(false)
+  child.stdin.end()
+  await once(child, 'exit')
+  expect(await isSameProcessAlive(entry)).toBe(false)
+})
+
+test('a name with brackets and spaces does not shift the fields', () => {
+  const fields = ['S', '41', '42', '43', ...Array.from({ length: 15 }, () => '0'), '987654', '0']
+  expect(parseProcStat(`1234 (a) b (c)) ${fields.join(' ')}`)).toEqual({
+    pid: 1234,
+    parentPid: 41,
+    groupId: 42,
+    startedAt: '987654',
+    zombie: false,
+  })
+})
+
+test('a zombie is told from the living', () => {
+  const rest = Array.from({ length: 19 }, () => '1').join(' ')
+  expect(parseProcStat(`7 (x) Z ${rest}`)?.zombie).toBe(true)
+  expect(parsePs('  7     1     7 Z+   Sat Nov 16 02:56:01 2024\n')[0]?.zombie).toBe(true)
+})
+
+test('what is not a stat line is nothing', () => {
+  expect(parseProcStat('')).toBeUndefined()
+  expect(parseProcStat('12 (x) S 1')).toBeUndefined()
+})
+
+test('the output of ps, as macOS and Linux print it', () => {
+  const output = [
+    '    1     0     1 Ss   Sat Nov  9 02:56:01 2024    ',
+    '  501     1   501 S+   Sat Nov 16 12:00:00 2024',
+    'no process line',
+    '',
+  ].join('\n')
+  expect(parsePs(output)).toEqual([
+    { pid: 1, parentPid: 0, groupId: 1, startedAt: 'Sat Nov  9 02:56:01 2024', zombie: false },
+    { pid: 501, parentPid: 1, groupId: 501, startedAt: 'Sat Nov 16 12:00:00 2024', zombie: false },
+  ])
+})

@@ -1,0 +1,118 @@
+import { appendFileSync, closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { useProject } from '../../test/support/project.ts'
+import { Tail } from './tail.ts'
+import { Wake } from './wake.ts'
+
+const project = useProject()
+const buffer = Buffer.alloc(8)
+
+let path = ''
+let fd = -1
+let wake = new Wake()
+let tail: Tail | undefined
+
+beforeEach(() => {
+  path = join(project.root, 'file')
+  writeFileSync(path, '')
+  fd = openSync(path, 'r')
+  wake = new Wake()
+})
+
+afterEach(() => {
+  tail?.close()
+  closeSync(fd)
+})
+
+function start(options: { watch?: boolean; watched?: string } = {}): Tail {
+  tail = new Tail({
+    fd,
+    path: options.watched ?? path,
+    onWake: () => wake.notify(),
+    watch: options.watch,
+  })
+  return tail
+}
+
+/** Reads until as many bytes came, waiting for the tail to say so. */
+async function readBytes(reader: Tail, count: number): Promise<string> {
+  let text = ''
+  while (text.length < count) {
+    const bytes = reader.read(buffer)
+    if (bytes === 0) await wake.wait()
+    text += buffer.toString('latin1', 0, bytes)
+  }
+  return text
+}
+
+describe('what is appended', () => {
+  test.each([
+    { how: 'a watcher', options: { watch: true } },
+    { how: 'the poll alone', options: { watch: false } },
+    { how: 'the poll, when nothing can be watched', options: { watched: '/nowhere/at/all' } },
+  ])('is announced by $how', async ({ options }) => {
+    const reader = start(options)
+    for (let n = 0; n < 5; n += 1) {
+      appendFileSync(path, `line ${n}\n`)
+      expect(await readBytes(reader, 7)).toBe(`line ${n}\n`)
+    }
+  })
+
+  test('is announced by the poll when the watcher says nothing', async () => {
+    const silent = join(project.root, 'never-written')
+    writeFileSync(silent, '')
+    const reader = start({ watched: silent })
+    for (let n = 0; n < 5; n += 1) {
+      appendFileSync(path, `line ${n}\n`)
+      expect(await readBytes(reader, 7)).toBe(`line ${n}\n`)
+    }
+  })
+
+  test('comes in pieces of the buffer', () => {
+    const reader = start()
+    appendFileSync(path, 'twelve bytes')
+    expect([reader.read(buffer), reader.read(buffer), reader.read(buffer)]).toEqual([8, 4, 0])
+  })
+
+  test('can still be read after close', () => {
+    const reader = start()
+    reader.close()
+    appendFileSync(path, 'late')
+    expect(reader.read(buffer)).toBe(4)
+  })
+})
+
+describe('damage', () => {
+  test('a deletion is reported once, and the content is still there', async () => {
+    const reader = start()
+    appendFileSync(path, 'content')
+    rmSync(path)
+    expect([reader.inspect(), reader.inspect()]).toEqual(['deleted', undefined])
+    expect(await readBytes(reader, 7)).toBe('content')
+  })
+
+  test('a cut is reported once, and reading starts over', async () => {
+    const reader = start()
+    appendFileSync(path, 'content')
+    await readBytes(reader, 7)
+    truncateSync(path)
+    expect([reader.inspect(), reader.inspect()]).toEqual(['truncated', undefined])
+    appendFileSync(path, 'more')
+    expect(await readBytes(reader, 4)).toBe('more')
+  })
+
+  test.each([true, false])('a deletion wakes, watching: %s', async watch => {
+    const reader = start({ watch })
+    rmSync(path)
+    while (reader.inspect() === undefined) await wake.wait()
+  })
+
+  test('a moved file is still the same file', async () => {
+    const reader = start()
+    renameSync(path, `${path}.moved`)
+    appendFileSync(`${path}.moved`, 'content')
+    expect(await readBytes(reader, 7)).toBe('content')
+    expect(reader.inspect()).toBeUndefined()
+  })
+})
