@@ -1,5 +1,3 @@
-import type { ScriptAnswer } from './script.ts'
-
 /**
  * Requests that Claude Code makes beside the conversation. They come when the CLI likes, so they
  * must not take the answers meant for the conversation.
@@ -25,7 +23,7 @@ export function sideKindOf({ tools, system, firstUser, lastText }: SideHints): S
 }
 
 /** What each side request gets unless a route answers it: the shape that the CLI accepts. */
-export const SIDE_ANSWERS: Record<SideKind, ScriptAnswer> = {
+export const SIDE_ANSWERS: Record<SideKind, string> = {
   title: '{"title":"Scripted session"}',
   suggestion: 'go on',
   'tool-summary': 'Used the tools',
