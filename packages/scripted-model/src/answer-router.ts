@@ -4,9 +4,15 @@ import type { RequestFacts } from './request-facts.ts'
 import type { Script, ScriptAnswer, ScriptWhen } from './script.ts'
 import { SIDE_ANSWERS } from './side-request.ts'
 
+export interface ServedAnswer extends QueuedAnswer {
+  /** How often the answer at this place has been served, this time included. */
+  nth: number
+}
+
 /** Decides which answer of the script a request gets. */
 export class AnswerRouter {
   readonly #script: Script
+  readonly #servings = new Map<string, number>()
   readonly #main: AnswerQueue
   readonly #routes: { when: ScriptWhen; queue: AnswerQueue; otherwise?: ScriptAnswer; path: string }[]
 
@@ -20,7 +26,18 @@ export class AnswerRouter {
     })
   }
 
-  next(facts: RequestFacts): QueuedAnswer {
+  next(facts: RequestFacts): ServedAnswer {
+    const queued = this.#choose(facts)
+    const nth = (this.#servings.get(queued.path) ?? 0) + 1
+    this.#servings.set(queued.path, nth)
+    return { ...queued, nth }
+  }
+
+  remaining(): number {
+    return this.#routes.reduce((sum, { queue }) => sum + queue.remaining, this.#main.remaining)
+  }
+
+  #choose(facts: RequestFacts): QueuedAnswer {
     const route = this.#routes.find(({ when }) => fits(when, facts))
     if (!route && facts.side) return this.#fixed(SIDE_ANSWERS[facts.side], `side:${facts.side}`)
     const queued = (route?.queue ?? this.#main).next()
@@ -28,10 +45,6 @@ export class AnswerRouter {
     if (route?.otherwise) return this.#fixed(route.otherwise, `${route.path}.otherwise`)
     if (this.#script.otherwise) return this.#fixed(this.#script.otherwise, 'otherwise')
     return exhausted(route ? `${route.path}.answers` : 'answers')
-  }
-
-  remaining(): number {
-    return this.#routes.reduce((sum, { queue }) => sum + queue.remaining, this.#main.remaining)
   }
 
   #fixed(written: ScriptAnswer, path: string): QueuedAnswer {

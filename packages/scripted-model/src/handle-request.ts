@@ -26,11 +26,11 @@ export async function handleRequest(
   response.once('close', () => leaving.abort())
   const text = await readBody(request).catch(() => undefined)
   if (text === undefined) return
-  const url = new URL(request.url ?? '/', 'http://loopback')
+  const [path = '/', query] = (request.url ?? '/').split(/(?=\?)/)
   const recorded: RecordedRequest = {
     method: request.method ?? 'GET',
-    path: url.pathname,
-    query: url.search,
+    path,
+    query: query ?? '',
     headers: request.headers,
     body: parseJson(text),
     served: '',
@@ -65,6 +65,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
 }
 
 const CHARACTERS_PER_TOKEN = 4
+/** For answers that are not in the script. */
+const NO_REQUEST_ID = 'req_none'
 
 function answer(
   { recorded, response, conversation, signal }: Exchange,
@@ -72,28 +74,29 @@ function answer(
   factsOf: (body: unknown, headers: IncomingHttpHeaders) => RequestFacts,
 ): Promise<'done' | 'cut'> | 'done' {
   const { log, router, gate } = conversation
-  const requestId = nextRequestId(log)
-  response.setHeader('request-id', requestId)
-  response.setHeader('x-request-id', requestId)
   if (typeof recorded.body !== 'object' || recorded.body === null) {
     log.add(recorded)
     sendJson(
       response,
       400,
-      wire.errorBody({ status: 400, message: 'The body is not a JSON object.' }, requestId),
+      wire.errorBody({ status: 400, message: 'The body is not a JSON object.' }, NO_REQUEST_ID),
     )
     return 'done'
   }
   const facts = factsOf(recorded.body, recorded.headers)
-  const { answer, path } = router.next(facts)
+  const { answer, path, nth } = router.next(facts)
+  const id = idOf(facts.messageCount, path, nth)
+  const requestId = `req_${id}`
   recorded.served = path
+  response.setHeader('request-id', requestId)
+  response.setHeader('x-request-id', requestId)
   log.add(recorded)
   return deliver(answer, {
     response,
     wire,
     stream: facts.stream,
     signal,
-    context: { model: facts.model, requestId, idSuffix: `${facts.messageCount}_${log.requests.length}` },
+    context: { model: facts.model, requestId, id },
     stall: async () => {
       const held = gate.hold(signal)
       log.setState(recorded, 'stalled')
@@ -123,14 +126,19 @@ function notFound({ recorded, response, conversation: { log } }: Exchange): 'don
   const message = `No such endpoint: ${recorded.method} ${recorded.path}`
   const openai = recorded.path.startsWith('/v1/') && recorded.headers['anthropic-version'] === undefined
   const wire = openai ? responsesApi : messagesApi
-  const body = wire.errorBody({ status: 404, message }, nextRequestId(log))
+  const body = wire.errorBody({ status: 404, message }, NO_REQUEST_ID)
   log.add(recorded)
   sendJson(response, 404, body)
   return 'done'
 }
 
-function nextRequestId({ requests }: RequestLog): string {
-  return `req_${requests.length + 1}`
+/**
+ * Made of the answer's place in the script, not of a count of requests: probes and side requests come when they like, and
+ * a golden file must not see them. The number of messages keeps ids apart when another server goes on with a conversation.
+ */
+function idOf(messageCount: number, path: string, nth: number): string {
+  const place = path.replace('routes', 'r').replace('answers', 'a').replace(/\W/g, '')
+  return `${messageCount}_${place}${nth > 1 ? `x${nth}` : ''}`
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -83,14 +83,14 @@ function* deltasOf(block: Block, chunkChars: Reply['chunkChars']): Generator<Rec
 }
 
 /** A block before its content has been streamed. */
-function openBlock(block: Block, index: number, { idSuffix }: ReplyContext): Record<string, unknown> {
+function openBlock(block: Block, index: number, { id }: ReplyContext): Record<string, unknown> {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: '' }
     case 'thinking':
       return { type: 'thinking', thinking: '', signature: '' }
     case 'tool':
-      return { type: 'tool_use', id: block.id ?? `toolu_${idSuffix}_${index}`, name: block.name, input: {} }
+      return { type: 'tool_use', id: block.id ?? `toolu_${id}_${index}`, name: block.name, input: {} }
     case 'raw':
       return block.raw
   }
@@ -111,9 +111,9 @@ function wholeBlock(block: Block, index: number, context: ReplyContext): Record<
 }
 
 /** Keys in the order the API writes them. */
-function messageOf(reply: Reply, { model, idSuffix }: ReplyContext) {
+function messageOf(reply: Reply, { model, id }: ReplyContext) {
   return {
-    id: `msg_${idSuffix}`,
+    id: `msg_${id}`,
     type: 'message',
     role: 'assistant',
     model,

@@ -202,6 +202,16 @@ describe('a wrong script names the place and what is allowed there', () => {
       's.yaml:3:16 answers[0].headers.retry-after: expected string, received number',
     ],
     [
+      'a bad header value',
+      'answers:\n  - text: a\n    headers: { x: "a\\nb" }',
+      's.yaml:3:16 answers[0].headers.x: not a header value',
+    ],
+    [
+      'a bad header name',
+      'answers:\n  - text: a\n    headers: { "x y": a }',
+      's.yaml:3:16 answers[0].headers.x y: not a header name',
+    ],
+    [
       'a route without when',
       'routes:\n  - answers: []',
       's.yaml:2:5 routes[0].when: missing; expected object',

@@ -21,7 +21,7 @@ export const responsesApi: WireFormat = {
 
   errorFrame({ type = 'server_is_overloaded', message = 'The server is overloaded.' }, context) {
     const error = { code: type, message }
-    const response = { id: `resp_${context.idSuffix}`, object: 'response', status: 'failed', error }
+    const response = { id: `resp_${context.id}`, object: 'response', status: 'failed', error }
     return sseFrame({ type: 'response.failed', response })
   },
 
@@ -106,23 +106,23 @@ function* contentEvents(block: Block, place: Json, chunkChars: Reply['chunkChars
   }
 }
 
-function itemOf(block: Block, index: number, { idSuffix }: ReplyContext): Json {
+function itemOf(block: Block, index: number, { id }: ReplyContext): Json {
   const status = 'completed'
   switch (block.type) {
     case 'text': {
       const content = [outputText(wholeText(block.text))]
-      return { id: `msg_${idSuffix}_${index}`, type: 'message', role: 'assistant', status, content }
+      return { id: `msg_${id}_${index}`, type: 'message', role: 'assistant', status, content }
     }
     case 'thinking': {
       const summary = [summaryText(wholeText(block.thinking))]
-      return { id: `rs_${idSuffix}_${index}`, type: 'reasoning', summary, encrypted_content: block.signature }
+      return { id: `rs_${id}_${index}`, type: 'reasoning', summary, encrypted_content: block.signature }
     }
     case 'tool': {
       const { name, namespace, input } = block
-      const call = { status, call_id: block.id ?? `call_${idSuffix}_${index}`, name, namespace }
+      const call = { status, call_id: block.id ?? `call_${id}_${index}`, name, namespace }
       return typeof input === 'string'
-        ? { id: `ctc_${idSuffix}_${index}`, type: 'custom_tool_call', ...call, input }
-        : { id: `fc_${idSuffix}_${index}`, type: 'function_call', ...call, arguments: inputText(input) }
+        ? { id: `ctc_${id}_${index}`, type: 'custom_tool_call', ...call, input }
+        : { id: `fc_${id}_${index}`, type: 'function_call', ...call, arguments: inputText(input) }
     }
     case 'raw':
       return block.raw
@@ -154,8 +154,8 @@ function finished(reply: Reply, context: ReplyContext): Json {
   })
 }
 
-function responseOf({ model, idSuffix }: ReplyContext, state: Json): Json {
-  return { id: `resp_${idSuffix}`, object: 'response', created_at: 0, model, error: null, ...state }
+function responseOf({ model, id }: ReplyContext, state: Json): Json {
+  return { id: `resp_${id}`, object: 'response', created_at: 0, model, error: null, ...state }
 }
 
 function outputText(text: string): Json {

@@ -4,7 +4,12 @@ import { chosenBy, chosenByKey, strict } from './strict-schema.ts'
 
 const count = z.int().min(0)
 const milliseconds = z.number().min(0)
-const headers = z.record(z.string(), z.string())
+const headers = z.record(
+  z.string().regex(/^[\w-]+$/),
+  // Node refuses to send control characters.
+  z.string().regex(/^[\t\x20-\x7e]*$/, { error: 'not a header value' }),
+  { error: issue => (issue.code === 'invalid_key' ? 'not a header name' : undefined) },
+)
 
 const generatedText = strict({
   repeat: z.string().min(1),

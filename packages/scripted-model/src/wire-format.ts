@@ -25,8 +25,8 @@ export interface StreamError {
 export interface ReplyContext {
   model: string
   requestId: string
-  /** Unique in a conversation, also one that goes on against another server. */
-  idSuffix: string
+  /** What the ids of the answer are made of; unique in a conversation. */
+  id: string
 }
 
 export function frame(kind: Frame['kind'], event: { type: string; [key: string]: unknown }): Frame {

@@ -23,7 +23,7 @@ test('a client that does not read holds the server back', async () => {
     delivered = deliver(toAnswer('any'), {
       response,
       wire,
-      context: { model: 'm', requestId: 'r', idSuffix: '1' },
+      context: { model: 'm', requestId: 'r', id: '1' },
       stream: true,
       signal: leaving.signal,
       stall: () => Promise.resolve(),

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Script, type ScriptedModel, startScriptedModel } from '../src/index.ts'
 import { ask, events, parseSse, post, readUntilBroken, streamedText, userSays } from './client.ts'
@@ -15,13 +16,13 @@ describe('a streamed answer', () => {
     })
     const response = await ask(model)
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-    expect(response.headers.get('request-id')).toBe('req_1')
+    expect(response.headers.get('request-id')).toBe('req_1_a0')
     const usage = { input_tokens: 7, cache_creation_input_tokens: 1, cache_read_input_tokens: 2 }
     expect(await events(response)).toEqual([
       {
         type: 'message_start',
         message: {
-          id: 'msg_1_1',
+          id: 'msg_1_a0',
           type: 'message',
           role: 'assistant',
           model: 'claude-test-1',
@@ -64,7 +65,7 @@ describe('a streamed answer', () => {
       { type: 'thinking', thinking: '', signature: '' },
       { type: 'text', text: '' },
       { type: 'tool_use', id: 'toolu_mine', name: 'Read', input: {} },
-      { type: 'tool_use', id: 'toolu_1_1_3', name: 'Bash', input: {} },
+      { type: 'tool_use', id: 'toolu_1_a0_3', name: 'Bash', input: {} },
     ])
     expect(list.filter(({ type }) => type === 'content_block_delta').map(event => event.delta)).toEqual([
       { type: 'thinking_delta', thinking: 'Hmm.' },
@@ -113,18 +114,21 @@ describe('a streamed answer', () => {
     expect((await events(response)).at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } })
   })
 
-  test('tool ids differ along a conversation, also when another server goes on with it', async () => {
-    const ids = []
-    for (const messages of [1, 3]) {
-      const model = await start({ answers: [{ tool: 'Bash', input: {} }] })
-      const history = Array.from({ length: messages }, (_, index) => ({
-        role: index % 2 ? 'assistant' : 'user',
-        content: 'x',
-      }))
-      const [, , block] = await events(ask(model, { messages: history }))
-      ids.push(JSON.stringify(block?.content_block))
+  test('ids come from the place in the script, whatever else was asked in between', async () => {
+    const ids = async (model: ScriptedModel, body = {}) => {
+      const [, , block] = await events(ask(model, body))
+      return (block?.content_block as { id?: string } | undefined)?.id
     }
-    expect(new Set(ids).size).toBe(2)
+    const tool = { tool: 'Bash', input: {} }
+    const routes = [{ when: { hasTool: 'Bash' }, answers: [tool] }]
+    const model = await start({ answers: [{ ...tool, times: 2 }], routes })
+    await fetch(model.url, { method: 'HEAD' })
+    expect(await ids(model)).toBe('toolu_1_a0_0')
+    expect(await ids(model, { tools: [{ name: 'Bash' }] })).toBe('toolu_1_r0a0_0')
+    expect(await ids(model)).toBe('toolu_1_a0x2_0')
+    const next = await start({ answers: [tool] })
+    const [message] = userSays('hello').messages as unknown[]
+    expect(await ids(next, { messages: [message, message, message] })).toBe('toolu_3_a0_0')
   })
 })
 
@@ -134,14 +138,14 @@ test('an answer that is not streamed has the same content', async () => {
   })
   const response = await ask(model, { stream: false })
   expect(await response.json()).toEqual({
-    id: 'msg_1_1',
+    id: 'msg_1_a0',
     type: 'message',
     role: 'assistant',
     model: 'claude-test-1',
     content: [
       { type: 'thinking', thinking: 'Hmm.', signature: 'c2NyaXB0ZWQtbW9kZWw=' },
       { type: 'text', text: 'Hi' },
-      { type: 'tool_use', id: 'toolu_1_1_2', name: 'Bash', input: { command: 'ls' } },
+      { type: 'tool_use', id: 'toolu_1_a0_2', name: 'Bash', input: { command: 'ls' } },
     ],
     stop_reason: 'tool_use',
     stop_sequence: null,
@@ -256,7 +260,7 @@ describe('an error', () => {
     expect(list.at(-1)).toEqual({
       type: 'error',
       error: { type: 'overloaded_error', message: 'Overloaded' },
-      request_id: 'req_1',
+      request_id: 'req_1_a0',
     })
   })
 
@@ -288,7 +292,7 @@ describe('an error', () => {
     expect(await response.json()).toEqual({
       type: 'error',
       error: { type, message: expect.stringMatching(/./) },
-      request_id: 'req_1',
+      request_id: 'req_1_a0',
     })
   })
 
@@ -348,13 +352,25 @@ describe('other endpoints', () => {
     expect(await response.json()).toEqual({
       type: 'error',
       error: { type: 'not_found_error', message: 'No such endpoint: GET /api/hello' },
-      request_id: 'req_1',
+      request_id: 'req_none',
     })
     expect((await fetch(model.url, { method: 'HEAD' })).status).toBe(404)
     expect(model.requests).toMatchObject([
       { method: 'GET', path: '/api/hello', query: '?x=1', served: '', state: 'done' },
       { method: 'HEAD', path: '/', served: '' },
     ])
+  })
+
+  test('a strange path is only a 404', async () => {
+    const model = await start({})
+    const { port } = model
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      get({ port, host: '127.0.0.1', path: '//[' }, response => resolve(response.resume().statusCode)).once(
+        'error',
+        reject,
+      )
+    })
+    expect(status).toBe(404)
   })
 
   test.each(['', 'not json', '"text"'])('a body of %j is a 400 and takes no answer', async body => {

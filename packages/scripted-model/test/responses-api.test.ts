@@ -27,7 +27,7 @@ describe('a streamed response', () => {
     ])
     expect(list.map(({ sequence_number }) => sequence_number)).toEqual(list.map((_, index) => index))
     expect(list.at(-1)?.response).toMatchObject({
-      id: 'resp_1_1',
+      id: 'resp_1_a0',
       status: 'completed',
       model: 'scripted',
       output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
