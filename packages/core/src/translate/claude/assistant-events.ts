@@ -64,18 +64,20 @@ function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: B
   const streamed = scope.open?.kind === kind && scope.open.text !== ''
   if (scope.open?.kind === kind) scope.open = null
   if (text === '' && !streamed) return []
-  const { parentToolUseId, model } = scope
+  const { parentToolUseId } = scope
   const { sessionId } = state
   remember(state, event, { kind, id, parentToolUseId })
   if (kind === 'thinking') {
     return [present({ type: 'chat:thinking', sessionId, text, messageId: id, final: true, parentToolUseId })]
   }
+  const model = scope.model === SYNTHETIC_MODEL ? undefined : scope.model
   const aborted = event.aborted === true ? true : undefined
   return [present({ type: 'chat:message', sessionId, messageId: id, text, model, aborted, parentToolUseId })]
 }
 
 function remember(state: TranslatorState, event: ClaudeAssistantEvent, block: SaidBlock): void {
-  if (typeof event.uuid === 'string') state.said.set(event.uuid, block)
+  if (typeof event.uuid === 'string')
+    state.said.set(event.uuid, [...(state.said.get(event.uuid) ?? []), block])
 }
 
 function isApiFailure(event: ClaudeAssistantEvent, message: JsonObject): boolean {

@@ -2,7 +2,8 @@ import type { UIEvent } from '../../ui-event.ts'
 import type { SaidBlock, Scope, TranslatorState } from './state.ts'
 import { present } from './ui.ts'
 
-export const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
+const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
+const WITHDRAWN_CALL = 'The model took this call back before it ran.'
 
 /**
  * Closes what was streamed and never confirmed. `discarded`: another answer takes its place. `aborted`: it stays as
@@ -16,7 +17,7 @@ export function closeOpenBlock(
   const { open } = scope
   if (!open) return []
   scope.open = null
-  if (open.kind === 'tool') return failTool(state, open.toolUseId)
+  if (open.kind === 'tool') return failTool(state, open.toolUseId, UNFINISHED_CALL)
   if (open.text === '') return []
   const { parentToolUseId } = scope
   const { sessionId } = state
@@ -41,14 +42,14 @@ export function closeOpenBlock(
 /** Takes back messages that the agent says another one replaces. */
 export function retract(state: TranslatorState, uuids: readonly string[]): UIEvent[] {
   return uuids.flatMap(uuid => {
-    const block = state.said.get(uuid)
+    const blocks = state.said.get(uuid) ?? []
     state.said.delete(uuid)
-    return block ? retractBlock(state, block) : []
+    return blocks.flatMap(block => retractBlock(state, block))
   })
 }
 
 function retractBlock(state: TranslatorState, block: SaidBlock): UIEvent[] {
-  if (block.kind === 'tool') return failTool(state, block.toolUseId)
+  if (block.kind === 'tool') return failTool(state, block.toolUseId, WITHDRAWN_CALL)
   const { sessionId } = state
   const { id: messageId, parentToolUseId } = block
   return block.kind === 'text'
@@ -57,7 +58,7 @@ function retractBlock(state: TranslatorState, block: SaidBlock): UIEvent[] {
 }
 
 /** A call that will never run still gets a result, or it would look busy for ever. */
-function failTool(state: TranslatorState, toolUseId: string): UIEvent[] {
+function failTool(state: TranslatorState, toolUseId: string, content: string): UIEvent[] {
   const call = state.tools.get(toolUseId)
   if (!call || call.finished) return []
   call.finished = true
@@ -67,7 +68,7 @@ function failTool(state: TranslatorState, toolUseId: string): UIEvent[] {
       type: 'tool:result',
       sessionId: state.sessionId,
       toolUseId,
-      content: UNFINISHED_CALL,
+      content,
       isError: true,
       parentToolUseId,
     }),

@@ -32,7 +32,7 @@ export interface TranslatorState {
   readonly tools: Map<string, ToolCall>
   readonly tasks: Map<string, Task>
   /** What this turn's messages became, by native uuid, in case one is taken back. */
-  readonly said: Map<string, SaidBlock>
+  readonly said: Map<string, SaidBlock[]>
   /** Tool calls whose denial a person already knows of. */
   readonly knownDenials: Set<string>
   readonly openRequests: Set<string>

@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest'
+import {
+  assistant,
+  blockStart,
+  blockStop,
+  delta,
+  eventsOf,
+  failure,
+  inputDelta,
+  messageDelta,
+  messageStart,
+  messageStop,
+  only,
+  result,
+  stream,
+  text,
+  textDelta,
+  textStart,
+  thinking,
+  thinkingDelta,
+  thinkingStart,
+  toolStart,
+  toolUse,
+} from '../../../test/support/claude-lines.ts'
+
+const sessionId = 'ours'
+
+describe('text', () => {
+  test('E11: deltas add up and the assistant event, which comes before the block stops, replaces them', () => {
+    const events = eventsOf(
+      messageStart('msg'),
+      textStart(),
+      textDelta('Hel'),
+      textDelta('lo'),
+      assistant('msg', text('Hello')),
+      blockStop(),
+    )
+    expect(events).toStrictEqual([
+      { type: 'chat:delta', sessionId, text: 'Hel', messageId: 'msg#0' },
+      { type: 'chat:delta', sessionId, text: 'lo', messageId: 'msg#0' },
+      { type: 'chat:message', sessionId, messageId: 'msg#0', text: 'Hello', model: 'claude-x' },
+    ])
+  })
+
+  test('E10: blocks of one answer are numbered, and another answer starts again at 0', () => {
+    const events = eventsOf(
+      messageStart('a'),
+      thinkingStart(),
+      thinkingDelta('hm'),
+      assistant('a', thinking('hm')),
+      textStart(),
+      textDelta('one'),
+      assistant('a', text('one')),
+      textStart(),
+      textDelta('two'),
+      assistant('a', text('two')),
+      messageStart('b'),
+      textStart(),
+      textDelta('three'),
+    )
+    const ids = events.flatMap(event => ('messageId' in event ? [event.messageId] : []))
+    expect([...new Set(ids)]).toStrictEqual(['a#t0', 'a#1', 'a#2', 'b#0'])
+  })
+
+  test('E10: without partial messages the blocks have the same ids', () => {
+    const lines = [assistant('a', thinking('hm')), assistant('a', text('one')), assistant('b', text('two'))]
+    const ids = eventsOf(...lines).flatMap(event => ('messageId' in event ? [event.messageId] : []))
+    expect(ids).toStrictEqual(['a#t0', 'a#1', 'b#0'])
+  })
+
+  test('E13: a blank block that the agent drops is withdrawn and does not count', () => {
+    const events = eventsOf(
+      messageStart('m'),
+      textStart(),
+      textDelta('\n\n'),
+      blockStop(),
+      textStart(),
+      textDelta('real'),
+      assistant('m', text('real')),
+    )
+    expect(events.slice(1)).toStrictEqual([
+      { type: 'chat:message', sessionId, messageId: 'm#0', text: '', discarded: true },
+      { type: 'chat:delta', sessionId, text: 'real', messageId: 'm#0' },
+      { type: 'chat:message', sessionId, messageId: 'm#0', text: 'real', model: 'claude-x' },
+    ])
+  })
+
+  test('E13: a broken stream that another answer replaces is withdrawn', () => {
+    const streamed = [messageStart('m1'), textStart(), textDelta('half')]
+    const withdrawn = { type: 'chat:message', sessionId, messageId: 'm1#0', text: '', discarded: true }
+    expect(eventsOf(...streamed, assistant('m2', text('whole')))).toContainEqual(withdrawn)
+    expect(eventsOf(...streamed, messageStart('m2'))).toContainEqual(withdrawn)
+    expect(eventsOf(...streamed, blockStop(), messageStop(), messageStart('m2'))).toContainEqual(withdrawn)
+  })
+
+  test('E14: streamed text stays as far as it came when the turn ends there', () => {
+    const events = eventsOf(messageStart('m'), textStart(), textDelta('one '), textDelta('two'), failure())
+    expect(events[2]).toStrictEqual({
+      type: 'chat:message',
+      sessionId,
+      messageId: 'm#0',
+      text: 'one two',
+      aborted: true,
+      model: 'claude-x',
+    })
+    expect(events[3]?.type).toBe('session:error')
+  })
+
+  test('E14: the same when the output just ends', () => {
+    const events = eventsOf(messageStart('m'), textStart(), textDelta('one'))
+    expect(events.at(-1)).toMatchObject({ type: 'chat:message', text: 'one', aborted: true })
+  })
+
+  test('E14: an answer that the agent itself calls aborted is confirmed once', () => {
+    const lines = [
+      messageStart('m'),
+      textStart(),
+      textDelta('on'),
+      assistant('m', text('on'), { aborted: true }),
+    ]
+    expect(only(eventsOf(...lines, failure()), 'chat:message')).toStrictEqual([
+      { type: 'chat:message', sessionId, messageId: 'm#0', text: 'on', model: 'claude-x', aborted: true },
+    ])
+  })
+
+  test('a delta whose start was never seen still has a place', () => {
+    expect(eventsOf(textDelta('x'))[0]).toMatchObject({ type: 'chat:delta', text: 'x', messageId: '#0' })
+  })
+})
+
+describe('thinking', () => {
+  test('E11, E17: pieces, then the whole block without its signature', () => {
+    const events = eventsOf(
+      messageStart('m'),
+      thinkingStart(),
+      thinkingDelta('Let '),
+      thinkingDelta('me'),
+      delta({ type: 'signature_delta', signature: 'c2ln' }),
+      assistant('m', thinking('Let me')),
+    )
+    expect(events).toStrictEqual([
+      { type: 'chat:thinking', sessionId, text: 'Let ', messageId: 'm#t0' },
+      { type: 'chat:thinking', sessionId, text: 'me', messageId: 'm#t0' },
+      { type: 'chat:thinking', sessionId, text: 'Let me', messageId: 'm#t0', final: true },
+    ])
+  })
+
+  test('E17: redacted and empty thinking and empty text give nothing', () => {
+    const redacted = { type: 'redacted_thinking', data: 'abc' }
+    expect(
+      eventsOf(
+        messageStart('m'),
+        blockStart(redacted),
+        assistant('m', redacted),
+        thinkingStart(),
+        assistant('m', thinking('')),
+        textStart(),
+        assistant('m', text('')),
+      ),
+    ).toStrictEqual([])
+  })
+
+  test('E13, E14: unconfirmed thinking is emptied by a retry and kept by an end', () => {
+    const lines = [messageStart('m'), thinkingStart(), thinkingDelta('hm')]
+    const final = { type: 'chat:thinking', sessionId, messageId: 'm#t0', final: true }
+    expect(eventsOf(...lines, messageStart('n'))).toContainEqual({ ...final, text: '' })
+    expect(eventsOf(...lines, failure())).toContainEqual({ ...final, text: 'hm' })
+  })
+})
+
+describe('tools', () => {
+  test('E21: a call starts empty, grows and is then complete', () => {
+    const events = eventsOf(
+      messageStart('m'),
+      toolStart('t1'),
+      inputDelta(''),
+      inputDelta('{"command"'),
+      inputDelta(':"ls"}'),
+      assistant('m', toolUse('t1', { command: 'ls' })),
+    )
+    expect(events).toStrictEqual([
+      { type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: {} },
+      { type: 'tool:input', sessionId, toolUseId: 't1', delta: '{"command"' },
+      { type: 'tool:input', sessionId, toolUseId: 't1', delta: ':"ls"}' },
+      { type: 'tool:input', sessionId, toolUseId: 't1', input: { command: 'ls' } },
+    ])
+  })
+
+  test('E24: a call that the turn ended before it was written does not look busy for ever', () => {
+    const events = eventsOf(messageStart('m'), toolStart('t1'), inputDelta('{"com'), failure())
+    expect(only(events, 'tool:result')).toStrictEqual([
+      {
+        type: 'tool:result',
+        sessionId,
+        toolUseId: 't1',
+        content: 'The model never finished writing this call, so it did not run.',
+        isError: true,
+      },
+    ])
+  })
+
+  test('E24: a call that is complete waits for its own result', () => {
+    const events = eventsOf(messageStart('m'), toolStart('t1'), assistant('m', toolUse('t1')), failure())
+    expect(only(events, 'tool:result')).toStrictEqual([])
+  })
+})
+
+describe('usage', () => {
+  const end = (output_tokens: number) => messageDelta({ delta: {}, usage: { output_tokens } })
+
+  test('E41: once per answer, the last count over the first', () => {
+    const start = messageStart('m', { input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 500 })
+    expect(eventsOf(start, end(5), end(9), messageStop())).toStrictEqual([
+      {
+        type: 'usage',
+        sessionId,
+        usage: { input_tokens: 10, output_tokens: 9, cache_read_input_tokens: 500 },
+        model: 'claude-x',
+      },
+    ])
+  })
+
+  test('E41: an answer that never stops properly is counted with the next event that ends it', () => {
+    expect(only(eventsOf(messageStart('m'), end(5), messageStart('n')), 'usage')).toHaveLength(1)
+    expect(eventsOf(messageStart('m'), end(5), result()).map(event => event.type)).toStrictEqual([
+      'usage',
+      'chat:complete',
+      'session:complete',
+    ])
+    expect(only(eventsOf(messageStart('m'), end(5)), 'usage')).toHaveLength(1)
+  })
+
+  test('E41: none without partial messages', () => {
+    const counted = { ...assistant('m', text('x')), usage: { output_tokens: 1 } }
+    expect(only(eventsOf(counted, result()), 'usage')).toStrictEqual([])
+  })
+})
+
+test('E3: a stream of a sub-agent is kept apart from the main one', () => {
+  const nested = { parent_tool_use_id: 'agent' }
+  const events = eventsOf(
+    messageStart('m'),
+    textStart(),
+    textDelta('main'),
+    stream({ type: 'message_start', message: { id: 's' } }, nested),
+    stream({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'sub' } }, nested),
+    stream({ type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'hm' } }, nested),
+    textDelta('.'),
+  )
+  expect(events.slice(0, 4)).toStrictEqual([
+    { type: 'chat:delta', sessionId, text: 'main', messageId: 'm#0' },
+    { type: 'chat:delta', sessionId, text: 'sub', messageId: 's#0', parentToolUseId: 'agent' },
+    { type: 'chat:thinking', sessionId, text: 'hm', messageId: 's#t0', parentToolUseId: 'agent' },
+    { type: 'chat:delta', sessionId, text: '.', messageId: 'm#0' },
+  ])
+})
