@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { isAbsolute } from 'node:path'
-import { sendSignal } from '../process/process-family.ts'
+import { sendSignal } from '../process/process-table.ts'
 import { processEnv } from './process-env.ts'
 
 /**

@@ -69,7 +69,7 @@ export class AgentOutputReader {
     this.#sources = []
   }
 
-  async *read(): AsyncGenerator<AgentOutput> {
+  async *read(onEnd?: () => Promise<void>): AsyncGenerator<AgentOutput> {
     if (this.#reading) throw new Error('The output of a process has one reader at a time.')
     this.#reading = true
     try {
@@ -79,7 +79,7 @@ export class AgentOutputReader {
         const ended = this.#ended
         const hasRead = this.#readOnce(ended)
         for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
-        if (!hasRead && ended) return
+        if (!hasRead && ended) return await onEnd?.()
         if (hasRead) this.#silence.reset()
         if (!hasRead) yield* this.#waitForMore()
         else if (performance.now() - lastPause < MAX_BUSY_MS) continue

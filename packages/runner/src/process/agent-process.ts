@@ -2,7 +2,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
 import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
-import { sendSignal } from './process-family.ts'
+import { sendSignal } from './process-table.ts'
 import { toSpawnError } from './spawn-error.ts'
 import type { Spool } from './spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
@@ -131,9 +131,8 @@ class SpawnedAgent implements AgentProcess {
     if (!keepInputOpen) child.stdin?.end()
   }
 
-  async *output(): AsyncGenerator<AgentOutput> {
-    yield* this.#reader.read()
-    await this.close()
+  output(): AsyncGenerator<AgentOutput> {
+    return this.#reader.read(() => this.close())
   }
 
   write(text: string): Promise<boolean> {

@@ -19,8 +19,9 @@ export async function findByMarker(marker: string): Promise<MarkedProcess[]> {
 }
 
 /** Every living process that an agent of any Chirality started, as far as we may read its environment. */
-export async function findAllMarked(): Promise<MarkedProcess[]> {
-  const entries = (await listProcesses()).filter(entry => !entry.zombie && entry.pid !== process.pid)
+export async function findAllMarked(table?: ProcessEntry[]): Promise<MarkedProcess[]> {
+  const all = table ?? (await listProcesses())
+  const entries = all.filter(entry => !entry.zombie && entry.pid !== process.pid)
   const readMarkers = process.platform === 'linux' ? readProcMarkers : await psMarkerReader()
   return entries.flatMap(entry => {
     const markers = readMarkers(entry.pid)

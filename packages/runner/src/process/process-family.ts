@@ -1,5 +1,5 @@
 import { findAllMarked } from './leftovers.ts'
-import { isSameProcessAlive, listProcesses, type ProcessEntry } from './process-table.ts'
+import { isSameProcessAlive, listProcesses, type ProcessEntry, sendSignal } from './process-table.ts'
 
 /** The process that was spawned, and leads a group of its own. */
 export interface Leader {
@@ -22,28 +22,32 @@ export class ProcessFamily {
 
   /** The living members. Who was seen once stays a member, even when it leaves the group or loses its parent. */
   async look(): Promise<{ group: ProcessEntry[]; strays: ProcessEntry[] }> {
-    const marked = new Set((await findAllMarked()).filter(this.#carriesMarker).map(keyOf))
-    const table = (await listProcesses()).filter(entry => !entry.zombie && entry.pid !== process.pid)
+    const table = await listProcesses().catch(() => this.#fallbackTable())
+    const marked = await findAllMarked(table)
+    const ours = new Set(marked.filter(entry => entry.markers.includes(this.#leader.marker)).map(keyOf))
     const groupIsOurs = this.#groupIsOurs(table)
     const inGroup = (entry: ProcessEntry) => groupIsOurs && entry.groupId === this.#leader.pid
-    const members = new Map<number, ProcessEntry>()
-    for (const entry of table) {
-      if (inGroup(entry) || marked.has(keyOf(entry)) || this.#known.has(keyOf(entry)))
-        members.set(entry.pid, entry)
-    }
-    addDescendants(members, table)
-    for (const entry of members.values()) this.#known.set(keyOf(entry), entry)
-    const living = [...members.values()]
-    return { group: living.filter(inGroup), strays: living.filter(entry => !inGroup(entry)) }
+    const isMember = (entry: ProcessEntry) =>
+      inGroup(entry) || ours.has(keyOf(entry)) || this.#known.has(keyOf(entry))
+    const living = table.filter(entry => !entry.zombie && entry.pid !== process.pid)
+    const members = withDescendants(living.filter(isMember), living)
+    for (const entry of members) this.#known.set(keyOf(entry), entry)
+    return { group: members.filter(inGroup), strays: members.filter(entry => !inGroup(entry)) }
   }
 
   /** Signals the whole group at once, so that a fork cannot slip through. False when there is no such group. */
   async signalGroup(signal: NodeJS.Signals): Promise<boolean> {
-    const table = this.#leader.hasExited() ? await listProcesses() : []
+    const table = this.#leader.hasExited() ? await listProcesses().catch(() => []) : []
     return this.#groupIsOurs(table) && sendSignal(-this.#leader.pid, signal)
   }
 
-  #carriesMarker = (entry: { markers: string[] }) => entry.markers.includes(this.#leader.marker)
+  /** Without a process table (no file descriptor left to read it with) there is still what we know. */
+  #fallbackTable(): ProcessEntry[] {
+    const { pid } = this.#leader
+    const known = [...this.#known.values()].filter(entry => sendSignal(entry.pid, 0))
+    if (this.#leader.hasExited() || known.some(entry => entry.pid === pid)) return known
+    return [...known, { pid, parentPid: process.pid, groupId: pid, startedAt: '', zombie: false }]
+  }
 
   /** The kernel keeps a group's number reserved while the group has members, so a process with it is a stranger. */
   #groupIsOurs(table: ProcessEntry[]): boolean {
@@ -57,21 +61,14 @@ export async function living(entries: ProcessEntry[]): Promise<ProcessEntry[]> {
   return entries.filter((_entry, index) => alive[index])
 }
 
-/** False when the process is gone, or is one we may not signal. */
-export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal)
-  } catch {
-    return false
-  }
-}
-
-function addDescendants(members: Map<number, ProcessEntry>, table: ProcessEntry[]): void {
+function withDescendants(roots: ProcessEntry[], table: ProcessEntry[]): ProcessEntry[] {
+  const members = new Map(roots.map(entry => [entry.pid, entry]))
   let before: number
   do {
     before = members.size
     for (const entry of table) if (members.has(entry.parentPid)) members.set(entry.pid, entry)
   } while (members.size > before)
+  return [...members.values()]
 }
 
 function keyOf(entry: ProcessEntry): string {

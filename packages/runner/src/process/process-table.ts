@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { errnoOf } from './spool-error.ts'
 
 export interface ProcessEntry {
   pid: number
@@ -23,8 +24,22 @@ export async function readProcess(pid: number): Promise<ProcessEntry | undefined
 }
 
 export async function isSameProcessAlive(entry: ProcessEntry): Promise<boolean> {
-  const current = await readProcess(entry.pid)
-  return current !== undefined && !current.zombie && current.startedAt === entry.startedAt
+  try {
+    const current = await readProcess(entry.pid)
+    return current !== undefined && !current.zombie && current.startedAt === entry.startedAt
+  } catch {
+    // Out of file descriptors, most likely. Better to signal once too often than to leave it running.
+    return sendSignal(entry.pid, 0)
+  }
+}
+
+/** False when the process is gone, or is one we may not signal. */
+export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
 }
 
 export function runPs(args: string[]): Promise<string> {
@@ -68,8 +83,10 @@ function listFromProc(): ProcessEntry[] {
 function readProcStat(pid: number): ProcessEntry | undefined {
   try {
     return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch {
-    return undefined
+  } catch (error) {
+    const code = errnoOf(error)
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw error
   }
 }
 

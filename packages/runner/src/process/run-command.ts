@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { sendSignal } from './process-family.ts'
+import { sendSignal } from './process-table.ts'
 import { type SpawnError, toSpawnError } from './spawn-error.ts'
 
 export interface RunCommandOptions {

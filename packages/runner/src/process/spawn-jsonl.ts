@@ -30,7 +30,7 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
     for await (const output of agent.output()) {
       switch (output.kind) {
         case 'record':
-          yield* parseRecord(output.record)
+          for (const event of parseRecord(output.record)) yield event
           break
         case 'stderr':
           stderr.add(`${output.line}\n`)

@@ -4,6 +4,7 @@ export type SpoolErrorCode =
   | 'not-writable'
   | 'unsafe'
   | 'no-space'
+  | 'too-many-files'
   | 'io'
 
 /** The raw log cannot be kept, so the agent is not started. The message says what to do. */
@@ -37,6 +38,14 @@ export function toSpoolError(error: unknown, path: string): SpoolError {
         'no-space',
         path,
         `No space left to write ${path}. Free some and try again.`,
+        error,
+      )
+    case 'EMFILE':
+    case 'ENFILE':
+      return new SpoolError(
+        'too-many-files',
+        path,
+        'Too many open files to keep another raw log. Stop some sessions or raise the limit (ulimit -n).',
         error,
       )
     case 'ELOOP':

@@ -97,14 +97,9 @@ function ignoreInGit(path: string): void {
 function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
   const path = `${base}.ndjson`
   const stderrPath = `${base}.stderr`
-  const stdout = createSpoolFile(path)
-  if (stdout === undefined) return undefined
-  const stderr = createSpoolFile(stderrPath)
-  if (stderr === undefined) {
-    closeAll([stdout.readFd, stdout.writeFd])
-    unlinkSync(path)
-    return undefined
-  }
+  const files = createSpoolFiles([path, stderrPath])
+  if (files === undefined) return undefined
+  const [stdout, stderr] = files
   let writersOpen = true
   let readersOpen = true
   const closeWriters = () => {
@@ -163,15 +158,32 @@ function copyBack({ path, readFd }: SpoolFile): void {
   }
 }
 
-function createSpoolFile(path: string): SpoolFile | undefined {
+/** Both or none. Undefined when a name is taken. */
+function createSpoolFiles(paths: [string, string]): [SpoolFile, SpoolFile] | undefined {
+  const created: SpoolFile[] = []
   try {
-    // O_APPEND: if someone truncates the file, the agent goes on at its end instead of leaving a hole of zeros.
-    const writeFd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
-    const readFd = openSync(path, O_RDONLY | O_NOFOLLOW)
-    return { path, writeFd, readFd }
+    return [createSpoolFile(paths[0], created), createSpoolFile(paths[1], created)]
   } catch (error) {
+    for (const { path, writeFd, readFd } of created) {
+      closeAll([writeFd, readFd])
+      removeIfThere(path)
+    }
     if (errnoOf(error) === 'EEXIST') return undefined
-    throw toSpoolError(error, path)
+    throw toSpoolError(error, paths[0])
+  }
+}
+
+function createSpoolFile(path: string, created: SpoolFile[]): SpoolFile {
+  // O_APPEND: if someone truncates the file, the agent goes on at its end instead of leaving a hole of zeros.
+  const writeFd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+  try {
+    const file = { path, writeFd, readFd: openSync(path, O_RDONLY | O_NOFOLLOW) }
+    created.push(file)
+    return file
+  } catch (error) {
+    closeSync(writeFd)
+    removeIfThere(path)
+    throw error
   }
 }
 

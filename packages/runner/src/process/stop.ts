@@ -1,5 +1,5 @@
-import { type Leader, living, ProcessFamily, sendSignal } from './process-family.ts'
-import type { ProcessEntry } from './process-table.ts'
+import { type Leader, living, ProcessFamily } from './process-family.ts'
+import { type ProcessEntry, sendSignal } from './process-table.ts'
 import { Wake } from './wake.ts'
 
 export interface StopOptions {

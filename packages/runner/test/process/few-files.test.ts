@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { runCommand } from '../../src/process/run-command.ts'
+import { TEST_ENV } from '../support/programs.ts'
+import { useProject } from '../support/project.ts'
+
+const project = useProject()
+
+test('however few files may be opened, an agent runs and is stopped, or a typed error says why not', async () => {
+  const program = fileURLToPath(new URL('../programs/few-files.ts', import.meta.url))
+  const node = `'${process.execPath}' --import tsx --conditions=@chirality/source '${program}' '${project.root}'`
+  const { stdout, stderr } = await runCommand('/bin/sh', ['-c', `ulimit -n 64 && exec ${node}`], {
+    env: TEST_ENV,
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    timeoutMs: 50_000,
+  })
+  expect(stderr).toBe('')
+  const outcomes = JSON.parse(stdout) as string[]
+  expect(outcomes).toHaveLength(16)
+  expect(outcomes[0]).toBe('SpoolError too-many-files')
+  expect(outcomes).toContain('SpawnError too-many-files')
+  expect(outcomes.at(-1)).toBe('ran, ended by SIGTERM, left 0')
+  const expected = ['SpoolError too-many-files', 'SpawnError too-many-files', 'ran, ended by SIGTERM, left 0']
+  expect(outcomes.filter(outcome => !expected.includes(outcome))).toEqual([])
+})
