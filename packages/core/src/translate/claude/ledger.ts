@@ -45,7 +45,8 @@ function sumCost(models: JsonObject): number {
   return sum
 }
 
-/** Sums of prices come as 0.0038200000000000005. */
+/** Sums of prices come as 0.0038200000000000005. A number beyond all money, or none at all, is no price. */
 function roundUsd(usd: number): number {
-  return Math.round(usd * 1e9) / 1e9
+  const rounded = Math.round(usd * 1e9) / 1e9
+  return Number.isFinite(rounded) ? rounded : 0
 }

@@ -21,7 +21,8 @@ export function closeOpenBlock(
   if (open.text === '') return []
   const { parentToolUseId } = scope
   const { sessionId } = state
-  const text = how === 'aborted' ? open.text : ''
+  // Blank text is dropped by the agent too; it is nothing to keep.
+  const text = how === 'aborted' && open.text.trim() !== '' ? open.text : ''
   if (open.kind === 'thinking') {
     return [
       present({ type: 'chat:thinking', sessionId, text, messageId: open.id, final: true, parentToolUseId }),
@@ -33,7 +34,7 @@ export function closeOpenBlock(
       sessionId,
       messageId: open.id,
       text,
-      ...(how === 'aborted' ? { aborted: true, model: scope.model } : { discarded: true }),
+      ...(text === '' ? { discarded: true } : { aborted: true, model: scope.model }),
       parentToolUseId,
     }),
   ]

@@ -14,7 +14,7 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
   const failed = result.is_error === true
   const denials = asArray(result.permission_denials).filter(isObject) as ClaudePermissionDenial[]
   const events = [
-    ...closeOpenBlock(state, state.main, 'aborted'),
+    ...closeOpenBlock(state, state.main, failed || wasAborted(result) ? 'aborted' : 'discarded'),
     ...flushUsage(state, state.main),
     ...(failed ? [] : reportRecovered(state, state.main)),
     ...reportDenials(state, denials),

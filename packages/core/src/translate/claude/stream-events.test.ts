@@ -106,6 +106,17 @@ describe('text', () => {
     expect(events[3]?.type).toBe('session:error')
   })
 
+  test('E14: a success confirmed all there is; the rest, and blank text, is withdrawn', () => {
+    const half = [messageStart('m'), textStart(), textDelta('half')]
+    const withdrawn = { type: 'chat:message', sessionId, messageId: 'm#0', text: '', discarded: true }
+    expect(only(eventsOf(...half, result()), 'chat:message')).toStrictEqual([withdrawn])
+    expect(only(eventsOf(messageStart('m'), textDelta('\n\n'), failure()), 'chat:message')).toStrictEqual([
+      withdrawn,
+    ])
+    const stopped = result({ terminal_reason: 'aborted_streaming' })
+    expect(only(eventsOf(...half, stopped), 'chat:message')).toMatchObject([{ text: 'half', aborted: true }])
+  })
+
   test('E14: the same when the output just ends', () => {
     const events = eventsOf(messageStart('m'), textStart(), textDelta('one'))
     expect(events.at(-1)).toMatchObject({ type: 'chat:message', text: 'one', aborted: true })
