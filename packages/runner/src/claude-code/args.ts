@@ -16,6 +16,8 @@ export interface ClaudeArgInput {
   inputFormat: 'text' | 'stream-json'
   /** 2.1.325 reuses the system prompt of the first turn on resume unless told not to; older ones reject the flag. */
   systemPromptSnapshot: boolean
+  /** Flags of the caller's own, as they are. */
+  extraArgs?: string[]
 }
 
 /** The whole command line of a turn but the prompt, which goes through stdin: argv is capped, logged and public. */
@@ -35,20 +37,12 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
     args.push('--max-budget-usd', String(positive('maxBudgetUsd', query.maxBudgetUsd)))
   if (query.outputSchema) args.push('--json-schema', JSON.stringify(query.outputSchema))
 
-  args.push(...sessionArgs(query), ...permissionArgs(query))
+  args.push(...sessionArgs(query), ...permissionArgs(query), ...systemPromptArgs(input))
 
-  if (files.systemPrompt) args.push('--system-prompt-file', files.systemPrompt)
-  if (files.appendSystemPrompt) args.push('--append-system-prompt-file', files.appendSystemPrompt)
-  if (
-    input.systemPromptSnapshot &&
-    query.resumeSessionId &&
-    (files.systemPrompt || files.appendSystemPrompt)
-  ) {
-    args.push('--system-prompt-snapshot', 'off')
-  }
   if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig, '--strict-mcp-config')
   for (const directory of query.additionalDirectories ?? [])
     args.push('--add-dir', word('additionalDirectories', directory))
+  args.push(...(input.extraArgs ?? []))
   return args
 }
 
@@ -63,6 +57,7 @@ export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessCon
   return { ...env, ...query.env }
 }
 
+/** Both, because older models know only a number of tokens and newer ones only the word. */
 const THINKING = {
   low: ['--effort', 'low', '--max-thinking-tokens', '3000'],
   med: ['--effort', 'medium', '--max-thinking-tokens', '5000'],
@@ -70,14 +65,20 @@ const THINKING = {
 } as const
 
 function sessionArgs(query: HarnessQuery): string[] {
-  if (query.forkSession && !query.resumeSessionId) {
+  const { resumeSessionId, forkSession, continueLast, newSessionId } = query
+  if (forkSession && !resumeSessionId) {
     throw invalid('forkSession needs resumeSessionId: say which conversation to fork.')
   }
+  if (newSessionId && !forkSession && (resumeSessionId || continueLast)) {
+    throw invalid(
+      'newSessionId is for a new conversation; this one is continued. Fork it, or leave the id out.',
+    )
+  }
   const args: string[] = []
-  if (query.resumeSessionId) args.push('--resume', word('resumeSessionId', query.resumeSessionId))
-  else if (query.continueLast) args.push('--continue')
-  if (query.forkSession) args.push('--fork-session')
-  if (query.newSessionId) args.push('--session-id', word('newSessionId', query.newSessionId))
+  if (resumeSessionId) args.push('--resume', word('resumeSessionId', resumeSessionId))
+  else if (continueLast) args.push('--continue')
+  if (forkSession) args.push('--fork-session')
+  if (newSessionId) args.push('--session-id', uuid('newSessionId', newSessionId))
   return args
 }
 
@@ -87,7 +88,7 @@ function permissionArgs(query: HarnessQuery): string[] {
   if (mode === 'bypassPermissions') args.push('--dangerously-skip-permissions')
   else args.push('--permission-mode', mode)
   if (query.tools !== undefined) args.push('--tools', query.tools === '' ? '' : word('tools', query.tools))
-  // Both are variadic: they go last before flags, never before a positional, which they would swallow.
+  // These flags take every word up to the next flag, so none may stand before a positional.
   const allowed = words('allowedTools', query.allowedTools)
   if (allowed.length > 0) args.push('--allowedTools', ...allowed)
   const denied = words('disallowedTools', query.disallowedTools)
@@ -101,9 +102,23 @@ const PERMISSION_MODES = {
   yolo: 'bypassPermissions',
 } as const
 
-/** An alias in these variables would be sent to the API as if it were a model's name. */
+function systemPromptArgs({ query, files, systemPromptSnapshot }: ClaudeArgInput): string[] {
+  const args: string[] = []
+  if (files.systemPrompt) args.push('--system-prompt-file', files.systemPrompt)
+  if (files.appendSystemPrompt) args.push('--append-system-prompt-file', files.appendSystemPrompt)
+  const continues = query.resumeSessionId !== undefined || query.continueLast === true
+  if (args.length > 0 && continues && systemPromptSnapshot) args.push('--system-prompt-snapshot', 'off')
+  return args
+}
+
+/**
+ * The `DEFAULT` variables say what the aliases mean, so only a full name may go there: an alias would reach the API as
+ * if it were a model. Full names have a number in them. `default` is an alias only for `--model`.
+ */
 function subagentModelEnv(model: string): Record<string, string> {
-  if (!model.startsWith('claude-')) return { CLAUDE_CODE_SUBAGENT_MODEL: model }
+  if (model === 'default') return {}
+  const isFullName = /\d/.test(model.replace(/\[\w+\]$/, ''))
+  if (!isFullName) return { CLAUDE_CODE_SUBAGENT_MODEL: model }
   return {
     ANTHROPIC_DEFAULT_OPUS_MODEL: model,
     ANTHROPIC_DEFAULT_SONNET_MODEL: model,
@@ -123,6 +138,13 @@ function word(field: string, value: string): string {
 function words(field: string, values: readonly string[] | undefined): string[] {
   return (values ?? []).map(value => word(field, value))
 }
+
+function uuid(field: string, value: string): string {
+  if (!UUID.test(value)) throw invalid(`${field} is ${JSON.stringify(value)}: it must be a UUID.`)
+  return value
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 function positiveInteger(field: string, value: number): number {
   if (!Number.isInteger(value) || value < 1)

@@ -1,3 +1,5 @@
+import type { StopOptions } from '../process/stop.ts'
+
 export const HARNESS_ID = 'claude-code'
 
 export interface ClaudeCodeHarnessConfig {
@@ -13,6 +15,10 @@ export interface ClaudeCodeHarnessConfig {
   environment?: Record<string, string>
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
+  /** How long each step of stopping an agent may take. */
+  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
+  /** How long an agent that has answered may stay silent before its process is ended. Default 10 s. */
+  lingerMs?: number
   /** Lines for the harness log: spawn, stderr, parse errors, exit. */
   onLog?: (entry: RunnerLogEntry) => void
 }
@@ -22,4 +28,10 @@ export interface RunnerLogEntry {
   event: string
   sessionId?: string
   data?: Record<string, unknown>
+}
+
+/** What every way of running the agent needs to know. */
+export interface ClaudeContext {
+  config: ClaudeCodeHarnessConfig
+  environment: Record<string, string>
 }

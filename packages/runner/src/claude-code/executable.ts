@@ -26,7 +26,7 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
   }
   const home = options.environment.HOME
   const usual = home ? [path.join(home, '.claude', 'local'), path.join(home, '.local', 'bin')] : []
-  const found = await resolveExecutable('claude', usual, { path: options.environment.PATH })
+  const found = await resolveExecutable('claude', usual, { path: options.environment.PATH ?? '' })
   const binary = found ?? bundledClaude()
   if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
   return binary
@@ -42,18 +42,21 @@ export async function claudeVersion(
   const known = versions.get(key)
   if (known) return known
   const { stdout } = await runCommand(binary, ['--version'], { env })
-  const version = /^(\d+\.\d+\.\d+)/.exec(stdout.trim())?.[1]
+  const version = VERSION.exec(stdout.trim())?.[1]
   if (version) versions.set(key, version)
   return version
 }
 
 const versions = new Map<string, string>()
 
+/** With the name, because every other program has a version too. */
+const VERSION = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/
+
 /** The first release known to take `--system-prompt-snapshot`; 2.1.197 exits with "unknown option". */
 const SNAPSHOT_SINCE = [2, 1, 325] as const
 
 export function knowsSystemPromptSnapshot(version: string | undefined): boolean {
-  const parts = (version ?? '').split('.').map(Number)
+  const parts = (version ?? '').split('.').map(part => Number.parseInt(part, 10))
   for (const [i, since] of SNAPSHOT_SINCE.entries()) {
     const part = parts[i] ?? 0
     if (part !== since) return part > since
@@ -66,18 +69,18 @@ function bundledClaude(): string | undefined {
   const owner = '@anthropic-ai/claude-agent-sdk'
   const folder = findPackage(import.meta.url, owner)
   if (!folder) return undefined
-  const platform = findPackage(
-    path.join(folder, 'package.json'),
-    `${owner}-${process.platform}-${process.arch}`,
-  )
-  const binary = platform && path.join(platform, 'claude')
-  return binary && existsSync(binary) ? binary : undefined
+  const platform = `${owner}-${process.platform}-${process.arch}`
+  for (const name of [platform, `${platform}-musl`]) {
+    const found = findPackage(path.join(folder, 'package.json'), name)
+    const binary = found && path.join(found, 'claude')
+    if (binary && existsSync(binary)) return binary
+  }
+  return undefined
 }
 
-/** By hand, because the package's `exports` hide its package.json. */
+/** By hand, because the package's `exports` hide its package.json. The real path, because pnpm links packages. */
 function findPackage(from: string, name: string): string | undefined {
   const bases = createRequire(from).resolve.paths(name) ?? []
   const folder = bases.map(base => path.join(base, name)).find(candidate => existsSync(candidate))
-  // A package's own dependencies lie beside its real folder, not beside a link to it.
   return folder && realpathSync(folder)
 }

@@ -16,9 +16,8 @@ import type {
 } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
-import type { InvocationContext } from './invocation.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS } from './models.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
@@ -34,6 +33,7 @@ export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   newSessionId?: string
   images?: Extract<HarnessQuery['prompt'], unknown[]>
   model?: string
+  fallbackModel?: string
   thinking?: HarnessQuery['thinking']
   maxBudgetUsd?: number
   mcpServers?: HarnessQuery['mcpServers']
@@ -50,11 +50,11 @@ export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
 /** Runs Claude Code, one process for each turn. */
 export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
   readonly id = HARNESS_ID
-  private readonly context: InvocationContext
-  private readonly turns = new Map<string, ClaudeTurn>()
+  readonly #context: ClaudeContext
+  readonly #turns = new Map<string, ClaudeTurn>()
 
   constructor(config: ClaudeCodeHarnessConfig = {}) {
-    this.context = { config, environment: config.environment ?? processEnv() }
+    this.#context = { config, environment: config.environment ?? processEnv() }
   }
 
   meta(): HarnessMeta {
@@ -70,20 +70,20 @@ export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
   }
 
   checkInstallStatus(): Promise<HarnessInstallStatus> {
-    return claudeInstallStatus(this.binaryOptions())
+    return claudeInstallStatus(this.#context)
   }
 
   discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]> {
-    return discoverClaudeCommands(cwd, { ...this.binaryOptions(), signal })
+    return discoverClaudeCommands(cwd, this.#context, signal)
   }
 
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
-    return queryClaude(query, this.context)
+    return queryClaude(query, this.#context)
   }
 
   /** One prompt, one full answer, and the path of the raw log. */
   run(request: ClaudeRequest): Promise<ClaudeResponse> {
-    return runClaudeOnce(request, this.context)
+    return runClaudeOnce(request, this.#context)
   }
 
   /**
@@ -95,34 +95,37 @@ export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
     userMessage: string,
     opts: ClaudeTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
-    if (this.turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
+    if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
     const query = turnQuery(session, userMessage, opts)
     const turnId = opts.turnId ?? randomUUID()
-    const turn = new ClaudeTurn({ ...this.context, session, turnId, query, stallMs: opts.stallMs })
-    this.turns.set(session.id, turn)
+    const turn = new ClaudeTurn({ ...this.#context, session, turnId, query, stallMs: opts.stallMs })
+    this.#turns.set(session.id, turn)
+    const settle = () => {
+      if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
+    }
     try {
-      yield* turn.events()
+      for await (const event of turn.events()) {
+        // Nothing runs any more: who hears this may start the next turn at once.
+        if (event.type === 'process:exit') settle()
+        yield event
+      }
     } finally {
-      this.turns.delete(session.id)
+      settle()
     }
   }
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
   interrupt(sessionId: string): void {
-    this.turns.get(sessionId)?.interrupt()
+    this.#turns.get(sessionId)?.interrupt()
   }
 
   /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
   kill(sessionId: string): void {
-    this.turns.get(sessionId)?.kill()
+    this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {
-    return this.turns.has(sessionId)
-  }
-
-  private binaryOptions() {
-    return { binaryPath: this.context.config.binaryPath, environment: this.context.environment }
+    return this.#turns.has(sessionId)
   }
 }
 
@@ -132,7 +135,7 @@ function turnQuery(session: Session, message: string, opts: ClaudeTurnOpts): Har
     cwd: session.projectRoot,
     resumeSessionId: session.claudeSessionId ?? undefined,
     forkSession: opts.forkSession,
-    newSessionId: session.claudeSessionId ? undefined : opts.newSessionId,
+    newSessionId: session.claudeSessionId && !opts.forkSession ? undefined : opts.newSessionId,
     mode: 'read-only',
     permissionMode: opts.permissionMode ?? 'dontAsk',
     tools: opts.toolsOverride ?? opts.tools ?? 'default',
@@ -142,6 +145,7 @@ function turnQuery(session: Session, message: string, opts: ClaudeTurnOpts): Har
     appendSystemPrompt: opts.systemPromptAppend,
     includePartialMessages: opts.includePartialMessages ?? true,
     model: opts.model,
+    fallbackModel: opts.fallbackModel,
     thinking: opts.thinking,
     maxBudgetUsd: opts.maxBudgetUsd,
     mcpServers: opts.mcpServers,

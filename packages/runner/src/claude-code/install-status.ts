@@ -2,33 +2,35 @@ import type { HarnessInstallStatus } from '@chirality/core'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { runCommand } from '../process/run-command.ts'
-import { claudeVersion, type FindClaudeOptions, findClaude } from './executable.ts'
+import type { ClaudeContext } from './config.ts'
+import { claudeVersion, findClaude } from './executable.ts'
 
 export const LOGIN_INSTRUCTIONS = 'Run `claude` once and type /login, or set ANTHROPIC_API_KEY.'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
-export async function claudeInstallStatus(options: FindClaudeOptions): Promise<HarnessInstallStatus> {
+export async function claudeInstallStatus({
+  config,
+  environment,
+}: ClaudeContext): Promise<HarnessInstallStatus> {
   let binary: string
   try {
-    binary = await findClaude(options)
+    binary = await findClaude({ binaryPath: config.binaryPath, environment })
   } catch (error) {
     if (!(error instanceof HarnessNotInstalledError)) throw error
-    return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
+    return notInstalled(error.instructions)
   }
-  const { env } = buildChildEnv({ source: options.environment, credentials: 'claude' })
-  const [version, auth] = await Promise.all([
-    claudeVersion(binary, env),
-    runCommand(binary, ['auth', 'status', '--json'], { env }),
-  ])
+  const { env } = buildChildEnv({
+    source: environment,
+    credentials: 'claude',
+    allow: config.allowEnvironment,
+  })
+  const version = await claudeVersion(binary, env)
   if (version === undefined) {
-    return {
-      installed: false,
-      path: binary,
-      authType: 'none',
-      authenticated: false,
-      authInstructions: `${binary} does not answer --version as Claude Code does. Is it the right binary?`,
-    }
+    const instructions = `${binary} does not answer --version as Claude Code does. Is it the right binary?`
+    return { ...notInstalled(instructions), path: binary }
   }
+  // Only now: another program could take these words for anything.
+  const auth = await runCommand(binary, ['auth', 'status', '--json'], { env })
   const { loggedIn, authMethod } = parseAuth(auth.stdout)
   return {
     installed: true,
@@ -40,10 +42,14 @@ export async function claudeInstallStatus(options: FindClaudeOptions): Promise<H
   }
 }
 
+function notInstalled(authInstructions: string | undefined): HarnessInstallStatus {
+  return { installed: false, authType: 'none', authenticated: false, authInstructions }
+}
+
 function parseAuth(stdout: string): { loggedIn: boolean; authMethod: string } {
   try {
-    const answer = JSON.parse(stdout) as { loggedIn?: unknown; authMethod?: unknown }
-    return { loggedIn: answer.loggedIn === true, authMethod: String(answer.authMethod ?? '') }
+    const answer = JSON.parse(stdout) as { loggedIn?: unknown; authMethod?: unknown } | null
+    return { loggedIn: answer?.loggedIn === true, authMethod: String(answer?.authMethod ?? '') }
   } catch {
     return { loggedIn: false, authMethod: '' }
   }

@@ -1,14 +1,13 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
-import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgFiles } from './args.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+import { buildClaudeArgs, buildClaudeEnv } from './args.ts'
+import { checkDirectory } from './check-directory.ts'
+import { type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeVersion, findClaude, knowsSystemPromptSnapshot } from './executable.ts'
-import { writeMcpConfigJson } from './mcp-config.ts'
 import { encodePrompt } from './prompt.ts'
+import { startFailure } from './start-failure.ts'
+import { writeTempFiles } from './temp-files.ts'
 
 /** One command, ready to be spawned. */
 export interface ClaudeInvocation {
@@ -23,9 +22,8 @@ export interface ClaudeInvocation {
   cleanup(): Promise<void>
 }
 
-export interface InvocationContext {
-  config: ClaudeCodeHarnessConfig
-  environment: Record<string, string>
+export interface InvocationContext extends ClaudeContext {
+  extraArgs?: string[]
 }
 
 /** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
@@ -33,7 +31,15 @@ export async function prepareClaude(
   query: HarnessQuery,
   context: InvocationContext,
 ): Promise<ClaudeInvocation> {
-  const { config, environment } = context
+  try {
+    return await prepare(query, context)
+  } catch (error) {
+    throw startFailure(error)
+  }
+}
+
+async function prepare(query: HarnessQuery, context: InvocationContext): Promise<ClaudeInvocation> {
+  const { config, environment, extraArgs } = context
   const prompt = await encodePrompt(query.prompt)
   await checkDirectory('The project folder', query.cwd)
   for (const directory of query.additionalDirectories ?? [])
@@ -50,38 +56,25 @@ export async function prepareClaude(
   })
   refuseRootBypass(query, env)
 
-  const resumesWithPrompt = query.resumeSessionId && (query.systemPrompt || query.appendSystemPrompt)
-  const version = resumesWithPrompt ? await claudeVersion(command, env) : undefined
-  const temp = await TempFiles.create(query)
+  const systemPromptSnapshot = continuesWithPrompt(query)
+    ? knowsSystemPromptSnapshot(await claudeVersion(command, env))
+    : false
+  const temp = await writeTempFiles(query, environment)
   try {
-    const args = buildClaudeArgs({
-      query,
-      config,
-      files: temp.files,
-      inputFormat: prompt.inputFormat,
-      systemPromptSnapshot: knowsSystemPromptSnapshot(version),
-    })
-    return {
-      command,
-      args,
-      env,
-      cwd: query.cwd,
-      stdin: prompt.stdin,
-      promptText: prompt.text,
-      attachments: prompt.attachments,
-      cleanup: () => temp.remove(),
-    }
+    const { files } = temp
+    const { inputFormat, stdin, text: promptText, attachments } = prompt
+    const args = buildClaudeArgs({ query, config, files, inputFormat, systemPromptSnapshot, extraArgs })
+    return { command, args, env, cwd: query.cwd, stdin, promptText, attachments, cleanup: temp.remove }
   } catch (error) {
     await temp.remove()
     throw error
   }
 }
 
-async function checkDirectory(what: string, directory: string): Promise<void> {
-  const info = await stat(directory).catch(() => null)
-  if (info?.isDirectory()) return
-  const fault = info ? 'is not a folder' : 'does not exist'
-  throw new HarnessError(`${what} ${directory} ${fault}. Name an existing one.`, 'invalid_query', HARNESS_ID)
+/** Only then is the version worth a process of its own. */
+function continuesWithPrompt(query: HarnessQuery): boolean {
+  const continues = query.resumeSessionId !== undefined || query.continueLast === true
+  return continues && Boolean(query.systemPrompt || query.appendSystemPrompt)
 }
 
 /** The CLI would exit with a line on stderr; said here it names the way out. */
@@ -93,50 +86,4 @@ function refuseRootBypass(query: HarnessQuery, env: Record<string, string>): voi
     'invalid_query',
     HARNESS_ID,
   )
-}
-
-/** The folder of one turn's temporary files, owner-only; none is made when none is needed. */
-class TempFiles {
-  readonly files: ClaudeArgFiles
-  private folder: string | null
-
-  private constructor(folder: string | null, files: ClaudeArgFiles) {
-    this.folder = folder
-    this.files = files
-  }
-
-  static async create(query: HarnessQuery): Promise<TempFiles> {
-    const servers = query.mcpServers ?? {}
-    const hasServers = Object.keys(servers).length > 0
-    if (!query.systemPrompt && !query.appendSystemPrompt && !hasServers) return new TempFiles(null, {})
-
-    const folder = await mkdtemp(path.join(tmpdir(), 'chirality-'))
-    const temp = new TempFiles(folder, {})
-    try {
-      await chmod(folder, 0o700)
-      if (query.systemPrompt) temp.files.systemPrompt = await put(folder, 'system.txt', query.systemPrompt)
-      if (query.appendSystemPrompt) {
-        temp.files.appendSystemPrompt = await put(folder, 'append-system.txt', query.appendSystemPrompt)
-      }
-      if (hasServers) {
-        temp.files.mcpConfig = path.join(folder, 'mcp.json')
-        await writeMcpConfigJson(servers, temp.files.mcpConfig)
-      }
-      return temp
-    } catch (error) {
-      await temp.remove()
-      throw error
-    }
-  }
-
-  async remove(): Promise<void> {
-    if (this.folder) await rm(this.folder, { recursive: true, force: true })
-    this.folder = null
-  }
-}
-
-async function put(folder: string, name: string, text: string): Promise<string> {
-  const file = path.join(folder, name)
-  await writeFile(file, text, { mode: 0o600, flag: 'wx' })
-  return file
 }

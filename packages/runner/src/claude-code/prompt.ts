@@ -19,17 +19,16 @@ export interface EncodedPrompt {
 export async function encodePrompt(prompt: HarnessQuery['prompt']): Promise<EncodedPrompt> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
-  const images = parts.flatMap(part => (part.type === 'image' ? [part.source] : []))
-  if (text.trim() === '' && images.length === 0)
+  const attachments = parts.filter(part => part.type === 'image').length
+  if (text.trim() === '' && attachments === 0)
     throw refused('The prompt is empty. Say what the agent should do.')
-  if (images.length === 0) return { inputFormat: 'text', stdin: text, text, attachments: 0 }
+  if (attachments === 0) return { inputFormat: 'text', stdin: text, text, attachments }
 
-  const content = [
-    ...(text.trim() === '' ? [] : [{ type: 'text', text }]),
-    ...(await Promise.all(images.map(imageBlock))),
-  ]
+  // The API refuses a text block of blanks.
+  const sent = parts.filter(part => part.type === 'image' || part.text.trim() !== '')
+  const content = await Promise.all(sent.map(part => (part.type === 'text' ? part : imageBlock(part.source))))
   const line = JSON.stringify({ type: 'user', message: { role: 'user', content } })
-  return { inputFormat: 'stream-json', stdin: `${line}\n`, text, attachments: images.length }
+  return { inputFormat: 'stream-json', stdin: `${line}\n`, text, attachments }
 }
 
 async function imageBlock(source: ImageSource): Promise<Record<string, unknown>> {

@@ -12,8 +12,11 @@ import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import { spawnJsonl } from '../process/spawn-jsonl.ts'
 import { openSpool } from '../process/spool.ts'
 import { HARNESS_ID } from './config.ts'
+import { HarnessLog } from './harness-log.ts'
 import { type InvocationContext, prepareClaude } from './invocation.ts'
+import { Rest } from './rest.ts'
 import { startFailure } from './start-failure.ts'
+import { describeExit } from './turn-events.ts'
 
 export interface ClaudeQueryContext extends InvocationContext {
   /** Told where the raw output goes, once that is known. */
@@ -26,9 +29,14 @@ export async function* queryClaude(
   context: ClaudeQueryContext,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
   if (query.signal.aborted) return
+  const { config, onSpool } = context
   const invocation = await prepareClaude(query, context)
+  const log = new HarnessLog(config)
   // Read only for its outcome: what counts as failed is decided in one place.
   const translator = createClaudeTranslator({ sessionId: '' })
+  let stopAgent = () => {}
+  const rest = new Rest({ lingerMs: config.lingerMs, onLinger: () => stopAgent() })
+  let isStarted = false
   try {
     const spool = await openSpool({
       projectRoot: query.cwd,
@@ -36,9 +44,8 @@ export async function* queryClaude(
       sessionId: query.resumeSessionId ?? query.newSessionId ?? 'query',
       turnId: randomUUID(),
     })
-    context.onSpool?.(spool.path)
     const { command, args, env, cwd, stdin } = invocation
-    yield* spawnJsonl<ClaudeEvent>({
+    const events = spawnJsonl<ClaudeEvent>({
       command,
       args,
       env,
@@ -46,8 +53,17 @@ export async function* queryClaude(
       stdin,
       spool,
       signal: query.signal,
+      stop: config.stop,
+      onSpawn: process => {
+        isStarted = true
+        stopAgent = () => void process.stop(config.stop)
+        onSpool?.(process.spoolPath)
+        log.spawned(invocation, process)
+      },
       parseRecord: record => {
+        log.record(record)
         const event = parseClaudeEvent(record.kind === 'json' ? record.value : record)
+        rest.see(event)
         translator.translate(event)
         return [
           ...started(event),
@@ -56,15 +72,21 @@ export async function* queryClaude(
         ]
       },
       onExit: (exit, stderr) => {
-        if (translator.outcome) return []
-        const how = exit.signal ? `was ended by ${exit.signal}` : `exited with code ${exit.code}`
-        const error = `Claude Code ${how} without a result. ${stderr.trim()}`.trim()
-        return [{ type: 'error', error, code: 'process_crashed' }]
+        log.exited(exit)
+        const error = describeExit(exit, stderr)
+        return rest.answered ? [] : [{ type: 'error', error, code: 'process_crashed' }]
       },
     })
+    for await (const event of events) {
+      if (event.type === 'stderr') log.stderr(event.data)
+      // Whoever aborts knows it: an abort is an end, not a failure.
+      if (event.type === 'error' && query.signal.aborted) continue
+      yield event
+    }
   } catch (error) {
-    throw startFailure(error)
+    throw isStarted ? error : startFailure(error)
   } finally {
+    rest.end()
     await invocation.cleanup()
   }
 }

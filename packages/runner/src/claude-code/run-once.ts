@@ -1,8 +1,9 @@
-import type { ClaudeEvent, ClaudePermissionDenial, HarnessQuery, UsageInfo } from '@chirality/core'
-import { createClaudeTranslator, HarnessError } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
-import type { InvocationContext } from './invocation.ts'
+import type { HarnessQuery } from '@chirality/core'
+import type { ClaudeContext } from './config.ts'
 import { queryClaude } from './query.ts'
+import { type ClaudeResponse, RunSummary } from './run-summary.ts'
+
+export type { ClaudeResponse } from './run-summary.ts'
 
 export interface ClaudeRequest {
   /** Where the agent works; the raw log goes below it. */
@@ -15,37 +16,25 @@ export interface ClaudeRequest {
   /** Continue the newest conversation of `cwd`. */
   continue?: boolean
   resumeSessionId?: string
+  /** More flags for the CLI, as they are. */
+  extraArgs?: string[]
   env?: Record<string, string>
   model?: string
   maxTurns?: number
   maxBudgetUsd?: number
   /** Default `dontAsk`: what is not allowed is denied, and nothing waits for a person. */
   permissionMode?: HarnessQuery['permissionMode']
+  /** A denied tool ends the run as an error. Default false: denials are in the answer. */
+  failOnDenial?: boolean
   signal?: AbortSignal
 }
 
-export interface ClaudeResponse {
-  sessionId: string | null
-  model: string | null
-  version: string | null
-  finalText: string
-  /** All assistant text of the main conversation in order. */
-  streamText: string
-  /** True when there was no final text and `finalText` is what was streamed. */
-  degraded: boolean
-  usage: UsageInfo
-  totalCostUsd: number
-  permissionDenials: ClaudePermissionDenial[]
-  rawEventsPath: string
-}
-
-/** One prompt, one full answer. Throws a HarnessError, which names the raw log, when there is no answer to return. */
-export async function runClaudeOnce(
-  request: ClaudeRequest,
-  context: InvocationContext,
-): Promise<ClaudeResponse> {
+/** One prompt, one full answer. Throws a ClaudeRunError, which names the raw log, when there is no answer to return. */
+export async function runClaudeOnce(request: ClaudeRequest, context: ClaudeContext): Promise<ClaudeResponse> {
   const signal = request.signal ?? new AbortController().signal
-  const seen = new Seen()
+  // Ends the agent at the first denial, so that it spends no more.
+  const denied = new AbortController()
+  const summary = new RunSummary({ failOnDenial: request.failOnDenial ?? false })
   const query: HarnessQuery = {
     cwd: request.cwd,
     prompt: request.prompt,
@@ -61,70 +50,13 @@ export async function runClaudeOnce(
     mode: 'read-only',
     permissionMode: request.permissionMode ?? 'dontAsk',
     includePartialMessages: false,
-    signal,
+    signal: AbortSignal.any([signal, denied.signal]),
   }
-  const events = queryClaude(query, { ...context, onSpool: path => seen.spool(path) })
-  for await (const event of events) {
-    if (event.type === 'message') seen.message(event.message)
-    if (event.type === 'error') seen.failed(event.error, event.code)
+  const { extraArgs } = request
+  const onSpool = (path: string) => summary.logIsAt(path)
+  for await (const event of queryClaude(query, { ...context, extraArgs, onSpool })) {
+    summary.see(event)
+    if (summary.isDenied) denied.abort()
   }
-  return seen.response(signal)
-}
-
-/** What a run has shown so far. */
-class Seen {
-  private readonly translator = createClaudeTranslator({ sessionId: '' })
-  private readonly texts: string[] = []
-  private rawEventsPath = ''
-  private model: string | null = null
-  private version: string | null = null
-  private failure: { error: string; code?: HarnessError['code'] } | null = null
-
-  spool(path: string): void {
-    this.rawEventsPath = path
-  }
-
-  failed(error: string, code: HarnessError['code'] | undefined): void {
-    this.failure = { error, code }
-  }
-
-  message(event: ClaudeEvent): void {
-    for (const shown of this.translator.translate(event)) {
-      if (shown.type === 'session:init') {
-        this.model = shown.model
-        this.version = shown.version ?? null
-      } else if (shown.type === 'chat:message' && shown.parentToolUseId === undefined && !shown.discarded) {
-        this.texts.push(shown.text)
-      }
-    }
-  }
-
-  response(signal: AbortSignal): ClaudeResponse {
-    const { outcome } = this.translator
-    const streamText = this.texts.join('\n\n')
-    const at = `The raw log is ${this.rawEventsPath}.`
-    if (signal.aborted) {
-      const timedOut = signal.reason?.name === 'TimeoutError'
-      const what = timedOut ? 'The run took longer than allowed.' : 'The run was stopped.'
-      throw new HarnessError(`${what} ${at}`, timedOut ? 'timeout' : 'aborted', HARNESS_ID)
-    }
-    if (this.failure)
-      throw new HarnessError(`${this.failure.error} ${at}`, this.failure.code ?? 'unknown', HARNESS_ID)
-    const finalText = outcome?.finalText ?? ''
-    if (!outcome || (finalText === '' && streamText === '')) {
-      throw new HarnessError(`Claude Code gave no answer. ${at}`, 'unknown', HARNESS_ID)
-    }
-    return {
-      sessionId: this.translator.nativeSessionId,
-      model: this.model,
-      version: this.version,
-      finalText: finalText || streamText,
-      streamText,
-      degraded: finalText === '',
-      usage: outcome.usage,
-      totalCostUsd: outcome.costUsd,
-      permissionDenials: outcome.permissionDenials,
-      rawEventsPath: this.rawEventsPath,
-    }
-  }
+  return summary.response(signal)
 }

@@ -1,10 +1,15 @@
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import type { SlashCommand } from '@chirality/core'
-import { HarnessError, NdjsonFramer } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
-import { HARNESS_ID } from './config.ts'
-import { type FindClaudeOptions, findClaude } from './executable.ts'
+import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
+import { openSpool } from '../process/spool.ts'
+import { checkDirectory } from './check-directory.ts'
+import { type ClaudeContext, HARNESS_ID } from './config.ts'
+import { findClaude } from './executable.ts'
+import { startFailure } from './start-failure.ts'
+import { makeTempFolder } from './temp-files.ts'
 
 /**
  * What the agent offers after a slash in this folder. Asked by an `initialize` control request, which is answered
@@ -12,33 +17,37 @@ import { type FindClaudeOptions, findClaude } from './executable.ts'
  */
 export async function discoverClaudeCommands(
   cwd: string,
-  options: FindClaudeOptions & { signal?: AbortSignal },
+  context: ClaudeContext,
+  signal?: AbortSignal,
 ): Promise<SlashCommand[]> {
-  const binary = await findClaude(options)
-  const { env } = buildChildEnv({ source: options.environment, credentials: 'claude' })
-  const child = spawn(binary, ARGS, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
-  const deadline = AbortSignal.timeout(TIMEOUT_MS)
-  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
-  const kill = () => child.kill('SIGKILL')
-  signal.addEventListener('abort', kill, { once: true })
+  await checkDirectory('The project folder', cwd)
+  const { config, environment } = context
+  const command = await findClaude({ binaryPath: config.binaryPath, environment })
+  const source = { source: environment, allow: config.allowEnvironment }
+  const { env } = buildChildEnv({ ...source, credentials: 'claude' })
+  // A look at the commands is no turn, so its output stays out of the project's logs.
+  const folder = await makeTempFolder(environment)
   try {
-    const request = { type: 'control_request', request_id: randomUUID(), request: { subtype: 'initialize' } }
-    child.stdin.on('error', () => {})
-    child.stdin.write(`${JSON.stringify(request)}\n`)
-    const commands = await firstCommands(child.stdout)
-    if (commands) return commands
-    throw new HarnessError(
-      'Claude Code did not list its commands.',
-      signal.aborted ? 'timeout' : 'unknown',
-      HARNESS_ID,
-    )
+    const names = { harness: HARNESS_ID, sessionId: 'commands', turnId: randomUUID() }
+    const spool = await openSpool({ projectRoot: folder, ...names })
+    const agent = await spawnAgent({
+      command,
+      args: ARGS,
+      cwd,
+      env,
+      spool,
+      stdin: REQUEST,
+      keepInputOpen: true,
+    })
+    return await ask(agent, context, signal)
+  } catch (error) {
+    throw startFailure(error)
   } finally {
-    signal.removeEventListener('abort', kill)
-    child.stdin.end()
-    await ended(child, kill)
+    await rm(folder, { recursive: true, force: true })
   }
 }
 
+/** A look must not run what a cloned project brings along: its hooks and MCP servers start without a question. */
 const ARGS = [
   '-p',
   '--input-format',
@@ -47,36 +56,53 @@ const ARGS = [
   'stream-json',
   '--verbose',
   '--no-session-persistence',
+  '--strict-mcp-config',
+  '--settings',
+  '{"disableAllHooks":true}',
 ]
+const REQUEST = `${JSON.stringify({
+  type: 'control_request',
+  request_id: 'commands',
+  request: { subtype: 'initialize' },
+})}\n`
 const TIMEOUT_MS = 30_000
-/** With stdin closed the idle agent exits in about 50 ms; one that does not is not worth waiting for. */
-const EXIT_GRACE_MS = 3_000
 
-async function firstCommands(stdout: AsyncIterable<Uint8Array>): Promise<SlashCommand[] | undefined> {
-  const framer = new NdjsonFramer()
-  for await (const chunk of stdout) {
-    for (const record of framer.push(chunk)) {
-      const commands = record.kind === 'json' ? commandsOf(record.value) : undefined
+async function ask(
+  agent: AgentProcess,
+  { config }: ClaudeContext,
+  signal: AbortSignal | undefined,
+): Promise<SlashCommand[]> {
+  const deadline = AbortSignal.timeout(TIMEOUT_MS)
+  const either = signal ? AbortSignal.any([signal, deadline]) : deadline
+  const stop = () => agent.stop(config.stop)
+  either.addEventListener('abort', stop, { once: true })
+  const stderr: string[] = []
+  try {
+    if (either.aborted) stop()
+    for await (const output of agent.output()) {
+      if (output.kind === 'stderr') stderr.push(output.line)
+      if (output.kind !== 'record' || output.record.kind !== 'json') continue
+      const commands = commandsOf(output.record.value)
       if (commands) return commands
     }
+  } finally {
+    either.removeEventListener('abort', stop)
+    await stop()
+    await agent.close()
   }
-  return undefined
+  if (signal?.aborted) throw new HarnessError('The look at the commands was stopped.', 'aborted', HARNESS_ID)
+  const said = stderr.join('\n').trim()
+  const error = `Claude Code did not list its commands.${said ? ` It said: ${said}` : ''}`
+  throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', HARNESS_ID)
 }
 
 function commandsOf(value: unknown): SlashCommand[] | undefined {
-  const event = value as { type?: unknown; response?: { response?: { commands?: unknown } } }
-  if (event?.type !== 'control_response' || !Array.isArray(event.response?.response?.commands))
-    return undefined
-  return event.response.response.commands.flatMap(command => {
+  const event = value as { type?: unknown; response?: { response?: { commands?: unknown } } } | null
+  const commands = event?.type === 'control_response' ? event.response?.response?.commands : undefined
+  if (!Array.isArray(commands)) return undefined
+  return commands.flatMap((command: { name?: unknown; description?: unknown } | null) => {
     if (typeof command?.name !== 'string') return []
     const description = typeof command.description === 'string' ? { description: command.description } : {}
     return [{ name: command.name, type: 'slash_command' as const, ...description }]
   })
-}
-
-async function ended(child: ReturnType<typeof spawn>, kill: () => void): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-  const timer = setTimeout(kill, EXIT_GRACE_MS)
-  await new Promise(resolve => child.once('close', resolve))
-  clearTimeout(timer)
 }

@@ -1,5 +1,5 @@
-import { HarnessError } from '@chirality/core'
-import { SpawnError } from '../process/spawn-error.ts'
+import { HarnessError, type HarnessErrorCode } from '@chirality/core'
+import { SpawnError, type SpawnErrorCode } from '../process/spawn-error.ts'
 import { SpoolError } from '../process/spool-error.ts'
 import { HARNESS_ID } from './config.ts'
 
@@ -7,13 +7,19 @@ import { HARNESS_ID } from './config.ts'
 export function startFailure(error: unknown): HarnessError {
   if (error instanceof HarnessError) return error
   if (error instanceof SpoolError) return new HarnessError(error.message, 'invalid_query', HARNESS_ID, error)
-  if (error instanceof SpawnError) {
-    const code =
-      error.code === 'command-missing' || error.code === 'command-not-executable'
-        ? 'not_installed'
-        : 'process_crashed'
-    return new HarnessError(error.message, code, HARNESS_ID, error)
-  }
+  if (error instanceof SpawnError)
+    return new HarnessError(error.message, SPAWN_CODES[error.code], HARNESS_ID, error)
   const message = error instanceof Error ? error.message : String(error)
   return new HarnessError(`Claude Code could not be started: ${message}`, 'unknown', HARNESS_ID, error)
+}
+
+const SPAWN_CODES: Record<SpawnErrorCode, HarnessErrorCode> = {
+  'command-missing': 'not_installed',
+  'command-not-executable': 'not_installed',
+  'cwd-missing': 'invalid_query',
+  'arguments-too-long': 'invalid_query',
+  'invalid-argument': 'invalid_query',
+  'too-many-files': 'process_crashed',
+  'out-of-resources': 'process_crashed',
+  unknown: 'process_crashed',
 }

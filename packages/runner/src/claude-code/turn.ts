@@ -1,256 +1,181 @@
-import type {
-  ClaudeTranslator,
-  HarnessQuery,
-  NdjsonRecord,
-  Session,
-  SessionErrorEvent,
-  TurnEndReason,
-  UIEvent,
-} from '@chirality/core'
-import { createClaudeTranslator, unreachable } from '@chirality/core'
-import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
-import { openSpool } from '../process/spool.ts'
-import type { StopOptions, StopReport } from '../process/stop.ts'
-import { BackgroundTasks } from './background-tasks.ts'
-import { HARNESS_ID, type RunnerLogEntry } from './config.ts'
-import { type ClaudeInvocation, type InvocationContext, prepareClaude } from './invocation.ts'
+import type { HarnessQuery, Session, SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
+import type { StopOptions } from '../process/stop.ts'
+import { type AttemptEnd, ClaudeAttempt } from './attempt.ts'
+import type { ClaudeContext } from './config.ts'
+import { HarnessLog } from './harness-log.ts'
+import { type ClaudeInvocation, prepareClaude } from './invocation.ts'
 import { startFailure } from './start-failure.ts'
+import {
+  failed,
+  leftBehind,
+  lingered,
+  noResult,
+  resumeFailed,
+  type StopReason,
+  stopped,
+  turnStart,
+} from './turn-events.ts'
 
-export interface ClaudeTurnOptions extends InvocationContext {
+export interface ClaudeTurnOptions extends ClaudeContext {
   session: Session
   turnId: string
   query: HarnessQuery
-  /** Silence after which the user is told, or, once the agent has answered, the process is ended. */
   stallMs?: number
 }
 
 /** One turn in a process of its own: from the user's message to `process:exit`. */
 export class ClaudeTurn {
-  private readonly options: ClaudeTurnOptions
-  private running: AgentProcess | null = null
-  private stopping: Promise<StopReport> | null = null
-  private stopReason: 'interrupted' | 'killed' | 'timeout' | null = null
+  readonly #options: ClaudeTurnOptions
+  readonly #log: HarnessLog
+  #attempt: ClaudeAttempt | null = null
+  #stopReason: StopReason | null = null
 
   constructor(options: ClaudeTurnOptions) {
-    this.options = options
+    this.#options = options
+    this.#log = new HarnessLog(options.config, options.session.id)
   }
 
   /** Ctrl-C, and then the rest of the ladder if the agent does not heed it. */
   interrupt(): void {
-    this.stop('interrupted', {})
+    this.#stop('interrupted')
   }
 
   /** Straight to SIGTERM, and 5 s later to SIGKILL. */
   kill(): void {
-    this.stop('killed', { interruptGraceMs: 0 })
+    this.#stop('killed')
   }
 
+  /**
+   * What is wrong before the start throws, so that no turn begins. After `turn:start` every way out is an event:
+   * exactly one `turn:end`, then `process:exit`.
+   */
   async *events(): AsyncGenerator<UIEvent> {
     const startedAt = performance.now()
-    const { query, session } = this.options
-    // What is wrong before the start throws, so that no turn begins; from here on every way out is an event.
-    let attempt = await this.start(query)
+    const { query, session } = this.#options
     const { signal } = query
-    const onAbort = () => this.stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted', {})
+    const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
     try {
-      const { promptText: message, attachments } = attempt.invocation
-      yield this.event({ type: 'turn:start', message, ...(attachments > 0 ? { attachments } : {}) })
-      let end = yield* this.run(attempt, query.resumeSessionId)
-      if (end.resumeFailed && !this.stopReason) {
-        yield this.event({
-          type: 'status',
-          status: 'resume_failed',
-          level: 'warn',
-          message: 'The agent no longer has the earlier conversation; this turn starts a new one.',
-          data: { nativeSessionId: query.resumeSessionId ?? null },
-        })
-        attempt = await this.start({ ...query, resumeSessionId: undefined, forkSession: undefined })
-        end = yield* this.run(attempt, undefined)
-      }
-      yield this.event({
-        type: 'turn:end',
-        reason: end.reason,
-        durationMs: Math.round(performance.now() - startedAt),
-      })
-      yield this.event({
-        type: 'process:exit',
-        code: end.exit.code,
-        signal: end.exit.signal,
-        leftRunning: end.leftRunning,
-      })
+      if (signal.aborted) onAbort()
+      if (query.resumeSessionId)
+        this.#log.write('info', 'resume:attempt', { claudeSessionId: query.resumeSessionId })
+      const invocation = await prepareClaude(query, this.#options)
+      const attempt = await this.#start(invocation)
+      yield turnStart(session.id, invocation)
+      let end = yield* this.#run(attempt, query.resumeSessionId)
+      if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh()
+      const durationMs = Math.round(performance.now() - startedAt)
+      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, durationMs }
+      await this.#attempt?.release()
+      yield { type: 'process:exit', sessionId: session.id, ...end.exit }
     } finally {
       signal.removeEventListener('abort', onAbort)
-      await this.release(attempt)
-      this.log('info', 'turn:closed', { sessionId: session.id })
+      await this.#attempt?.release()
     }
   }
 
-  private async start(query: HarnessQuery): Promise<Attempt> {
-    const { session, turnId, stallMs } = this.options
-    const invocation = await prepareClaude(query, this.options)
-    try {
-      const spool = await openSpool({
-        projectRoot: session.projectRoot,
-        harness: HARNESS_ID,
-        sessionId: session.id,
-        turnId,
-      })
-      const { command, args, env, cwd, stdin } = invocation
-      const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs: stallMs ?? STALL_MS })
-      this.running = process
-      if (this.stopReason) this.stop(this.stopReason, {})
-      this.log('info', 'process:spawn', { command, args, pid: process.pid, spool: process.spoolPath })
-      return { invocation, process }
-    } catch (error) {
+  /** Null when the turn was stopped before there was a process. */
+  async #start(invocation: ClaudeInvocation): Promise<ClaudeAttempt | null> {
+    if (this.#stopReason) {
       await invocation.cleanup()
-      throw startFailure(error)
+      return null
     }
+    const { session, turnId, config, stallMs } = this.#options
+    const options = { sessionId: session.id, turnId, config, log: this.#log, stallMs }
+    this.#attempt = await ClaudeAttempt.start(invocation, options)
+    // Asked for while it was being started.
+    if (this.#stopReason) void this.#attempt.stop(this.#stopOptions())
+    return this.#attempt
   }
 
-  private async *run(
-    { process }: Attempt,
+  async *#run(
+    attempt: ClaudeAttempt | null,
     resumedId: string | undefined,
-  ): AsyncGenerator<UIEvent, AttemptEnd> {
-    const translator = createClaudeTranslator({ sessionId: this.options.session.id })
-    const tasks = new BackgroundTasks()
-    const stderr: string[] = []
-    let resumeFailed = false
-    for await (const output of process.output()) {
-      switch (output.kind) {
-        case 'record': {
-          this.logMalformed(output.record)
-          if (output.record.kind === 'json') tasks.see(output.record.value)
-          for (const event of translator.translateRecord(output.record)) {
-            if (resumedId !== undefined && isMissingSession(event)) {
-              resumeFailed = true
-              yield { ...event, recovered: true }
-            } else yield event
-          }
-          break
-        }
-        case 'stderr':
-          stderr.push(output.line)
-          if (stderr.length > STDERR_LINES) stderr.shift()
-          this.log('warn', 'stderr', { line: output.line.slice(0, LOG_LINE_CHARS) })
-          break
-        case 'idle':
-          yield* this.idle(output.idleMs, translator, tasks)
-          break
-        case 'spool-damaged':
-          this.log('error', 'spool:damaged', { path: output.path, damage: output.damage })
-          yield this.event({
-            type: 'status',
-            status: 'notice',
-            level: 'error',
-            message: `The raw log ${output.path} was ${output.damage} while in use. The turn goes on.`,
-          })
-          break
-        default:
-          unreachable(output)
+  ): AsyncGenerator<UIEvent, AttemptVerdict> {
+    const sessionId = this.#options.session.id
+    if (!attempt) {
+      const reason = this.#stopReason ?? 'interrupted'
+      yield stopped(sessionId, reason)
+      return { reason, exit: NO_PROCESS, resumeFailed: false }
+    }
+    let isResumeFailed = false
+    let failure: { error: unknown } | undefined
+    try {
+      for await (const event of attempt.events()) {
+        const isMissing = resumedId !== undefined && isMissingSession(event)
+        isResumeFailed ||= isMissing
+        yield isMissing ? { ...event, recovered: !this.#stopReason } : event
       }
+    } catch (error) {
+      // Ours, not the agent's: the raw log cannot be read any more, say. It still ends as an event.
+      this.#log.write('error', 'turn:error', { error: String(error) })
+      failure = { error }
     }
-    yield* translator.end()
-    const exit = await process.exited
-    const left = await this.sweep(process)
-    if (left.stopped.length > 0 && !this.stopReason) yield this.leftBehind(left.stopped.length)
-    if (!translator.outcome) yield this.noResult(exit, stderr)
-    this.log('info', 'process:exit', { ...exit })
-    return {
-      exit,
-      resumeFailed,
-      leftRunning: left.leftRunning.length,
-      reason: this.stopReason ?? translator.outcome?.reason ?? 'crashed',
+    const end = await attempt.end()
+    yield* this.#closing(end, failure)
+    const { code, signal } = end.exit
+    const reason = failure ? 'crashed' : this.#reasonOf(end)
+    return { reason, exit: { code, signal, leftRunning: end.leftRunning }, resumeFailed: isResumeFailed }
+  }
+
+  /** The agent no longer has the conversation: the same message again, as the first of a new one. */
+  async *#runAfresh(): AsyncGenerator<UIEvent, AttemptVerdict> {
+    const { query, session } = this.#options
+    this.#log.write('warn', 'resume:failed', { claudeSessionId: query.resumeSessionId })
+    yield resumeFailed(session.id, query.resumeSessionId)
+    await this.#attempt?.release()
+    const fresh = { ...query, resumeSessionId: undefined, forkSession: undefined }
+    let attempt: ClaudeAttempt | null
+    try {
+      attempt = await this.#start(await prepareClaude(fresh, this.#options))
+    } catch (error) {
+      const { code, message } = startFailure(error)
+      const errorCode: SessionErrorCode = code === 'not_installed' ? code : 'process_crashed'
+      yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
+      return { reason: 'failed', exit: NO_PROCESS, resumeFailed: false }
+    }
+    return yield* this.#run(attempt, undefined)
+  }
+
+  /** What is to be said when the process is gone, the missing result last. */
+  *#closing(end: AttemptEnd, failure: { error: unknown } | undefined): Generator<UIEvent> {
+    const sessionId = this.#options.session.id
+    if (end.lingered) yield lingered(sessionId)
+    if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
+    if (failure) yield failed(sessionId, failure.error)
+    else if (!end.answered) {
+      yield this.#stopReason
+        ? stopped(sessionId, this.#stopReason)
+        : noResult(sessionId, end.exit, end.stderr)
     }
   }
 
-  private logMalformed(record: NdjsonRecord): void {
-    if (record.kind === 'malformed')
-      this.log('warn', 'parse:error', { line: record.text.slice(0, LOG_LINE_CHARS) })
+  #reasonOf({ outcome, answered, rested }: AttemptEnd): TurnEndReason {
+    // Stopped too late to matter: the agent had already finished.
+    const finished = rested && outcome?.reason === 'completed'
+    if (this.#stopReason && !finished) return this.#stopReason
+    return answered && outcome ? outcome.reason : 'crashed'
   }
 
-  /** Silence. After the answer, with nothing in the background, the process has no reason left to live. */
-  private *idle(idleMs: number, translator: ClaudeTranslator, tasks: BackgroundTasks): Generator<UIEvent> {
-    if (translator.outcome && tasks.running === 0) {
-      this.log('warn', 'process:linger', { idleMs })
-      this.running?.stop({})
-      return
-    }
-    yield this.event({
-      type: 'status',
-      status: 'stalled',
-      level: 'warn',
-      message: `No output for ${Math.round(idleMs / 1000)} s. The agent may be waiting for the model or a long command.`,
-      data: { idleMs },
-    })
+  #stop(reason: StopReason): void {
+    if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    if (this.#attempt) void this.#attempt.stop(this.#stopOptions())
   }
 
-  private leftBehind(count: number): UIEvent {
-    const what = count === 1 ? 'a process' : `${count} processes`
-    const message = `Stopped ${what} that the agent left behind.`
-    return this.event({ type: 'status', status: 'cleanup', level: 'warn', message, data: { count } })
-  }
-
-  private noResult(exit: ProcessExit, stderr: string[]): UIEvent {
-    if (this.stopReason) {
-      const error =
-        this.stopReason === 'timeout' ? 'The turn took longer than allowed.' : 'The turn was stopped.'
-      return this.event({
-        type: 'session:error',
-        error,
-        code: this.stopReason === 'timeout' ? 'timeout' : 'interrupted',
-      })
-    }
-    const how = exit.signal ? `was ended by ${exit.signal}` : `exited with code ${exit.code}`
-    const said = stderr.join('\n').trim()
-    const error = `Claude Code ${how} without a result.${said ? ` It said: ${said}` : ''}`
-    return this.event({ type: 'session:error', error, code: 'process_crashed' })
-  }
-
-  private stop(reason: 'interrupted' | 'killed' | 'timeout', options: StopOptions): void {
-    this.stopReason ??= reason
-    if (this.running) this.stopping = this.running.stop(options)
-  }
-
-  /** The agent is gone; what it started may not be. */
-  private async sweep(process: AgentProcess): Promise<StopReport> {
-    return this.stopping ?? process.stop({ interruptGraceMs: 0 })
-  }
-
-  private async release({ process, invocation }: Attempt): Promise<void> {
-    await process.stop({})
-    await invocation.cleanup()
-  }
-
-  private event<E extends EventBody>(body: E): UIEvent {
-    return { ...body, sessionId: this.options.session.id } as unknown as UIEvent
-  }
-
-  private log(level: RunnerLogEntry['level'], event: string, data: Record<string, unknown>): void {
-    this.options.config.onLog?.({ level, event, sessionId: this.options.session.id, data })
+  #stopOptions(): StopOptions {
+    const { stop } = this.#options.config
+    return this.#stopReason === 'killed' ? { ...stop, interruptGraceMs: 0 } : { ...stop }
   }
 }
 
-function isMissingSession(event: UIEvent): event is SessionErrorEvent {
+interface AttemptVerdict {
+  reason: TurnEndReason
+  exit: { code: number | null; signal: string | null; leftRunning: number }
+  resumeFailed: boolean
+}
+
+const NO_PROCESS = { code: null, signal: null, leftRunning: 0 }
+
+function isMissingSession(event: UIEvent): event is UIEvent & { type: 'session:error' } {
   return event.type === 'session:error' && event.code === 'session_not_found'
 }
-
-type EventBody = UIEvent extends infer E ? (E extends UIEvent ? Omit<E, 'sessionId'> : never) : never
-
-interface Attempt {
-  invocation: ClaudeInvocation
-  process: AgentProcess
-}
-
-interface AttemptEnd {
-  exit: ProcessExit
-  reason: TurnEndReason
-  resumeFailed: boolean
-  leftRunning: number
-}
-
-/** Long enough for a slow model, short enough that nobody wonders for long. */
-const STALL_MS = 120_000
-const STDERR_LINES = 50
-const LOG_LINE_CHARS = 500

@@ -1,0 +1,163 @@
+import {
+  type ClaudeOutcome,
+  type ClaudeTranslator,
+  createClaudeTranslator,
+  type NdjsonRecord,
+  parseClaudeEvent,
+  type UIEvent,
+  unreachable,
+} from '@chirality/core'
+import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
+import { openSpool } from '../process/spool.ts'
+import type { StopOptions, StopReport } from '../process/stop.ts'
+import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+import type { HarnessLog } from './harness-log.ts'
+import type { ClaudeInvocation } from './invocation.ts'
+import { Rest } from './rest.ts'
+import { startFailure } from './start-failure.ts'
+import { spoolDamaged, stalled } from './turn-events.ts'
+
+export interface AttemptOptions {
+  sessionId: string
+  turnId: string
+  config: ClaudeCodeHarnessConfig
+  log: HarnessLog
+  /** Silence after which the user is told. */
+  stallMs?: number
+}
+
+export interface AttemptEnd {
+  exit: ProcessExit
+  /** Of the last result; null when there was none. */
+  outcome: ClaudeOutcome | null
+  /** Whether that result was its last word, or more had begun. */
+  answered: boolean
+  /** Answered, and nothing was left in the background. */
+  rested: boolean
+  /** It rested and did not exit, so we ended it. */
+  lingered: boolean
+  stderr: string
+  /** What it had started and left alive; all of it was stopped, or tried to. */
+  leftBehind: number
+  leftRunning: number
+}
+
+/** One process of a turn: from its start to what is left of it. */
+export class ClaudeAttempt {
+  readonly #process: AgentProcess
+  readonly #invocation: ClaudeInvocation
+  readonly #options: AttemptOptions
+  readonly #translator: ClaudeTranslator
+  readonly #rest: Rest
+  readonly #stderr: string[] = []
+  #lingered = false
+
+  private constructor(process: AgentProcess, invocation: ClaudeInvocation, options: AttemptOptions) {
+    this.#process = process
+    this.#invocation = invocation
+    this.#options = options
+    this.#translator = createClaudeTranslator({ sessionId: options.sessionId })
+    this.#rest = new Rest({ lingerMs: options.config.lingerMs, onLinger: () => this.#endLinger() })
+  }
+
+  /** Takes over the invocation's files, also when it fails. */
+  static async start(invocation: ClaudeInvocation, options: AttemptOptions): Promise<ClaudeAttempt> {
+    const { sessionId, turnId, stallMs, log } = options
+    const { command, args, env, cwd, stdin } = invocation
+    try {
+      const spool = await openSpool({ projectRoot: cwd, harness: HARNESS_ID, sessionId, turnId })
+      const idleMs = stallMs ?? STALL_MS
+      const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
+      log.spawned(invocation, process)
+      return new ClaudeAttempt(process, invocation, options)
+    } catch (error) {
+      await invocation.cleanup()
+      throw startFailure(error)
+    }
+  }
+
+  /** What the process prints, until it has exited and all is read. */
+  async *events(): AsyncGenerator<UIEvent> {
+    const { sessionId, log } = this.#options
+    for await (const output of this.#process.output()) {
+      switch (output.kind) {
+        case 'record':
+          yield* this.#translate(output.record)
+          break
+        case 'stderr':
+          this.#keepStderr(output.line)
+          break
+        case 'idle':
+          if (!this.#rest.reached) yield stalled(sessionId, output.idleMs)
+          break
+        case 'spool-damaged':
+          log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
+          yield spoolDamaged(sessionId, output.path, output.damage)
+          break
+        default:
+          unreachable(output)
+      }
+    }
+    yield* this.#translator.end()
+  }
+
+  /** All calls share one ladder; a stricter one moves it on. */
+  stop(options: StopOptions): Promise<StopReport> {
+    return this.#process.stop(options)
+  }
+
+  /** The process is gone, or is made to go, and so is all that it had started. */
+  async end(): Promise<AttemptEnd> {
+    const { config, log } = this.#options
+    const report = await this.stop({ ...config.stop, interruptGraceMs: 0 })
+    const exit = await this.#process.exited
+    this.#rest.end()
+    log.exited(exit)
+    if (report.leftRunning.length > 0) log.write('error', 'process:left', { pids: report.leftRunning })
+    return {
+      exit,
+      outcome: this.#translator.outcome,
+      answered: this.#rest.answered,
+      rested: this.#rest.reached,
+      lingered: this.#lingered,
+      stderr: this.#stderr.join('\n'),
+      leftBehind: report.stopped.filter(pid => pid !== this.#process.pid).length,
+      leftRunning: report.leftRunning.length,
+    }
+  }
+
+  /** Leaves no process, no open file and no temporary file. May be called at any time, and twice. */
+  async release(): Promise<void> {
+    try {
+      await this.stop(this.#options.config.stop ?? {})
+    } finally {
+      this.#rest.end()
+      await this.#process.close()
+      await this.#invocation.cleanup()
+    }
+  }
+
+  #translate(record: NdjsonRecord): UIEvent[] {
+    this.#options.log.record(record)
+    if (record.kind !== 'json') return this.#translator.translateRecord(record)
+    const event = parseClaudeEvent(record.value)
+    this.#rest.see(event)
+    return this.#translator.translate(event)
+  }
+
+  #keepStderr(line: string): void {
+    this.#options.log.stderr(line)
+    this.#stderr.push(line)
+    if (this.#stderr.length > MAX_STDERR_LINES) this.#stderr.shift()
+  }
+
+  #endLinger(): void {
+    this.#lingered = true
+    this.#options.log.write('warn', 'process:linger', { pid: this.#process.pid })
+    void this.stop(this.#options.config.stop ?? {})
+  }
+}
+
+/** Long enough for a slow model, short enough that nobody wonders for long. */
+const STALL_MS = 120_000
+const MAX_STDERR_LINES = 50

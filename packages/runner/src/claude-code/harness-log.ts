@@ -1,0 +1,40 @@
+import type { NdjsonRecord } from '@chirality/core'
+import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
+import type { ClaudeCodeHarnessConfig, RunnerLogEntry } from './config.ts'
+import type { ClaudeInvocation } from './invocation.ts'
+
+/** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
+export class HarnessLog {
+  readonly #onLog: ClaudeCodeHarnessConfig['onLog']
+  readonly #sessionId: string | undefined
+
+  constructor(config: ClaudeCodeHarnessConfig, sessionId?: string) {
+    this.#onLog = config.onLog
+    this.#sessionId = sessionId
+  }
+
+  spawned({ command, args, cwd }: ClaudeInvocation, { pid, spoolPath }: AgentProcess): void {
+    this.write('info', 'process:spawn', { command, args, cwd, pid, spool: spoolPath })
+  }
+
+  stderr(line: string): void {
+    this.write('warn', 'stderr', { line: line.slice(0, MAX_LINE_CHARS) })
+  }
+
+  record(record: NdjsonRecord): void {
+    if (record.kind === 'malformed')
+      this.write('warn', 'parse:error', { line: record.text.slice(0, MAX_LINE_CHARS), bytes: record.bytes })
+    if (record.kind === 'oversize') this.write('warn', 'parse:error', { bytes: record.bytes })
+  }
+
+  exited({ code, signal, durationMs, stopped }: ProcessExit): void {
+    this.write('info', 'process:exit', { code, signal, durationMs: Math.round(durationMs), stopped })
+  }
+
+  write(level: RunnerLogEntry['level'], event: string, data: Record<string, unknown>): void {
+    const sessionId = this.#sessionId
+    this.#onLog?.({ level, event, ...(sessionId === undefined ? {} : { sessionId }), data })
+  }
+}
+
+const MAX_LINE_CHARS = 500

@@ -1,0 +1,153 @@
+import type {
+  ClaudeEvent,
+  ClaudePermissionDenial,
+  HarnessErrorCode,
+  HarnessEvent,
+  UIEvent,
+  UsageInfo,
+} from '@chirality/core'
+import { createClaudeTranslator } from '@chirality/core'
+import { ClaudeRunError } from './run-error.ts'
+
+/** The full answer of one run. */
+export interface ClaudeResponse {
+  sessionId: string | null
+  model: string | null
+  version: string | null
+  finalText: string
+  /** All assistant text of the main conversation in order. */
+  streamText: string
+  /** True when there was no final text and `finalText` is what was streamed. */
+  degraded: boolean
+  usage: UsageInfo
+  totalCostUsd: number
+  permissionDenials: ClaudePermissionDenial[]
+  rawEventsPath: string
+}
+
+export interface RunSummaryOptions {
+  failOnDenial: boolean
+}
+
+/** What a run has shown so far. */
+export class RunSummary {
+  readonly #options: RunSummaryOptions
+  readonly #translator = createClaudeTranslator({ sessionId: '' })
+  readonly #texts: string[] = []
+  readonly #denials = new Map<string, ClaudePermissionDenial>()
+  #usage: UsageInfo = { input_tokens: 0, output_tokens: 0 }
+  #totalCostUsd = 0
+  #rawEventsPath = ''
+  #model: string | null = null
+  #version: string | null = null
+  #failure: { error: string; code: HarnessErrorCode } | null = null
+
+  constructor(options: RunSummaryOptions) {
+    this.#options = options
+  }
+
+  /** Something was denied that must not be. */
+  get isDenied(): boolean {
+    return this.#options.failOnDenial && this.#denials.size > 0
+  }
+
+  logIsAt(path: string): void {
+    this.#rawEventsPath = path
+  }
+
+  see(event: HarnessEvent<ClaudeEvent>): void {
+    switch (event.type) {
+      case 'message':
+        this.#seeMessage(event.message)
+        break
+      case 'error':
+        this.#failure = { error: event.error, code: event.code ?? 'unknown' }
+        break
+      case 'complete':
+        // A background task can bring a second result, and the last one counts.
+        this.#failure = null
+    }
+  }
+
+  response(signal: AbortSignal): ClaudeResponse {
+    const { outcome } = this.#translator
+    const streamText = this.#texts.join('\n\n')
+    const finalText = outcome?.finalText ?? ''
+    this.#throwIfFailed(signal)
+    if (!outcome || (finalText === '' && streamText === ''))
+      throw this.#error('Claude Code gave no answer.', 'unknown')
+    return {
+      sessionId: this.#translator.nativeSessionId,
+      model: this.#model,
+      version: this.#version,
+      finalText: finalText || streamText,
+      streamText,
+      degraded: finalText === '',
+      usage: this.#usage,
+      totalCostUsd: this.#totalCostUsd,
+      permissionDenials: [...this.#denials.values()],
+      rawEventsPath: this.#rawEventsPath,
+    }
+  }
+
+  #throwIfFailed(signal: AbortSignal): void {
+    if (this.isDenied) {
+      const tools = new Set([...this.#denials.values()].map(denial => denial.tool_name))
+      throw this.#error(`The agent was not allowed to use ${[...tools].join(', ')}.`, 'unknown')
+    }
+    // An abort that came after the answer changes nothing.
+    if (signal.aborted && this.#translator.outcome?.reason !== 'completed') {
+      throw signal.reason?.name === 'TimeoutError'
+        ? this.#error('The run took longer than allowed.', 'timeout')
+        : this.#error('The run was stopped.', 'aborted')
+    }
+    if (this.#failure) throw this.#error(this.#failure.error, this.#failure.code)
+  }
+
+  #error(message: string, code: HarnessErrorCode): ClaudeRunError {
+    const permissionDenials = [...this.#denials.values()]
+    return new ClaudeRunError(message, code, { rawEventsPath: this.#rawEventsPath, permissionDenials })
+  }
+
+  #seeMessage(event: ClaudeEvent): void {
+    for (const shown of this.#translator.translate(event)) this.#seeShown(shown)
+    if (event.type === 'system' && event.subtype === 'permission_denied') {
+      const { tool_name, tool_use_id } = event
+      this.#addDenials([{ tool_name, tool_use_id }])
+    }
+    if (event.type === 'result') this.#addResult()
+  }
+
+  #seeShown(event: UIEvent): void {
+    if (event.type === 'session:init') {
+      this.#model = event.model
+      this.#version = event.version ?? null
+    }
+    if (event.type === 'chat:message' && event.parentToolUseId === undefined && !event.discarded)
+      this.#texts.push(event.text)
+  }
+
+  /** An outcome speaks of one result; a run can have several. */
+  #addResult(): void {
+    const { outcome } = this.#translator
+    if (!outcome) return
+    this.#totalCostUsd += outcome.costUsd
+    this.#usage = sumUsage(this.#usage, outcome.usage)
+    this.#addDenials(outcome.permissionDenials)
+  }
+
+  #addDenials(denials: ClaudePermissionDenial[]): void {
+    for (const denial of denials) {
+      this.#denials.set(denial.tool_use_id ?? `#${this.#denials.size}`, denial)
+    }
+  }
+}
+
+function sumUsage(a: UsageInfo, b: UsageInfo): UsageInfo {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_read_input_tokens: (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0),
+    cache_creation_input_tokens: (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0),
+  }
+}

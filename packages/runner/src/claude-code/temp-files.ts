@@ -1,0 +1,64 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { HarnessQuery } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import type { ClaudeArgFiles } from './args.ts'
+import { HARNESS_ID } from './config.ts'
+import { writeMcpConfigJson } from './mcp-config.ts'
+
+/** What one turn hands to the agent in files, and how to get rid of them. */
+export interface TempFiles {
+  files: ClaudeArgFiles
+  /** Safe to call twice. */
+  remove(): Promise<void>
+}
+
+/** Owner-only, in a folder of their own; none is made when none is needed. */
+export async function writeTempFiles(
+  query: Pick<HarnessQuery, 'systemPrompt' | 'appendSystemPrompt' | 'mcpServers'>,
+  environment: Record<string, string>,
+): Promise<TempFiles> {
+  const { systemPrompt, appendSystemPrompt, mcpServers = {} } = query
+  const hasServers = Object.keys(mcpServers).length > 0
+  if (!systemPrompt && !appendSystemPrompt && !hasServers) return { files: {}, remove: async () => {} }
+
+  const folder = await makeTempFolder(environment)
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    const files: ClaudeArgFiles = {}
+    if (systemPrompt) files.systemPrompt = await put(folder, 'system.txt', systemPrompt)
+    if (appendSystemPrompt)
+      files.appendSystemPrompt = await put(folder, 'append-system.txt', appendSystemPrompt)
+    if (hasServers) {
+      files.mcpConfig = path.join(folder, 'mcp.json')
+      await writeMcpConfigJson(mcpServers, files.mcpConfig)
+    }
+    return { files, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** In the agent's temporary folder, which is ours too unless the harness was given an environment of its own. */
+export async function makeTempFolder(environment: Record<string, string>): Promise<string> {
+  const parent = environment.TMPDIR || tmpdir()
+  const folder = await mkdtemp(path.join(parent, 'chirality-')).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new HarnessError(
+      `Cannot write to the temporary folder ${parent}. Make it writable or set TMPDIR. (${why})`,
+      'invalid_query',
+      HARNESS_ID,
+      cause,
+    )
+  })
+  await chmod(folder, 0o700)
+  return folder
+}
+
+async function put(folder: string, name: string, text: string): Promise<string> {
+  const file = path.join(folder, name)
+  await writeFile(file, text, { mode: 0o600, flag: 'wx' })
+  return file
+}

@@ -1,0 +1,63 @@
+import type { SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
+import type { ProcessExit } from '../process/agent-process.ts'
+import type { FileDamage } from '../process/tail.ts'
+import type { ClaudeInvocation } from './invocation.ts'
+
+// What a turn says about itself. All that the agent says comes from the translator.
+
+export type StopReason = 'interrupted' | 'killed' | 'timeout'
+
+export function turnStart(sessionId: string, invocation: ClaudeInvocation): TurnStartEvent {
+  const { promptText: message, attachments } = invocation
+  return { type: 'turn:start', sessionId, message, ...(attachments > 0 ? { attachments } : {}) }
+}
+
+export function resumeFailed(sessionId: string, nativeSessionId: string | undefined): StatusEvent {
+  const message = 'The agent no longer has the earlier conversation; this turn starts a new one.'
+  const data = { nativeSessionId: nativeSessionId ?? null }
+  return { type: 'status', sessionId, status: 'resume_failed', level: 'warn', message, data }
+}
+
+export function stalled(sessionId: string, idleMs: number): StatusEvent {
+  const seconds = Math.round(idleMs / 1000)
+  const message = `No output for ${seconds} s. The agent may be waiting for the model or a long command.`
+  return { type: 'status', sessionId, status: 'stalled', level: 'warn', message, data: { idleMs } }
+}
+
+export function spoolDamaged(sessionId: string, path: string, damage: FileDamage): StatusEvent {
+  const message = `The raw log ${path} was ${damage} while in use. The turn goes on.`
+  return { type: 'status', sessionId, status: 'notice', level: 'error', message }
+}
+
+/** `count` is what the agent started and did not end. */
+export function leftBehind(sessionId: string, count: number): StatusEvent {
+  const what = count === 1 ? 'a process' : `${count} processes`
+  const message = `Stopped ${what} that the agent left behind.`
+  return { type: 'status', sessionId, status: 'cleanup', level: 'warn', message, data: { count } }
+}
+
+export function lingered(sessionId: string): StatusEvent {
+  const message = 'The agent had answered but did not exit, so it was ended.'
+  return { type: 'status', sessionId, status: 'cleanup', level: 'warn', message }
+}
+
+export function stopped(sessionId: string, reason: StopReason): SessionErrorEvent {
+  return reason === 'timeout'
+    ? { type: 'session:error', sessionId, error: 'The turn took longer than allowed.', code: 'timeout' }
+    : { type: 'session:error', sessionId, error: 'The turn was stopped.', code: 'interrupted' }
+}
+
+export function noResult(sessionId: string, exit: ProcessExit, stderr: string): SessionErrorEvent {
+  return { type: 'session:error', sessionId, error: describeExit(exit, stderr), code: 'process_crashed' }
+}
+
+export function failed(sessionId: string, error: unknown): SessionErrorEvent {
+  const message = error instanceof Error ? error.message : String(error)
+  return { type: 'session:error', sessionId, error: message, code: 'process_crashed' }
+}
+
+export function describeExit({ code, signal }: Pick<ProcessExit, 'code' | 'signal'>, stderr: string): string {
+  const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
+  const said = stderr.trim()
+  return `Claude Code ${how} without a result.${said ? ` It said: ${said}` : ''}`
+}
