@@ -8,7 +8,7 @@ import type { TranslatorState } from './state.ts'
 import { present, unknown } from './ui.ts'
 
 /** Requests that the host's own code answers; no person is asked. */
-export const HOST_REQUESTS: readonly string[] = ['hook_callback', 'mcp_message']
+const HOST_REQUESTS: readonly string[] = ['hook_callback', 'mcp_message']
 
 const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Map([
   ['AskUserQuestion', 'question'],
