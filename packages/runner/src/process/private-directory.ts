@@ -30,5 +30,8 @@ export async function ensurePrivateDirectory(path: string, uid = process.geteuid
       `${path} belongs to another user (uid ${stats.uid}). Remove it or run as that user.`,
     )
   }
-  if ((stats.mode & 0o077) !== 0) await chmod(path, PRIVATE_DIRECTORY_MODE)
+  if ((stats.mode & 0o077) === 0) return
+  await chmod(path, PRIVATE_DIRECTORY_MODE).catch((error: unknown) =>
+    Promise.reject(toSpoolError(error, path)),
+  )
 }

@@ -1,5 +1,5 @@
 import { findAllMarked } from './leftovers.ts'
-import { isSameProcessAlive, listProcesses, type ProcessEntry, sendSignal } from './process-table.ts'
+import { listProcesses, type ProcessEntry, sendSignal } from './process-table.ts'
 
 /** The process that was spawned, and leads a group of its own. */
 export interface Leader {
@@ -54,11 +54,6 @@ export class ProcessFamily {
     if (!this.#leader.hasExited()) return true
     return this.#leader.leftGroupBehind() && !table.some(entry => entry.pid === this.#leader.pid)
   }
-}
-
-export async function living(entries: ProcessEntry[]): Promise<ProcessEntry[]> {
-  const alive = await Promise.all(entries.map(isSameProcessAlive))
-  return entries.filter((_entry, index) => alive[index])
 }
 
 function withDescendants(roots: ProcessEntry[], table: ProcessEntry[]): ProcessEntry[] {

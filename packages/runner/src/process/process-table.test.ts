@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { isSameProcessAlive, listProcesses, parseProcStat, parsePs, readProcess } from './process-table.ts'
+import { listProcesses, parseProcStat, parsePs, readProcess, stillRunning } from './process-table.ts'
 
 test('the table has us, with our parent', async () => {
   const own = (await listProcesses()).find(entry => entry.pid === process.pid)
@@ -15,11 +15,11 @@ test('a process is alive until it has ended, and a stranger with its pid is anot
   const entry = await readProcess(child.pid ?? 0)
   if (entry === undefined) throw new Error('the child is not in the table')
   expect(entry).toMatchObject({ parentPid: process.pid, zombie: false })
-  expect(await isSameProcessAlive(entry)).toBe(true)
-  expect(await isSameProcessAlive({ ...entry, startedAt: 'before' })).toBe(false)
+  expect(await stillRunning([entry])).toEqual([entry])
+  expect(await stillRunning([{ ...entry, startedAt: 'before' }])).toEqual([])
   child.stdin.end()
   await once(child, 'exit')
-  expect(await isSameProcessAlive(entry)).toBe(false)
+  expect(await stillRunning([entry])).toEqual([])
 })
 
 test('a name with brackets and spaces does not shift the fields', () => {

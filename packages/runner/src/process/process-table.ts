@@ -23,13 +23,20 @@ export async function readProcess(pid: number): Promise<ProcessEntry | undefined
   return parsePs(await runPs(['-ww', '-o', PS_COLUMNS, '-p', String(pid)]))[0]
 }
 
-export async function isSameProcessAlive(entry: ProcessEntry): Promise<boolean> {
+/** Those that still run. A stranger that got the pid of one of them does not count. */
+export async function stillRunning(entries: ProcessEntry[]): Promise<ProcessEntry[]> {
   try {
-    const current = await readProcess(entry.pid)
-    return current !== undefined && !current.zombie && current.startedAt === entry.startedAt
+    // Off Linux a look at one process costs as much as a look at all: each is a `ps`.
+    const table =
+      process.platform === 'linux' ? entries.map(({ pid }) => readProcStat(pid)) : await listProcesses()
+    const current = new Map(table.flatMap(entry => (entry === undefined ? [] : [[entry.pid, entry]])))
+    return entries.filter(({ pid, startedAt }) => {
+      const now = current.get(pid)
+      return now !== undefined && !now.zombie && now.startedAt === startedAt
+    })
   } catch {
     // Out of file descriptors, most likely. Better to signal once too often than to leave it running.
-    return sendSignal(entry.pid, 0)
+    return entries.filter(({ pid }) => sendSignal(pid, 0))
   }
 }
 

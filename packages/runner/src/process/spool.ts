@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateDirectory } from './private-directory.ts'
@@ -149,7 +158,7 @@ function copyBack({ path, readFd }: SpoolFile): void {
   try {
     let offset = 0
     for (let bytes = readSync(readFd, buffer, 0, COPY_BYTES, 0); bytes > 0; ) {
-      writeSync(fd, buffer, 0, bytes)
+      writeFileSync(fd, buffer.subarray(0, bytes))
       offset += bytes
       bytes = readSync(readFd, buffer, 0, COPY_BYTES, offset)
     }

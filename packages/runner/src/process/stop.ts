@@ -1,5 +1,5 @@
-import { type Leader, living, ProcessFamily } from './process-family.ts'
-import { type ProcessEntry, sendSignal } from './process-table.ts'
+import { type Leader, ProcessFamily } from './process-family.ts'
+import { type ProcessEntry, sendSignal, stillRunning } from './process-table.ts'
 import { Wake } from './wake.ts'
 
 export interface StopOptions {
@@ -94,7 +94,7 @@ export class StopLadder {
   /** Others may ignore what ended the leader, or be in no group of ours. */
   async #stopRest(group: ProcessEntry[], strays: ProcessEntry[]): Promise<void> {
     const everyone = [...group, ...strays]
-    const restGone = async () => (await living(everyone)).length === 0
+    const restGone = async () => (await stillRunning(everyone)).length === 0
     if (!this.#target.hasExited()) await this.#killGroup(group)
     await this.#terminateRest(group, strays)
     await this.#waitUntil(restGone, () => Math.min(this.#grace.termGraceMs, REST_GRACE_MS))
@@ -106,24 +106,24 @@ export class StopLadder {
   async #terminateRest(group: ProcessEntry[], strays: ProcessEntry[]): Promise<void> {
     if (this.#grace.termGraceMs === 0) return
     const unasked = ({ pid }: ProcessEntry) => !this.#terminated.has(pid) && !this.#killed.has(pid)
-    const members = (await living(group)).filter(unasked)
+    const members = (await stillRunning(group)).filter(unasked)
     if (members.length > 0 && (await this.#family.signalGroup('SIGTERM'))) {
       this.#record({ name: 'terminate', signal: 'SIGTERM' }, members)
     }
-    const left = (await living(strays)).filter(unasked)
+    const left = (await stillRunning(strays)).filter(unasked)
     for (const entry of left) sendSignal(entry.pid, 'SIGTERM')
     this.#record({ name: 'sweep-terminate', signal: 'SIGTERM' }, left)
   }
 
   /** Always sent, whatever the table says: a member may have forked since it was read. */
   async #killGroup(group: ProcessEntry[]): Promise<void> {
-    const members = (await living(group)).filter(entry => !this.#killed.has(entry.pid))
+    const members = (await stillRunning(group)).filter(entry => !this.#killed.has(entry.pid))
     await this.#family.signalGroup('SIGKILL')
     this.#record({ name: 'kill', signal: 'SIGKILL' }, members)
   }
 
   async #killStrays(strays: ProcessEntry[]): Promise<void> {
-    const left = await living(strays)
+    const left = await stillRunning(strays)
     for (const entry of left) sendSignal(entry.pid, 'SIGKILL')
     this.#record({ name: 'sweep-kill', signal: 'SIGKILL' }, left)
   }
@@ -135,7 +135,13 @@ export class StopLadder {
     const sent = step.signal === 'SIGKILL' ? this.#killed : this.#terminated
     if (step.signal !== 'SIGINT') for (const pid of pids) sent.add(pid)
     this.#steps.push({ ...step, pids })
-    for (const listener of this.#listeners) listener({ ...step, pids })
+    for (const listener of this.#listeners) {
+      try {
+        listener({ ...step, pids })
+      } catch {
+        // A listener's bug must not leave processes running.
+      }
+    }
   }
 
   #hasUnkilled(entries: ProcessEntry[]): boolean {

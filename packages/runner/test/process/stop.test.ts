@@ -120,6 +120,17 @@ describe('several calls', () => {
     await agent.close()
   })
 
+  test('a listener that throws does not break it', async () => {
+    const agent = await start('stubborn', 'SIGINT')
+    await readyPid(agent)
+    const onStep = () => {
+      throw new Error('bug')
+    }
+    const report = await agent.stop({ interruptGraceMs: SHORT_MS, termGraceMs: PATIENT_MS, onStep })
+    expect(names(report.steps)).toEqual(['interrupt', 'terminate'])
+    await agent.close()
+  })
+
   test('a laxer one does not slow it down', async () => {
     const agent = await start('stubborn', 'SIGINT')
     await readyPid(agent)
