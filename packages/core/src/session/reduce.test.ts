@@ -67,6 +67,15 @@ describe('text', () => {
     expect(state.live).toEqual({})
   })
 
+  test('thinking that the agent withdrew is forgotten', () => {
+    const state = fold([
+      { type: 'chat:thinking', messageId: 't', text: 'half' },
+      { type: 'chat:thinking', messageId: 't', text: '', final: true },
+    ])
+    expect(state.items).toEqual([])
+    expect(state.live).toEqual({})
+  })
+
   test('with and without deltas the items are the same', () => {
     const strip = (state: SessionState) => state.items.map(({ at: _at, ...item }) => item)
     const whole: Loose[] = [
@@ -203,6 +212,15 @@ describe('statuses', () => {
     ])
     expect(state.items).toEqual([expect.objectContaining({ kind: 'notice', status: 'retrying' })])
     expect(state.status?.status).toBe('requesting')
+  })
+
+  test('what a task reports is one line that changes', () => {
+    const state = fold([
+      { type: 'status', status: 'task', message: 'started', level: 'info', data: { taskId: 'a' } },
+      { type: 'status', status: 'task', message: 'other', level: 'info', data: { taskId: 'b' } },
+      { type: 'status', status: 'task', message: 'done', level: 'info', data: { taskId: 'a' } },
+    ])
+    expect(state.items.map(item => item.kind === 'notice' && item.message)).toEqual(['done', 'other'])
   })
 
   test('drift is counted and gaps are shown', () => {

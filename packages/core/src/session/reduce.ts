@@ -165,6 +165,8 @@ function think(draft: SessionDraft, envelope: Envelope, event: ChatThinkingEvent
   const id = event.messageId
   if (event.final) {
     draft.takeLive(id)
+    // An empty block takes back what was streamed: a broken answer that is tried again.
+    if (event.text === '') return draft.removeItem('thinking', id)
     const done = { text: event.text, streaming: false }
     if (draft.updateItem('thinking', id, item => ({ ...item, ...done }))) return
     return draft.addItem({ ...itemBase(envelope, id, event.parentToolUseId), kind: 'thinking', ...done })
@@ -272,14 +274,18 @@ function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent):
     draft.state.status = event.status === 'idle' ? null : event
     return
   }
-  draft.addItem({
-    ...itemBase(envelope, `notice-${envelope.seq}`, event.parentToolUseId),
-    kind: 'notice',
+  // A background task reports often; it is one line that changes.
+  const taskId = event.status === 'task' ? event.data?.taskId : undefined
+  const id = typeof taskId === 'string' ? `task-${taskId}` : `notice-${envelope.seq}`
+  const notice = {
+    kind: 'notice' as const,
     status: event.status,
     level: event.level,
     message: event.message,
     ...(event.data === undefined ? {} : { data: event.data }),
-  })
+  }
+  if (taskId !== undefined && draft.updateItem('notice', id, item => ({ ...item, ...notice }))) return
+  draft.addItem({ ...itemBase(envelope, id, event.parentToolUseId), ...notice })
 }
 
 /** Shown while they last and then gone; every other status stays in the transcript as a quiet line. */
