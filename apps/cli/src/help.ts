@@ -4,10 +4,10 @@ export const HELP = `Usage: chirality <command> [options]
       --project DIR          Where the agent works (default: this folder)
       --harness ID           Which agent (default: claude-code)
       --model M              Model name or alias
-      --session ID           Continue an earlier session
-      --mode M               workbench, pipeline or direct (default: direct)
+      --session ID           Continue an earlier session; each run shows its id
+      --mode M               direct, the only one so far
       --permission-mode M    default, acceptEdits, dontAsk, plan or bypassPermissions (default: dontAsk)
-      --tools LIST           Tools the agent may see, "default" or "" for none
+      --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)"
       --max-turns N          Most rounds of model and tools (default: 25)
       --timeout S            Stop the turn after S seconds
@@ -22,6 +22,7 @@ export const HELP = `Usage: chirality <command> [options]
       --json                 First line: {"url","port","pid"}
 
   --help, --version
+  An argument that begins with a dash goes after "--": chirality run -- "--help me"
 
 Exit codes: 0 done, 1 the turn failed, 2 wrong usage, 3 the agent is not installed, 4 not logged in,
 5 budget or turn limit reached, 130 interrupted.

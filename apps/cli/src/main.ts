@@ -1,10 +1,10 @@
-import { HarnessError } from '@chirality/core'
+import { didYouMean } from './did-you-mean.ts'
 import { EXIT, exitCodeOfError } from './exit-code.ts'
 import { HELP } from './help.ts'
-import { nearest } from './options.ts'
+import { Output } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
-type Command = (args: string[]) => Promise<number>
+type Command = (args: string[], output: Output) => Promise<number>
 
 /** Each command is loaded when it is called: starting fast is half of what a person notices. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
@@ -16,39 +16,38 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
 
 /** Runs one command and sets the process's exit code. */
 export async function main(argv: string[]): Promise<void> {
-  ignoreClosedPipes()
-  process.exitCode = await dispatch(argv)
+  const output = new Output(process.stdout)
+  process.stderr.on('error', () => {})
+  const code = await dispatch(argv, output).catch(explain)
+  if (output.failure)
+    process.stderr.write(`chirality: stdout cannot be written (${output.failure.message}).\n`)
+  process.exitCode = output.failure ? EXIT.failed : code
+  // The loop would stay alive for what nobody reads.
+  if (!(await output.flushed())) process.exit()
 }
 
-async function dispatch(argv: string[]): Promise<number> {
-  const [name, ...rest] = argv
-  try {
-    if (name === undefined) {
-      process.stderr.write(HELP)
-      return EXIT.usage
-    }
-    if (name === '--help' || name === '-h' || name === 'help') {
-      process.stdout.write(HELP)
-      return EXIT.done
-    }
-    if (name === '--version' || name === '-v') {
-      process.stdout.write(`${await version()}\n`)
-      return EXIT.done
-    }
-    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-    if (!load) {
-      const near = nearest(name, Object.keys(COMMANDS))
-      throw new UsageError(`Unknown command "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
-    }
-    if (asksForHelp(rest)) {
-      process.stdout.write(HELP)
-      return EXIT.done
-    }
-    return await (await load())(rest)
-  } catch (error) {
-    return explain(error)
+async function dispatch(argv: string[], output: Output): Promise<number> {
+  const [name, ...args] = argv
+  if (name === undefined) {
+    process.stderr.write(HELP)
+    return EXIT.usage
   }
+  if (HELP_NAMES.has(name) || (Object.hasOwn(COMMANDS, name) && asksForHelp(args))) {
+    await output.write(HELP)
+    return EXIT.done
+  }
+  if (VERSION_NAMES.has(name)) {
+    await output.write(`${await version()}\n`)
+    return EXIT.done
+  }
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!load) throw unknownCommand(name)
+  const command = await load()
+  return command(args, output)
 }
+
+const HELP_NAMES = new Set(['--help', '-h', 'help'])
+const VERSION_NAMES = new Set(['--version', '-v', 'version'])
 
 function asksForHelp(args: string[]): boolean {
   const end = args.indexOf('--')
@@ -56,18 +55,24 @@ function asksForHelp(args: string[]): boolean {
   return options.includes('--help') || options.includes('-h')
 }
 
-function explain(error: unknown): number {
+function unknownCommand(name: string): UsageError {
+  const near = didYouMean(name, Object.keys(COMMANDS))
+  return new UsageError(`Unknown command "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
+}
+
+async function explain(error: unknown): Promise<number> {
   if (error instanceof UsageError) {
     process.stderr.write(`chirality: ${error.message}\nSee \`chirality --help\`.\n`)
     return EXIT.usage
   }
+  const { HarnessError } = await import('@chirality/core')
   if (error instanceof HarnessError) {
     process.stderr.write(`chirality: ${error.message}\n`)
     return exitCodeOfError(error)
   }
-  process.stderr.write(
-    `chirality: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  )
+  // A fault of ours: whoever reports it needs to say where.
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  process.stderr.write(`chirality: ${text}\n`)
   return EXIT.failed
 }
 
@@ -75,13 +80,4 @@ async function version(): Promise<string> {
   const { readFile } = await import('node:fs/promises')
   const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
-}
-
-/** `chirality run … | head` closes the pipe early; that is no reason for a stack trace. */
-function ignoreClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
-  }
 }

@@ -1,77 +1,96 @@
 import { parseArgs } from 'node:util'
+import { didYouMean } from './did-you-mean.ts'
 import { UsageError } from './usage-error.ts'
 
-export type OptionSpec = Record<string, { type: 'string' | 'boolean'; short?: string }>
-
-type Values<S extends OptionSpec> = { [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string }
-
-/** Reads a command's options. A wrong one is a UsageError that names the nearest right one. */
-export function readOptions<S extends OptionSpec>(
-  args: string[],
-  spec: S,
-): { values: Values<S>; positionals: string[] } {
-  refuseUnknown(args, spec)
-  try {
-    const { values, positionals } = parseArgs({ args, options: spec, allowPositionals: true, strict: true })
-    return { values: values as Values<S>, positionals }
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? firstSentence(error.message) : String(error))
-  }
+export interface OptionSpec {
+  type: 'string' | 'boolean'
+  /** An empty value is most often a shell variable that was not set, so it has to be asked for. */
+  mayBeEmpty?: boolean
 }
 
-export function integer(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1)
-    throw new UsageError(`--${name} must be a whole number above 0, not "${text}".`)
-  return value
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>
+
+type Values<S extends OptionSpecs> = { [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string }
+
+/** Reads a command's options. A wrong one is a UsageError that says what would be right. */
+export function readOptions<const S extends OptionSpecs>(
+  args: string[],
+  specs: S,
+): { values: Values<S>; positionals: string[] } {
+  // Not strict: its own messages do not know which option was meant, nor that a prompt may begin with a dash.
+  const { tokens } = parseArgs({ args, options: optionTypes(specs), strict: false, tokens: true })
+  const values: Record<string, string | boolean> = {}
+  const positionals: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind !== 'option') continue
+    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
+    if (!spec) throw unknownOption(token.rawName, specs)
+    if (Object.hasOwn(values, token.name)) throw new UsageError(`--${token.name} is given twice.`)
+    values[token.name] = spec.type === 'boolean' ? flag(token) : text(token, spec)
+  }
+  return { values: values as Values<S>, positionals }
 }
 
 export function oneOf<T extends string>(
   name: string,
-  text: string | undefined,
+  given: string | undefined,
   allowed: readonly T[],
 ): T | undefined {
-  if (text === undefined) return undefined
-  const found = allowed.find(value => value === text)
-  if (!found) throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not "${text}".`)
-  return found
+  if (given === undefined) return undefined
+  const found = allowed.find(value => value === given)
+  if (found !== undefined) return found
+  const near = didYouMean(given, allowed)
+  throw new UsageError(
+    `--${name} must be ${choice(allowed)}, not "${given}".${near ? ` Did you mean ${near}?` : ''}`,
+  )
 }
 
-/** Before parseArgs, whose own message for a misspelt flag suggests something else. */
-function refuseUnknown(args: string[], spec: OptionSpec): void {
-  for (const arg of args) {
-    if (arg === '--') return
-    if (!arg.startsWith('--') || arg.length === 2) continue
-    const name = arg.slice(2).split('=')[0] ?? ''
-    if (name in spec) continue
-    const near = nearest(name, Object.keys(spec))
-    throw new UsageError(`Unknown option --${name}.${near ? ` Did you mean --${near}?` : ''}`)
+export function wholeNumber(
+  name: string,
+  given: string | undefined,
+  range: { min: number; max: number },
+): number | undefined {
+  if (given === undefined) return undefined
+  const value = Number(given)
+  if (/^\d+$/.test(given) && value >= range.min && value <= range.max) return value
+  throw new UsageError(`--${name} must be a whole number from ${range.min} to ${range.max}, not "${given}".`)
+}
+
+interface OptionToken {
+  name: string
+  value: string | undefined
+  inlineValue: boolean | undefined
+}
+
+function flag({ name, inlineValue }: OptionToken): true {
+  if (inlineValue) throw new UsageError(`--${name} takes no value.`)
+  return true
+}
+
+function text({ name, value, inlineValue }: OptionToken, spec: OptionSpec): string {
+  if (value === undefined) throw new UsageError(`--${name} needs a value.`)
+  if (!inlineValue && /^-./.test(value)) {
+    throw new UsageError(`--${name} needs a value. If it begins with a dash, write --${name}=${value}.`)
   }
+  if (value === '' && !spec.mayBeEmpty)
+    throw new UsageError(`--${name} is empty. Leave it out or give a value.`)
+  return value
 }
 
-export function nearest(word: string, candidates: string[]): string | undefined {
-  const scored = candidates.map(candidate => ({ candidate, distance: editDistance(word, candidate) }))
-  scored.sort((a, b) => a.distance - b.distance)
-  const best = scored[0]
-  return best && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3))
-    ? best.candidate
-    : undefined
+function unknownOption(rawName: string, specs: OptionSpecs): UsageError {
+  const near = didYouMean(rawName, Object.keys(specs))
+  return new UsageError(
+    near
+      ? `Unknown option ${rawName}. Did you mean --${near}?`
+      : `Unknown option ${rawName}. An argument that begins with a dash goes after "--".`,
+  )
 }
 
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
+function optionTypes(specs: OptionSpecs): Record<string, { type: 'string' | 'boolean' }> {
+  return Object.fromEntries(Object.entries(specs).map(([name, { type }]) => [name, { type }]))
 }
 
-function firstSentence(message: string): string {
-  return `${message.split(/\.\s|\n/)[0]}.`
+function choice(allowed: readonly string[]): string {
+  return allowed.length === 1 ? `${allowed[0]}` : `one of ${allowed.join(', ')}`
 }

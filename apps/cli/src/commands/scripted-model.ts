@@ -1,46 +1,66 @@
-import { startScriptedModel } from '@chirality/scripted-model'
+import { ScriptError, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { EXIT } from '../exit-code.ts'
-import { readOptions } from '../options.ts'
+import { readOptions, wholeNumber } from '../options.ts'
+import type { Output } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** Serves a script as a model until it is interrupted. */
-export async function scriptedModel(args: string[]): Promise<number> {
+/** Serves a script as a model until it is told to stop. */
+export async function scriptedModel(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     script: { type: 'string' },
     port: { type: 'string' },
     json: { type: 'boolean' },
   })
-  if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals[0]}".`)
-  if (!values.script) throw new UsageError('--script FILE is needed: the answers the model gives.')
-  const model = await start(values.script, port(values.port))
-  if (values.json) {
-    process.stdout.write(`${JSON.stringify({ url: model.url, port: model.port, pid: process.pid })}\n`)
-  } else {
-    process.stdout.write(
-      `Serving ${values.script} at ${model.url}\n` +
-        `  Claude Code: ANTHROPIC_BASE_URL=${model.url} ANTHROPIC_API_KEY=any\n` +
-        `  OpenAI Responses: ${model.openaiUrl}\nCtrl-C ends it.\n`,
-    )
-  }
-  await new Promise<void>(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
-  })
+  if (positionals.length > 0)
+    throw new UsageError(`Unexpected argument "${positionals[0]}". The script is named with --script.`)
+  if (!values.script) throw new UsageError('--script FILE is needed: the answers that the model gives.')
+  const port = wholeNumber('port', values.port, { min: 0, max: MAX_PORT })
+  const stopped = stopSignal()
+  const model = await start(values.script, port)
+  await output.write(values.json ? facts(model) : welcome(values.script, model))
+  await stopped
   await model.close()
   return EXIT.done
 }
 
-async function start(file: string, port: number | undefined) {
+const MAX_PORT = 65_535
+
+/** Only the first counts: who asks twice wants it to end at once. */
+function stopSignal(): Promise<void> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  })
+}
+
+async function start(file: string, port: number | undefined): Promise<ScriptedModel> {
   try {
     return await startScriptedModel({ file }, { port })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    if (error instanceof ScriptError) throw new UsageError(error.message)
+    const { code } = error as NodeJS.ErrnoException
+    const fault = code === undefined ? undefined : FAULTS.get(code)
+    throw fault ? new UsageError(fault({ file, port })) : error
   }
 }
 
-function port(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value > 65_535)
-    throw new UsageError(`--port must be between 0 and 65535, not "${text}".`)
-  return value
+const FAULTS: ReadonlyMap<string, (about: { file: string; port: number | undefined }) => string> = new Map([
+  ['ENOENT', ({ file }) => `The script ${file} does not exist.`],
+  ['EISDIR', ({ file }) => `The script ${file} is a folder. Name a JSON or YAML file.`],
+  [
+    'EADDRINUSE',
+    ({ port }) => `Port ${port} is in use. Choose another, or leave --port out for any free one.`,
+  ],
+  ['EACCES', ({ file, port }) => `The script ${file} may not be read, or port ${port ?? 0} not be used.`],
+])
+
+function facts({ url, port }: ScriptedModel): string {
+  return `${JSON.stringify({ url, port, pid: process.pid })}\n`
+}
+
+function welcome(file: string, { url, openaiUrl }: ScriptedModel): string {
+  return `Serving ${file} at ${url}
+  Claude Code: ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any
+  OpenAI Responses: ${openaiUrl}
+Ctrl-C ends it.
+`
 }

@@ -1,41 +1,48 @@
-import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { createTranslator, NdjsonFramer, TRANSLATABLE_HARNESSES, type UIEvent } from '@chirality/core'
 import { EXIT } from '../exit-code.ts'
 import { oneOf, readOptions } from '../options.ts'
+import type { Output } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Raw NDJSON in, UI events out: to see what a log means without running anything. */
-export async function translate(args: string[]): Promise<number> {
+export async function translate(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { harness: { type: 'string' } })
   const harness = oneOf('harness', values.harness, TRANSLATABLE_HARNESSES) ?? 'claude-code'
-  if (positionals.length > 1) throw new UsageError('One file is expected.')
+  if (positionals.length > 1) throw new UsageError(`One file is expected, ${positionals.length} were given.`)
   const translator = createTranslator(harness, { sessionId: 'translate' })
   if (!translator) throw new UsageError(`The output of ${harness} cannot be translated.`)
   const framer = new NdjsonFramer()
   for await (const chunk of input(positionals[0])) {
-    for (const record of framer.push(chunk)) await print(translator.translateRecord(record))
+    const events = framer.push(chunk).flatMap(record => translator.translateRecord(record))
+    // `… | head` has what it wanted.
+    if (!(await output.write(lines(events)))) return EXIT.done
   }
-  for (const record of framer.end()) await print(translator.translateRecord(record))
-  await print(translator.end())
+  const last = framer.end().flatMap(record => translator.translateRecord(record))
+  await output.write(lines([...last, ...translator.end()]))
   return EXIT.done
 }
 
 async function* input(file: string | undefined): AsyncGenerator<Uint8Array> {
   if (file === undefined && process.stdin.isTTY)
     throw new UsageError('Name a file, or "-" to read from stdin.')
-  const source = file === undefined || file === '-' ? process.stdin : createReadStream(file)
+  const fromStdin = file === undefined || file === '-'
+  const source = fromStdin ? process.stdin : createReadStream(file)
   try {
     for await (const chunk of source) yield chunk as Uint8Array
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (!code) throw error
-    throw new UsageError(`${file ?? 'stdin'} cannot be read (${code}).`)
+    throw new UsageError(`${fromStdin ? 'stdin' : file} ${FAULTS.get(code) ?? `cannot be read (${code})`}.`)
   }
 }
 
-async function print(events: readonly UIEvent[]): Promise<void> {
-  if (events.length === 0) return
-  const lines = events.map(event => `${JSON.stringify(event)}\n`).join('')
-  if (!process.stdout.write(lines) && !process.stdout.destroyed) await once(process.stdout, 'drain')
+const FAULTS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'does not exist'],
+  ['EISDIR', 'is a folder; name a file in it'],
+  ['EACCES', 'may not be read by this user'],
+])
+
+function lines(events: readonly UIEvent[]): string {
+  return events.map(event => `${JSON.stringify(event)}\n`).join('')
 }

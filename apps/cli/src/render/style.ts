@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { processEnv } from '@chirality/runner'
 
 export interface Style {
   bold(text: string): string
@@ -23,9 +24,19 @@ export function style(colour: boolean): Style {
   }
 }
 
-/** Agent output may hold escape sequences that move the cursor, set the title or paste into the clipboard. */
-export function plain(text: string): string {
-  return stripVTControlCharacters(text).replace(/\p{Cc}/gu, control => (KEPT.has(control) ? control : ''))
+/** Only a terminal that can show it, and whose user has not said no (no-color.org). */
+export function wantsColour(isTerminal: boolean, env: Record<string, string> = processEnv()): boolean {
+  return isTerminal && !env.NO_COLOR && env.TERM !== 'dumb'
 }
 
+/**
+ * What an agent printed, made harmless: no sequence that moves the cursor, sets the title or fills the clipboard, and
+ * nothing that shows text in another order than it has.
+ */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(HARMFUL, control => (KEPT.has(control) ? control : ''))
+}
+
+/** Control characters, and the marks that turn the direction of writing. */
+const HARMFUL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 const KEPT = new Set(['\n', '\t'])

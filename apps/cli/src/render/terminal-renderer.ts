@@ -1,108 +1,141 @@
-import type { StatusEvent, ToolResultEvent, ToolStartEvent, UIEvent, UsageInfo } from '@chirality/core'
+import type {
+  ChatCompleteEvent,
+  ChatMessageEvent,
+  NativeUnknownEvent,
+  SessionErrorEvent,
+  StatusEvent,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
+import { costLine } from './cost-line.ts'
 import { plain, type Style, style } from './style.ts'
-import { resultSummary, toolSummary } from './tool-line.ts'
+import { ToolLines } from './tool-lines.ts'
 
 /** Turns UI events into text for a terminal: streamed answers, a line for each tool, the cost at the end. */
 export class TerminalRenderer {
-  private readonly paint: Style
-  /** Tools that have no result yet. */
-  private readonly tools = new Map<string, { name: string; nested: boolean }>()
-  private lastTool: string | null = null
-  private readonly streamed = new Set<string>()
-  private column = 0
+  readonly #paint: Style
+  readonly #tools: ToolLines
+  readonly #streamed = new Set<string>()
+  readonly #strange = new Set<string>()
+  #header = ''
+  #hasAnswer = false
+  #atLineStart = true
 
   constructor(options: { colour: boolean }) {
-    this.paint = style(options.colour)
+    this.#paint = style(options.colour)
+    this.#tools = new ToolLines(this.#paint)
   }
 
   render(event: UIEvent): string {
-    const text = this.text(event)
-    const end = text.lastIndexOf('\n')
-    if (text !== '') this.column = end < 0 ? this.column + text.length : text.length - end - 1
+    const text = this.#text(event)
+    if (text !== '') this.#atLineStart = text.endsWith('\n')
     return text
   }
 
-  private text(event: UIEvent): string {
-    const { paint } = this
+  #text(event: UIEvent): string {
+    const paint = this.#paint
     switch (event.type) {
-      case 'session:init':
-        return this.line(paint.dim(`${event.model}${event.version ? ` · Claude Code ${event.version}` : ''}`))
+      case 'session:init': {
+        const parts = [event.model, event.version && `Claude Code ${event.version}`]
+        if (event.claudeSessionId) parts.push(`session ${event.claudeSessionId}`)
+        return this.#once(parts.filter(Boolean).join(' · '))
+      }
       case 'chat:delta':
-        if (event.parentToolUseId) return ''
-        this.streamed.add(event.messageId ?? '')
+        if (event.parentToolUseId || event.text === '') return ''
+        this.#streamed.add(event.messageId ?? '')
         return plain(event.text)
       case 'chat:message':
-        if (event.parentToolUseId || event.discarded) return ''
-        return this.streamed.has(event.messageId) ? this.fresh() : this.line(plain(event.text))
+        return event.parentToolUseId ? '' : this.#message(event)
+      case 'chat:complete':
+        return this.#complete(event)
       case 'tool:start':
-        return this.startTool(event)
+        return this.#line(this.#tools.start(event))
       case 'tool:input':
-        return event.input ? this.toolLine(event.toolUseId, event.input) : ''
+        return event.input ? this.#line(this.#tools.input(event.toolUseId, event.input)) : ''
       case 'tool:result':
-        return this.resultLine(event)
+        return this.#line(this.#tools.result(event))
       case 'status':
-        return this.statusLine(event)
-      case 'session:error':
-        return this.line(paint.red(`✗ ${plain(event.error)}`))
-      case 'session:complete':
-        return this.line(paint.dim(summary(event.costUsd, event.usage, event.durationMs)))
+        return this.#status(event)
+      case 'permission:request':
+        return this.#line(paint.yellow(`? ${plain(event.toolName)} asks for permission`))
+      case 'budget':
+        return event.exceeded ? this.#line(paint.yellow(`· The ${event.scope} budget is used up`)) : ''
+      case 'log:gap':
+        return this.#line(paint.yellow(`· ${event.missing} events are missing here: ${plain(event.reason)}`))
       case 'native:unknown':
-        return this.line(paint.dim(`? ${event.nativeType}: an event this version does not know`))
+        return this.#unknown(event)
+      case 'session:error':
+        return this.#error(event)
+      case 'session:complete':
+        return this.#line(paint.dim(costLine(event)))
       case 'turn:end':
-        return event.reason === 'completed' || event.reason === 'failed'
-          ? ''
-          : this.line(paint.yellow(event.reason))
+        return STOPPED.has(event.reason) ? this.#line(paint.yellow(`■ ${event.reason}`)) : ''
       case 'process:exit':
-        return event.leftRunning
-          ? this.line(paint.red(`${event.leftRunning} processes are still running`))
-          : ''
+        return event.leftRunning ? this.#line(paint.red(`✗ Still running: ${event.leftRunning}`)) : ''
       default:
         return ''
     }
   }
 
-  private startTool(event: ToolStartEvent): string {
-    this.tools.set(event.toolUseId, { name: event.name, nested: event.parentToolUseId !== undefined })
-    return Object.keys(event.input).length > 0 ? this.toolLine(event.toolUseId, event.input) : ''
+  /** A process that goes on after its answer says again what it is. */
+  #once(header: string): string {
+    if (header === this.#header) return ''
+    this.#header = header
+    return this.#line(this.#paint.dim(plain(header)))
   }
 
-  /** Printed when the whole input is known, which is when the tool starts to run. */
-  private toolLine(id: string, input: Record<string, unknown>): string {
-    const tool = this.tools.get(id)
-    if (!tool) return ''
-    this.lastTool = id
-    const indent = tool.nested ? '  ' : ''
-    const about = plain(toolSummary(input))
-    return this.line(
-      `${indent}${this.paint.cyan('▸')} ${this.paint.bold(plain(tool.name))} ${about}`.trimEnd(),
-    )
+  #message(event: ChatMessageEvent): string {
+    const wasStreamed = this.#streamed.has(event.messageId)
+    // What stands in a terminal cannot be taken back.
+    if (event.discarded) return wasStreamed ? this.#line(this.#paint.yellow('· Broke off; starts again')) : ''
+    this.#hasAnswer = true
+    return wasStreamed ? this.#fresh() : this.#line(plain(event.text))
   }
 
-  private resultLine(event: ToolResultEvent): string {
-    const tool = this.tools.get(event.toolUseId)
-    this.tools.delete(event.toolUseId)
-    const indent = tool?.nested ? '    ' : '  '
-    const mark = event.isError ? this.paint.red('✗') : this.paint.green('✓')
-    // Results of parallel tools come in any order: only the one right below its call needs no name.
-    const whose = event.toolUseId === this.lastTool ? '' : `${plain(tool?.name ?? 'tool')}: `
-    return this.line(`${indent}${mark} ${this.paint.dim(whose + plain(resultSummary(event.content)))}`)
+  /** The answer of a slash command is in no message. */
+  #complete(event: ChatCompleteEvent): string {
+    const isNew = !this.#hasAnswer
+    this.#hasAnswer = false
+    return isNew ? this.#line(plain(event.text)) : ''
   }
 
-  private statusLine(event: StatusEvent): string {
+  #status(event: StatusEvent): string {
     if (QUIET.has(event.status) || event.message === '') return ''
-    const paint = event.level === 'info' ? this.paint.dim : this.paint.yellow
-    return this.line(paint(`· ${plain(event.message)}`))
+    const paint = event.level === 'info' ? this.#paint.dim : this.#paint.yellow
+    return this.#line(paint(`· ${plain(event.message)}`))
   }
 
-  /** Whole lines, on a line of their own. */
-  private line(...lines: string[]): string {
-    return `${this.fresh()}${lines.join('\n')}\n`
+  /** Said once for each kind: a program that prints garbage prints a lot of it, and the raw log has it all. */
+  #unknown({ nativeType }: NativeUnknownEvent): string {
+    if (this.#strange.has(nativeType)) return ''
+    this.#strange.add(nativeType)
+    const what = UNREADABLE.get(nativeType) ?? `An event this version does not know: ${plain(nativeType)}`
+    return this.#line(this.#paint.yellow(`? ${what}`))
   }
 
-  private fresh(): string {
-    return this.column > 0 ? '\n' : ''
+  #error(event: SessionErrorEvent): string {
+    const { usage, costUsd } = event
+    const cost = usage && costUsd !== undefined ? this.#paint.dim(costLine({ costUsd, usage })) : ''
+    const isStop = STOP_CODES.has(event.code)
+    const paint = event.recovered ? this.#paint.yellow : this.#paint.red
+    return this.#line(isStop ? '' : paint(`✗ ${plain(event.error)}`), cost)
+  }
+
+  /** Whole lines, on lines of their own. */
+  #line(...lines: string[]): string {
+    const shown = lines.filter(line => line !== '')
+    return shown.length === 0 ? '' : `${this.#fresh()}${shown.join('\n')}\n`
+  }
+
+  #fresh(): string {
+    return this.#atLineStart ? '' : '\n'
   }
 }
+
+/** Came from outside, so no error of the agent tells of it. */
+const STOPPED: ReadonlySet<TurnEndReason> = new Set(['interrupted', 'killed', 'timeout'])
+/** The end of the turn says it. */
+const STOP_CODES: ReadonlySet<SessionErrorEvent['code']> = new Set(['interrupted', 'timeout'])
 
 const QUIET: ReadonlySet<StatusEvent['status']> = new Set([
   'requesting',
@@ -111,10 +144,7 @@ const QUIET: ReadonlySet<StatusEvent['status']> = new Set([
   'permission_mode',
 ])
 
-function summary(costUsd: number, usage: UsageInfo, durationMs: number | undefined): string {
-  const input =
-    usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
-  const parts = [`$${costUsd.toFixed(4)}`, `${input} in`, `${usage.output_tokens} out`]
-  if (durationMs !== undefined) parts.push(`${(durationMs / 1000).toFixed(1)} s`)
-  return parts.join(' · ')
-}
+const UNREADABLE: ReadonlyMap<string, string> = new Map([
+  ['malformed', 'The agent printed something that is not JSON; the raw log has it'],
+  ['oversize', 'The agent printed a line that is too long to read; the raw log has it'],
+])

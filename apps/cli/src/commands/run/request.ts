@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { PermissionMode, Session } from '@chirality/core'
+import { SESSION_MODES } from '@chirality/core'
+import type { ClaudeTurnOpts } from '@chirality/runner'
+import { oneOf, readOptions, wholeNumber } from '../../options.ts'
+import { UsageError } from '../../usage-error.ts'
+import { readPrompt } from './prompt.ts'
+import { splitTools } from './split-tools.ts'
+
+export interface RunRequest {
+  session: Session
+  prompt: string
+  options: ClaudeTurnOpts
+  timeoutMs: number | undefined
+  json: boolean
+}
+
+/** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
+export async function readRequest(args: string[]): Promise<RunRequest> {
+  const { values, positionals } = readOptions(args, OPTIONS)
+  oneOf('harness', values.harness, HARNESSES)
+  refusePersonas(values.persona, values.mode)
+  const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
+  const options: ClaudeTurnOpts = {
+    model: values.model,
+    permissionMode: oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES),
+    tools: values.tools,
+    autoApproveTools: values.allow === undefined ? undefined : splitTools(values.allow),
+    maxTurns: wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS }),
+  }
+  const session = newSession(sessionId(values.session), await projectFolder(values.project))
+  return {
+    session,
+    prompt: await readPrompt(positionals, process.stdin),
+    options: { ...options, newSessionId: session.id },
+    timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
+    json: values.json ?? false,
+  }
+}
+
+const OPTIONS = {
+  project: { type: 'string' },
+  harness: { type: 'string' },
+  persona: { type: 'string' },
+  mode: { type: 'string' },
+  model: { type: 'string' },
+  session: { type: 'string' },
+  'permission-mode': { type: 'string' },
+  tools: { type: 'string', mayBeEmpty: true },
+  allow: { type: 'string', mayBeEmpty: true },
+  'max-turns': { type: 'string' },
+  timeout: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+const HARNESSES = ['claude-code'] as const
+const PERMISSION_MODES: readonly PermissionMode[] = [
+  'default',
+  'acceptEdits',
+  'dontAsk',
+  'plan',
+  'bypassPermissions',
+]
+/** A timer that is set further ahead fires at once. */
+const MAX_TIMEOUT_S = 2_147_483
+const MAX_TURNS = 1_000_000
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Taken without effect, either would run an agent that is less bound than its user believes. */
+function refusePersonas(persona: string | undefined, mode: string | undefined): void {
+  if (persona !== undefined) {
+    throw new UsageError('--persona does not work yet: this version has no personas. Leave it out.')
+  }
+  if ((oneOf('mode', mode, SESSION_MODES) ?? 'direct') !== 'direct') {
+    throw new UsageError(`--mode ${mode} does not work yet: it needs personas. Use --mode direct.`)
+  }
+}
+
+function sessionId(given: string | undefined): string | undefined {
+  if (given === undefined || UUID.test(given)) return given?.toLowerCase()
+  throw new UsageError(`--session must be the id of a session (a UUID), not "${given}".`)
+}
+
+async function projectFolder(given: string | undefined): Promise<string> {
+  const folder = path.resolve(given ?? '.')
+  const info = await stat(folder).catch(() => null)
+  if (info?.isDirectory()) return folder
+  throw new UsageError(
+    `The project folder ${folder} ${info ? 'is not a folder' : 'does not exist'}. Name an existing one with --project.`,
+  )
+}
+
+/** Our id is also the one the agent is asked to use, so that --session finds the conversation again. */
+function newSession(id: string | undefined, projectRoot: string): Session {
+  const now = new Date().toISOString()
+  return {
+    id: id ?? randomUUID(),
+    createdAt: now,
+    updatedAt: now,
+    projectRoot,
+    persona: null,
+    mode: 'direct',
+    claudeSessionId: id ?? null,
+  }
+}

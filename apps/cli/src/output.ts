@@ -1,0 +1,76 @@
+/** stdout, for as long as someone takes what is written to it. */
+export class Output {
+  readonly #stream: NodeJS.WriteStream
+  readonly #onLost = new Set<() => void>()
+  #failure: NodeJS.ErrnoException | null = null
+  #hurries = false
+  #stopWaiting: (() => void) | null = null
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    // Without a listener, `chirality run … | head -1` would end in a stack trace, and leave the agent running.
+    stream.on('error', (error: NodeJS.ErrnoException) => this.#lose(error))
+  }
+
+  get isTerminal(): boolean {
+    return this.#stream.isTTY === true
+  }
+
+  /** What went wrong, unless the reader just left: that is its right. */
+  get failure(): NodeJS.ErrnoException | null {
+    return this.#failure?.code === 'EPIPE' ? null : this.#failure
+  }
+
+  /** False when nobody takes it any more. Waits for a slow reader instead of filling memory. */
+  async write(text: string): Promise<boolean> {
+    if (text === '' || this.#failure) return this.#failure === null
+    try {
+      if (!this.#stream.write(text) && !this.#hurries) await this.#drained()
+    } catch (error) {
+      this.#lose(error as NodeJS.ErrnoException)
+    }
+    return this.#failure === null
+  }
+
+  /** Calls back once, when what is written is lost. */
+  onLost(callback: () => void): () => void {
+    this.#onLost.add(callback)
+    return () => this.#onLost.delete(callback)
+  }
+
+  /** We are told to end: a reader that has stopped reading must not keep us. */
+  hurry(): void {
+    this.#hurries = true
+    this.#stopWaiting?.()
+  }
+
+  /** False when the reader, after we were told to end, does not take the rest. */
+  async flushed(): Promise<boolean> {
+    if (!this.#hurries || this.#failure || this.#stream.writableLength === 0) return true
+    const timer = setTimeout(() => this.#stopWaiting?.(), LAST_WORDS_MS)
+    await this.#drained()
+    clearTimeout(timer)
+    return this.#failure !== null || this.#stream.writableLength === 0
+  }
+
+  #lose(error: NodeJS.ErrnoException): void {
+    if (this.#failure) return
+    this.#failure = error
+    for (const callback of this.#onLost) callback()
+  }
+
+  #drained(): Promise<void> {
+    return new Promise(resolve => {
+      const done = () => {
+        this.#stream.off('drain', done).off('close', done).off('error', done)
+        this.#stopWaiting = null
+        resolve()
+      }
+      this.#stopWaiting = done
+      this.#stream.once('drain', done).once('close', done).once('error', done)
+    })
+  }
+}
+
+/** Long enough for any reader that reads at all. */
+const LAST_WORDS_MS = 2_000
