@@ -44,7 +44,7 @@ export class LineFramer {
       )
       start = newline + 1
     }
-    this.#keep(view.subarray(start))
+    this.#keep(start === 0 ? view : view.subarray(start))
     return records
   }
 

@@ -17,14 +17,14 @@ test('growing copies each byte a bounded number of times, however small the part
   expect(copied).toBeLessThan(3 * total)
 })
 
-test('a huge line does not leave its memory behind, a usual one keeps it for the next', () => {
+test('a usual line leaves its memory to the next one, a huge line does not', () => {
   const pending = new PendingBytes()
   pending.append(new Uint8Array(50_000))
   const usual = pending.view()
   pending.clear()
+  expect(pending.length).toBe(0)
   expect(pending.view()).toBe(usual)
   pending.append(new Uint8Array(5_000_000))
   pending.clear()
-  expect(pending.length).toBe(0)
   expect(pending.view().length).toBe(0)
 })

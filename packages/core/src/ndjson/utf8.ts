@@ -14,6 +14,7 @@ export const utf8 = pickUtf8((globalThis as { Buffer?: BufferClass }).Buffer)
 
 /** The part of Node's Buffer used here: core is compiled without Node's types. */
 interface BufferClass {
+  isBuffer(bytes: Uint8Array): boolean
   from(memory: ArrayBufferLike, byteOffset: number, length: number): Uint8Array
 }
 
@@ -31,7 +32,8 @@ function webUtf8(): Utf8 {
 
 function nodeUtf8(buffer: BufferClass): Utf8 {
   return {
-    view: bytes => buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    view: bytes =>
+      buffer.isBuffer(bytes) ? bytes : buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
     decode: (view, start, end) => (view as BufferInstance).toString('utf8', start, end),
   }
 }
