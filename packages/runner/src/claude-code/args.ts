@@ -53,7 +53,7 @@ export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessCon
     env.DISABLE_TELEMETRY = '1'
     env.DISABLE_ERROR_REPORTING = '1'
   }
-  if (query.model && config.forceSubagentModel !== false) Object.assign(env, subagentModelEnv(query.model))
+  if (config.forceSubagentModel !== false) Object.assign(env, subagentModelEnv(query))
   return { ...env, ...query.env }
 }
 
@@ -113,18 +113,23 @@ function systemPromptArgs({ query, files, systemPromptSnapshot }: ClaudeArgInput
 
 /**
  * The `DEFAULT` variables say what the aliases mean, so only a full name may go there: an alias would reach the API as
- * if it were a model. Full names have a number in them. `default` is an alias only for `--model`.
+ * if it were a model. `default` is an alias only for `--model`. A fallback that is an alias has to keep its meaning.
  */
-function subagentModelEnv(model: string): Record<string, string> {
-  if (model === 'default') return {}
-  const isFullName = /\d/.test(model.replace(/\[\w+\]$/, ''))
-  if (!isFullName) return { CLAUDE_CODE_SUBAGENT_MODEL: model }
+function subagentModelEnv({ model, fallbackModel }: HarnessQuery): Record<string, string> {
+  if (!model || model === 'default') return {}
+  const env = { CLAUDE_CODE_SUBAGENT_MODEL: model }
+  if (isAlias(model) || (fallbackModel && isAlias(fallbackModel))) return env
   return {
+    ...env,
     ANTHROPIC_DEFAULT_OPUS_MODEL: model,
     ANTHROPIC_DEFAULT_SONNET_MODEL: model,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-    CLAUDE_CODE_SUBAGENT_MODEL: model,
   }
+}
+
+/** Full names have a number in them; the one in `sonnet[1m]` is not part of the name. */
+function isAlias(model: string): boolean {
+  return !/\d/.test(model.replace(/\[\w+\]$/, ''))
 }
 
 /** A value that stands alone in argv: one that begins with a dash would be taken as a flag of its own. */
