@@ -46,11 +46,15 @@ export class Output {
 
   /** False when the reader, after we were told to end, does not take the rest. */
   async flushed(): Promise<boolean> {
-    if (!this.#hurries || this.#failure || this.#stream.writableLength === 0) return true
-    const timer = setTimeout(() => this.#stopWaiting?.(), LAST_WORDS_MS)
-    await this.#drained()
-    clearTimeout(timer)
-    return this.#failure !== null || this.#stream.writableLength === 0
+    if (!this.#hurries || this.#failure) return true
+    return new Promise(resolve => {
+      const timer = setTimeout(() => resolve(false), LAST_WORDS_MS)
+      // Called in order: once this is written, or has failed, so has everything before it.
+      this.#stream.write('', () => {
+        clearTimeout(timer)
+        resolve(true)
+      })
+    })
   }
 
   #lose(error: NodeJS.ErrnoException): void {

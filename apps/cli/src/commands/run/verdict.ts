@@ -25,22 +25,10 @@ export class Verdict {
   }
 
   #text(): string {
-    switch (this.reason) {
-      case 'completed':
-        return ''
-      case 'interrupted':
-        return `Interrupted. ${this.#goOn()}`.trim()
-      case 'killed':
-        return `The agent was stopped. ${this.#goOn()}`.trim()
-      case 'timeout':
-        return `Stopped by the timeout. Raise --timeout. ${this.#goOn()}`.trim()
-      case 'max_turns':
-        return `The turn limit is reached. Raise --max-turns. ${this.#goOn()}`.trim()
-      case 'budget':
-        return `The budget is used up. ${this.#goOn()}`.trim()
-      default:
-        return this.error === 'auth_failed' ? LOGIN : `The turn failed. The raw log is in ${this.#logs}.`
-    }
+    if (this.reason === 'completed') return ''
+    const stop = STOPS[this.reason]
+    if (stop) return `${stop} ${this.#goOn()}`.trim()
+    return `${FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'} The raw log is in ${this.#logs}.`
   }
 
   /** Only what the agent has begun can be continued. */
@@ -49,5 +37,20 @@ export class Verdict {
   }
 }
 
-const LOGIN =
-  'Not logged in. Run `claude` once and type /login, or set ANTHROPIC_API_KEY; `chirality doctor` shows what is there.'
+const STOPS: Readonly<Partial<Record<TurnEndReason, string>>> = {
+  interrupted: 'Interrupted.',
+  killed: 'The agent was stopped.',
+  timeout: 'Stopped by the timeout. Raise --timeout.',
+  max_turns: 'The turn limit is reached. Raise --max-turns.',
+  budget: 'The budget is used up.',
+}
+
+const FAILURES: Readonly<Partial<Record<SessionErrorCode, string>>> = {
+  auth_failed:
+    'Not logged in. Run `claude` once and type /login, or set ANTHROPIC_API_KEY; `chirality doctor` shows what is there.',
+  billing: 'The account cannot pay for this turn.',
+  context_overflow: 'Too long for the model. Shorten the prompt or start a new session.',
+  model_not_found: 'The model is not available. Check --model.',
+  overloaded: 'The model is overloaded. Try again later.',
+  rate_limited: 'A rate limit is reached. Try again later.',
+}

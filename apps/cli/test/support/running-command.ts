@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Envelope } from '@chirality/core'
+
+export interface StartOptions {
+  cwd?: string
+  /** Set over the world's; `undefined` takes a variable away. */
+  env?: Record<string, string | undefined>
+  /** Sent to stdin, which is empty without it. */
+  input?: string
+}
+
+export interface CommandResult {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+/** The command as its user starts it, with stdout and stderr as pipes. */
+export class RunningCommand {
+  readonly #child: ChildProcess
+  readonly #result: Promise<CommandResult>
+  readonly #watchers = new Set<() => void>()
+  #stdout = ''
+  #stderr = ''
+  #ended = false
+
+  constructor(args: string[], options: StartOptions) {
+    const { cwd, env, input } = options
+    const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.#child = child
+    child.stdin.on('error', () => {})
+    child.stdin.end(input ?? '')
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text
+      this.#notify()
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text
+    })
+    this.#result = new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code, signal) => {
+        this.#ended = true
+        this.#notify()
+        resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr })
+      })
+    })
+  }
+
+  get isRunning(): boolean {
+    return !this.#ended
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  result(): Promise<CommandResult> {
+    return this.#result
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Like the end of `| head`. */
+  closeStdout(): void {
+    this.#child.stdout?.destroy()
+  }
+
+  /** Like a pager whose user has gone for coffee. */
+  pauseStdout(): void {
+    this.#child.stdout?.pause()
+  }
+
+  /** Resolves when stdout has it. */
+  shows(text: string): Promise<void> {
+    return this.#until(() => this.#stdout.includes(text), text)
+  }
+
+  /** Resolves when stdout has its envelope. */
+  prints(type: string): Promise<void> {
+    return this.#until(() => this.#stdout.includes(`"event":{"type":"${type}"`), type)
+  }
+
+  #until(holds: () => boolean, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = holds()
+        if (!found && !this.#ended) return
+        this.#watchers.delete(look)
+        if (found) resolve()
+        else reject(new Error(`ended without ${what}:\n${this.#stdout}\n${this.#stderr}`))
+      }
+      this.#watchers.add(look)
+      look()
+    })
+  }
+
+  #notify(): void {
+    for (const look of [...this.#watchers]) look()
+  }
+}
+
+/** Every line of stdout, as JSON. Fails on a line that is none. */
+export function jsonLines<T = Envelope>(stdout: string): T[] {
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as T)
+}
