@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NdjsonFramer, type NdjsonRecord } from '@chirality/core'
-import { openSpool, processEnv, spawnAgent } from '../src/index.ts'
+import { processEnv } from '../src/env/process-env.ts'
+import { spawnAgent } from '../src/process/agent-process.ts'
+import { openSpool } from '../src/process/spool.ts'
 
 export interface LatencyReport {
   file: Percentiles

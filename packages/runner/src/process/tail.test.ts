@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { useProject } from '../../test/support/project.ts'
 import { Tail } from './tail.ts'
 import { Wake } from './wake.ts'
@@ -35,7 +35,7 @@ function start(options: { watch?: boolean; watched?: string } = {}): Tail {
   return tail
 }
 
-/** Reads until as many bytes came, waiting for the tail to say so. */
+/** Reads until as many bytes came, waiting for the tail to say so. Called before the write, it has to wait. */
 async function readBytes(reader: Tail, count: number): Promise<string> {
   let text = ''
   while (text.length < count) {
@@ -54,8 +54,9 @@ describe('what is appended', () => {
   ])('is announced by $how', async ({ options }) => {
     const reader = start(options)
     for (let n = 0; n < 5; n += 1) {
+      const reading = readBytes(reader, 7)
       appendFileSync(path, `line ${n}\n`)
-      expect(await readBytes(reader, 7)).toBe(`line ${n}\n`)
+      expect(await reading).toBe(`line ${n}\n`)
     }
   })
 
@@ -64,8 +65,30 @@ describe('what is appended', () => {
     writeFileSync(silent, '')
     const reader = start({ watched: silent })
     for (let n = 0; n < 5; n += 1) {
+      const reading = readBytes(reader, 7)
       appendFileSync(path, `line ${n}\n`)
-      expect(await readBytes(reader, 7)).toBe(`line ${n}\n`)
+      expect(await reading).toBe(`line ${n}\n`)
+    }
+  })
+
+  test('is polled for quickly once the watcher has missed it', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const silent = join(project.root, 'never-written')
+      writeFileSync(silent, '')
+      let wakes = 0
+      tail = new Tail({ fd, path: silent, onWake: () => (wakes += 1) })
+      appendFileSync(path, 'one')
+      vi.advanceTimersByTime(249)
+      expect(wakes).toBe(0)
+      vi.advanceTimersByTime(1)
+      expect(wakes).toBe(1)
+      tail.read(buffer)
+      appendFileSync(path, 'two')
+      vi.advanceTimersByTime(10)
+      expect(wakes).toBe(2)
+    } finally {
+      vi.useRealTimers()
     }
   })
 
@@ -104,15 +127,18 @@ describe('damage', () => {
 
   test.each([true, false])('a deletion wakes, watching: %s', async watch => {
     const reader = start({ watch })
+    const woken = wake.wait()
     rmSync(path)
+    await woken
     while (reader.inspect() === undefined) await wake.wait()
   })
 
   test('a moved file is still the same file', async () => {
     const reader = start()
     renameSync(path, `${path}.moved`)
+    const reading = readBytes(reader, 7)
     appendFileSync(`${path}.moved`, 'content')
-    expect(await readBytes(reader, 7)).toBe('content')
+    expect(await reading).toBe('content')
     expect(reader.inspect()).toBeUndefined()
   })
 })

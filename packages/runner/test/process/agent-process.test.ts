@@ -109,6 +109,23 @@ describe('output', () => {
     expect(jsonValues(await collect(agent))).toHaveLength(4999)
   })
 
+  test('lets timers and sockets have their turn, however far behind the reader is', async () => {
+    const source =
+      'process.stdout.write(JSON.stringify({ text: "x".repeat(90) }).concat("\\n").repeat(400_000))'
+    const agent = await spawnAgent(await script(project.root, source))
+    await agent.exited
+    let turns = 0
+    let counting = true
+    const count = () => {
+      turns += 1
+      if (counting) setImmediate(count)
+    }
+    setImmediate(count)
+    expect(await collect(agent)).toHaveLength(400_000)
+    counting = false
+    expect(turns).toBeGreaterThan(1)
+  })
+
   test('can be left and taken up again without losing a line', async () => {
     const agent = await spawnAgent(await program(project.root, 'many-lines', '100'))
     await agent.exited
