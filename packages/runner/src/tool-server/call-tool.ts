@@ -1,0 +1,67 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { PreparedTool } from './prepare-tools.ts'
+import { failure, toToolResult } from './tool-result.ts'
+
+export interface CallLimits {
+  deadlineMs: number
+  maxResultBytes: number
+}
+
+/** Runs one handler. Whatever it does, the answer is a result; one that comes too late is dropped. */
+export async function callTool(
+  tool: PreparedTool,
+  args: Record<string, unknown>,
+  { deadlineMs, maxResultBytes, signal }: CallLimits & { signal: AbortSignal },
+): Promise<CallToolResult> {
+  const complaint = tool.complaint(args)
+  if (complaint !== undefined) {
+    const where = complaint.slice(0, MAX_COMPLAINT_CHARS)
+    return failure(`The input of ${tool.name} does not fit its schema: ${where}`, maxResultBytes)
+  }
+
+  const controller = new AbortController()
+  const cancel = () => controller.abort(new Error(`${tool.name} was cancelled.`, { cause: signal.reason }))
+  const timer = setTimeout(() => controller.abort(tooSlow(tool.name, deadlineMs)), deadlineMs)
+  signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  try {
+    const context = { signal: controller.signal }
+    const value = await Promise.race([invoke(tool, args, context), rejectOnAbort(controller.signal)])
+    return toToolResult(value, tool.name, maxResultBytes)
+  } catch (error) {
+    return failure(describe(error), maxResultBytes)
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Errors of an array come one for each item; the first few say it. */
+const MAX_COMPLAINT_CHARS = 2_000
+
+/** A promise also for handlers that throw at once. */
+async function invoke(tool: PreparedTool, ...call: Parameters<PreparedTool['handler']>): Promise<unknown> {
+  return tool.handler(...call)
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+function tooSlow(name: string, deadlineMs: number): Error {
+  const error = new Error(`${name} did not answer within ${deadlineMs / 1000} s and was told to stop.`)
+  error.name = 'TimeoutError'
+  return error
+}
+
+/** What was thrown may be anything, also something that cannot be turned into words. */
+function describe(error: unknown): string {
+  try {
+    return (error instanceof Error && error.message) || String(error)
+  } catch {
+    return 'The tool threw something that has no message.'
+  }
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http'
+
+export interface Refusal {
+  status: 401 | 403 | 404
+  message: string
+}
+
+export interface Expected {
+  /** What a client that was given our URL sends as Host. */
+  host: string
+  path: string
+  /** Not set: no token is asked for. */
+  isToken?: (candidate: string) => boolean
+}
+
+/**
+ * Whom not to talk to, decided on the headers alone, before a byte of the body is read. A page that a browser shows can
+ * reach loopback: it gives itself away by its Origin, and after DNS rebinding by its Host.
+ */
+export function refuse(
+  request: Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>,
+  expected: Expected,
+): Refusal | undefined {
+  const { host, origin, authorization } = request.headersDistinct
+  if (host?.length !== 1 || host[0] !== expected.host) {
+    return { status: 403, message: 'This server does not go by that name.' }
+  }
+  if (origin !== undefined) return { status: 403, message: 'Browsers have no business here.' }
+  if (request.url !== expected.path || !METHODS.has(request.method ?? '')) {
+    return { status: 404, message: 'There is nothing here.' }
+  }
+  if (expected.isToken && !expected.isToken(bearer(authorization))) {
+    return { status: 401, message: 'The bearer token is missing or wrong.' }
+  }
+  return undefined
+}
+
+const METHODS = new Set(['POST', 'GET', 'DELETE'])
+
+function bearer(authorization: string[] | undefined): string {
+  if (authorization?.length !== 1) return ''
+  return /^bearer ([\w-]+)$/i.exec(authorization[0] ?? '')?.[1] ?? ''
+}

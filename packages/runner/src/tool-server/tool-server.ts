@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { HarnessId, McpHttpServerConfig } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import { createBearerToken } from './bearer-token.ts'
+import { refuse } from './guard.ts'
+import { sendRefusal } from './http-exchange.ts'
+import { createMcpServer, TOOL_SERVER_NAME } from './mcp-server.ts'
+import { McpSessions } from './mcp-sessions.ts'
+import { type ClientTool, prepareTools } from './prepare-tools.ts'
+
+export interface ToolServerOptions {
+  /** `127.0.0.1` (default) or `::1`. Nothing beyond loopback is ever bound. */
+  host?: string
+  /** Default: any free one. */
+  port?: number
+  /** Default true. Without it every process of this machine can call the tools. */
+  requireAuth?: boolean
+  /** How long a handler may take. Default 60 s. */
+  deadlineMs?: number
+  /** What of a longer result reaches the agent. Default 1 MiB. */
+  maxResultBytes?: number
+  /** Stops the server. */
+  signal?: AbortSignal
+  /** Named in the errors. */
+  harnessId?: HarnessId
+}
+
+export interface ToolServerHandle {
+  /** The name to register it under. Agents see its tools as `mcp__<name>__<tool>`. */
+  serverName: string
+  /** Holds the token: it belongs into an owner-only file or a variable, never into argv. */
+  mcpServer: McpHttpServerConfig
+  /** Variables the agent needs beside `mcpServer`. */
+  env?: Record<string, string>
+  /** Tells running handlers to stop, drops every connection and frees the port. Safe to call twice. */
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Offers `tools` to an agent through MCP on loopback, for one invocation. Throws before anything is started. */
+export async function startToolServer(
+  tools: readonly ClientTool[],
+  options: ToolServerOptions = {},
+): Promise<ToolServerHandle> {
+  const { host, port, limits, requireAuth, signal, harnessId } = checkOptions(options)
+  const prepared = prepareTools(tools, harnessId)
+  const sessions = new McpSessions(transport => createMcpServer({ tools: prepared, limits, transport }))
+  const token = requireAuth ? createBearerToken() : undefined
+
+  const server = createServer(HTTP_LIMITS)
+  server.maxConnections = MAX_CONNECTIONS
+  await listen(server, { host, port, harnessId })
+  const url = serverUrl(server, host)
+  const expected = { host: new URL(url).host, path: PATH, isToken: token?.matches }
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const refusal = refuse(request, expected)
+    if (refusal) sendRefusal(response, refusal)
+    else void sessions.handle(request, response, url)
+  })
+
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    signal?.removeEventListener('abort', stop)
+    stopped ??= close(server, sessions)
+    return stopped
+  }
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted) {
+    await stop()
+    throw aborted(harnessId)
+  }
+  return {
+    serverName: TOOL_SERVER_NAME,
+    mcpServer: { type: 'http', url, ...(token && { headers: { Authorization: `Bearer ${token.value}` } }) },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+const PATH = '/mcp'
+const DEADLINE_MS = 60_000
+const MAX_RESULT_BYTES = 1024 * 1024
+/** A longer delay overflows the timer, which would then fire at once. */
+const MAX_DEADLINE_MS = 2 ** 31 - 1
+const MAX_CONNECTIONS = 256
+const HTTP_LIMITS = {
+  // A socket that says nothing, or says it slowly, is dropped before it costs anything.
+  headersTimeout: 5_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 2_500,
+  // Longer than Codex keeps an idle connection: who closes first must not be us, a request may be on its way.
+  keepAliveTimeout: 120_000,
+}
+
+function checkOptions(options: ToolServerOptions) {
+  const { host = '127.0.0.1', port = 0, requireAuth = true, signal, harnessId = 'tool-server' } = options
+  const { deadlineMs = DEADLINE_MS, maxResultBytes = MAX_RESULT_BYTES } = options
+  const invalid = (message: string) => new HarnessError(message, 'invalid_query', harnessId)
+  if (host !== '127.0.0.1' && host !== '::1') {
+    throw invalid(`The tool server listens on 127.0.0.1 or ::1 only, not on ${JSON.stringify(host)}.`)
+  }
+  if (!(deadlineMs > 0 && deadlineMs <= MAX_DEADLINE_MS)) {
+    throw invalid(`deadlineMs is ${deadlineMs}: it must be above 0 and at most ${MAX_DEADLINE_MS}.`)
+  }
+  if (!(Number.isInteger(maxResultBytes) && maxResultBytes > 0)) {
+    throw invalid(`maxResultBytes is ${maxResultBytes}: it must be a whole number above 0.`)
+  }
+  if (signal?.aborted) throw aborted(harnessId)
+  return { host, port, requireAuth, signal, harnessId, limits: { deadlineMs, maxResultBytes } }
+}
+
+function aborted(harnessId: HarnessId): HarnessError {
+  return new HarnessError('The tool server was stopped before it started.', 'aborted', harnessId)
+}
+
+async function listen(
+  server: Server,
+  { host, port, harnessId }: { host: string; port: number; harnessId: HarnessId },
+): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new HarnessError(`The tool server cannot listen: ${why}`, 'unknown', harnessId, cause)
+  }
+}
+
+function serverUrl(server: Server, host: string): string {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the tool server has no port')
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}${PATH}`
+}
+
+async function close(server: Server, sessions: McpSessions): Promise<void> {
+  const closed = new Promise<void>(resolve => server.close(() => resolve()))
+  await sessions.close()
+  server.closeAllConnections()
+  await closed
+}
