@@ -173,6 +173,14 @@ describe('exports', () => {
   })
 })
 
+test('only a benchmark may reach the benchmark report', () => {
+  const source = `import '../../core/bench/report.ts'\n`
+  write({ 'packages/runner/bench/index.ts': source, 'packages/runner/src/bad.ts': source })
+  expect(check().lines).toEqual([
+    'packages/runner/src/bad.ts:1 reaches into @chirality/core by path: import its name',
+  ])
+})
+
 describe('import cycles', () => {
   test('two files', () => {
     write({

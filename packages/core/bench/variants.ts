@@ -1,0 +1,130 @@
+// One measurement in a process of its own: variants.ts VARIANT …arguments; prints a Sample.
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { createClaudeTranslator, NdjsonFramer } from '@chirality/core'
+import { hugeLine } from './corpus.ts'
+import type { Sample } from './measure.ts'
+
+const CHUNK_BYTES = 64 * 1024
+const WARM_UP_BYTES = 4 * 1024 * 1024
+
+/** Over a corpus: prepare from its bytes, and the part that is measured, which counts records. */
+const CORPUS: Record<string, (corpus: Buffer) => () => number | Promise<number>> = {
+  bare: corpus => {
+    const lines = splitLines(corpus)
+    return () => count(lines, line => JSON.parse(line.toString()))
+  },
+  framer: corpus => {
+    const chunks = cut(corpus, CHUNK_BYTES)
+    return () => {
+      const framer = new NdjsonFramer()
+      let records = 0
+      for (const chunk of chunks) records += framer.push(chunk).length
+      return records + framer.end().length
+    }
+  },
+  translate: corpus => {
+    const chunks = cut(corpus, CHUNK_BYTES)
+    return () => {
+      const framer = new NdjsonFramer()
+      const translator = createClaudeTranslator({ sessionId: 'bench' })
+      const translate = (records: ReturnType<NdjsonFramer['push']>) =>
+        count(records, record => translator.translateRecord(record))
+      let records = 0
+      for (const chunk of chunks) records += translate(framer.push(chunk))
+      return records + translate(framer.end())
+    }
+  },
+  'framer-stream': corpus => {
+    const chunks = cut(corpus, CHUNK_BYTES)
+    return async () => {
+      const framer = new NdjsonFramer()
+      let records = 0
+      for await (const chunk of streamOf(chunks)) records += framer.push(chunk).length
+      return records + framer.end().length
+    }
+  },
+  'readline-stream': corpus => {
+    const chunks = cut(corpus, CHUNK_BYTES)
+    return async () => {
+      let records = 0
+      for await (const line of createInterface({
+        input: streamOf(chunks),
+        crlfDelay: Number.POSITIVE_INFINITY,
+      })) {
+        JSON.parse(line)
+        records += 1
+      }
+      return records
+    }
+  },
+}
+
+const [variant = '', ...rest] = process.argv.slice(2)
+const prepare = CORPUS[variant]
+if (prepare !== undefined) {
+  const corpus = readFileSync(rest[0] ?? '')
+  await prepare(corpus.subarray(0, corpus.indexOf(10, WARM_UP_BYTES) + 1))()
+  await print(prepare(corpus))
+} else {
+  const [megabytes, chunkBytes] = rest.map(Number)
+  const warmUp = line(1e6, chunkBytes)
+  for (let i = 0; i < 10; i += 1) warmUp()
+  await print(line((megabytes ?? 0) * 1e6, chunkBytes))
+}
+
+/** One huge line: in chunks through the framer, or, without a chunk size, through one JSON.parse. */
+function line(bytes: number, chunkBytes: number | undefined): () => number {
+  const input = hugeLine(bytes)
+  if (chunkBytes === undefined) {
+    const whole = input.subarray(0, -1)
+    return () => count([whole], buffer => JSON.parse(buffer.toString()))
+  }
+  const chunks = cut(input, chunkBytes)
+  return () => {
+    const framer = new NdjsonFramer()
+    return chunks.reduce((records, chunk) => records + framer.push(chunk).length, 0)
+  }
+}
+
+async function print(run: () => number | Promise<number>): Promise<void> {
+  globalThis.gc?.()
+  const before = process.cpuUsage()
+  const check = await run()
+  const { user, system } = process.cpuUsage(before)
+  const sample: Sample = { cpuMs: (user + system) / 1000, check }
+  process.stdout.write(JSON.stringify(sample))
+}
+
+function count<T>(items: T[], work: (item: T) => unknown): number {
+  for (const item of items) work(item)
+  return items.length
+}
+
+function splitLines(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start)
+    lines.push(bytes.subarray(start, newline))
+    start = newline + 1
+  }
+  return lines
+}
+
+function cut(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    bytes.subarray(i * size, (i + 1) * size),
+  )
+}
+
+function streamOf(chunks: Buffer[]): Readable {
+  let next = 0
+  return new Readable({
+    highWaterMark: CHUNK_BYTES,
+    read() {
+      this.push(chunks[next] ?? null)
+      next += 1
+    },
+  })
+}
