@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readSync,
-  unlinkSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensurePrivateDirectory } from './private-directory.ts'
+import { ensureLogDirectory } from './log-directory.ts'
 import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
 
 export interface SpoolOptions {
@@ -63,45 +53,6 @@ const MAX_NAME_ATTEMPTS = 100
 const PRIVATE_FILE_MODE = 0o600
 const COPY_BYTES = 256 * 1024
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
-
-async function ensureLogDirectory(projectRoot: string, harness: string): Promise<string> {
-  const stats = await stat(projectRoot).catch((error: unknown) => {
-    const code = errnoOf(error)
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toSpoolError(error, projectRoot)
-    throw new SpoolError(
-      'project-missing',
-      projectRoot,
-      `The project folder ${projectRoot} does not exist. Create it or choose another one.`,
-      error,
-    )
-  })
-  if (!stats.isDirectory()) {
-    throw new SpoolError(
-      'project-not-a-directory',
-      projectRoot,
-      `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`,
-    )
-  }
-  const root = join(projectRoot, '.chirality')
-  const logs = join(root, 'logs')
-  const directory = join(logs, harness)
-  await ensurePrivateDirectory(root)
-  ignoreInGit(join(root, '.gitignore'))
-  await ensurePrivateDirectory(logs)
-  await ensurePrivateDirectory(directory)
-  return directory
-}
-
-/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
-function ignoreInGit(path: string): void {
-  try {
-    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
-    writeSync(fd, '*\n')
-    closeSync(fd)
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
-  }
-}
 
 function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
   const path = `${base}.ndjson`

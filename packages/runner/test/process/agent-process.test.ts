@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { spawnAgent } from '../../src/process/agent-process.ts'
 import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
-import { SpawnError } from '../../src/process/spawn-error.ts'
 import { openFiles } from '../support/open-files.ts'
 import {
   collect,
   isRunning,
   jsonValues,
-  nextOutput,
   nextValue,
   openTestSpool,
   program,
@@ -157,66 +154,6 @@ describe('output', () => {
   })
 })
 
-describe('the raw log under attack', () => {
-  test('a deleted folder is reported, reading goes on, and the log is written again', async () => {
-    const agent = await spawnAgent({ ...(await program(project.root, 'echo-lines')), keepInputOpen: true })
-    await agent.write('{"n":1}\n')
-    expect(await nextValue(agent)).toEqual({ n: 1 })
-    rmSync(join(project.root, '.chirality'), { recursive: true })
-    await agent.write('{"n":2}\n')
-    agent.endInput()
-    const outputs = await collect(agent)
-    expect(jsonValues(outputs)).toEqual([{ n: 2 }])
-    expect(outputs).toContainEqual({ kind: 'spool-damaged', path: agent.spoolPath, damage: 'deleted' })
-    expect(readFileSync(agent.spoolPath, 'utf8')).toBe('{"n":1}\n{"n":2}\n')
-    expect(statSync(agent.spoolPath).mode & 0o777).toBe(0o600)
-    expect(existsSync(agent.stderrPath)).toBe(false)
-  })
-
-  test('a deletion is noticed while the agent is silent', async () => {
-    const agent = await spawnAgent(await program(project.root, 'stubborn'))
-    await readyPid(agent)
-    rmSync(agent.spoolPath)
-    expect(await nextOutput(agent)).toEqual({
-      kind: 'spool-damaged',
-      path: agent.spoolPath,
-      damage: 'deleted',
-    })
-    await agent.stop({ interruptGraceMs: 0 })
-    await agent.close()
-  })
-
-  test('a cut file is reported and what comes after is read', async () => {
-    const agent = await spawnAgent({ ...(await program(project.root, 'echo-lines')), keepInputOpen: true })
-    await agent.write('{"n":1}\n')
-    expect(await nextValue(agent)).toEqual({ n: 1 })
-    truncateSync(agent.spoolPath)
-    expect(await nextOutput(agent)).toEqual({
-      kind: 'spool-damaged',
-      path: agent.spoolPath,
-      damage: 'truncated',
-    })
-    await agent.write('{"n":2}\n')
-    expect(await nextValue(agent)).toEqual({ n: 2 })
-    agent.endInput()
-    expect(await collect(agent)).toEqual([])
-    expect(readFileSync(agent.spoolPath, 'utf8')).toBe('{"n":2}\n')
-  })
-
-  test('a project that is gone altogether is not brought back', async () => {
-    const root = join(project.root, 'short-lived')
-    mkdirSync(root)
-    const options = await program(root, 'echo-lines')
-    const agent = await spawnAgent({ ...options, keepInputOpen: true })
-    await agent.write('{"n":1}\n')
-    expect(await nextValue(agent)).toEqual({ n: 1 })
-    rmSync(root, { recursive: true })
-    agent.endInput()
-    await collect(agent)
-    expect(existsSync(root)).toBe(false)
-  })
-})
-
 describe('exit', () => {
   test.each([0, 1, 42])('code %i is reported', async code => {
     const { agent } = await runProgram(await script(project.root, `process.exit(${code})`))
@@ -310,63 +247,6 @@ describe('the environment', () => {
       env: { ...TEST_ENV, [MARKER_VARIABLE]: outer },
     })
     expect(jsonValues(outputs)).toEqual([`${outer}:${agent.marker}`])
-  })
-})
-
-describe('a process that cannot be started', () => {
-  const start = async (changes: { command?: string; cwd?: string; args?: string[] }) => {
-    const options = { ...(await script(project.root, '')), ...changes }
-    const error: unknown = await spawnAgent(options).catch((reason: unknown) => reason)
-    expect(error).toBeInstanceOf(SpawnError)
-    expect(existsSync(options.spool.path)).toBe(false)
-    expect(existsSync(options.spool.stderrPath)).toBe(false)
-    return error as SpawnError
-  }
-
-  test('missing command', async () => {
-    const command = join(project.root, 'nothing')
-    expect(await start({ command })).toMatchObject({
-      code: 'command-missing',
-      message: expect.stringContaining(command),
-    })
-  })
-
-  test('command that is not executable', async () => {
-    const command = join(project.root, 'plain-file')
-    writeFileSync(command, '#!/bin/sh\n', { mode: 0o644 })
-    const error = await start({ command })
-    expect(error).toMatchObject({
-      code: 'command-not-executable',
-      message: expect.stringContaining('chmod +x'),
-    })
-  })
-
-  test('command whose interpreter is missing', async () => {
-    const command = join(project.root, 'no-interpreter')
-    writeFileSync(command, '#!/nowhere/sh\n', { mode: 0o755 })
-    const error = await start({ command })
-    expect(error).toMatchObject({
-      code: 'command-not-executable',
-      message: expect.stringContaining('interpreter'),
-    })
-  })
-
-  test('a folder as command', async () => {
-    expect(await start({ command: project.root })).toMatchObject({ code: 'command-not-executable' })
-  })
-
-  test('missing working folder, though the system blames the command', async () => {
-    const cwd = join(project.root, 'nowhere')
-    expect(await start({ cwd })).toMatchObject({ code: 'cwd-missing', message: expect.stringContaining(cwd) })
-  })
-
-  test('arguments that are too long', async () => {
-    const args = Array.from({ length: 64 }, () => 'x'.repeat(120_000))
-    expect(await start({ args })).toMatchObject({ code: 'arguments-too-long' })
-  })
-
-  test('an argument with a NUL', async () => {
-    expect(await start({ args: ['a\0b'] })).toMatchObject({ code: 'invalid-argument' })
   })
 })
 

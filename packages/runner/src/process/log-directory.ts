@@ -1,0 +1,47 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ensurePrivateDirectory } from './private-directory.ts'
+import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
+
+/** `.chirality/logs/<harness>` of an existing project, made as needed, and kept from git and from other users. */
+export async function ensureLogDirectory(projectRoot: string, harness: string): Promise<string> {
+  const stats = await stat(projectRoot).catch((error: unknown) => {
+    const code = errnoOf(error)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toSpoolError(error, projectRoot)
+    throw new SpoolError(
+      'project-missing',
+      projectRoot,
+      `The project folder ${projectRoot} does not exist. Create it or choose another one.`,
+      error,
+    )
+  })
+  if (!stats.isDirectory()) {
+    throw new SpoolError(
+      'project-not-a-directory',
+      projectRoot,
+      `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`,
+    )
+  }
+  const root = join(projectRoot, '.chirality')
+  const logs = join(root, 'logs')
+  const directory = join(logs, harness)
+  await ensurePrivateDirectory(root)
+  ignoreInGit(join(root, '.gitignore'))
+  await ensurePrivateDirectory(logs)
+  await ensurePrivateDirectory(directory)
+  return directory
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+
+/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+function ignoreInGit(path: string): void {
+  try {
+    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    writeSync(fd, '*\n')
+    closeSync(fd)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
+  }
+}
