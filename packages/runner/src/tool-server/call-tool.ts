@@ -19,14 +19,16 @@ export async function callTool(
     return failure(`The input of ${tool.name} does not fit its schema: ${where}`, maxResultBytes)
   }
 
+  const cancelled = `${tool.name} was cancelled.`
+  if (signal.aborted) return failure(cancelled, maxResultBytes)
   const controller = new AbortController()
-  const cancel = () => controller.abort(new Error(`${tool.name} was cancelled.`, { cause: signal.reason }))
+  const cancel = () => controller.abort(new Error(cancelled, { cause: signal.reason }))
   const timer = setTimeout(() => controller.abort(tooSlow(tool.name, deadlineMs)), deadlineMs)
   signal.addEventListener('abort', cancel, { once: true })
-  if (signal.aborted) cancel()
   try {
     const context = { signal: controller.signal }
-    const value = await Promise.race([invoke(tool, args, context), rejectOnAbort(controller.signal)])
+    // Listens before the handler runs, which may be what cancels the call.
+    const value = await Promise.race([rejectOnAbort(controller.signal), invoke(tool, args, context)])
     return toToolResult(value, tool.name, maxResultBytes)
   } catch (error) {
     return failure(describe(error), maxResultBytes)
@@ -46,7 +48,6 @@ async function invoke(tool: PreparedTool, ...call: Parameters<PreparedTool['hand
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 }

@@ -3,13 +3,19 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 /** What a handler returned, as MCP has it. The types promise `ClientToolResult`; nothing made the handler keep them. */
 export function toToolResult(value: unknown, toolName: string, maxBytes: number): CallToolResult {
   if (value !== undefined && typeof value !== 'object') {
-    return failure(`${toolName} returned a ${typeof value} instead of { content } or { error }.`, maxBytes)
+    return failure(
+      `${toolName} returned something of type ${typeof value} instead of { content } or { error }.`,
+      maxBytes,
+    )
   }
   const { content, error } = (value ?? {}) as Record<string, unknown>
   const texts = [error, content].filter(part => part !== undefined && part !== null)
   const wrong = texts.find(part => typeof part !== 'string')
   if (wrong !== undefined) {
-    return failure(`${toolName} returned a ${typeof wrong} where text was expected.`, maxBytes)
+    return failure(
+      `${toolName} returned something of type ${typeof wrong} where text was expected.`,
+      maxBytes,
+    )
   }
   if (texts.length === 0) texts.push(`${toolName} returned nothing.`)
   return {
