@@ -58,6 +58,49 @@ export type {
   ClaudeSystemEvent,
   ClaudeSystemSubtype,
 } from './native/claude/system-events.ts'
+export type {
+  CodexAppServerMessage,
+  CodexRequestId,
+  CodexResponse,
+  CodexServerRequest,
+  CodexServerRequestMethod,
+} from './native/codex/app-server-messages.ts'
+export type { CodexUsage } from './native/codex/base.ts'
+export type { CodexEvent, CodexUnknownEvent } from './native/codex/codex-event.ts'
+export type {
+  CodexErrorEvent,
+  CodexExecEvent,
+  CodexItemCompletedEvent,
+  CodexItemStartedEvent,
+  CodexItemUpdatedEvent,
+  CodexThreadStartedEvent,
+  CodexTurnCompletedEvent,
+  CodexTurnFailedEvent,
+  CodexTurnStartedEvent,
+} from './native/codex/exec-events.ts'
+export type {
+  CodexAgentMessageItem,
+  CodexCollabToolCallItem,
+  CodexCommandExecutionItem,
+  CodexErrorItem,
+  CodexFileChangeItem,
+  CodexItem,
+  CodexMcpToolCallItem,
+  CodexReasoningItem,
+  CodexTodoListItem,
+  CodexUnknownItem,
+  CodexWebSearchItem,
+} from './native/codex/exec-items.ts'
+export type { CodexNotification, CodexNotificationMethod } from './native/codex/notifications.ts'
+export { parseCodexEvent } from './native/codex/parse-codex-event.ts'
+export type {
+  CodexThread,
+  CodexThreadItem,
+  CodexTokenCounts,
+  CodexTokenUsage,
+  CodexTurn,
+  CodexTurnError,
+} from './native/codex/thread.ts'
 export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
@@ -83,6 +126,17 @@ export { initialSessionState } from './session/state.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'
+export type {
+  CodexAppServerTranslator,
+  CodexAppServerTranslatorOptions,
+} from './translate/codex/app-server-translator.ts'
+export { createCodexAppServerTranslator } from './translate/codex/app-server-translator.ts'
+export type { CodexTranslator } from './translate/codex/codex-translator.ts'
+export type { CodexExecTranslatorOptions } from './translate/codex/exec-translator.ts'
+export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
+export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/requests.ts'
+export type { CodexAgentFacts, CodexOutcome } from './translate/codex/state.ts'
+export { createCodexTranslator } from './translate/codex/voice.ts'
 export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export type {

@@ -3,6 +3,8 @@ import type { NdjsonRecord } from '../ndjson/ndjson-framer.ts'
 import type { UIEvent } from '../ui-event.ts'
 import { createClaudeTranslator } from './claude/claude-translator.ts'
 import { HARNESS_ID as CLAUDE_CODE } from './claude/ui.ts'
+import { HARNESS_ID as CODEX } from './codex/ui.ts'
+import { createCodexTranslator } from './codex/voice.ts'
 
 export interface Translator {
   translateRecord(record: NdjsonRecord): UIEvent[]
@@ -18,8 +20,11 @@ export function createTranslator(harnessId: HarnessId, options: TranslatorOption
   return TRANSLATORS.get(harnessId)?.(options)
 }
 
-const TRANSLATORS: ReadonlyMap<HarnessId, (options: TranslatorOptions) => Translator> = new Map([
+type CreateTranslator = (options: TranslatorOptions) => Translator
+
+const TRANSLATORS: ReadonlyMap<HarnessId, CreateTranslator> = new Map<HarnessId, CreateTranslator>([
   [CLAUDE_CODE, createClaudeTranslator],
+  [CODEX, createCodexTranslator],
 ])
 
 export const TRANSLATABLE_HARNESSES: readonly HarnessId[] = [...TRANSLATORS.keys()]

@@ -1,0 +1,94 @@
+import type { CodexResponse } from '../../native/codex/app-server-messages.ts'
+import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import type { CodexNotification } from '../../native/codex/notifications.ts'
+import { asObject, asText, isObject, type JsonObject } from '../../native/loose.ts'
+import type { UIEvent } from '../../ui-event.ts'
+import { type CodexTranslator, translatorOf } from './codex-translator.ts'
+import { forgetRequest, translateRequest, translateResolved } from './requests.ts'
+import { announceNews, learnFacts, learnVersion } from './session-init.ts'
+import { type CodexAgentFacts, type CodexState, createState } from './state.ts'
+import { translateThread } from './thread-events.ts'
+import { unknown } from './ui.ts'
+
+export interface CodexAppServerTranslatorOptions {
+  /** Ours; every UI event carries it. */
+  sessionId: string
+  /** The session's thread. Without it the first thread that shows up is taken for it. */
+  threadId?: string
+  agent?: CodexAgentFacts
+  /** A schema was asked for: the final message is parsed. */
+  expectsJson?: boolean
+}
+
+/** One session's view of a `codex app-server`: what belongs to other threads of the process is left out. */
+export interface CodexAppServerTranslator extends CodexTranslator {
+  /** A request was answered. Without this its end would be taken for the agent's own. */
+  answered(requestId: string): void
+}
+
+export function createCodexAppServerTranslator(
+  options: CodexAppServerTranslatorOptions,
+): CodexAppServerTranslator {
+  const state = createState(options)
+  const translator = translatorOf(state, event => translateMessage(state, event))
+  return Object.assign(translator, { answered: (requestId: string) => forgetRequest(state, requestId) })
+}
+
+function translateMessage(state: CodexState, event: CodexEvent): UIEvent[] {
+  if (event.type === 'unknown') {
+    const params = asObject(asObject(event.raw)?.params)
+    return params && !concerns(state, params) ? [] : [unknown(state, event.nativeType, event.raw)]
+  }
+  if (event.type !== undefined) return [unknown(state, event.type, event)]
+  if (event.method === undefined) return translateResponse(state, event)
+  if (event.id === undefined) return translateNotification(state, event)
+  const params = asObject(event.params) ?? {}
+  const threadId = asText(params.threadId) ?? asText(params.conversationId)
+  const asked = threadId === undefined || state.subAgents.has(threadId) || concerns(state, { threadId })
+  return asked ? translateRequest(state, event) : []
+}
+
+function translateNotification(state: CodexState, event: CodexNotification): UIEvent[] {
+  if (event.method === 'thread/started') return translateStarted(state, event)
+  const params = asObject(event.params) ?? {}
+  // Ids of requests are the process's: this one can be a sub-agent's.
+  if (event.method === 'serverRequest/resolved') return translateResolved(state, params)
+  if (concerns(state, params)) return translateThread(state, event.method, params)
+  if (event.method === 'turn/started') noteSubAgent(state, params)
+  return []
+}
+
+/** A turn that another thread does for a turn of this one. */
+function noteSubAgent(state: CodexState, { threadId, turn }: JsonObject): void {
+  const root = asText(asObject(turn)?.rootTurnId)
+  if (root && root === state.turn.id && typeof threadId === 'string') state.subAgents.add(threadId)
+}
+
+function translateStarted(state: CodexState, event: CodexNotification): UIEvent[] {
+  const params = asObject(event.params) ?? {}
+  const thread = asObject(params.thread)
+  const threadId = asText(thread?.id)
+  if (!threadId) return [unknown(state, event.method, event)]
+  if (!concerns(state, { threadId })) return []
+  learnFacts(state, params)
+  return announceNews(state)
+}
+
+/** Which request it answers is not said; what it holds tells. */
+function translateResponse(state: CodexState, { result }: CodexResponse): UIEvent[] {
+  if (!isObject(result)) return []
+  const userAgent = asText(result.userAgent)
+  if (userAgent) learnVersion(state, userAgent)
+  const threadId = asText(asObject(result.thread)?.id)
+  if (!threadId || !concerns(state, { threadId })) return []
+  learnFacts(state, result)
+  return announceNews(state)
+}
+
+/** What names no thread is about the process, and so about every session in it. */
+function concerns(state: CodexState, { threadId }: JsonObject): boolean {
+  if (threadId === state.threadId || typeof threadId !== 'string') return true
+  if (state.threadId !== null) return false
+  state.threadId = threadId
+  return true
+}

@@ -1,0 +1,50 @@
+import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import { parseCodexEvent } from '../../native/codex/parse-codex-event.ts'
+import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
+import type { UIEvent, UsageInfo } from '../../ui-event.ts'
+import { withdrawRequests } from './requests.ts'
+import { reportOvercome } from './retries.ts'
+import { closeSpeech } from './speech.ts'
+import type { CodexOutcome, CodexState } from './state.ts'
+import { unknown } from './ui.ts'
+
+/** Turns what one process prints into UI events. It keeps state, so every process gets its own. */
+export interface CodexTranslator {
+  translate(event: CodexEvent): UIEvent[]
+  /** The same for a line as the framer gives it, also one that is no JSON or too long. */
+  translateRecord(record: NdjsonRecord): UIEvent[]
+  /** The output is over: closes what was begun and never finished. */
+  end(): UIEvent[]
+  /** How the last turn ended; null before that, and while a turn runs. */
+  readonly outcome: CodexOutcome | null
+  /** The thread's id, for resuming; null until it is known. */
+  readonly nativeSessionId: string | null
+  /** All tokens of the thread so far. */
+  readonly usageTotal: UsageInfo
+}
+
+export function translatorOf(
+  state: CodexState,
+  translate: (event: CodexEvent) => UIEvent[],
+): CodexTranslator {
+  return {
+    translate,
+    translateRecord: record =>
+      record.kind === 'json' ? translate(parseCodexEvent(record.value)) : [unreadable(state, record)],
+    end: () => [...closeSpeech(state), ...withdrawRequests(state), ...reportOvercome(state)],
+    get outcome() {
+      return state.outcome
+    },
+    get nativeSessionId() {
+      return state.threadId
+    },
+    get usageTotal() {
+      return state.meter.total
+    },
+  }
+}
+
+function unreadable(state: CodexState, record: Exclude<NdjsonRecord, { kind: 'json' }>): UIEvent {
+  const { kind, ...raw } = record
+  return unknown(state, kind, raw)
+}

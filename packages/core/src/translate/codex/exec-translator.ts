@@ -1,0 +1,75 @@
+import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import { asObject, asText } from '../../native/loose.ts'
+import type { UIEvent, UsageInfo } from '../../ui-event.ts'
+import { type CodexTranslator, translatorOf } from './codex-translator.ts'
+import { translateItem } from './items.ts'
+import { readCounts } from './meter.ts'
+import { translateError } from './retries.ts'
+import { announce } from './session-init.ts'
+import { type CodexAgentFacts, type CodexState, createState, startTurn } from './state.ts'
+import { endTurn } from './turn-end.ts'
+import { unknown } from './ui.ts'
+
+export interface CodexExecTranslatorOptions {
+  /** Ours; every UI event carries it. */
+  sessionId: string
+  /** Ours too. Items count from `item_0` in every process, so without it two turns of a session share ids. */
+  turnId?: string
+  /** The thread's tokens before this process, `usageTotal` of the translator before: Codex only counts on. */
+  usageBefore?: UsageInfo
+  /** Whoever starts the process knows this; `exec` itself does not say. */
+  agent?: CodexAgentFacts
+  /** A schema was asked for: the final message is parsed. */
+  expectsJson?: boolean
+}
+
+/** For what one `codex exec --json` prints. */
+export function createCodexExecTranslator(options: CodexExecTranslatorOptions): CodexTranslator {
+  const state = createState(options)
+  let turns = 0
+  const beginTurn = (): void => {
+    turns++
+    const id = options.turnId ?? state.threadId ?? ''
+    startTurn(state, turns === 1 ? id : `${id}.${turns}`)
+  }
+  return translatorOf(state, event => {
+    if (event.type === 'thread.started') {
+      state.threadId = asText(event.thread_id) ?? state.threadId
+      // Another process, in a spool that has several: its ids begin again.
+      state.tools.clear()
+      beginTurn()
+      return announce(state)
+    }
+    if (event.type === 'turn.started') {
+      if (state.turn.id === null || !state.turn.running) beginTurn()
+      return []
+    }
+    return translateEvent(state, event)
+  })
+}
+
+function translateEvent(state: CodexState, event: CodexEvent): UIEvent[] {
+  switch (event.type) {
+    case 'item.started':
+      return translateItem(state, 'started', event)
+    case 'item.updated':
+      return translateItem(state, 'updated', event)
+    case 'item.completed':
+      return translateItem(state, 'completed', event)
+    case 'error':
+      return translateError(state, { message: asText(event.message) ?? '' }, undefined)
+    case 'turn.completed':
+      state.meter.read(readCounts(event.usage))
+      return endTurn(state, { status: 'completed' })
+    case 'turn.failed': {
+      const message = asText(asObject(event.error)?.message)
+      return endTurn(state, { status: 'failed', failure: message ? { message } : null })
+    }
+    case 'unknown':
+      return [unknown(state, event.nativeType, event.raw)]
+    case undefined:
+      return [unknown(state, event.method ?? 'response', event)]
+    default:
+      return []
+  }
+}

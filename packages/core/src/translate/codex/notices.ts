@@ -1,0 +1,127 @@
+import type { CodexNotificationMethod, CodexSilentNotification } from '../../native/codex/notifications.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
+import type { UIEvent } from '../../ui-event.ts'
+import { headline } from '../claude/ui.ts'
+import type { CodexState } from './state.ts'
+import { notice, status, warning } from './ui.ts'
+
+/** What the agent or its process says besides the conversation. */
+export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
+  switch (method) {
+    case 'warning':
+    case 'guardianWarning':
+      return warning(state, asText(params.message) ?? '')
+    case 'configWarning':
+      return warning(state, summaryOf(params))
+    case 'deprecationNotice':
+      return warning(state, summaryOf(params), 'info')
+    case 'windows/worldWritableWarning':
+      return warning(state, 'Some folders can be written by every user of this computer')
+    case 'mcpServer/startupStatus/updated':
+      return translateMcpStatus(state, params)
+    case 'hook/completed':
+      return translateHook(state, asObject(params.run) ?? {})
+    case 'item/autoApprovalReview/completed':
+      return translateReview(state, params)
+    case 'thread/name/updated': {
+      const title = asText(params.threadName)
+      return notice(state, 'title', { message: title ? `Title: ${title}` : '', data: { title } })
+    }
+    case 'thread/goal/updated': {
+      const goal = asObject(params.goal)
+      const objective = asText(goal?.objective)
+      return notice(state, 'goal', { message: objective ? `Goal: ${objective}` : '', data: { ...goal } })
+    }
+    case 'thread/reverted':
+      return notice(state, 'reverted', { message: 'The conversation was taken back to an earlier point' })
+    case 'modelProvider/authRecoveryStarted':
+    case 'modelProvider/authRecoveryCompleted':
+      return notice(state, 'auth', { message: asText(params.message) ?? 'Logging in again' })
+    case 'model/verification':
+      return notice(state, 'verification', { message: 'The model asks for this account to be verified' })
+    case 'model/safetyBuffering/updated':
+      return params.showBufferingUi === true
+        ? notice(state, 'safety', { message: 'The answer is held back while it is checked' })
+        : []
+    default:
+      return silence(method)
+  }
+}
+
+type NoticeMethod =
+  | CodexSilentNotification['method']
+  | Extract<
+      CodexNotificationMethod,
+      | 'configWarning'
+      | 'deprecationNotice'
+      | 'guardianWarning'
+      | 'hook/completed'
+      | 'item/autoApprovalReview/completed'
+      | 'mcpServer/startupStatus/updated'
+      | 'model/safetyBuffering/updated'
+      | 'model/verification'
+      | 'modelProvider/authRecoveryCompleted'
+      | 'modelProvider/authRecoveryStarted'
+      | 'thread/goal/updated'
+      | 'thread/name/updated'
+      | 'thread/reverted'
+      | 'warning'
+      | 'windows/worldWritableWarning'
+    >
+
+/** A method that should be told and is forgotten above does not compile here. */
+function silence(_method: CodexSilentNotification['method']): UIEvent[] {
+  return []
+}
+
+function summaryOf(params: JsonObject): string {
+  const details = asText(params.details)
+  return `${asText(params.summary) ?? ''}${details ? ` (${details})` : ''}`
+}
+
+/** Of a server that does not start, `exec` tells only on stderr. */
+function translateMcpStatus(state: CodexState, params: JsonObject): UIEvent[] {
+  const name = asText(params.name)
+  const serverStatus = asText(params.status)
+  if (!name || !serverStatus) return []
+  state.mcpServers.set(name, serverStatus)
+  if (serverStatus !== 'failed') return []
+  const error = asText(params.error)
+  const message = error ?? `The MCP server ${name} did not start`
+  return notice(state, 'mcp_server', { message, level: 'warn', data: { name, status: serverStatus } })
+}
+
+/** A hook that succeeds and prints nothing is not worth a line. */
+function translateHook(state: CodexState, run: JsonObject): UIEvent[] {
+  const outcome = asText(run.status)
+  const hook = asText(run.eventName) ?? 'hook'
+  const printed = asArray(run.entries).map(entry => asText(asObject(entry)?.text) ?? '')
+  const output = [asText(run.statusMessage) ?? '', ...printed].filter(line => line !== '').join('\n')
+  const failed = outcome !== undefined && outcome !== 'completed'
+  if (!failed && output === '') return []
+  const how = failed ? ` ${outcome}` : ''
+  return [
+    status(state, 'hook', {
+      message: `Hook ${hook}${how}${output ? `: ${headline(output)}` : ''}`,
+      level: failed ? 'warn' : 'info',
+      data: { hook, hookEvent: asText(run.eventName), outcome, output },
+    }),
+  ]
+}
+
+/** A model decided in place of a person. That it allowed something shows in what the agent does next. */
+function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
+  const review = asObject(params.review)
+  if (review?.status !== 'denied' && review?.status !== 'timedOut') return []
+  const call = state.tools.get(asText(params.targetItemId) ?? '')
+  const why = asText(review.rationale)
+  const toolName = call?.name ?? asText(asObject(params.action)?.type) ?? 'A tool'
+  return [
+    status(state, 'permission_denied', {
+      message: `${toolName} was not allowed to run${why ? `: ${headline(why)}` : ''}`,
+      level: 'warn',
+      toolUseId: call?.id,
+      data: { toolName, reasonType: 'review', detail: why, input: call?.input },
+    }),
+  ]
+}

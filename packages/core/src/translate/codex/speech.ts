@@ -1,0 +1,108 @@
+import type { UIEvent } from '../../ui-event.ts'
+import { type CodexState, newItemId, type Speech } from './state.ts'
+
+/** An item of text or reasoning begins: what was being written before it will not be finished any more. */
+export function beginSpeech(state: CodexState, kind: Speech['kind'], nativeId: string): UIEvent[] {
+  const events: UIEvent[] = []
+  for (const [id, speech] of state.turn.speech) {
+    if (id === nativeId || speech.closed) continue
+    if (speech.broken) events.push(...withdraw(state, speech))
+    else if (speech.kind === kind) events.push(...abort(state, speech))
+  }
+  return events
+}
+
+/** A delta without its start (a spool that is read from the middle) opens the item itself. */
+export function openSpeech(state: CodexState, kind: Speech['kind'], nativeId: string): Speech {
+  const speech: Speech = {
+    id: newItemId(state, nativeId),
+    kind,
+    text: '',
+    held: state.turn.repeats.couldBe(words(kind, '')),
+    shown: false,
+    broken: false,
+    closed: false,
+    source: null,
+    part: 0,
+  }
+  state.turn.speech.set(nativeId, speech)
+  return speech
+}
+
+/** The next piece. The hot path: no copies, no helpers. */
+export function say(state: CodexState, speech: Speech, text: string): UIEvent[] {
+  speech.text += text
+  if (speech.held) return sayIfNew(state, speech)
+  speech.shown = true
+  const { sessionId } = state
+  const messageId = speech.id
+  return speech.kind === 'text'
+    ? [{ type: 'chat:delta', sessionId, text, messageId }]
+    : [{ type: 'chat:thinking', sessionId, text, messageId }]
+}
+
+/** The whole text, whether or not it was streamed. `text` is missing when the item does not say. */
+export function finishSpeech(
+  state: CodexState,
+  kind: Speech['kind'],
+  { nativeId, text: stated }: { nativeId: string; text: string | undefined },
+): UIEvent[] {
+  const { turn, sessionId } = state
+  const speech = turn.speech.get(nativeId)
+  turn.speech.delete(nativeId)
+  const text = stated ?? speech?.text ?? ''
+  if (text.trim() === '') return speech?.shown ? withdraw(state, speech) : []
+  if (kind === 'text') turn.answer = text
+  if (turn.repeats.take(words(kind, text))) return speech?.shown ? withdraw(state, speech) : []
+  turn.repeats.said(words(kind, text))
+  const messageId = speech?.id ?? newItemId(state, nativeId)
+  return kind === 'text'
+    ? [{ type: 'chat:message', sessionId, messageId, text }]
+    : [{ type: 'chat:thinking', sessionId, messageId, text, final: true }]
+}
+
+/** The turn or the output is over: what was never finished stays as far as it came. */
+export function closeSpeech(state: CodexState): UIEvent[] {
+  const events: UIEvent[] = []
+  for (const speech of state.turn.speech.values()) if (!speech.closed) events.push(...abort(state, speech))
+  state.turn.speech.clear()
+  return events
+}
+
+/** The stream broke and the request is tried again. */
+export function breakSpeech(state: CodexState): void {
+  for (const speech of state.turn.speech.values()) speech.broken = true
+  state.turn.repeats.broke()
+}
+
+function sayIfNew(state: CodexState, speech: Speech): UIEvent[] {
+  if (state.turn.repeats.couldBe(words(speech.kind, speech.text))) return []
+  const { text } = speech
+  speech.held = false
+  speech.text = ''
+  return say(state, speech, text)
+}
+
+function abort(state: CodexState, speech: Speech): UIEvent[] {
+  speech.closed = true
+  if (!speech.shown) return []
+  const { sessionId } = state
+  const { id: messageId, text } = speech
+  return speech.kind === 'text'
+    ? [{ type: 'chat:message', sessionId, messageId, text, aborted: true }]
+    : [{ type: 'chat:thinking', sessionId, messageId, text, final: true }]
+}
+
+function withdraw(state: CodexState, speech: Speech): UIEvent[] {
+  speech.closed = true
+  if (!speech.shown) return []
+  const { sessionId } = state
+  const messageId = speech.id
+  return speech.kind === 'text'
+    ? [{ type: 'chat:message', sessionId, messageId, text: '', discarded: true }]
+    : [{ type: 'chat:thinking', sessionId, messageId, text: '', final: true }]
+}
+
+function words(kind: Speech['kind'], text: string): string {
+  return `${kind}:${text}`
+}

@@ -1,0 +1,161 @@
+import type { CodexRequestId } from '../../native/codex/app-server-messages.ts'
+import type { SessionErrorCode, StatusEvent, TurnEndReason, UsageInfo } from '../../ui-event.ts'
+import { createMeter, type Meter } from './meter.ts'
+import { createRepeats, type Repeats } from './repeats.ts'
+
+/** How a turn ended. */
+export interface CodexOutcome {
+  reason: TurnEndReason
+  isError: boolean
+  /** The last message; missing when the turn failed. */
+  finalText?: string
+  structuredOutput?: unknown
+  errorCode?: SessionErrorCode
+  error?: string
+  apiStatus?: number
+  /** Always 0: Codex does not say what a turn costs. */
+  costUsd: number
+  usage: UsageInfo
+  durationMs?: number
+  nativeSessionId: string | null
+}
+
+/** What is known of the agent, from its output or from whoever started it. */
+export interface CodexAgentFacts {
+  model?: string
+  version?: string
+  cwd?: string
+  permissionMode?: string
+}
+
+export interface CodexState {
+  readonly sessionId: string
+  /** The final message is JSON, because a schema was asked for. */
+  readonly expectsJson: boolean
+  threadId: string | null
+  readonly facts: CodexAgentFacts
+  readonly mcpServers: Map<string, string>
+  /** The last `session:init`, to tell news from repetition. */
+  announced: string
+  outcome: CodexOutcome | null
+  turn: Turn
+  /** By native id. Outlives the turn: a command can end in a later one. */
+  readonly tools: Map<string, ToolCall>
+  readonly meter: Meter
+  readonly warned: Set<string>
+  /** Requests that nobody has answered yet: native id to ours. */
+  readonly requests: Map<CodexRequestId, string>
+  /** Threads of sub-agents, whose requests are raised here. */
+  readonly subAgents: Set<string>
+  rateLevel: StatusEvent['level']
+}
+
+export interface Turn {
+  readonly id: string | null
+  running: boolean
+  /** How often a native id was used: providers repeat them. */
+  readonly ids: Map<string, number>
+  /** What is being written, by native id; kept after it was closed, in case it is completed all the same. */
+  readonly speech: Map<string, Speech>
+  readonly repeats: Repeats
+  /** The last message, and the last proposed plan. */
+  answer: string | null
+  plan: string | null
+  /** An error that was told and neither ended the turn nor was overcome yet. */
+  failure: PendingFailure | null
+  userMessages: number
+  todosShown: boolean
+  compacted: boolean
+  diff: string
+}
+
+export interface Speech {
+  readonly id: string
+  readonly kind: 'text' | 'thinking'
+  text: string
+  /** A part of `text` that was not shown, because it may only repeat what was said before a broken stream. */
+  held: boolean
+  shown: boolean
+  /** The stream it came from broke and the request is tried again. */
+  broken: boolean
+  closed: boolean
+  /** Of a reasoning item: which of its two texts is shown, and how far it is. */
+  source: 'summary' | 'content' | null
+  part: number
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  input: Record<string, unknown>
+  finished: boolean
+  /** The paths and diffs of a file change, for a person who is asked to allow it. */
+  detail?: unknown
+}
+
+export interface PendingFailure {
+  message: string
+  details?: string
+  info?: unknown
+}
+
+export interface StateOptions {
+  sessionId: string
+  threadId?: string
+  expectsJson?: boolean
+  agent?: CodexAgentFacts
+  usageBefore?: UsageInfo
+}
+
+export function createState(options: StateOptions): CodexState {
+  return {
+    sessionId: options.sessionId,
+    expectsJson: options.expectsJson ?? false,
+    threadId: options.threadId ?? null,
+    facts: { ...options.agent },
+    mcpServers: new Map(),
+    announced: '',
+    outcome: null,
+    turn: createTurn(null),
+    tools: new Map(),
+    meter: createMeter(options.usageBefore),
+    warned: new Set(),
+    requests: new Map(),
+    subAgents: new Set(),
+    rateLevel: 'info',
+  }
+}
+
+/** `id` makes the ids of items unique in the session: Codex counts, or a provider does, from the start again. */
+export function startTurn(state: CodexState, id: string): void {
+  state.turn = createTurn(id)
+  state.turn.running = true
+  state.outcome = null
+  state.meter.startTurn()
+}
+
+/** Our id for a new item. */
+export function newItemId(state: CodexState, nativeId: string): string {
+  const { turn } = state
+  const count = (turn.ids.get(nativeId) ?? 0) + 1
+  turn.ids.set(nativeId, count)
+  const name = count === 1 ? nativeId : `${nativeId}~${count}`
+  return turn.id === null ? name : `${turn.id}:${name}`
+}
+
+function createTurn(id: string | null): Turn {
+  return {
+    id,
+    running: false,
+    ids: new Map(),
+    speech: new Map(),
+    repeats: createRepeats(),
+    answer: null,
+    plan: null,
+    failure: null,
+    userMessages: 0,
+    todosShown: false,
+    compacted: false,
+    diff: '',
+  }
+}

@@ -1,0 +1,35 @@
+import type { NativeUnknownEvent, StatusEvent, StatusKind, UIEvent } from '../../ui-event.ts'
+import { present, type StatusDetails } from '../claude/ui.ts'
+import type { CodexState } from './state.ts'
+
+export const HARNESS_ID = 'codex'
+
+export function status(state: CodexState, kind: StatusKind, details: StatusDetails): StatusEvent {
+  const { message, level = 'info', toolUseId, data } = details
+  return present({
+    type: 'status',
+    sessionId: state.sessionId,
+    status: kind,
+    message,
+    level,
+    toolUseId,
+    data: data && present(data),
+  })
+}
+
+/** A line for a person; `data.kind` says what it is about. Nothing if there is nothing to read. */
+export function notice(state: CodexState, kind: string, details: StatusDetails): UIEvent[] {
+  if (details.message.trim() === '') return []
+  return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
+}
+
+/** One problem is often told by two events, and by every process again. */
+export function warning(state: CodexState, message: string, level: StatusEvent['level'] = 'warn'): UIEvent[] {
+  if (state.warned.has(message)) return []
+  state.warned.add(message)
+  return notice(state, 'warning', { message, level })
+}
+
+export function unknown(state: CodexState, nativeType: string, raw: unknown): NativeUnknownEvent {
+  return { type: 'native:unknown', sessionId: state.sessionId, harness: HARNESS_ID, nativeType, raw }
+}

@@ -1,0 +1,37 @@
+import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import { createCodexAppServerTranslator } from './app-server-translator.ts'
+import { type CodexTranslator, translatorOf } from './codex-translator.ts'
+import { createCodexExecTranslator } from './exec-translator.ts'
+import { createState } from './state.ts'
+import { unknown } from './ui.ts'
+
+/** For a spool of either voice: which one it is shows in its first line. */
+export function createCodexTranslator(options: { sessionId: string }): CodexTranslator {
+  const state = createState(options)
+  const undecided = translatorOf(state, event => {
+    if (event.type === 'unknown') return [unknown(state, event.nativeType, event.raw)]
+    chosen = choose(event, options)
+    return chosen.translate(event)
+  })
+  let chosen = undecided
+  return {
+    translate: event => chosen.translate(event),
+    translateRecord: record => chosen.translateRecord(record),
+    end: () => chosen.end(),
+    get outcome() {
+      return chosen.outcome
+    },
+    get nativeSessionId() {
+      return chosen.nativeSessionId
+    },
+    get usageTotal() {
+      return chosen.usageTotal
+    },
+  }
+}
+
+function choose(event: CodexEvent, options: { sessionId: string }): CodexTranslator {
+  return event.type === undefined
+    ? createCodexAppServerTranslator(options)
+    : createCodexExecTranslator(options)
+}
