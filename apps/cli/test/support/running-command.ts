@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import type { Envelope } from '@chirality/core'
 
 export interface StartOptions {
@@ -7,6 +8,8 @@ export interface StartOptions {
   env?: Record<string, string | undefined>
   /** Sent to stdin, which is empty without it. */
   input?: string
+  /** Where stdout goes instead of a pipe. */
+  stdoutFile?: string
 }
 
 export interface CommandResult {
@@ -26,16 +29,18 @@ export class RunningCommand {
   #ended = false
 
   constructor(args: string[], options: StartOptions) {
-    const { cwd, env, input } = options
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const { cwd, env, input, stdoutFile } = options
+    const stdout = stdoutFile === undefined ? 'pipe' : openSync(stdoutFile, 'w')
+    const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', stdout, 'pipe'] })
+    if (typeof stdout === 'number') closeSync(stdout)
     this.#child = child
-    child.stdin.on('error', () => {})
-    child.stdin.end(input ?? '')
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input ?? '')
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text
       this.#notify()
     })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text
     })
     this.#result = new Promise((resolve, reject) => {
@@ -50,6 +55,10 @@ export class RunningCommand {
 
   get isRunning(): boolean {
     return !this.#ended
+  }
+
+  get stdout(): string {
+    return this.#stdout
   }
 
   get pid(): number {

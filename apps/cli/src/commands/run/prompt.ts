@@ -22,11 +22,6 @@ export async function readPrompt(
 
 async function readAll(stdin: AsyncIterable<unknown>): Promise<string> {
   const chunks: Buffer[] = []
-  try {
-    for await (const chunk of stdin) chunks.push(chunk as Buffer)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new UsageError(`The prompt cannot be read from stdin (${code ?? message}).`)
-  }
+  for await (const chunk of stdin) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
 }

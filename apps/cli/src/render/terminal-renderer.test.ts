@@ -1,0 +1,207 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { UIEvent, UIEventType } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { TerminalRenderer } from './terminal-renderer.ts'
+
+type Body<T extends UIEventType> = Omit<Extract<UIEvent, { type: T }>, 'type' | 'sessionId'>
+
+const usage = { input_tokens: 100, output_tokens: 20 }
+
+function event<T extends UIEventType>(type: T, body: Body<T>): UIEvent {
+  return { type, sessionId: 's', ...body } as unknown as UIEvent
+}
+
+function shown(events: UIEvent[], colour = false): string {
+  const renderer = new TerminalRenderer({ colour })
+  return events.map(each => renderer.render(each)).join('')
+}
+
+describe('each event alone', () => {
+  // One row for every type: a new one does not compile before it has its place here.
+  const ROWS: { [T in UIEventType]: [Body<T>, string][] } = {
+    'turn:start': [[{ message: 'Hi' }, '']],
+    'session:init': [
+      [{ claudeSessionId: null, model: 'opus', tools: [] }, 'opus\n'],
+      [
+        { claudeSessionId: 'id', model: 'opus', tools: [], version: '1.2.3' },
+        'opus · Claude Code 1.2.3 · session id\n',
+      ],
+    ],
+    'chat:delta': [
+      [{ text: 'Hel' }, 'Hel'],
+      [{ text: '\u001b[1mHel' }, 'Hel'],
+      [{ text: 'of a sub-agent', parentToolUseId: 't' }, ''],
+    ],
+    'chat:message': [
+      [{ messageId: 'm', text: 'Hello.' }, 'Hello.\n'],
+      [{ messageId: 'm', text: 'of a sub-agent', parentToolUseId: 't' }, ''],
+      [{ messageId: 'm', text: '', discarded: true }, ''],
+    ],
+    'chat:thinking': [[{ messageId: 'm', text: 'Hm.' }, '']],
+    'chat:complete': [
+      [{ text: 'Said by a slash command.' }, 'Said by a slash command.\n'],
+      [{ text: '' }, ''],
+    ],
+    'tool:start': [
+      [{ toolUseId: 't', name: 'Bash', input: {} }, ''],
+      [{ toolUseId: 't', name: 'Bash', input: { command: 'ls' } }, '▸ Bash ls\n'],
+      [{ toolUseId: 't', name: 'Bash', input: { command: 'ls' }, parentToolUseId: 'p' }, '  ▸ Bash ls\n'],
+    ],
+    'tool:input': [
+      [{ toolUseId: 'never started', input: { command: 'ls' } }, ''],
+      [{ toolUseId: 't', delta: '{"com' }, ''],
+    ],
+    'tool:result': [
+      [{ toolUseId: 'never started', content: 'x', isError: false }, '  ✓ tool: x\n'],
+      [{ toolUseId: 'never started', content: '', isError: true }, '  ✗ tool: no output\n'],
+    ],
+    'permission:request': [
+      [
+        { requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, raw: {} },
+        '? Bash asks for permission\n',
+      ],
+    ],
+    'permission:resolved': [[{ requestId: 'r', outcome: 'denied', by: 'policy' }, '']],
+    status: [
+      [{ status: 'requesting', message: 'Waiting for the model', level: 'info' }, ''],
+      [{ status: 'retrying', message: 'Again in 1 s', level: 'warn' }, '· Again in 1 s\n'],
+      [{ status: 'notice', message: '', level: 'info' }, ''],
+    ],
+    usage: [[{ usage }, '']],
+    budget: [
+      [{ scope: 'session', spentUsd: 1, limitUsd: 2, exceeded: false }, ''],
+      [{ scope: 'session', spentUsd: 2, limitUsd: 2, exceeded: true }, '· The session budget is used up\n'],
+    ],
+    'native:unknown': [
+      [
+        { harness: 'claude-code', nativeType: 'system/new\u0007', raw: {} },
+        '? An event this version does not know: system/new\n',
+      ],
+      [
+        { harness: 'claude-code', nativeType: 'malformed', raw: {} },
+        '? The agent printed something that is not JSON; the raw log has it\n',
+      ],
+      [
+        { harness: 'claude-code', nativeType: 'oversize', raw: {} },
+        '? The agent printed a line that is too long to read; the raw log has it\n',
+      ],
+    ],
+    'log:gap': [[{ afterSeq: 3, missing: 2, reason: 'torn' }, '· 2 events are missing here: torn\n']],
+    'session:error': [
+      [{ error: 'Overloaded', code: 'overloaded' }, '✗ Overloaded\n'],
+      [{ error: 'Limit', code: 'max_turns', costUsd: 0.5, usage }, '✗ Limit\n$0.5000 · 100 in · 20 out\n'],
+      [{ error: 'Interrupted', code: 'interrupted' }, ''],
+      [{ error: 'Interrupted', code: 'interrupted', costUsd: 0.5, usage }, '$0.5000 · 100 in · 20 out\n'],
+    ],
+    'session:complete': [
+      [{ costUsd: 0.00123, usage }, '$0.0012 · 100 in · 20 out\n'],
+      [
+        {
+          costUsd: 1,
+          usage: { ...usage, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
+          durationMs: 1260,
+        },
+        '$1.0000 · 1110 in · 20 out · 1.3 s\n',
+      ],
+    ],
+    'turn:end': [
+      [{ reason: 'completed' }, ''],
+      [{ reason: 'failed' }, ''],
+      [{ reason: 'interrupted' }, '■ interrupted\n'],
+      [{ reason: 'killed' }, '■ killed\n'],
+      [{ reason: 'timeout' }, '■ timeout\n'],
+    ],
+    'process:exit': [
+      [{ code: 0, signal: null, leftRunning: 0 }, ''],
+      [{ code: null, signal: 'SIGKILL', leftRunning: 2 }, '✗ Still running: 2\n'],
+    ],
+  }
+  const cases = Object.entries(ROWS).flatMap(([type, rows]) =>
+    rows.map(([body, text]) => [type, body, text] as const),
+  )
+
+  test.each(cases)('%s %j', (type, body, text) => {
+    expect(shown([{ type, sessionId: 's', ...body } as UIEvent])).toBe(text)
+  })
+})
+
+describe('a whole turn', () => {
+  const TURN = [
+    event('session:init', { claudeSessionId: 'id', model: 'opus', tools: [] }),
+    event('chat:delta', { messageId: 'a', text: 'I ' }),
+    event('chat:delta', { messageId: 'a', text: 'look.' }),
+    event('chat:message', { messageId: 'a', text: 'I look.' }),
+    event('tool:start', { toolUseId: '1', name: 'Bash', input: {} }),
+    event('tool:input', { toolUseId: '1', delta: '{"command":' }),
+    event('tool:start', { toolUseId: '2', name: 'Read', input: {} }),
+    event('tool:input', { toolUseId: '1', input: { command: 'make test' } }),
+    event('tool:input', { toolUseId: '2', input: { file_path: 'a.txt' } }),
+    event('tool:result', { toolUseId: '1', content: 'ok\nall good', isError: false }),
+    event('tool:result', { toolUseId: '2', content: 'no such file', isError: true }),
+    event('status', { status: 'retrying', level: 'warn', message: 'Again' }),
+    event('chat:delta', { messageId: 'b', text: 'Half an ans' }),
+    event('session:error', { code: 'api_error', error: 'Broken', recovered: true }),
+    event('chat:message', { messageId: 'c', text: 'Done.\nReally.' }),
+    event('chat:complete', { text: 'Done.\nReally.' }),
+    event('session:complete', { costUsd: 0.01, usage, durationMs: 900 }),
+    event('session:init', { claudeSessionId: 'id', model: 'opus', tools: [] }),
+    event('turn:end', { reason: 'completed' }),
+    event('process:exit', { code: 0, signal: null }),
+  ]
+
+  test('reads from top to bottom', () => {
+    expect(shown(TURN)).toBe(`opus · session id
+I look.
+▸ Bash make test
+▸ Read a.txt
+  ✓ Bash: ok (2 lines)
+  ✗ no such file
+· Again
+Half an ans
+✗ Broken
+Done.
+Really.
+$0.0100 · 100 in · 20 out · 0.9 s
+`)
+  })
+
+  test('in colour says the same', () => {
+    const coloured = shown(TURN, true)
+    expect(coloured).toContain('\u001b[36m▸\u001b[39m \u001b[1mBash\u001b[22m make test\n')
+    expect(stripVTControlCharacters(coloured)).toBe(shown(TURN))
+  })
+})
+
+test('an answer that broke off is marked, because it stands there for good', () => {
+  expect(
+    shown([
+      event('chat:delta', { messageId: 'm', text: 'Half' }),
+      event('chat:message', { messageId: 'm', text: '', discarded: true }),
+      event('chat:message', { messageId: 'n', text: 'Whole.' }),
+    ]),
+  ).toBe('Half\n· Broke off; starts again\nWhole.\n')
+})
+
+test('the same kind of strange output is told once', () => {
+  const garbage = event('native:unknown', { harness: 'claude-code', nativeType: 'malformed', raw: {} })
+  expect(shown([garbage, garbage, garbage]).split('\n')).toHaveLength(2)
+})
+
+test('the answer of each result is shown once, also of those without a message', () => {
+  expect(
+    shown([
+      event('chat:message', { messageId: 'm', text: 'One.' }),
+      event('chat:complete', { text: 'One.' }),
+      event('chat:complete', { text: 'Two.' }),
+    ]),
+  ).toBe('One.\nTwo.\n')
+})
+
+test('a tool without input shows by its result', () => {
+  expect(
+    shown([
+      event('tool:start', { toolUseId: '1', name: 'ListAgents', input: {} }),
+      event('tool:result', { toolUseId: '1', content: 'none', isError: false }),
+    ]),
+  ).toBe('  ✓ ListAgents: none\n')
+})
