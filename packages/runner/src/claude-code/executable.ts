@@ -1,8 +1,8 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
+import { findPackage } from '../process/find-package.ts'
 import { checkExecutable, resolveExecutable } from '../process/resolve-executable.ts'
 import { runCommand } from '../process/run-command.ts'
 import { HARNESS_ID } from './config.ts'
@@ -76,11 +76,4 @@ function bundledClaude(): string | undefined {
     if (binary && existsSync(binary)) return binary
   }
   return undefined
-}
-
-/** By hand, because the package's `exports` hide its package.json. The real path, because pnpm links packages. */
-function findPackage(from: string, name: string): string | undefined {
-  const bases = createRequire(from).resolve.paths(name) ?? []
-  const folder = bases.map(base => path.join(base, name)).find(candidate => existsSync(candidate))
-  return folder && realpathSync(folder)
 }

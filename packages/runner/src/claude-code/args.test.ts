@@ -1,0 +1,184 @@
+import type { HarnessQuery } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgInput } from './args.ts'
+
+const QUERY: HarnessQuery = {
+  prompt: 'Hi',
+  cwd: '/p',
+  mode: 'read-only',
+  signal: new AbortController().signal,
+}
+
+function args(query: Partial<HarnessQuery> = {}, input: Partial<ClaudeArgInput> = {}): string[] {
+  return buildClaudeArgs({
+    query: { ...QUERY, ...query },
+    config: {},
+    files: {},
+    inputFormat: 'text',
+    systemPromptSnapshot: false,
+    ...input,
+  })
+}
+
+/** The words after a flag, up to the next one. */
+function after(flag: string, all: string[]): string[] | undefined {
+  const start = all.indexOf(flag)
+  if (start === -1) return undefined
+  const rest = all.slice(start + 1)
+  const end = rest.findIndex(word => word.startsWith('--'))
+  return end === -1 ? rest : rest.slice(0, end)
+}
+
+test('what is always there', () => {
+  expect(args()).toEqual([
+    '-p',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--include-partial-messages',
+    '--setting-sources',
+    'user,project,local',
+    '--permission-mode',
+    'plan',
+  ])
+})
+
+test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefined }>([
+  { query: { model: 'opus' }, flag: '--model', words: ['opus'] },
+  { query: { fallbackModel: 'sonnet' }, flag: '--fallback-model', words: ['sonnet'] },
+  { query: { thinking: 'low' }, flag: '--effort', words: ['low'] },
+  { query: { thinking: 'med' }, flag: '--effort', words: ['medium'] },
+  { query: { thinking: 'high' }, flag: '--effort', words: ['high'] },
+  { query: { thinking: 'low' }, flag: '--max-thinking-tokens', words: ['3000'] },
+  { query: { thinking: 'med' }, flag: '--max-thinking-tokens', words: ['5000'] },
+  { query: { thinking: 'high' }, flag: '--max-thinking-tokens', words: ['10000'] },
+  { query: { resumeSessionId: 'abc' }, flag: '--resume', words: ['abc'] },
+  { query: { resumeSessionId: 'abc', forkSession: true }, flag: '--fork-session', words: [] },
+  { query: { continueLast: true }, flag: '--continue', words: [] },
+  { query: { resumeSessionId: 'abc', continueLast: true }, flag: '--continue', words: undefined },
+  { query: { mode: 'read-only' }, flag: '--permission-mode', words: ['plan'] },
+  { query: { mode: 'workspace-write' }, flag: '--permission-mode', words: ['acceptEdits'] },
+  { query: { mode: 'yolo' }, flag: '--dangerously-skip-permissions', words: [] },
+  { query: { mode: 'yolo' }, flag: '--permission-mode', words: undefined },
+  { query: { mode: 'yolo', permissionMode: 'dontAsk' }, flag: '--permission-mode', words: ['dontAsk'] },
+  { query: { tools: 'Read,Bash' }, flag: '--tools', words: ['Read,Bash'] },
+  { query: { tools: '' }, flag: '--tools', words: [''] },
+  { query: { allowedTools: ['Read', 'Bash'] }, flag: '--allowedTools', words: ['Read', 'Bash'] },
+  { query: { disallowedTools: ['Write'] }, flag: '--disallowedTools', words: ['Write'] },
+  { query: { allowedTools: [], disallowedTools: [] }, flag: '--allowedTools', words: undefined },
+  { query: { maxTurns: 3 }, flag: '--max-turns', words: ['3'] },
+  { query: { maxBudgetUsd: 0.5 }, flag: '--max-budget-usd', words: ['0.5'] },
+  { query: { outputSchema: { type: 'object' } }, flag: '--json-schema', words: ['{"type":"object"}'] },
+  { query: { includePartialMessages: false }, flag: '--include-partial-messages', words: undefined },
+])('$query gives $flag $words', ({ query, flag, words }) => {
+  expect(after(flag, args(query))).toEqual(words)
+})
+
+test('each extra folder has a flag of its own', () => {
+  expect(args({ additionalDirectories: ['/a', '/b'] }).slice(-4)).toEqual([
+    '--add-dir',
+    '/a',
+    '--add-dir',
+    '/b',
+  ])
+})
+
+test('files are named, never their content', () => {
+  const files = { systemPrompt: '/t/s', appendSystemPrompt: '/t/a', mcpConfig: '/t/m' }
+  const query = { systemPrompt: 'secret', appendSystemPrompt: 'secret' }
+  const all = args(query, { files })
+  expect(after('--system-prompt-file', all)).toEqual(['/t/s'])
+  expect(after('--append-system-prompt-file', all)).toEqual(['/t/a'])
+  expect(after('--mcp-config', all)).toEqual(['/t/m'])
+  expect(all).toContain('--strict-mcp-config')
+  expect(all.join(' ')).not.toContain('secret')
+})
+
+test('the prompt snapshot is switched off where a prompt changes on resume and the release knows how', () => {
+  const files = { appendSystemPrompt: '/t/a' }
+  const snapshot = (query: Partial<HarnessQuery>, input: Partial<ClaudeArgInput>) =>
+    after('--system-prompt-snapshot', args(query, input))
+  expect(snapshot({ resumeSessionId: 'x' }, { files, systemPromptSnapshot: true })).toEqual(['off'])
+  expect(snapshot({ continueLast: true }, { files, systemPromptSnapshot: true })).toEqual(['off'])
+  expect(snapshot({ resumeSessionId: 'x' }, { files, systemPromptSnapshot: false })).toBeUndefined()
+  expect(snapshot({ resumeSessionId: 'x' }, { systemPromptSnapshot: true })).toBeUndefined()
+  expect(snapshot({}, { files, systemPromptSnapshot: true })).toBeUndefined()
+})
+
+test('no setting sources is an empty list, not a missing flag', () => {
+  expect(after('--setting-sources', args({}, { config: { settingSources: [] } }))).toEqual([''])
+})
+
+test('images need the stream input; extra arguments come last', () => {
+  const all = args({}, { inputFormat: 'stream-json', extraArgs: ['--bare'] })
+  expect(after('--input-format', all)).toEqual(['stream-json'])
+  expect(all.at(-1)).toBe('--bare')
+})
+
+test('a new id goes with a new conversation or a fork', () => {
+  const newSessionId = '0af3e1c2-0000-4000-8000-00000000ABCD'
+  expect(after('--session-id', args({ newSessionId }))).toEqual([newSessionId])
+  expect(after('--session-id', args({ newSessionId, resumeSessionId: 'x', forkSession: true }))).toEqual([
+    newSessionId,
+  ])
+  expect(() => args({ newSessionId, resumeSessionId: 'x' })).toThrow(HarnessError)
+})
+
+test('no value of a query can become a flag', () => {
+  fc.assert(
+    fc.property(fc.string(), value => {
+      const flag = `-${value}`
+      for (const query of [
+        { model: flag },
+        { fallbackModel: flag },
+        { resumeSessionId: flag },
+        { tools: flag },
+        { allowedTools: ['Read', flag] },
+        { disallowedTools: [flag] },
+        { additionalDirectories: [flag] },
+        { newSessionId: flag },
+      ])
+        expect(() => args(query)).toThrow(HarnessError)
+    }),
+  )
+})
+
+describe('environment', () => {
+  test('telemetry is off unless wanted', () => {
+    expect(buildClaudeEnv(QUERY, {})).toEqual({ DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' })
+    expect(buildClaudeEnv(QUERY, { disableTelemetry: false })).toEqual({})
+  })
+
+  test('the query has the last word', () => {
+    const query = { ...QUERY, env: { DISABLE_TELEMETRY: '0', MORE: 'x' } }
+    expect(buildClaudeEnv(query, {})).toMatchObject({ DISABLE_TELEMETRY: '0', MORE: 'x' })
+  })
+
+  const ALL = [
+    'ANTHROPIC_DEFAULT_HAIKU_MODEL',
+    'ANTHROPIC_DEFAULT_OPUS_MODEL',
+    'ANTHROPIC_DEFAULT_SONNET_MODEL',
+    'CLAUDE_CODE_SUBAGENT_MODEL',
+  ]
+  test.each([
+    { model: 'claude-opus-5-5', names: ALL },
+    { model: 'claude-opus-4-8[1m]', names: ALL },
+    { model: 'us.anthropic.claude-sonnet-4-5-v1:0', names: ALL },
+    { model: 'claude-opus-5-5', fallbackModel: 'claude-sonnet-5-5', names: ALL },
+    { model: 'claude-opus-5-5', fallbackModel: 'sonnet', names: ['CLAUDE_CODE_SUBAGENT_MODEL'] },
+    { model: 'opus', names: ['CLAUDE_CODE_SUBAGENT_MODEL'] },
+    { model: 'sonnet[1m]', names: ['CLAUDE_CODE_SUBAGENT_MODEL'] },
+    { model: 'opusplan', names: ['CLAUDE_CODE_SUBAGENT_MODEL'] },
+    { model: 'default', names: [] },
+    { model: undefined, names: [] },
+  ])('model $model with fallback $fallbackModel sets $names', ({ names, ...models }) => {
+    const env = buildClaudeEnv({ ...QUERY, ...models }, { disableTelemetry: false })
+    expect(Object.keys(env).sort()).toEqual(names)
+    expect(Object.values(env).every(value => value === models.model)).toBe(true)
+    expect(
+      buildClaudeEnv({ ...QUERY, ...models }, { disableTelemetry: false, forceSubagentModel: false }),
+    ).toEqual({})
+  })
+})

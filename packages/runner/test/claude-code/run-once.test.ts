@@ -1,0 +1,181 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { claudeBinaries } from '@chirality/fixtures'
+import { describe, expect, test } from 'vitest'
+import { ClaudeRunError } from '../../src/claude-code/run-error.ts'
+import { lastBody, modelRequests } from './support/events.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+describe.each(claudeBinaries())('a run of Claude Code $version', ({ path: binary, version }) => {
+  test('happy path: session, model, version, texts, usage, cost and the raw log', async () => {
+    const model = await world.model({
+      answers: [{ text: 'Let me see.', tool: 'Bash', input: { command: 'echo 4' } }, 'It is 4.'],
+    })
+    const response = await world.harness(binary, { model }).run({
+      cwd: world.project,
+      prompt: 'What is 2 + 2?',
+      systemPrompt: 'You are a calculator.',
+      allowedTools: ['Bash'],
+      model: 'claude-opus-5-5',
+    })
+    expect(response).toMatchObject({
+      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      model: 'claude-opus-5-5',
+      version,
+      finalText: 'It is 4.',
+      streamText: 'Let me see.\n\nIt is 4.',
+      degraded: false,
+      usage: { input_tokens: 200, output_tokens: 40 },
+      permissionDenials: [],
+    })
+    expect(response.totalCostUsd).toBeGreaterThan(0)
+    expect(response.rawEventsPath.startsWith(`${world.project}/.chirality/logs/claude-code/`)).toBe(true)
+    const lines = readFileSync(response.rawEventsPath, 'utf8').trimEnd().split('\n')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ subtype: 'init', session_id: response.sessionId })
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ type: 'result', result: 'It is 4.' })
+    expect(JSON.stringify(lastBody(model).system)).toContain('You are a calculator.')
+  })
+
+  test('a long line: an answer of 3 MB arrives whole', async () => {
+    const bytes = 3 * 1024 * 1024
+    const model = await world.model({ answers: [{ text: { repeat: 'long ', bytes }, chunkChars: 'all' }] })
+    const { finalText } = await world.harness(binary, { model }).run({ cwd: world.project, prompt: 'Go on' })
+    expect(finalText.length).toBe(bytes)
+  })
+
+  test('permission denials are in the answer', async () => {
+    const { model, request } = await denied()
+    const response = await world.harness(binary, { model }).run(request)
+    expect(response.finalText).toBe('I may not.')
+    expect(response.permissionDenials).toMatchObject([
+      { tool_name: 'Bash', tool_use_id: 'toolu_1', tool_input: { command: 'touch x' } },
+    ])
+  })
+
+  test('permission denials fail the run when they must not happen', async () => {
+    const { model, request } = await denied()
+    const error = await failure(world.harness(binary, { model }).run({ ...request, failOnDenial: true }))
+    expect(error.message).toContain('not allowed to use Bash')
+    expect(error.permissionDenials).toMatchObject([{ tool_name: 'Bash' }])
+    expect(existsSync(error.rawEventsPath)).toBe(true)
+  })
+
+  test('continue: the second run goes on in the same session, with a system prompt of its own', async () => {
+    const model = await world.model({ answers: ['I am Ada.', 'Still Ada.'] })
+    const harness = world.harness(binary, { model })
+    const request = { cwd: world.project, prompt: 'Who are you?', appendSystemPrompt: 'First prompt.' }
+    const first = await harness.run(request)
+    const second = await harness.run({
+      ...request,
+      prompt: 'And now?',
+      continue: true,
+      appendSystemPrompt: 'Second prompt.',
+    })
+    expect(second.sessionId).toBe(first.sessionId)
+    expect(second.finalText).toBe('Still Ada.')
+    expect(JSON.stringify(lastBody(model).messages)).toContain('I am Ada.')
+    expect(JSON.stringify(lastBody(model).system)).toContain('Second prompt.')
+  })
+
+  test('a timeout ends the run, and the log is kept', async () => {
+    const model = await world.model({ answers: [{ text: 'Too slow.', stallAfter: 0 }] })
+    const timeout = new AbortController()
+    const running = world.harness(binary, { model }).run({
+      cwd: world.project,
+      prompt: 'Hurry',
+      signal: timeout.signal,
+    })
+    await model.waitForRequest(request => request.state === 'stalled')
+    timeout.abort(new DOMException('Too slow', 'TimeoutError'))
+    const error = await failure(running)
+    expect(error.code).toBe('timeout')
+    expect(readFileSync(error.rawEventsPath, 'utf8')).toContain('"subtype":"init"')
+  })
+
+  test('an API error is the error of the run', async () => {
+    const model = await world.model({ otherwise: { error: 403 } })
+    const error = await failure(world.harness(binary, { model }).run({ cwd: world.project, prompt: 'Hi' }))
+    expect(error.code).toBe('auth_failed')
+    expect(error.message).toContain('The raw log is ')
+  })
+
+  test('extra arguments reach the CLI', async () => {
+    const model = await world.model({ answers: ['Yes.'] })
+    const extraArgs = ['--tools', 'Read']
+    await world.harness(binary, { model }).run({ cwd: world.project, prompt: 'Hi', extraArgs })
+    expect(lastBody(model).tools?.map(({ name }) => name)).not.toContain('Bash')
+    expect(modelRequests(model)).toHaveLength(1)
+  })
+
+  async function denied() {
+    const tool = { tool: 'Bash', input: { command: 'touch x' }, id: 'toolu_1' }
+    const model = await world.model({ answers: [tool], otherwise: 'I may not.' })
+    return { model, request: { cwd: world.project, prompt: 'Touch it' } }
+  }
+})
+
+describe('a run of a CLI', () => {
+  test('without a final text answers with what was streamed, and says so', async () => {
+    const response = await run({ said: ['First part.', 'Second part.'], results: [{ result: '' }] })
+    expect(response).toMatchObject({ finalText: 'First part.\n\nSecond part.', degraded: true })
+  })
+
+  test('without any text fails, and names the log', async () => {
+    const error = await failure(run({ results: [{ result: '' }] }))
+    expect(error).toMatchObject({ code: 'unknown', message: expect.stringContaining('gave no answer') })
+    expect(error.message).toContain(error.rawEventsPath)
+  })
+
+  test('without a result fails, though it said something, and names the log', async () => {
+    const error = await failure(run({ said: ['Half an answer'] }))
+    expect(error).toMatchObject({ code: 'process_crashed', harnessId: 'claude-code' })
+    expect(readFileSync(error.rawEventsPath, 'utf8')).toContain('Half an answer')
+  })
+
+  test('with several results sums up what they cost', async () => {
+    const usage = { input_tokens: 10, output_tokens: 1 }
+    const response = await run({
+      said: ['a', 'b'],
+      results: [
+        { result: 'a', total_cost_usd: 0.25, usage },
+        { result: 'b', total_cost_usd: 0.75, usage, origin: { kind: 'task-notification' } },
+      ],
+    })
+    expect(response).toMatchObject({
+      finalText: 'b',
+      totalCostUsd: 0.75,
+      usage: { input_tokens: 20, output_tokens: 2 },
+    })
+  })
+
+  test('keeps the raw output byte for byte', async () => {
+    const said = ['Grüße, 你好 😀', '\u2028 \u0000 "quoted" \\']
+    const response = await run({ said, results: [{ result: 'end' }] })
+    const lines = readFileSync(response.rawEventsPath, 'utf8').split('\n')
+    expect(lines).toHaveLength(5)
+    expect(lines.slice(1, 3).map(line => JSON.parse(line).message.content[0].text)).toEqual(said)
+  })
+
+  test('that was stopped before it started has no log to name', async () => {
+    const harness = world.harness(world.fake('fake-claude-result', '{}'))
+    const error = await failure(
+      harness.run({ cwd: world.project, prompt: 'Hi', signal: AbortSignal.abort() }),
+    )
+    expect(error).toMatchObject({ code: 'aborted', message: 'The run was stopped.', rawEventsPath: '' })
+  })
+
+  function run(output: { said?: string[]; results?: Record<string, unknown>[] }) {
+    const harness = world.harness(world.fake('fake-claude-result', JSON.stringify(output)))
+    return harness.run({ cwd: world.project, prompt: 'Hi' })
+  }
+})
+
+async function failure(run: Promise<unknown>): Promise<ClaudeRunError> {
+  const error = await run.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof ClaudeRunError) return error
+  throw new Error(`expected a ClaudeRunError, got ${error}`)
+}
