@@ -1,0 +1,44 @@
+import type { HarnessInstallStatus } from '@chirality/core'
+import { HarnessNotInstalledError } from '@chirality/core'
+import { buildChildEnv } from '../env/child-env.ts'
+import { runCommand } from '../process/run-command.ts'
+import { type FindCodexOptions, findCodex } from './executable.ts'
+
+export const LOGIN_INSTRUCTIONS = 'Run `codex login`, or set CODEX_API_KEY.'
+
+/** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
+export async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
+  let binary: string
+  try {
+    binary = await findCodex(options)
+  } catch (error) {
+    if (!(error instanceof HarnessNotInstalledError)) throw error
+    return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
+  }
+  const { env } = buildChildEnv({ source: options.environment, credentials: 'codex' })
+  const [version, login] = await Promise.all([
+    runCommand(binary, ['--version'], { env }),
+    runCommand(binary, ['login', 'status'], { env }),
+  ])
+  const number = /^codex-cli (\d+\.\d+\.\d+\S*)/.exec(version.stdout.trim())?.[1]
+  if (number === undefined) {
+    const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
+    return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
+  }
+  // `exec` and the app-server take CODEX_API_KEY, although `login status` does not count it.
+  const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
+  const authenticated = authType !== 'none'
+  return {
+    installed: true,
+    version: number,
+    path: binary,
+    authType,
+    authenticated,
+    ...(authenticated ? {} : { authInstructions: LOGIN_INSTRUCTIONS }),
+  }
+}
+
+function authTypeOf(code: number | null, said: string): HarnessInstallStatus['authType'] {
+  if (code !== 0) return 'none'
+  return /api key/i.test(said) ? 'api-key' : 'account'
+}

@@ -1,0 +1,116 @@
+import type { AgentProcess } from '../process/agent-process.ts'
+
+export type RpcId = string | number
+
+export interface RpcHandlers {
+  onNotification(method: string, params: unknown, raw: unknown): void
+  onRequest(id: RpcId, method: string, params: unknown, raw: unknown): void
+  /** Lines that are no JSON, and what the process says on stderr. */
+  onNoise(text: string): void
+}
+
+/** The other side answered with an error, or is gone. */
+export class RpcError extends Error {
+  readonly code: number | null
+
+  constructor(message: string, code: number | null) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+  }
+}
+
+/** JSON-RPC as Codex speaks it: one object a line, no `jsonrpc` member, requests in both directions. */
+export class JsonRpcConnection {
+  readonly #process: AgentProcess
+  readonly #handlers: RpcHandlers
+  readonly #pending = new Map<RpcId, { resolve(value: unknown): void; reject(error: RpcError): void }>()
+  #nextId = 1
+  #closed = false
+
+  constructor(process: AgentProcess, handlers: RpcHandlers) {
+    this.#process = process
+    this.#handlers = handlers
+  }
+
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    if (this.#closed) return Promise.reject(gone())
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      const abandon = () => {
+        this.#pending.delete(id)
+        reject(new RpcError(`${method} was not answered in time.`, null))
+      }
+      const settle =
+        <T>(done: (value: T) => void) =>
+        (value: T) => {
+          signal?.removeEventListener('abort', abandon)
+          done(value)
+        }
+      this.#pending.set(id, { resolve: settle(resolve), reject: settle(reject) })
+      signal?.addEventListener('abort', abandon, { once: true })
+      void this.#send({ id, method, params })
+    })
+  }
+
+  notify(method: string, params?: unknown): void {
+    void this.#send(params === undefined ? { method } : { method, params })
+  }
+
+  respond(id: RpcId, result: unknown): void {
+    void this.#send({ id, result })
+  }
+
+  respondError(id: RpcId, code: number, message: string): void {
+    void this.#send({ id, error: { code, message } })
+  }
+
+  /** Reads until the process is gone. Every open request is rejected then: nobody waits for a dead agent. */
+  async pump(): Promise<void> {
+    try {
+      for await (const output of this.#process.output()) {
+        if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
+        if (output.kind !== 'record') continue
+        if (output.record.kind === 'json') this.#dispatch(output.record.value)
+        else
+          this.#handlers.onNoise(
+            output.record.kind === 'malformed' ? output.record.text : 'a line over the limit',
+          )
+      }
+    } finally {
+      this.#closed = true
+      for (const { reject } of this.#pending.values()) reject(gone())
+      this.#pending.clear()
+    }
+  }
+
+  #dispatch(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return this.#handlers.onNoise(JSON.stringify(value))
+    const { id, method, params, result, error } = value as Record<string, unknown>
+    const hasId = typeof id === 'string' || typeof id === 'number'
+    if (typeof method === 'string') {
+      if (hasId) this.#handlers.onRequest(id, method, params, value)
+      else this.#handlers.onNotification(method, params, value)
+    } else if (hasId) this.#settle(id, result, error)
+    else this.#handlers.onNoise(JSON.stringify(value).slice(0, MAX_NOISE_CHARS))
+  }
+
+  #settle(id: RpcId, result: unknown, error: unknown): void {
+    const waiting = this.#pending.get(id)
+    if (!waiting) return
+    this.#pending.delete(id)
+    if (error === undefined || error === null) return waiting.resolve(result)
+    const { message, code } = error as { message?: unknown; code?: unknown }
+    waiting.reject(new RpcError(String(message ?? 'unknown error'), typeof code === 'number' ? code : null))
+  }
+
+  async #send(message: unknown): Promise<void> {
+    await this.#process.write(`${JSON.stringify(message)}\n`)
+  }
+}
+
+const MAX_NOISE_CHARS = 500
+
+function gone(): RpcError {
+  return new RpcError('The app-server is gone.', null)
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import type { HarnessQuery } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import { buildChildEnv } from '../env/child-env.ts'
+import type { AppServerLaunch } from './app-server-pool.ts'
+import { type CodexContext, HARNESS_ID } from './config.ts'
+import { findCodex } from './executable.ts'
+import { overrideArgs } from './overrides.ts'
+
+/** Everything a Codex process is started with but its arguments. */
+export interface CodexProgram {
+  command: string
+  env: Record<string, string>
+}
+
+export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
+  await checkDirectory(query.cwd)
+  for (const directory of query.additionalDirectories ?? []) await checkDirectory(directory)
+  const command = await findCodex({ binaryPath: context.config.binaryPath, environment: context.environment })
+  const { env } = buildChildEnv({
+    source: context.environment,
+    credentials: 'codex',
+    allow: context.config.allowEnvironment,
+    extra: query.env,
+  })
+  return { command, env }
+}
+
+/** `distinct` separates sessions that cannot share a process, because their tools belong to it. */
+export function appServerLaunch(
+  program: CodexProgram,
+  context: CodexContext,
+  options: { projectRoot: string; distinct: string },
+): AppServerLaunch {
+  const args = ['app-server', ...overrideArgs(context)]
+  const { command, env } = program
+  const key = createHash('sha256')
+    .update(JSON.stringify([command, args, env, options.distinct]))
+    .digest('hex')
+  return { key, command, args, env, projectRoot: options.projectRoot, config: context.config }
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  const info = await stat(directory).catch(() => null)
+  if (info?.isDirectory()) return
+  const fault = info ? 'is not a folder' : 'does not exist'
+  throw new HarnessError(
+    `The folder ${directory} ${fault}. Name an existing one.`,
+    'invalid_query',
+    HARNESS_ID,
+  )
+}

@@ -1,0 +1,33 @@
+import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
+import { HARNESS_ID } from './config.ts'
+
+export const CODEX_META: HarnessMeta = {
+  id: HARNESS_ID,
+  name: 'Codex',
+  vendor: 'OpenAI',
+  website: 'https://developers.openai.com/codex',
+}
+
+/** The catalogue of the release this was tested with; other names are passed on as they are. */
+export const CODEX_MODELS: readonly HarnessModel[] = [
+  { id: 'gpt-6.1-sol', label: 'GPT-6.1 Sol', isDefault: true },
+  { id: 'gpt-6-astra', label: 'GPT-6 Astra' },
+  { id: 'gpt-6.1-terra', label: 'GPT-6.1 Terra' },
+  { id: 'gpt-6-sol', label: 'GPT-6 Sol' },
+  { id: 'gpt-6-luna', label: 'GPT-6 Luna' },
+  { id: 'gpt-5.5', label: 'GPT-5.5' },
+]
+
+export const CODEX_CAPABILITIES: HarnessCapabilities = {
+  supportsSystemPrompt: true,
+  supportsAppendSystemPrompt: true,
+  supportsReadOnly: true,
+  supportsMcp: true,
+  supportsResume: true,
+  supportsFork: true,
+  supportsClientTools: true,
+  supportsStreamingTokens: true,
+  supportsCostTracking: false,
+  supportsNamedTools: false,
+  supportsImages: true,
+}
