@@ -1,1 +1,16 @@
-export {}
+export type {
+  BrokenPersona,
+  GoodPersona,
+  PersonaConfig,
+  PersonaEntry,
+  PersonaPermissionMode,
+  PersonaProblem,
+} from './persona.ts'
+export type { PersonaErrorCode } from './persona-error.ts'
+export { PersonaError } from './persona-error.ts'
+export type { ComposedPrompt } from './persona-manager.ts'
+export { PersonaManager } from './persona-manager.ts'
+export type { Truncation } from './prompt/assemble.ts'
+export { MAX_PROMPT_TOKENS } from './prompt/assemble.ts'
+export type { PersonaTurnOpts } from './turn-opts.ts'
+export { personaTurnOpts } from './turn-opts.ts'

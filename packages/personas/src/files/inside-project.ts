@@ -1,0 +1,58 @@
+import { lstat, realpath, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { PersonaError } from '../persona-error.ts'
+import { errnoOf, messageOf } from './errno.ts'
+
+/**
+ * The real path of something in the project, or null when it is not there. Links are followed as long as they stay in
+ * the project: a cloned repository can ship one that leads to any file of the user.
+ */
+export async function insideProject(realRoot: string, relativePath: string): Promise<string | null> {
+  const target = path.join(realRoot, relativePath)
+  let real: string
+  try {
+    real = await realpath(target)
+  } catch (error) {
+    return notResolved(error, target, relativePath)
+  }
+  if (!isInside(realRoot, real)) {
+    throw new PersonaError('unsafe', relativePath, {
+      message: 'leads out of the project. Replace the link by the real thing.',
+    })
+  }
+  return real
+}
+
+/** Resolved once, so that everything below is compared with where the project really is. */
+export async function realProjectRoot(projectRoot: string): Promise<string> {
+  try {
+    const real = await realpath(projectRoot)
+    if ((await stat(real)).isDirectory()) return real
+  } catch (error) {
+    throw new PersonaError('project-missing', projectRoot, {
+      message: `is not a project folder that can be read (${errnoOf(error) ?? messageOf(error)}). Choose another.`,
+    })
+  }
+  throw new PersonaError('project-missing', projectRoot, {
+    message: 'is a file, not a project folder. Choose the folder that contains it.',
+  })
+}
+
+async function notResolved(error: unknown, target: string, relativePath: string): Promise<null> {
+  const code = errnoOf(error)
+  if (code === 'ENOENT') {
+    const entry = await lstat(target).catch(() => null)
+    if (entry === null) return null
+    throw new PersonaError('unsafe', relativePath, { message: 'is a link to nothing. Remove it.' })
+  }
+  if (code === 'ELOOP') {
+    throw new PersonaError('unsafe', relativePath, { message: 'is a link to itself. Remove it.' })
+  }
+  throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
+}
+
+/** Compares whole path components: `/p-evil` does not lie in `/p`. */
+function isInside(root: string, target: string): boolean {
+  const relative = path.relative(root, target)
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative)
+}

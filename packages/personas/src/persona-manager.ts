@@ -1,0 +1,124 @@
+import type { SessionMode } from '@chirality/core'
+import { FileCache } from './files/file-cache.ts'
+import { realProjectRoot } from './files/inside-project.ts'
+import { idInFileName, nameProblem, personaFileNames } from './files/persona-files.ts'
+import { savePrompt } from './files/save-prompt.ts'
+import { AGENTS_FOLDER, isSafeId, type PersonaConfig, type PersonaEntry, personaFileName } from './persona.ts'
+import { broken, problemsOf, warnOfTwins } from './persona-entry.ts'
+import { PersonaError } from './persona-error.ts'
+import { readPersonaFile } from './persona-file.ts'
+import { type AssembledPrompt, assemblePrompt, type PromptPart } from './prompt/assemble.ts'
+import { readProjectContext } from './prompt/project-context.ts'
+import { baseText, MODE_TEXTS } from './prompt/texts.ts'
+
+/** A prompt as the agent gets it, and what a preview should say about it. */
+export interface ComposedPrompt extends AssembledPrompt {
+  warnings: string[]
+}
+
+/** Finds the personas of projects and composes their prompts. Keep one: it remembers the files it has read. */
+export class PersonaManager {
+  readonly #files = new FileCache()
+
+  /** Null when there is no such persona. Throws a PersonaError when there is one that cannot be used. */
+  async load(projectRoot: string, personaId: string): Promise<PersonaConfig | null> {
+    const realRoot = await realProjectRoot(projectRoot)
+    refuseUnsafeId(personaId)
+    const fileName = personaFileName(personaId)
+    // Asked of the folder, because some file systems would also open it under a name in another case.
+    if (!(await personaFileNames(realRoot)).includes(fileName)) return null
+    const file = await readPersonaFile(realRoot, personaId, this.#files)
+    if (file === null) return null
+    if (file.problems.length > 0)
+      throw new PersonaError('invalid-file', file.persona.sourceFile, file.problems)
+    return structuredClone(file.persona)
+  }
+
+  /** The personas that can be used, by id. */
+  async list(projectRoot: string): Promise<PersonaConfig[]> {
+    const entries = await this.listAll(projectRoot)
+    return entries.flatMap(entry => (entry.kind === 'persona' ? [entry.persona] : []))
+  }
+
+  /** Also those that cannot be used, and why: none of them hides the others. */
+  async listAll(projectRoot: string): Promise<PersonaEntry[]> {
+    const realRoot = await realProjectRoot(projectRoot)
+    try {
+      const names = await personaFileNames(realRoot)
+      const entries: PersonaEntry[] = []
+      for (const name of names) {
+        const entry = await this.#entry(realRoot, name)
+        if (entry !== null) entries.push(entry)
+      }
+      return warnOfTwins(entries)
+    } catch (error) {
+      return [broken('', AGENTS_FOLDER, problemsOf(error))]
+    }
+  }
+
+  /** What is appended to the agent's own system prompt, at most 16,000 tokens. */
+  async buildSystemPrompt(
+    projectRoot: string,
+    persona: PersonaConfig | null,
+    mode: SessionMode,
+  ): Promise<string> {
+    return (await this.composePrompt(projectRoot, persona, mode)).text
+  }
+
+  /** The same text, with what was cut and what was left out. */
+  async composePrompt(
+    projectRoot: string,
+    persona: PersonaConfig | null,
+    mode: SessionMode,
+  ): Promise<ComposedPrompt> {
+    const realRoot = await realProjectRoot(projectRoot)
+    const { parts, warnings } = await readProjectContext(realRoot, this.#files)
+    const prompt = assemblePrompt({
+      base: baseText(projectRoot, mode),
+      context: parts,
+      persona: persona ? await this.#instructions(realRoot, persona.id) : undefined,
+      mode: MODE_TEXTS[mode],
+    })
+    return { ...prompt, warnings }
+  }
+
+  /** Keeps a turn's prompt in `.chirality/prompts/<sessionId>-system.txt`, to repeat the turn by hand. Returns the path. */
+  savePrompt(projectRoot: string, sessionId: string, text: string): Promise<string> {
+    return savePrompt(projectRoot, sessionId, text)
+  }
+
+  async #instructions(realRoot: string, id: string): Promise<PromptPart> {
+    refuseUnsafeId(id)
+    const file = await readPersonaFile(realRoot, id, this.#files)
+    if (file === null) {
+      throw new PersonaError('missing', `${AGENTS_FOLDER}/${personaFileName(id)}`, {
+        message: 'is no longer there. Choose another persona, or none.',
+      })
+    }
+    const intro = `# Persona ${id}\n\nAct as this persona. Its instructions:`
+    return { name: file.persona.sourceFile, intro, text: file.text }
+  }
+
+  /** Null when the file went away meanwhile. */
+  async #entry(realRoot: string, fileName: string): Promise<PersonaEntry | null> {
+    const sourceFile = `${AGENTS_FOLDER}/${fileName}`
+    const id = idInFileName(fileName)
+    const misnamed = nameProblem(fileName)
+    if (misnamed) return broken(id, sourceFile, [misnamed])
+    try {
+      const file = await readPersonaFile(realRoot, id, this.#files)
+      if (file === null) return null
+      const { persona, problems, warnings } = structuredClone(file)
+      return problems.length > 0 ? broken(id, sourceFile, problems) : { kind: 'persona', persona, warnings }
+    } catch (error) {
+      return broken(id, sourceFile, problemsOf(error))
+    }
+  }
+}
+
+function refuseUnsafeId(id: string): void {
+  if (isSafeId(id)) return
+  throw new PersonaError('invalid-id', JSON.stringify(id.slice(0, 80)), {
+    message: 'is not an id for a persona: only letters, digits, "_" and "-", at most 64.',
+  })
+}
