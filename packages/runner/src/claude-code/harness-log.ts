@@ -33,7 +33,11 @@ export class HarnessLog {
 
   write(level: RunnerLogEntry['level'], event: string, data: Record<string, unknown>): void {
     const sessionId = this.#sessionId
-    this.#onLog?.({ level, event, ...(sessionId === undefined ? {} : { sessionId }), data })
+    try {
+      this.#onLog?.({ level, event, ...(sessionId === undefined ? {} : { sessionId }), data })
+    } catch {
+      // A log that cannot be written must not end a turn that a person pays for.
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
+import { ClaudeTurn } from '../../src/claude-code/turn.ts'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
@@ -132,6 +134,39 @@ describe('a CLI that ends badly', () => {
   })
 })
 
+describe('trouble on our own side', () => {
+  test('a log that fails costs nobody a turn', async () => {
+    const onLog = () => {
+      throw new Error('the disk is full')
+    }
+    const harness = world.harness(world.fake('fake-claude-early-exit'), { onLog })
+    const events = await collect(harness.startTurn(world.session(), 'Hi'))
+    expect(expectOneEnd(events)).toEqual({ reason: 'crashed' })
+    expect((await collect(harness.query(world.query()))).at(-1)).toMatchObject({ code: 'process_crashed' })
+  })
+
+  test('an error while reading still ends the turn as an event, and the agent with it', async () => {
+    const config = { binaryPath: world.fake('fake-claude-stubborn') }
+    const turn = new ClaudeTurn({
+      session: world.session(),
+      turnId: 'turn',
+      query: world.query(),
+      config,
+      environment: { TMPDIR: world.temporary },
+    })
+    const events = turn.events()
+    const first = await events.next()
+    const init = await events.next()
+    const error = await events.throw(new Error('the raw log cannot be read'))
+    const all = [first, init, error].map(({ value }) => value as UIEvent)
+    all.push(...(await collect(events)))
+    expect(expectOneEnd(all)).toEqual({ reason: 'crashed' })
+    expect(ofType(all, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: 'the raw log cannot be read' },
+    ])
+  })
+})
+
 describe('a CLI that hangs', () => {
   test('ignores SIGINT: the ladder goes on to SIGTERM', async () => {
     const stop = { interruptGraceMs: AT_ONCE_MS, termGraceMs: 600_000 }
@@ -167,6 +202,16 @@ describe('a CLI that hangs', () => {
     })
     expect(expectOneEnd(events)).toEqual({ reason: 'killed' })
     expect(events.at(-1)).toMatchObject({ signal: 'SIGTERM' })
+  })
+
+  test('a stop in the very moment of the start is not lost', async () => {
+    const session = world.session()
+    const harness: ClaudeCodeHarness = world.harness(world.fake('fake-claude-stubborn'), {
+      onLog: ({ event }) => event === 'process:spawn' && harness.interrupt(session.id),
+    })
+    const events = await collect(harness.startTurn(session, 'Hi'))
+    expect(expectOneEnd(events)).toEqual({ reason: 'interrupted' })
+    expect(world.spools()).toHaveLength(1)
   })
 
   test('a kill while it starts skips the interrupt', async () => {
@@ -228,10 +273,12 @@ describe('a CLI that answers and does not exit', () => {
   test('is left alone while something runs in the background', async () => {
     const harness = world.harness(world.fake('fake-claude-never-exits', 'task'), { lingerMs: 1 })
     const session = world.session()
+    let answered = false
     let stalls = 0
     // Two silences later it is still there; without the task the first would have ended it.
     const isSecondStall = (event: UIEvent) => {
-      if (event.type === 'status' && event.status === 'stalled') stalls += 1
+      answered ||= event.type === 'session:complete'
+      if (answered && event.type === 'status' && event.status === 'stalled') stalls += 1
       return stalls === 2
     }
     const events = await collectAnd(harness.startTurn(session, 'Hi', { stallMs: 20 }), isSecondStall, () =>

@@ -44,6 +44,7 @@ export interface World {
 export interface HarnessOptions
   extends Omit<ClaudeCodeHarnessConfig, 'binaryPath' | 'environment' | 'onLog'> {
   model?: ScriptedModel
+  onLog?: (entry: RunnerLogEntry) => unknown
   /** Set over the clean environment; `undefined` takes a variable away. */
   environment?: Record<string, string | undefined>
 }
@@ -103,14 +104,17 @@ export function useWorld(): World {
       models.push(model)
       return model
     },
-    harness(binaryPath, { model, environment, ...config } = {}) {
+    harness(binaryPath, { model, environment, onLog, ...config } = {}) {
       const merged = { ...cleanEnvironment(model), ...environment }
       return new ClaudeCodeHarness({
         stop: PATIENT,
         ...config,
         binaryPath,
         environment: definedOnly(merged),
-        onLog: entry => logs.push(entry),
+        onLog: entry => {
+          logs.push(entry)
+          onLog?.(entry)
+        },
       })
     },
     session: fields => ({
