@@ -12,8 +12,9 @@ export interface Failure {
  * What went wrong, from the most telling sign to the least: what app-server calls it, the HTTP status, what the model
  * API said, and the wording. `exec` has only the wording, so that has to lead to the same code where it can.
  */
-export function describeFailure({ message, details, info }: PendingFailure): Failure {
-  const text = details ? `${message} (${details})` : message
+export function describeFailure(failure: PendingFailure): Failure {
+  const { message, info } = failure
+  const text = textOf(failure)
   const wording = text.slice(0, WORDING_CHARS)
   const body = apiError(message)
   const { name, httpStatus } = readInfo(info)
@@ -26,6 +27,11 @@ export function describeFailure({ message, details, info }: PendingFailure): Fai
     TEXT_CODES.find(([pattern]) => pattern.test(wording))?.[1] ??
     (name && CONNECTION_INFOS.has(name) ? 'api_error' : 'unknown')
   return { code, error: asText(body?.message) ?? (text || 'The agent failed and did not say why'), apiStatus }
+}
+
+/** `exec` has joined the two already. */
+export function textOf({ message, details }: PendingFailure): string {
+  return details ? `${message} (${details})` : message
 }
 
 /** What is decisive comes first; patterns over a text of any length could take for ever. */

@@ -1,5 +1,5 @@
 import type { UIEvent } from '../../ui-event.ts'
-import { statusInText } from './failure.ts'
+import { statusInText, textOf } from './failure.ts'
 import { breakSpeech } from './speech.ts'
 import type { CodexState, PendingFailure } from './state.ts'
 import { notice, status } from './ui.ts'
@@ -13,7 +13,7 @@ export function translateError(
   failure: PendingFailure,
   willRetry: boolean | undefined,
 ): UIEvent[] {
-  if (willRetry ?? failure.message.startsWith(RECONNECTING)) return [retrying(state, failure)]
+  if (willRetry ?? failure.message.startsWith(RECONNECTING)) return retrying(state, failure)
   const earlier = reportOvercome(state)
   if (!state.turn.running) return [...earlier, ...report(state, failure)]
   state.turn.failure = failure
@@ -30,31 +30,31 @@ export function reportOvercome(state: CodexState): UIEvent[] {
 const RECONNECTING = 'Reconnecting'
 
 /** `Reconnecting... 2/5 (why)` or `Reconnecting... waiting for network (why)`. */
-function retrying(state: CodexState, failure: PendingFailure): UIEvent {
+function retrying(state: CodexState, failure: PendingFailure): UIEvent[] {
   breakSpeech(state)
   const text = textOf(failure)
+  // While the network is down the same words come every few seconds, for hours.
+  if (text === state.turn.lastRetry) return []
+  state.turn.lastRetry = text
   const bracket = text.indexOf(' (')
   const head = bracket < 0 ? text : text.slice(0, bracket)
   const why = bracket < 0 ? undefined : text.slice(bracket + 2, text.endsWith(')') ? -1 : undefined)
-  const [, attempt, maxRetries] = /^\D*(\d+)\/(\d+)$/.exec(head) ?? []
+  const [, attempt, maxRetries] = /^\D*(\d{1,6})\/(\d{1,6})$/.exec(head) ?? []
   const what = attempt ? `retry ${attempt} of ${maxRetries}` : head.replace(/^Reconnecting[. ]*/, '')
-  return status(state, 'retrying', {
-    message: why && what ? `${why}, ${what}` : text,
-    level: 'warn',
-    data: {
-      attempt: attempt === undefined ? undefined : Number(attempt),
-      maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
-      apiStatus: statusInText(text),
-      error: why,
-    },
-  })
+  return [
+    status(state, 'retrying', {
+      message: why && what ? `${why}, ${what}` : text,
+      level: 'warn',
+      data: {
+        attempt: attempt === undefined ? undefined : Number(attempt),
+        maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
+        apiStatus: statusInText(text),
+        error: why,
+      },
+    }),
+  ]
 }
 
 function report(state: CodexState, failure: PendingFailure): UIEvent[] {
   return notice(state, 'error', { message: textOf(failure), level: 'error' })
-}
-
-/** `exec` has joined the two already. */
-export function textOf({ message, details }: PendingFailure): string {
-  return details ? `${message} (${details})` : message
 }

@@ -55,6 +55,7 @@ export function finishSpeech(
   if (kind === 'text') turn.answer = text
   if (turn.repeats.take(words(kind, text))) return speech?.shown ? withdraw(state, speech) : []
   turn.repeats.said(words(kind, text))
+  turn.lastRetry = ''
   const messageId = speech?.id ?? newItemId(state, nativeId)
   return kind === 'text'
     ? [{ type: 'chat:message', sessionId, messageId, text }]

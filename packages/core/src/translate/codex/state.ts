@@ -63,6 +63,7 @@ export interface Turn {
   plan: string | null
   /** An error that was told and neither ended the turn nor was overcome yet. */
   failure: PendingFailure | null
+  lastRetry: string
   userMessages: number
   todosShown: boolean
   compacted: boolean
@@ -153,6 +154,7 @@ function createTurn(id: string | null): Turn {
     answer: null,
     plan: null,
     failure: null,
+    lastRetry: '',
     userMessages: 0,
     todosShown: false,
     compacted: false,

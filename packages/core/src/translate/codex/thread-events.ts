@@ -59,7 +59,7 @@ export function translateThread(state: CodexState, method: ThreadMethod, params:
     case 'thread/compacted':
       return reportCompacted(state)
     case 'error':
-      return translateError(state, readFailure(params.error), params.willRetry === true)
+      return translateError(state, readFailure(params.error), asBoolean(params.willRetry))
     case 'model/rerouted':
       return reportReroute(state, params)
     case 'account/rateLimits/updated':
@@ -116,6 +116,10 @@ function readFailure(value: unknown): PendingFailure {
     details: asText(error.additionalDetails),
     info: error.codexErrorInfo ?? undefined,
   }
+}
+
+function asBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
 }
 
 function lastMessage(items: unknown): string | undefined {

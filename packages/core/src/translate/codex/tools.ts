@@ -31,6 +31,7 @@ export function forgetFinishedTools(state: CodexState): void {
 
 function createTool(state: CodexState, nativeId: string, { name, input, detail }: ToolFacts): UIEvent[] {
   state.turn.repeats.acted()
+  state.turn.lastRetry = ''
   const id = newItemId(state, nativeId)
   state.tools.set(nativeId, { id, name, input, finished: false, detail })
   return [{ type: 'tool:start', sessionId: state.sessionId, toolUseId: id, name, input }]
