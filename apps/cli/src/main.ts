@@ -14,16 +14,16 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }
 
-/** Runs one command and sets the process's exit code. */
-export async function main(argv: string[]): Promise<void> {
+/** Runs one command. Resolves to the exit code when all that it printed has been read. */
+export async function main(argv: string[]): Promise<number> {
   const output = new Output(process.stdout)
-  process.stderr.on('error', () => {})
+  const errors = new Output(process.stderr)
   const code = await dispatch(argv, output).catch(explain)
+  await output.flushed()
   if (output.failure)
     process.stderr.write(`chirality: stdout cannot be written (${output.failure.message}).\n`)
-  process.exitCode = output.failure ? EXIT.failed : code
-  // The loop would stay alive for what nobody reads.
-  if (!(await output.flushed())) process.exit()
+  await errors.flushed()
+  return output.failure ? EXIT.failed : code
 }
 
 async function dispatch(argv: string[], output: Output): Promise<number> {

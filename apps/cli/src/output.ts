@@ -44,15 +44,15 @@ export class Output {
     this.#stopWaiting?.()
   }
 
-  /** False when the reader, after we were told to end, does not take the rest. */
-  async flushed(): Promise<boolean> {
-    if (!this.#hurries || this.#failure) return true
+  /** Resolves when all that was written is taken, or when we are told to end and the reader does not take it. */
+  flushed(): Promise<void> {
+    if (this.#failure) return Promise.resolve()
     return new Promise(resolve => {
-      const timer = setTimeout(() => resolve(false), LAST_WORDS_MS)
+      const timer = this.#hurries ? setTimeout(resolve, LAST_WORDS_MS) : undefined
       // Called in order: once this is written, or has failed, so has everything before it.
       this.#stream.write('', () => {
         clearTimeout(timer)
-        resolve(true)
+        resolve()
       })
     })
   }

@@ -127,13 +127,18 @@ describe('a reader that does not read', () => {
   test('holds the agent up no longer than until SIGTERM', async () => {
     const { start, model } = await createWorld({
       answers: [
-        { text: { repeat: 'many words ', bytes: 4_000_000 }, chunkChars: 2000 },
+        {
+          text: { repeat: 'many words ', bytes: 4_000_000 },
+          chunkChars: 2000,
+          tool: 'Read',
+          input: { file_path: '/' },
+        },
         { text: 'Never sent.', stallAfter: 'nothing' },
       ],
     })
     const command = start(['run', 'Talk', '--json'])
     command.pauseStdout()
-    await model.waitForRequest(request => request.state === 'done' && request.served === 'answers[0]')
+    await model.waitForRequest(request => request.served === 'answers[1]')
     command.signal('SIGTERM')
     const { code } = await command.result()
     expect(code).toBe(130)
