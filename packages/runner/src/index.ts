@@ -12,9 +12,11 @@ export {
   spawnAgent,
 } from './process/agent-process.ts'
 export { findAllMarked, findByMarker, MARKER_VARIABLE, type MarkedProcess } from './process/leftovers.ts'
+export { ensurePrivateDirectory } from './process/private-directory.ts'
+export { type ProcessEntry, readProcess } from './process/process-table.ts'
 export { checkExecutable, type ExecutableCheck, resolveExecutable } from './process/resolve-executable.ts'
 export { SpawnError, type SpawnErrorCode } from './process/spawn-error.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
 export { openSpool, type Spool, type SpoolOptions } from './process/spool.ts'
-export { SpoolError, type SpoolErrorCode } from './process/spool-error.ts'
+export { errnoOf, SpoolError, type SpoolErrorCode } from './process/spool-error.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop.ts'
