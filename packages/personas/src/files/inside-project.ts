@@ -15,12 +15,20 @@ export async function insideProject(realRoot: string, relativePath: string): Pro
   } catch (error) {
     return notResolved(error, target, relativePath)
   }
-  if (!isInside(realRoot, real)) {
-    throw new PersonaError('unsafe', relativePath, {
-      message: 'leads out of the project. Replace the link by the real thing.',
-    })
-  }
+  if (!isInside(realRoot, real)) throw leadsOut(relativePath)
   return real
+}
+
+/** Compares whole path components: `/p-evil` does not lie in `/p`. */
+export function isInside(root: string, target: string): boolean {
+  const relative = path.relative(root, target)
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative)
+}
+
+export function leadsOut(relativePath: string): PersonaError {
+  return new PersonaError('unsafe', relativePath, {
+    message: 'leads out of the project. Replace the link by the real thing.',
+  })
 }
 
 /** Resolved once, so that everything below is compared with where the project really is. */
@@ -49,10 +57,4 @@ async function notResolved(error: unknown, target: string, relativePath: string)
     throw new PersonaError('unsafe', relativePath, { message: 'is a link to itself. Remove it.' })
   }
   throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
-}
-
-/** Compares whole path components: `/p-evil` does not lie in `/p`. */
-function isInside(root: string, target: string): boolean {
-  const relative = path.relative(root, target)
-  return relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative)
 }

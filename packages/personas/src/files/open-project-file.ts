@@ -1,8 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
-import { insideProject } from './inside-project.ts'
+import { insideProject, isInside, leadsOut } from './inside-project.ts'
+import { openedPath } from './opened-path.ts'
 
 export interface OpenProjectFile {
   handle: FileHandle
@@ -29,11 +30,7 @@ export async function openProjectFile(
       const kind = stats.isDirectory() ? 'a folder' : 'not a regular file'
       throw new PersonaError('wrong-kind', relativePath, { message: `is ${kind}. A text file is needed.` })
     }
-    if (!(await isSameFile(real, stats))) {
-      throw new PersonaError('unsafe', relativePath, {
-        message: 'was replaced while it was opened. Try again.',
-      })
-    }
+    if (!isInside(realRoot, await openedPath(handle, real))) throw leadsOut(relativePath)
     return { handle, stats }
   } catch (error) {
     await handle.close()
@@ -43,13 +40,3 @@ export async function openProjectFile(
 
 /** Without O_NONBLOCK a FIFO in the place of a file would be waited for until someone writes to it. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-
-/** False when a folder on the way was swapped for a link after the path was checked. */
-async function isSameFile(real: string, opened: BigIntStats): Promise<boolean> {
-  try {
-    const now = await lstat(real, { bigint: true })
-    return now.ino === opened.ino && now.dev === opened.dev && (await realpath(real)) === real
-  } catch {
-    return false
-  }
-}

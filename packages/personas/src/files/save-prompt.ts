@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, open, realpath, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isSafeId } from '../persona.ts'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf } from './errno.ts'
 import { realProjectRoot } from './inside-project.ts'
+import { openedPath } from './opened-path.ts'
 import { ensurePrivateDirectory, notWritable } from './private-directory.ts'
 
 /**
@@ -51,18 +52,16 @@ async function writeAtomically(file: string, text: string): Promise<void> {
 async function writeNew(file: string, text: string): Promise<void> {
   const handle = await open(file, CREATE, PRIVATE_MODE)
   try {
-    await refuseMoved(file)
+    if ((await openedPath(handle, file)) !== file) {
+      throw new PersonaError('unsafe', file, {
+        message: 'its folder was replaced by a link. Remove the link.',
+      })
+    }
     await handle.writeFile(text)
     await handle.sync()
   } finally {
     await handle.close()
   }
-}
-
-/** The folder may have become a link since it was checked: then nothing is written. */
-async function refuseMoved(file: string): Promise<void> {
-  if ((await realpath(file)) === file) return
-  throw new PersonaError('unsafe', file, { message: 'its folder was replaced by a link. Remove the link.' })
 }
 
 /** Prompts quote the project's files: they belong in no commit and in no package. */

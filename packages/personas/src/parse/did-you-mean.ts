@@ -3,7 +3,7 @@ export function didYouMean(written: string, candidates: readonly string[]): stri
   const word = plain(written)
   const [best] = candidates
     .map(candidate => ({ candidate, distance: editDistance(word, plain(candidate)) }))
-    .filter(({ distance }) => distance <= Math.ceil(word.length / 4))
+    .filter(({ distance }) => distance <= Math.max(1, Math.floor(word.length / 4)))
     .sort((left, right) => left.distance - right.distance)
   return best ? ` Did you mean "${best.candidate}"?` : ''
 }

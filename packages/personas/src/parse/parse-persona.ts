@@ -90,8 +90,6 @@ function yamlProblem({ code, message }: YAMLError): string {
       return 'this key stands here a second time. Keep one.'
     case 'MULTIPLE_DOCS':
       return 'the frontmatter must not hold a "..." line.'
-    case 'RESOURCE_EXHAUSTION':
-      return 'the frontmatter is nested too deeply.'
     default:
       return `not valid YAML: ${message}`
   }

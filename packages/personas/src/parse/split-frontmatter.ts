@@ -20,19 +20,32 @@ export function splitFrontmatter(text: string): SplitFile {
   }
   const yaml = lines.slice(1, end).join('\n')
   if (yaml.length > MAX_FRONTMATTER_CHARS) {
-    return problem(1, `the frontmatter is longer than ${MAX_FRONTMATTER_CHARS} characters. Shorten it.`)
+    return problem(
+      1,
+      `the frontmatter is longer than ${MAX_FRONTMATTER_CHARS} characters. Move text below it.`,
+    )
   }
+  if (isDeep(yaml))
+    return problem(1, 'the frontmatter is nested too deeply. Keys, values and lists are enough.')
   return { kind: 'frontmatter', yaml, body: lines.slice(end + 1).join('\n') }
 }
 
 const FENCE = '---'
 const LINE_BREAK = /\r\n|\r|\n/
-/** Bounds what the YAML parser can be made to do. */
-const MAX_FRONTMATTER_CHARS = 8 * 1024
+/** Bounds how long the YAML parser can be kept busy. */
+const MAX_FRONTMATTER_CHARS = 4 * 1024
 
 function isFence(line: string | undefined): boolean {
   return line?.trimEnd() === FENCE
 }
+
+/** The parser recurses: a few thousand brackets would take it most of a second to give up. */
+function isDeep(yaml: string): boolean {
+  return (yaml.match(/[[{]/g)?.length ?? 0) > MAX_BRACKETS || DEEP_BLOCK.test(yaml)
+}
+
+const MAX_BRACKETS = 64
+const DEEP_BLOCK = /^[ \t]*(?:[-?:][ \t]+){4}/m
 
 function problem(line: number, message: string): SplitFile {
   return { kind: 'problem', problem: { line, message } }
