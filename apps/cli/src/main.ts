@@ -1,5 +1,5 @@
 import { didYouMean } from './did-you-mean.ts'
-import { EXIT, exitCodeOfError } from './exit-code.ts'
+import { EXIT } from './exit-code.ts'
 import { HELP } from './help.ts'
 import { Output } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -18,7 +18,13 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
 export async function main(argv: string[]): Promise<number> {
   const output = new Output(process.stdout)
   const errors = new Output(process.stderr)
-  const code = await dispatch(argv, output).catch(explain)
+  const code = await dispatch(argv, output).catch(async (error: unknown) => {
+    // Loaded only now: what it needs to know an error by is half of what a command loads.
+    const { explain } = await import('./explain.ts')
+    const { message, code } = explain(error)
+    await errors.write(message)
+    return code
+  })
   await output.flushed()
   if (output.failure)
     process.stderr.write(`chirality: stdout cannot be written (${output.failure.message}).\n`)
@@ -58,22 +64,6 @@ function asksForHelp(args: string[]): boolean {
 function unknownCommand(name: string): UsageError {
   const near = didYouMean(name, Object.keys(COMMANDS))
   return new UsageError(`Unknown command "${name}".${near ? ` Did you mean "${near}"?` : ''}`)
-}
-
-async function explain(error: unknown): Promise<number> {
-  if (error instanceof UsageError) {
-    process.stderr.write(`chirality: ${error.message}\nSee \`chirality --help\`.\n`)
-    return EXIT.usage
-  }
-  const { HarnessError } = await import('@chirality/core')
-  if (error instanceof HarnessError) {
-    process.stderr.write(`chirality: ${error.message}\n`)
-    return exitCodeOfError(error)
-  }
-  // A fault of ours: whoever reports it needs to say where.
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  process.stderr.write(`chirality: ${text}\n`)
-  return EXIT.failed
 }
 
 async function version(): Promise<string> {
