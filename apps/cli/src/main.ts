@@ -1,7 +1,7 @@
 import { didYouMean } from './did-you-mean.ts'
 import { EXIT } from './exit-code.ts'
 import { HELP } from './help.ts'
-import { Output } from './output.ts'
+import { Output, tell } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
@@ -17,25 +17,23 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
 /** Runs one command. Resolves to the exit code when all that it printed has been read. */
 export async function main(argv: string[]): Promise<number> {
   const output = new Output(process.stdout)
-  const errors = new Output(process.stderr)
   const code = await dispatch(argv, output).catch(async (error: unknown) => {
     // Loaded only now: what it needs to know an error by is half of what a command loads.
     const { explain } = await import('./explain.ts')
     const { message, code } = explain(error)
-    await errors.write(message)
+    await tell(message)
     return code
   })
   await output.flushed()
-  if (output.failure)
-    process.stderr.write(`chirality: stdout cannot be written (${output.failure.message}).\n`)
-  await errors.flushed()
-  return output.failure ? EXIT.failed : code
+  if (!output.failure) return code
+  await tell(`chirality: stdout cannot be written (${output.failure.message}).\n`)
+  return EXIT.failed
 }
 
 async function dispatch(argv: string[], output: Output): Promise<number> {
   const [name, ...args] = argv
   if (name === undefined) {
-    process.stderr.write(HELP)
+    await tell(HELP)
     return EXIT.usage
   }
   if (HELP_NAMES.has(name) || (Object.hasOwn(COMMANDS, name) && asksForHelp(args))) {

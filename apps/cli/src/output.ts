@@ -78,3 +78,11 @@ export class Output {
 
 /** Long enough for any reader that reads at all. */
 const LAST_WORDS_MS = 2_000
+
+/** For people, on stderr. Resolves when it is written, or cannot be. */
+export function tell(text: string): Promise<void> {
+  return new Promise(resolve => {
+    process.stderr.once('error', () => resolve())
+    process.stderr.write(text, () => resolve())
+  })
+}

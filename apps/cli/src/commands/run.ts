@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { UIEvent } from '@chirality/core'
 import { ClaudeCodeHarness } from '@chirality/runner'
 import { exitCodeOfTurn } from '../exit-code.ts'
-import type { Output } from '../output.ts'
+import { type Output, tell } from '../output.ts'
 import { wantsColour } from '../render/style.ts'
 import { TerminalRenderer } from '../render/terminal-renderer.ts'
 import { envelopeWriter } from './run/envelope-writer.ts'
@@ -35,7 +35,8 @@ export async function run(args: string[], output: Output): Promise<number> {
     releaseSignals()
     releaseOutput()
   }
-  process.stderr.write(verdict.advice())
+  const advice = verdict.advice()
+  if (advice !== '') await tell(advice)
   return exitCodeOfTurn(verdict.reason, verdict.error)
 }
 

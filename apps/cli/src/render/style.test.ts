@@ -13,7 +13,7 @@ test.each([
   [true, { NO_COLOR: '' }, true],
   [true, { TERM: 'dumb' }, false],
 ])('wantsColour(%s, %j) is %s', (isTerminal, env, wanted) => {
-  expect(wantsColour(isTerminal, env)).toBe(wanted)
+  expect(wantsColour(isTerminal, () => env)).toBe(wanted)
 })
 
 test.each([

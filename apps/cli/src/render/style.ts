@@ -25,8 +25,10 @@ export function style(colour: boolean): Style {
 }
 
 /** Only a terminal that can show it, and whose user has not said no (no-color.org). */
-export function wantsColour(isTerminal: boolean, env: Record<string, string> = processEnv()): boolean {
-  return isTerminal && !env.NO_COLOR && env.TERM !== 'dumb'
+export function wantsColour(isTerminal: boolean, readEnv: typeof processEnv = processEnv): boolean {
+  if (!isTerminal) return false
+  const { NO_COLOR, TERM } = readEnv()
+  return !NO_COLOR && TERM !== 'dumb'
 }
 
 /**
