@@ -108,7 +108,8 @@ export class PersonaManager {
     try {
       const file = await readPersonaFile(realRoot, id, this.#files)
       if (file === null) return null
-      const { persona, problems, warnings } = structuredClone(file)
+      const { text: _text, ...parsed } = file
+      const { persona, problems, warnings } = structuredClone(parsed)
       return problems.length > 0 ? broken(id, sourceFile, problems) : { kind: 'persona', persona, warnings }
     } catch (error) {
       return broken(id, sourceFile, problemsOf(error))

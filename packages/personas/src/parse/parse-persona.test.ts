@@ -236,6 +236,11 @@ describe('hostile frontmatter', () => {
     ['maps in maps', [`tools: ${'{a: '.repeat(1000)}`]],
     ['lists in lists', ['- '.repeat(2000)]],
     ['keys in keys', ['? '.repeat(2000)]],
+  ])('%s are not even parsed', (_what, frontmatter) => {
+    expect(problems(file(...frontmatter))).toEqual([expect.stringMatching(/^1: .*nested too deeply/)])
+  })
+
+  test.each<[string, string[]]>([
     ['keys below keys', Array.from({ length: 85 }, (_, depth) => `${' '.repeat(depth)}k:`)],
     ['anchors by the hundred', Array.from({ length: 300 }, (_, i) => `&a${i} k${i}: 1`)],
     ['an alias that stands for itself', ['tools: &a [*a]']],

@@ -11,9 +11,11 @@ export interface TestProject {
   /** Files by path; folders come by themselves. */
   write(files: Record<string, string | Uint8Array>): void
   link(name: string, target: string): void
-  /** As if the file had last been changed an hour ago. */
+  /** As if the file had last been changed long ago, always at the same moment. */
   age(name: string): void
 }
+
+const LONG_AGO = new Date('2020-01-01T00:00:00Z')
 
 export function useProject(): TestProject {
   let top = ''
@@ -45,8 +47,7 @@ export function useProject(): TestProject {
       symlinkSync(target, inProject(name))
     },
     age(name) {
-      const hourAgo = Date.now() / 1000 - 3600
-      utimesSync(inProject(name), hourAgo, hourAgo)
+      utimesSync(inProject(name), LONG_AGO, LONG_AGO)
     },
   }
 }
