@@ -1,0 +1,48 @@
+import type { Harness, HarnessId, HarnessInstallStatus } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+
+/** The harnesses an app knows, by their id. */
+export class HarnessRegistry<H extends Harness = Harness> {
+  readonly #harnesses = new Map<HarnessId, H>()
+
+  register(harness: H): void {
+    if (this.#harnesses.has(harness.id)) {
+      throw new HarnessError(`The harness ${harness.id} is registered already.`, 'invalid_query', harness.id)
+    }
+    this.#harnesses.set(harness.id, harness)
+  }
+
+  get(id: HarnessId): H | undefined {
+    return this.#harnesses.get(id)
+  }
+
+  getOrThrow(id: HarnessId): H {
+    const harness = this.#harnesses.get(id)
+    if (harness) return harness
+    const known = [...this.#harnesses.keys()].join(', ') || 'none'
+    throw new HarnessError(`There is no harness ${id}. Known: ${known}.`, 'invalid_query', id)
+  }
+
+  getAll(): H[] {
+    return [...this.#harnesses.values()]
+  }
+
+  has(id: HarnessId): boolean {
+    return this.#harnesses.has(id)
+  }
+
+  /** All at once; one that fails to answer is reported as not installed, with the reason. */
+  async checkAllInstallStatus(): Promise<Map<HarnessId, HarnessInstallStatus>> {
+    const entries = this.getAll().map(async harness => [harness.id, await statusOf(harness)] as const)
+    return new Map(await Promise.all(entries))
+  }
+}
+
+async function statusOf(harness: Harness): Promise<HarnessInstallStatus> {
+  try {
+    return await harness.checkInstallStatus()
+  } catch (error) {
+    const authInstructions = `Its status could not be read: ${error instanceof Error ? error.message : String(error)}`
+    return { installed: false, authType: 'none', authenticated: false, authInstructions }
+  }
+}
