@@ -9,6 +9,7 @@ import type {
   HarnessModel,
   HarnessQuery,
   PermissionMode,
+  PromptPart,
   Session,
   SlashCommand,
   TurnOpts,
@@ -31,7 +32,8 @@ export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   permissionMode?: PermissionMode
   /** Ask the agent to use this id for a new conversation. */
   newSessionId?: string
-  images?: Extract<HarnessQuery['prompt'], unknown[]>
+  /** Images, and texts between them, that follow the message. */
+  images?: PromptPart[]
   model?: string
   fallbackModel?: string
   thinking?: HarnessQuery['thinking']

@@ -104,6 +104,7 @@ export class ClaudeTurn {
       for await (const event of attempt.events()) {
         const isMissing = resumedId !== undefined && isMissingSession(event)
         isResumeFailed ||= isMissing
+        if (event.type === 'session:init') this.#compareId(event.claudeSessionId, resumedId)
         yield isMissing ? { ...event, recovered: !this.#stopReason } : event
       }
     } catch (error) {
@@ -116,6 +117,14 @@ export class ClaudeTurn {
     const { code, signal } = end.exit
     const reason = failure ? 'crashed' : this.#reasonOf(end)
     return { reason, exit: { code, signal, leftRunning: end.leftRunning }, resumeFailed: isResumeFailed }
+  }
+
+  /** The agent's word counts, but whoever reads the log should know that it was another. */
+  #compareId(claudeSessionId: string | null, resumedId: string | undefined): void {
+    const { forkSession, newSessionId } = this.#options.query
+    const expected = resumedId === undefined || forkSession ? newSessionId : resumedId
+    if (expected !== undefined && expected !== claudeSessionId)
+      this.#log.write('warn', 'session:other-id', { expected, claudeSessionId })
   }
 
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */

@@ -191,6 +191,15 @@ describe('a CLI that hangs', () => {
     expect(events.at(-1)).toMatchObject({ signal: 'SIGKILL' })
   })
 
+  test('the signal of the caller is an interrupt', async () => {
+    const abort = new AbortController()
+    const harness = world.harness(world.fake('fake-claude-stubborn'))
+    const turn = harness.startTurn(world.session(), 'Hi', { signal: abort.signal })
+    const events = await collectAnd(turn, isInit, () => abort.abort())
+    expect(expectOneEnd(events)).toEqual({ reason: 'interrupted' })
+    expect(events.at(-1)).toMatchObject({ signal: 'SIGINT' })
+  })
+
   test('a kill after an interrupt does not wait for it', async () => {
     // The interrupt alone would wait for ten minutes.
     const harness = world.harness(world.fake('fake-claude-stubborn', 'SIGINT'))
@@ -286,6 +295,20 @@ describe('a CLI that answers and does not exit', () => {
     )
     // What was in the background was cut short, so the turn was.
     expect(expectOneEnd(events)).toEqual({ reason: 'interrupted' })
+  })
+})
+
+describe('a CLI that chooses its own id', () => {
+  test('is believed, and the log tells of it', async () => {
+    const harness = world.harness(world.fake('fake-claude-unknown'))
+    const newSessionId = '00000000-0000-4000-8000-000000000001'
+    const events = await collect(harness.startTurn(world.session(), 'Hi', { newSessionId }))
+    const [init] = ofType(events, 'session:init')
+    expect(init?.claudeSessionId).not.toBe(newSessionId)
+    const data = { expected: newSessionId, claudeSessionId: init?.claudeSessionId }
+    expect(world.logs).toContainEqual(
+      expect.objectContaining({ level: 'warn', event: 'session:other-id', data }),
+    )
   })
 })
 

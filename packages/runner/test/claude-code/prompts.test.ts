@@ -9,12 +9,10 @@ const world = useWorld()
 describe.each(claudeBinaries())('prompts to Claude Code $version', ({ path: binary, version }) => {
   test.each([
     { what: 'begins with dashes', prompt: '--help --dangerously-skip-permissions' },
-    { what: 'has a NUL in it', prompt: 'before\0after' },
     {
-      what: 'has every kind of line end and rare characters',
-      prompt: 'a\nb\r\nc\u2028d\u2029e 😀 “ü” \t end',
+      what: 'has a NUL, every kind of line end, rare characters and shell words',
+      prompt: 'a\0b\nc\r\nd\u2028e\u2029f 😀 “ü” \t $(touch owned) `touch owned` "; #\' end',
     },
-    { what: 'looks like shell', prompt: '$(touch owned) `touch owned` "; rm -rf / #\'' },
   ])('one that $what arrives as it is', async ({ prompt }) => {
     const model = await world.model({ answers: ['Read.'] })
     const events = await collect(world.harness(binary, { model }).startTurn(world.session(), prompt))

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { ClaudeRunError } from '../../src/claude-code/run-error.ts'
-import { lastBody, modelRequests } from './support/events.ts'
+import { lastBody } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -93,21 +94,6 @@ describe.each(claudeBinaries())('a run of Claude Code $version', ({ path: binary
     expect(readFileSync(error.rawEventsPath, 'utf8')).toContain('"subtype":"init"')
   })
 
-  test('an API error is the error of the run', async () => {
-    const model = await world.model({ otherwise: { error: 403 } })
-    const error = await failure(world.harness(binary, { model }).run({ cwd: world.project, prompt: 'Hi' }))
-    expect(error.code).toBe('auth_failed')
-    expect(error.message).toContain('The raw log is ')
-  })
-
-  test('extra arguments reach the CLI', async () => {
-    const model = await world.model({ answers: ['Yes.'] })
-    const extraArgs = ['--tools', 'Read']
-    await world.harness(binary, { model }).run({ cwd: world.project, prompt: 'Hi', extraArgs })
-    expect(lastBody(model).tools?.map(({ name }) => name)).not.toContain('Bash')
-    expect(modelRequests(model)).toHaveLength(1)
-  })
-
   async function denied() {
     const tool = { tool: 'Bash', input: { command: 'touch x' }, id: 'toolu_1' }
     const model = await world.model({ answers: [tool], otherwise: 'I may not.' })
@@ -149,12 +135,30 @@ describe('a run of a CLI', () => {
     })
   })
 
+  test('that failed has the error of its result', async () => {
+    const failed = { result: 'Failed to authenticate', is_error: true, api_error_status: 403 }
+    const error = await failure(run({ results: [failed] }))
+    expect(error).toMatchObject({
+      code: 'auth_failed',
+      message: expect.stringContaining('Failed to authenticate'),
+    })
+    expect(error.message).toContain(`The raw log is ${error.rawEventsPath}.`)
+  })
+
+  test('gets extra arguments as they are', async () => {
+    const harness = world.harness(world.fake('fake-claude-record'))
+    await harness.run({ cwd: world.project, prompt: 'Hi', extraArgs: ['--bare', '--debug', 'api'] })
+    const seen = JSON.parse(readFileSync(`${world.project}/seen.json`, 'utf8'))
+    expect(seen.args.slice(-3)).toEqual(['--bare', '--debug', 'api'])
+  })
+
   test('keeps the raw output byte for byte', async () => {
     const said = ['Grüße, 你好 😀', '\u2028 \u0000 "quoted" \\']
-    const response = await run({ said, results: [{ result: 'end' }] })
-    const lines = readFileSync(response.rawEventsPath, 'utf8').split('\n')
-    expect(lines).toHaveLength(5)
-    expect(lines.slice(1, 3).map(line => JSON.parse(line).message.content[0].text)).toEqual(said)
+    const fake = world.fake('fake-claude-result', JSON.stringify({ said, results: [{ result: 'end' }] }))
+    const { rawEventsPath } = await world.harness(fake).run({ cwd: world.project, prompt: 'Hi' })
+    const printed = execFileSync(fake, ['-p'], { cwd: world.project })
+    expect(printed.length).toBeGreaterThan(0)
+    expect(readFileSync(rawEventsPath).equals(printed)).toBe(true)
   })
 
   test('that was stopped before it started has no log to name', async () => {

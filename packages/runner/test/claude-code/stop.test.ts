@@ -110,12 +110,7 @@ describe.each(claudeBinaries())('stopping Claude Code $version', ({ path: binary
     expect(harness.isRunning(session.id)).toBe(false)
   })
 
-  test('a signal stops the turn; its reason tells a timeout from a wish', async () => {
-    const wish = new AbortController()
-    const wished = await startStalledText({ signal: wish.signal })
-    const wishedEvents = await collectAnd(wished.events, isDelta, () => wish.abort())
-    expect(expectOneEnd(wishedEvents)).toEqual({ reason: 'interrupted' })
-
+  test('a signal stops the turn, and a timeout is told from a wish', async () => {
     const timeout = new AbortController()
     const timed = await startStalledText({ signal: timeout.signal })
     const timedEvents = await collectAnd(timed.events, isDelta, () =>

@@ -108,6 +108,7 @@ export function useWorld(): World {
       const merged = { ...cleanEnvironment(model), ...environment }
       return new ClaudeCodeHarness({
         stop: PATIENT,
+        lingerMs: PATIENT_MS,
         ...config,
         binaryPath,
         environment: definedOnly(merged),
@@ -152,7 +153,8 @@ export function useWorld(): World {
 }
 
 /** No test may depend on how fast an agent obeys; one that never does fails by its time limit. */
-const PATIENT = { interruptGraceMs: 600_000, termGraceMs: 600_000, killGraceMs: 600_000 }
+const PATIENT_MS = 600_000
+const PATIENT = { interruptGraceMs: PATIENT_MS, termGraceMs: PATIENT_MS, killGraceMs: PATIENT_MS }
 
 /** Nothing listens on the discard port; a request there is refused at once. */
 const NOWHERE = 'http://127.0.0.1:9'
