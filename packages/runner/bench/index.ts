@@ -1,5 +1,6 @@
 import { benchRow, reportBench } from '../../core/bench/report.ts'
 import { measureTailLatency, type Percentiles } from './tail-latency.ts'
+import { toolServerRow } from './tool-server.ts'
 
 const ALLOWED_ABOVE_PIPE_MS = 1
 
@@ -14,4 +15,5 @@ reportBench('@chirality/runner', [
     better: 'lower',
     detail: `spool ${show(file)}; pipe ${show(pipe)}`,
   }),
+  await toolServerRow(),
 ])

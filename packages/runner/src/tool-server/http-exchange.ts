@@ -1,7 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { ReadableStream } from 'node:stream/web'
 import type { Refusal } from './guard.ts'
 
 /** More than any model writes into one call. Validating a body takes time, and the loop stands still meanwhile. */
@@ -35,16 +32,19 @@ const TOO_LARGE: Body = {
   message: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
 }
 
-/** The request as the SDK's transport takes it. The body is handed over beside it, already parsed. */
+/** The request as the SDK's transport takes it: what it looks at, so not the token, and the body apart. */
 export function toWebRequest(request: IncomingMessage, url: string): Request {
   const headers = new Headers()
-  for (const [name, values] of Object.entries(request.headersDistinct)) {
-    for (const value of values ?? []) headers.append(name, value)
+  for (const name of PROTOCOL_HEADERS) {
+    const value = request.headers[name]
+    if (typeof value === 'string') headers.set(name, value)
   }
   return new Request(url, { method: request.method, headers })
 }
 
-/** Sends what the transport answers, as it comes. Rejects when the client goes away, and cancels the rest then. */
+const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version']
+
+/** Sends what the transport answers, as it comes. Ends when the client goes away, and cancels the rest then. */
 export async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (answer.body === null) {
@@ -53,7 +53,13 @@ export async function sendWebResponse(answer: Response, response: ServerResponse
   }
   // A stream may stay silent for as long as a tool runs; the client wants to know at once that it was accepted.
   response.flushHeaders()
-  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response)
+  const reader = answer.body.getReader()
+  response.once('close', () => reader.cancel().catch(() => {}))
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    // Not waited for: results are capped, so a slow client cannot make much pile up.
+    response.write(part.value)
+  }
+  response.end()
 }
 
 /** Ends the connection too: the rest of a request that is not wanted is not read either. */

@@ -120,10 +120,13 @@ describe('a session', () => {
   test('of a client that never said good-bye makes room for new ones', async () => {
     const handle = await servers.start()
     const client = await servers.connect(handle)
+    const left = await send(handle, { body: INITIALIZE })
     for (let index = 0; index < 100; index += 1) {
       expect((await send(handle, { body: INITIALIZE })).status).toBe(200)
     }
-    // This one was used least recently, but it listens.
+    const session = { 'mcp-session-id': left.headers['mcp-session-id'] }
+    expect((await send(handle, { headers: session, body: rpc('ping') })).status).toBe(404)
+    // This one was used less recently, but it listens.
     expect(await call(client, 'echo', { text: 'hi' })).toMatchObject({ text: 'echo: hi' })
   })
 })
