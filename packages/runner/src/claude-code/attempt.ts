@@ -126,15 +126,18 @@ export class ClaudeAttempt {
     }
   }
 
-  /** Leaves no process, no open file and no temporary file. May be called at any time, and twice. */
+  /** Leaves no process, no open file and no temporary file. May be called at any time, and twice. Never rejects. */
   async release(): Promise<void> {
-    try {
-      await this.stop(this.#options.config.stop ?? {})
-    } finally {
-      this.#rest.end()
-      await this.#process.close()
-      await this.#invocation.cleanup()
+    const { config, log } = this.#options
+    const steps = [
+      () => this.stop(config.stop ?? {}),
+      () => this.#process.close(),
+      () => this.#invocation.cleanup(),
+    ]
+    for (const step of steps) {
+      await step().catch((error: unknown) => log.write('error', 'turn:release', { error: String(error) }))
     }
+    this.#rest.end()
   }
 
   #translate(record: NdjsonRecord): UIEvent[] {
