@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { UIEvent } from '@chirality/core'
+import { TRANSLATABLE_HARNESSES, type UIEvent } from '@chirality/core'
 import { fixtureCases, type GoldenEvent, readGolden, readStdout, shortenTexts } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from './support/running-command.ts'
@@ -80,7 +80,7 @@ describe('chirality translate', () => {
     [['/no/such/file'], '/no/such/file does not exist.'],
     [['/'], '/ is a folder; name a file in it.'],
     [['a', 'b'], 'One file is expected, 2 were given.'],
-    [['--harness', 'codex'], '--harness must be claude-code, not "codex".'],
+    [['--harness', 'x'], `--harness must be one of ${TRANSLATABLE_HARNESSES.join(', ')}, not "x".`],
   ])('refuses %j', async (args, message) => {
     const { run } = await createWorld()
     const stderr = `chirality: ${message}\nSee \`chirality --help\`.\n`
