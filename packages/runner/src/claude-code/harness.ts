@@ -39,6 +39,7 @@ export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   thinking?: HarnessQuery['thinking']
   maxBudgetUsd?: number
   mcpServers?: HarnessQuery['mcpServers']
+  clientTools?: HarnessQuery['clientTools']
   additionalDirectories?: string[]
   forkSession?: boolean
   outputSchema?: HarnessQuery['outputSchema']
@@ -151,6 +152,7 @@ function turnQuery(session: Session, message: string, opts: ClaudeTurnOpts): Har
     thinking: opts.thinking,
     maxBudgetUsd: opts.maxBudgetUsd,
     mcpServers: opts.mcpServers,
+    clientTools: opts.clientTools,
     additionalDirectories: opts.additionalDirectories,
     outputSchema: opts.outputSchema,
     env: opts.env,

@@ -1,6 +1,7 @@
 import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
+import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import { buildClaudeArgs, buildClaudeEnv } from './args.ts'
 import { checkDirectory } from './check-directory.ts'
 import { type ClaudeContext, HARNESS_ID } from './config.ts'
@@ -18,7 +19,7 @@ export interface ClaudeInvocation {
   stdin: string
   promptText: string
   attachments: number
-  /** Removes the temporary files; safe to call twice. */
+  /** Removes the temporary files and takes the client tools away; safe to call twice. */
   cleanup(): Promise<void>
 }
 
@@ -44,9 +45,6 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
   await checkDirectory('The project folder', query.cwd)
   for (const directory of query.additionalDirectories ?? [])
     await checkDirectory('The extra folder', directory)
-  if (query.clientTools?.length) {
-    throw new HarnessError('Claude Code cannot be given client tools yet.', 'unsupported', HARNESS_ID)
-  }
   const command = await findClaude({ binaryPath: config.binaryPath, environment })
   const { env } = buildChildEnv({
     source: environment,
@@ -59,14 +57,26 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
   const systemPromptSnapshot = continuesWithPrompt(query)
     ? knowsSystemPromptSnapshot(await claudeVersion(command, env))
     : false
-  const temp = await writeTempFiles(query, environment)
+  const cleanups: (() => Promise<void>)[] = []
+  const cleanup = async () => void (await Promise.all(cleanups.map(clean => clean())))
   try {
-    const { files } = temp
+    const { mcpServers, toolNames, stop } = await serveClientTools(query, HARNESS_ID)
+    cleanups.push(stop)
+    const served = { ...query, mcpServers, allowedTools: [...(query.allowedTools ?? []), ...toolNames] }
+    const { files, remove } = await writeTempFiles(served, environment)
+    cleanups.push(remove)
     const { inputFormat, stdin, text: promptText, attachments } = prompt
-    const args = buildClaudeArgs({ query, config, files, inputFormat, systemPromptSnapshot, extraArgs })
-    return { command, args, env, cwd: query.cwd, stdin, promptText, attachments, cleanup: temp.remove }
+    const args = buildClaudeArgs({
+      query: served,
+      config,
+      files,
+      inputFormat,
+      systemPromptSnapshot,
+      extraArgs,
+    })
+    return { command, args, env, cwd: query.cwd, stdin, promptText, attachments, cleanup }
   } catch (error) {
-    await temp.remove()
+    await cleanup()
     throw error
   }
 }

@@ -23,7 +23,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
-  supportsClientTools: false,
+  supportsClientTools: true,
   supportsStreamingTokens: true,
   supportsCostTracking: true,
   supportsNamedTools: true,

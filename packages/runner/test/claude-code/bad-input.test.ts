@@ -155,10 +155,12 @@ describe('refused before anything starts', () => {
     await expectRefused({ newSessionId, continueLast: true }, 'invalid_query', says)
   })
 
-  test('client tools, which are not supported yet', async () => {
-    const clientTools = [{ name: 'x', description: '', inputSchema: {}, handler: async () => ({}) }]
-    await expectRefused({ clientTools }, 'unsupported', 'cannot be given client tools yet')
-    expect(world.harness(fake()).capabilities().supportsClientTools).toBe(false)
+  test('client tools with a mistake, and a server in their place', async () => {
+    const tool = { name: 'x', description: '', inputSchema: { type: 'object' }, handler: async () => ({}) }
+    await expectRefused({ clientTools: [tool, tool] }, 'invalid_query', 'two tools of this name')
+    await expectRefused({ clientTools: [{ ...tool, inputSchema: {} }] }, 'invalid_query', 'inputSchema')
+    const mcpServers = { __harness_client_tools: { type: 'http' as const, url: 'http://127.0.0.1:9' } }
+    await expectRefused({ clientTools: [tool], mcpServers }, 'invalid_query', 'is taken by the client tools')
   })
 
   test('skipping permissions as root outside a sandbox', async () => {
