@@ -1,0 +1,71 @@
+import { closeSync, constants, openSync, realpathSync, statSync, writeSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { StorageError, toStorageError } from './storage-error.ts'
+
+export const CHIRALITY_FOLDER = '.chirality'
+
+/** `.chirality/<part>/…` of a project, made as needed: real folders only, for its owner only, ignored by git. */
+export async function ensureProjectFolder(projectRoot: string, ...parts: string[]): Promise<string> {
+  try {
+    let folder = join(realProjectRoot(projectRoot), CHIRALITY_FOLDER)
+    await ensurePrivateDirectory(folder)
+    ignoreInGit(join(folder, '.gitignore'))
+    for (const part of parts) {
+      folder = join(folder, part)
+      await ensurePrivateDirectory(folder)
+    }
+    return folder
+  } catch (error) {
+    throw toStorageError(error, projectRoot)
+  }
+}
+
+/** The same folder for reading: undefined when it is not there, refused when a link leads out of the project. */
+export async function findProjectFolder(
+  projectRoot: string,
+  ...parts: string[]
+): Promise<string | undefined> {
+  let folder = realProjectRoot(projectRoot)
+  for (const part of [CHIRALITY_FOLDER, ...parts]) {
+    folder = join(folder, part)
+    const stats = await lstat(folder).catch((error: unknown) => {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw toStorageError(error, folder)
+    })
+    if (stats === undefined) return undefined
+    if (!stats.isDirectory()) {
+      throw new StorageError('unsafe', folder, `${folder} is not a real folder. Remove it.`)
+    }
+  }
+  return folder
+}
+
+/** One project has one name, whichever symlinks lead to it. */
+export function realProjectRoot(projectRoot: string): string {
+  try {
+    const root = realpathSync(projectRoot)
+    if (statSync(root).isDirectory()) return root
+  } catch (error) {
+    const code = errnoOf(error)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toStorageError(error, projectRoot)
+    const message = `The project folder ${projectRoot} does not exist. Create it or choose another one.`
+    throw new StorageError('project-missing', projectRoot, message, error)
+  }
+  const message = `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`
+  throw new StorageError('project-not-a-directory', projectRoot, message)
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+
+/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+function ignoreInGit(path: string): void {
+  try {
+    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    writeSync(fd, '*\n')
+    closeSync(fd)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  }
+}

@@ -1,0 +1,18 @@
+import { StorageError } from './storage-error.ts'
+
+const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+/** An id becomes a file name, so it may hold nothing that means something in a path. */
+export function isSessionId(id: unknown): id is string {
+  return typeof id === 'string' && SESSION_ID.test(id)
+}
+
+export function requireSessionId(id: string): string {
+  if (isSessionId(id)) return id
+  const shown = JSON.stringify(String(id).slice(0, 80))
+  throw new StorageError(
+    'invalid-id',
+    '',
+    `${shown} is not a session id: letters, digits, - and _, at most 64.`,
+  )
+}

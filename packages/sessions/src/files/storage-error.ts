@@ -1,0 +1,62 @@
+import { errnoOf, SpoolError } from '@chirality/runner'
+
+export type StorageErrorCode =
+  | 'project-missing'
+  | 'project-not-a-directory'
+  | 'not-writable'
+  | 'unsafe'
+  | 'no-space'
+  | 'too-many-files'
+  | 'invalid-id'
+  | 'not-found'
+  | 'closed'
+  | 'cursor-ahead'
+  | 'io'
+
+/** A file under `.chirality` cannot be kept or read. The message says what to do. */
+export class StorageError extends Error {
+  readonly code: StorageErrorCode
+  readonly path: string
+
+  constructor(code: StorageErrorCode, path: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'StorageError'
+    this.code = code
+    this.path = path
+  }
+}
+
+export function toStorageError(error: unknown, path: string): StorageError {
+  if (error instanceof StorageError) return error
+  if (error instanceof SpoolError) return new StorageError(error.code, error.path, error.message, error)
+  const { code, message } = describe(error, path)
+  return new StorageError(code, path, message, error)
+}
+
+function describe(error: unknown, path: string): { code: StorageErrorCode; message: string } {
+  switch (errnoOf(error)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return { code: 'no-space', message: `No space left to write ${path}. Free some; work then goes on.` }
+    case 'EACCES':
+    case 'EPERM':
+      return { code: 'not-writable', message: `Not allowed to use ${path}. Make it writable for your user.` }
+    case 'EROFS':
+      return { code: 'not-writable', message: `${path} is on a read-only disk. Make the disk writable.` }
+    case 'EMFILE':
+    case 'ENFILE':
+      return {
+        code: 'too-many-files',
+        message: `Too many open files to use ${path}. Close some sessions or raise the limit (ulimit -n).`,
+      }
+    case 'ELOOP':
+      return {
+        code: 'unsafe',
+        message: `${path} is a symbolic link. Remove it: only real files inside the project are used.`,
+      }
+    case 'ENOENT':
+      return { code: 'not-found', message: `${path} does not exist.` }
+    default:
+      return { code: 'io', message: `Cannot use ${path}: ${error instanceof Error ? error.message : error}` }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Envelope } from '@chirality/core'
+
+/** One line of the log. `seq` comes first, so that a line can be placed without parsing it. */
+export function encodeLine(envelope: Envelope): string {
+  const { seq, at, sessionId, turnId, event } = envelope
+  return `{"seq":${seq},"at":"${at}","sessionId":${JSON.stringify(sessionId)},"turnId":${JSON.stringify(turnId)},"event":${JSON.stringify(event)}}\n`
+}
+
+/** The envelope in a line, if it is whole and the one that was asked for. */
+export function decodeLine(line: Buffer, expected: { seq: number; sessionId: string }): Envelope | undefined {
+  const value = parse(line)
+  if (!isEnvelope(value)) return undefined
+  return value.seq === expected.seq && value.sessionId === expected.sessionId ? value : undefined
+}
+
+/** The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. */
+export function peekSeq(head: Uint8Array, lastByte: number): number | undefined {
+  if (lastByte !== CLOSING_BRACE) return undefined
+  for (let i = 0; i < PREFIX.length; i += 1) if (head[i] !== PREFIX[i]) return undefined
+  let seq = 0
+  for (let i = PREFIX.length; i < head.length; i += 1) {
+    const digit = (head[i] ?? 0) - DIGIT_ZERO
+    if (digit < 0 || digit > 9) {
+      return head[i] === COMMA && seq > 0 && seq <= Number.MAX_SAFE_INTEGER ? seq : undefined
+    }
+    seq = seq * 10 + digit
+  }
+  return undefined
+}
+
+/** Long enough for the prefix, the largest `seq` and the comma. */
+export const HEAD_BYTES = 32
+
+/** The `seq` of a line that somebody else may have written, with other spacing or another order. */
+export function parseSeq(line: Buffer): number | undefined {
+  const value = parse(line)
+  return isEnvelope(value) ? value.seq : undefined
+}
+
+const PREFIX = Buffer.from('{"seq":')
+const DIGIT_ZERO = 0x30
+const COMMA = 0x2c
+const CLOSING_BRACE = 0x7d
+
+function parse(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== 'object' || value === null) return false
+  const { seq, at, sessionId, turnId, event } = value as Record<string, unknown>
+  return (
+    Number.isSafeInteger(seq) &&
+    (seq as number) > 0 &&
+    typeof at === 'string' &&
+    typeof sessionId === 'string' &&
+    (turnId === null || typeof turnId === 'string') &&
+    typeof event === 'object' &&
+    event !== null &&
+    'type' in event &&
+    typeof event.type === 'string'
+  )
+}

@@ -1,0 +1,142 @@
+import { BLOCK_EVENTS, IndexBlock, type LineRange, MAX_LINE_BYTES } from './index-block.ts'
+import type { IndexFile } from './index-file.ts'
+
+/** A block of the sidecar turned out to be wrong: the index has to be made again from the log. */
+export class IndexDamagedError extends Error {
+  constructor(block: number) {
+    super(`block ${block} of the index is damaged`)
+    this.name = 'IndexDamagedError'
+  }
+}
+
+/** 256 KB of index in one write. */
+const MAX_UNSAVED_BLOCKS = 64
+const MAX_LOADED_BLOCKS = 64
+
+/**
+ * From `seq` to the place of its line. Blocks that the sidecar has are read when asked for and forgotten again, so a log
+ * of a million events costs no more memory, and no more to open, than one of a thousand.
+ */
+export class LineIndex {
+  readonly #file: IndexFile
+  /** Blocks that the sidecar does not have yet, the last of them open. */
+  #unsaved: IndexBlock[]
+  #firstUnsaved: number
+  readonly #loaded = new Map<number, IndexBlock>()
+  #dirty = false
+  #saveAbove = MAX_UNSAVED_BLOCKS
+
+  private constructor(file: IndexFile, firstUnsaved: number, open: IndexBlock) {
+    this.#file = file
+    this.#firstUnsaved = firstUnsaved
+    this.#unsaved = [open]
+  }
+
+  /** What the sidecar knows; nothing if it cannot be trusted. */
+  static load(file: IndexFile): LineIndex {
+    const blocks = file.blockCount()
+    const last = blocks > 0 ? file.read(blocks - 1) : undefined
+    if (last === undefined) return LineIndex.empty(file)
+    if (last.count < BLOCK_EVENTS) return new LineIndex(file, blocks - 1, last)
+    return new LineIndex(file, blocks, new IndexBlock(last.end))
+  }
+
+  static empty(file: IndexFile): LineIndex {
+    file.truncate(0)
+    return new LineIndex(file, 0, new IndexBlock(0))
+  }
+
+  /** The last `seq` there is a range for. */
+  get count(): number {
+    return (this.#firstUnsaved + this.#unsaved.length - 1) * BLOCK_EVENTS + this.#open.count
+  }
+
+  /** Bytes of the log that have a range. */
+  get bytes(): number {
+    return this.#open.end
+  }
+
+  add(length: number, crc: number, damaged = false): void {
+    this.#open.add(length, crc, damaged || length > MAX_LINE_BYTES)
+    this.#dirty = true
+    if (this.#open.count === BLOCK_EVENTS) this.#unsaved.push(new IndexBlock(this.#open.end))
+    if (this.#unsaved.length > this.#saveAbove) this.save()
+  }
+
+  /** Numbers whose lines are nowhere. */
+  addMissing(count: number): void {
+    for (let i = 0; i < count; i += 1) this.add(0, 0, true)
+  }
+
+  /** Forgets ranges that reach beyond `size`; how many those were. */
+  cutTo(size: number): number {
+    const before = this.count
+    while (this.bytes > size) this.#pop()
+    return before - this.count
+  }
+
+  /** Ranges of `from` to `to`, both included. */
+  ranges(from: number, to: number): LineRange[] {
+    const found: LineRange[] = []
+    for (let seq = from; seq <= to; ) {
+      const number = Math.floor((seq - 1) / BLOCK_EVENTS)
+      const firstSeq = number * BLOCK_EVENTS + 1
+      const end = Math.min(to - firstSeq + 1, BLOCK_EVENTS)
+      found.push(...this.#block(number).ranges(firstSeq, seq - firstSeq, end))
+      seq = firstSeq + end
+    }
+    return found
+  }
+
+  save(): void {
+    if (!this.#dirty) return
+    if (!this.#file.write(this.#firstUnsaved, this.#unsaved)) {
+      this.#saveAbove = this.#unsaved.length + MAX_UNSAVED_BLOCKS
+      return
+    }
+    this.#saveAbove = MAX_UNSAVED_BLOCKS
+    this.#dirty = false
+    this.#firstUnsaved += this.#unsaved.length - 1
+    this.#unsaved = [this.#open]
+  }
+
+  close(): void {
+    this.save()
+    this.#file.close()
+  }
+
+  get #open(): IndexBlock {
+    const open = this.#unsaved.at(-1)
+    if (open === undefined) throw new IndexDamagedError(this.#firstUnsaved)
+    return open
+  }
+
+  #block(number: number): IndexBlock {
+    const unsaved = this.#unsaved[number - this.#firstUnsaved]
+    if (unsaved !== undefined) return unsaved
+    const loaded = this.#loaded.get(number) ?? this.#file.read(number)
+    if (loaded?.count !== BLOCK_EVENTS) throw new IndexDamagedError(number)
+    this.#loaded.delete(number)
+    this.#loaded.set(number, loaded)
+    const [oldest] = this.#loaded.keys()
+    if (this.#loaded.size > MAX_LOADED_BLOCKS && oldest !== undefined) this.#loaded.delete(oldest)
+    return loaded
+  }
+
+  #pop(): void {
+    this.#dirty = true
+    if (this.#open.count === 0) {
+      // The open block is empty: go back into the one before it.
+      const number = this.#firstUnsaved + this.#unsaved.length - 2
+      const previous = this.#block(number)
+      this.#unsaved.pop()
+      if (this.#unsaved.length === 0) {
+        this.#firstUnsaved = number
+        this.#unsaved = [previous]
+        this.#loaded.delete(number)
+        this.#file.truncate(number)
+      }
+    }
+    this.#open.pop()
+  }
+}

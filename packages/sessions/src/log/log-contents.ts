@@ -1,0 +1,183 @@
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
+import type { FileOps } from '../files/file-ops.ts'
+import { readFully } from '../files/read-write.ts'
+import type { Batch } from './batch.ts'
+import { parseSeq } from './envelope-line.ts'
+import type { LineRange } from './index-block.ts'
+import { IndexFile } from './index-file.ts'
+import { indexLines, MAX_JUMP } from './index-lines.ts'
+import { IndexDamagedError, LineIndex } from './line-index.ts'
+import { type FileState, LogFile, type LogFileOptions } from './log-file.ts'
+
+export interface LogContentsOptions extends LogFileOptions {
+  folder: string
+  sessionId: string
+}
+
+/** What went wrong with the file: a write, a sync, or somebody else. */
+export type Fault = 'write' | 'sync' | Exclude<FileState, 'sound'>
+
+/** The log on disk with its index, and how both are put right after whatever happened to them. */
+export class LogContents {
+  readonly file: LogFile
+  readonly #ops: FileOps
+  readonly #indexPath: string
+  #index: LineIndex
+
+  private constructor(file: LogFile, index: LineIndex, options: LogContentsOptions) {
+    this.file = file
+    this.#index = index
+    this.#ops = options.ops
+    this.#indexPath = indexPath(options)
+  }
+
+  /** Opens or creates the log and repairs its end. `tornFile` is where an unfinished line was put that has no number. */
+  static async open(options: LogContentsOptions): Promise<{ contents: LogContents; tornFile?: string }> {
+    const { ops, folder, sessionId } = options
+    const file = await LogFile.open(join(folder, `${sessionId}.ndjson`), options)
+    try {
+      const index = loadIndex(IndexFile.open(ops, indexPath(options), 'write'), file, ops)
+      const contents = new LogContents(file, index.trusted, options)
+      const tornFile = await contents.#complete(index.lastSeq)
+      return { contents, ...(tornFile === undefined ? {} : { tornFile }) }
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  }
+
+  get index(): LineIndex {
+    return this.#index
+  }
+
+  /** Writes the batch, and only counts it when the file is still the one that everybody else will open. */
+  append(batch: Batch): FileState {
+    const { bytes } = batch
+    this.file.append(bytes)
+    const state = this.file.look(bytes.length)
+    if (state !== 'sound') {
+      this.file.undo(bytes.length)
+      return state
+    }
+    // Bytes that nobody could place stand before the batch: they belong to its first line.
+    let junk = this.file.size - this.#index.bytes
+    this.file.commit(bytes.length)
+    for (const { length, crc } of batch.lines) {
+      this.#index.add(junk + length, crc, junk > 0)
+      junk = 0
+    }
+    return 'sound'
+  }
+
+  /** Afterwards the log can be written to again, and `lastSeq` is still the last number. */
+  async recover(fault: Fault, lastSeq: number): Promise<void> {
+    if (fault === 'write') await this.file.reopen()
+    else if (fault === 'changed') await this.file.reload()
+    else await this.file.rewrite()
+    if (fault !== 'changed' && this.file.size >= this.#index.bytes) return
+    this.#index.close()
+    this.#index = LineIndex.empty(IndexFile.open(this.#ops, this.#indexPath, 'write'))
+    await this.#complete(lastSeq, lastSeq)
+  }
+
+  /** How many of these lines are not on the disk as they were written. */
+  countWrong(from: number, to: number): number {
+    const ranges = this.#index.ranges(from, to)
+    return ranges.filter(range => !matches(range, this.file.fd, this.#ops)).length
+  }
+
+  /** Makes the index anew while somebody waits for an answer. */
+  rebuildIndex(lastSeq: number): void {
+    this.#index.close()
+    this.#index = LineIndex.empty(IndexFile.open(this.#ops, this.#indexPath, 'write'))
+    const steps = indexLines(this.#index, this.#scan(lastSeq))
+    while (!steps.next().done);
+    this.#index.addMissing(lastSeq - this.#index.count)
+  }
+
+  close(): void {
+    this.#index.close()
+    this.file.close()
+  }
+
+  /** Indexes what the index lacks, and deals with a line that was never finished. */
+  async #complete(lastSeq: number, maxSeq?: number): Promise<string | undefined> {
+    const steps = indexLines(this.#index, this.#scan(maxSeq))
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) await setImmediate()
+    const tornFile = step.value < this.file.size ? await this.#repairEnd(step.value, maxSeq) : undefined
+    const missing = lastSeq - this.#index.count
+    if (missing <= 0) return tornFile
+    this.#index.addMissing(missing)
+    return undefined
+  }
+
+  /** A last line that only lacks its newline gets one; any other is put aside. */
+  async #repairEnd(start: number, maxSeq = Number.MAX_SAFE_INTEGER): Promise<string | undefined> {
+    const length = this.file.size - start
+    if (length <= MAX_PARSED_BYTES) {
+      const buffer = Buffer.allocUnsafe(length + 1)
+      const line = readFully(this.#ops, this.file.fd, { buffer: buffer.subarray(0, length), position: start })
+      const seq = line.length === length ? parseSeq(line) : undefined
+      const step = (seq ?? 0) - this.#index.count
+      if (step > 0 && step <= MAX_JUMP && (seq ?? 0) <= maxSeq) {
+        buffer[length] = NEWLINE
+        this.file.append(buffer.subarray(length))
+        this.file.commit(1)
+        this.#index.addMissing(step - 1)
+        this.#index.add(length + 1, crc32(buffer))
+        return undefined
+      }
+    }
+    return this.file.setAside(start)
+  }
+
+  #scan(maxSeq?: number) {
+    const { fd, size } = this.file
+    return { ops: this.#ops, fd, size, ...(maxSeq === undefined ? {} : { maxSeq }) }
+  }
+}
+
+const NEWLINE = 0x0a
+const MAX_PARSED_BYTES = 16 * 1024 * 1024
+const CHECKED_LINES = 8
+
+function indexPath({ folder, sessionId }: LogContentsOptions): string {
+  return join(folder, `${sessionId}.idx`)
+}
+
+/**
+ * What the sidecar says, as far as the log bears it out. Damage inside a log leaves the lines behind it in their
+ * places, so the last few tell whether the index belongs to this log; from the first of them that differs, the log counts.
+ */
+export function loadIndex(
+  indexFile: IndexFile,
+  log: { fd: number; size: number },
+  ops: FileOps,
+): { trusted: LineIndex; lastSeq: number } {
+  try {
+    const index = LineIndex.load(indexFile)
+    const { count: lastSeq, bytes } = index
+    index.cutTo(log.size)
+    const ends = index.ranges(Math.max(1, index.count - CHECKED_LINES + 1), index.count)
+    const wrong = ends.findIndex(range => !range.damaged && !matches(range, log.fd, ops))
+    if (wrong === -1) return { trusted: index, lastSeq }
+    const end = ends[wrong]
+    if (wrong > 0 && end !== undefined) {
+      index.cutTo(end.start)
+      return { trusted: index, lastSeq }
+    }
+    // None of the lines is as it was. If at least the size is, it still knows how many there were.
+    return { trusted: LineIndex.empty(indexFile), lastSeq: bytes === log.size ? lastSeq : 0 }
+  } catch (error) {
+    if (!(error instanceof IndexDamagedError)) throw error
+  }
+  return { trusted: LineIndex.empty(indexFile), lastSeq: 0 }
+}
+
+function matches({ start, length, crc }: LineRange, fd: number, ops: FileOps): boolean {
+  const bytes = readFully(ops, fd, { buffer: Buffer.allocUnsafe(length), position: start })
+  return bytes.length === length && crc32(bytes) === crc
+}

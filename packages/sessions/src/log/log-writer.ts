@@ -1,0 +1,224 @@
+import type { Envelope, StatusEvent } from '@chirality/core'
+import { Batch } from './batch.ts'
+import type { Addressed } from './coalescer.ts'
+import { GroupSync } from './group-sync.ts'
+import type { Fault, LogContents } from './log-contents.ts'
+import { LogError, toLogError } from './log-error.ts'
+
+export type LogHealth = { state: 'ok' } | { state: 'paused'; error: LogError }
+
+export interface LogWriterOptions {
+  sessionId: string
+  now: () => Date
+  syncDelayMs: number
+  retryDelayMs: number
+  /** Called once the operating system has the lines. */
+  onPublish: (envelopes: Envelope[], bytes: number) => void
+  onHealth: (health: LogHealth) => void
+}
+
+/**
+ * Numbers events, writes them once per turn of the event loop, waits for the disk in groups, and publishes what is
+ * written. When the file cannot be written it keeps what it took, takes no more, and tries until it can.
+ */
+export class LogWriter {
+  readonly #contents: LogContents
+  readonly #options: LogWriterOptions
+  readonly #batch = new Batch()
+  readonly #sync: GroupSync
+  #publishedSeq: number
+  #drainScheduled = false
+  #fault: Fault | undefined
+  #syncFailed = false
+  #paused: LogError | undefined
+  #recovering: Promise<void> | undefined
+  #retryTimer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(contents: LogContents, options: LogWriterOptions) {
+    this.#contents = contents
+    this.#options = options
+    this.#publishedSeq = contents.index.count
+    this.#sync = new GroupSync({
+      delayMs: options.syncDelayMs,
+      sync: () => contents.file.sync(),
+      onSynced: () => contents.index.save(),
+      onError: () => this.#onSyncError(),
+    })
+    this.#sync.settle(this.#publishedSeq)
+  }
+
+  get publishedSeq(): number {
+    return this.#publishedSeq
+  }
+
+  get health(): LogHealth {
+    return this.#paused === undefined ? { state: 'ok' } : { state: 'paused', error: this.#paused }
+  }
+
+  append({ event, turnId }: Addressed, urgent: boolean): Envelope {
+    const { sessionId, now } = this.#options
+    const seq = this.#publishedSeq + this.#batch.count + 1
+    const envelope: Envelope = { seq, at: now().toISOString(), sessionId, turnId, event }
+    try {
+      this.#batch.add(envelope)
+    } catch (error) {
+      // Nested too deeply, or too long for one string. The spool has it; here a note takes its place.
+      envelope.event = notice(sessionId, 'error', {
+        kind: 'log_unwritable',
+        message: `An event of type ${event.type} cannot be kept: ${error instanceof Error ? error.message : error}`,
+      })
+      this.#batch.add(envelope)
+    }
+    this.#batch.urgent ||= urgent
+    if (urgent || this.#batch.isFull) this.drain()
+    else this.#scheduleDrain()
+    return envelope
+  }
+
+  drain(): void {
+    if (this.#fault !== undefined || this.#batch.count === 0 || this.#closed) return
+    const { envelopes, urgent, bytes } = this.#batch
+    const size = bytes.length
+    try {
+      const state = this.#contents.append(this.#batch)
+      if (state !== 'sound') return this.#recoverFrom(state)
+    } catch (error) {
+      this.#fault = 'write'
+      return this.#pause(error)
+    }
+    this.#batch.clear()
+    this.#publishedSeq += envelopes.length
+    this.#sync.wrote(this.#publishedSeq, urgent)
+    this.#options.onPublish(envelopes, size)
+  }
+
+  /** Resolves when the disk has everything that was appended; rejects while the log is paused. */
+  async flush(): Promise<void> {
+    const lastSeq = this.#publishedSeq + this.#batch.count
+    this.drain()
+    if (this.#paused !== undefined) throw this.#paused
+    await this.#sync.whenSynced(lastSeq)
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush()
+    } catch (error) {
+      const lost = this.#batch.count
+      if (lost === 0) throw error
+      const { code, path, message } = toLogError(error, this.#contents.file.path)
+      throw new LogError(
+        code,
+        path,
+        `${lost} events could not be written before the log was closed. ${message}`,
+      )
+    } finally {
+      this.#closed = true
+      clearTimeout(this.#retryTimer)
+      await this.#sync.stop()
+      await this.#recovering
+      this.#contents.index.save()
+    }
+  }
+
+  #scheduleDrain(): void {
+    if (this.#drainScheduled) return
+    this.#drainScheduled = true
+    setImmediate(() => {
+      this.#drainScheduled = false
+      this.drain()
+    })
+  }
+
+  #onSyncError(): void {
+    if (this.#closed) return
+    this.#syncFailed = true
+    // While something else is being put right, that goes first.
+    if (this.#fault === undefined) this.#recoverFrom('sync')
+  }
+
+  #recoverFrom(fault: Fault): void {
+    this.#fault = fault
+    this.#recovering = this.#recover(fault).finally(() => {
+      this.#recovering = undefined
+    })
+  }
+
+  async #recover(fault: Fault): Promise<void> {
+    const unsyncedFrom = this.#sync.syncedSeq + 1
+    try {
+      await this.#contents.recover(fault, this.#publishedSeq)
+      // Once a sync has failed no later one can be believed, not even on a new descriptor of the same file.
+      if (this.#syncFailed && !REWRITES.has(fault)) await this.#contents.recover('sync', this.#publishedSeq)
+    } catch (error) {
+      return this.#pause(error)
+    }
+    if (this.#syncFailed || REWRITES.has(fault)) this.#sync.settle(this.#publishedSeq)
+    this.#syncFailed = false
+    this.#fault = undefined
+    if (this.#closed) return
+    if (fault !== 'write') this.#tell(fault, unsyncedFrom)
+    this.drain()
+    if (this.#fault === undefined) this.#resume()
+  }
+
+  #tell(fault: keyof typeof FAULT_NOTICES, unsyncedFrom: number): void {
+    const { kind, message } = FAULT_NOTICES[fault]
+    const wrong = this.#contents.countWrong(unsyncedFrom, this.#publishedSeq)
+    const lost = wrong === 0 ? '' : ` ${wrong} of its last events could not be saved.`
+    const event = notice(this.#options.sessionId, 'warn', { kind, message: message + lost })
+    this.append({ event, turnId: null }, true)
+  }
+
+  #pause(cause: unknown): void {
+    const error = toLogError(cause, this.#contents.file.path)
+    if (!this.#closed) {
+      this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryDelayMs)
+    }
+    this.#sync.giveUp(error)
+    if (this.#paused !== undefined) return
+    this.#paused = error
+    this.#options.onHealth({ state: 'paused', error })
+  }
+
+  #retry(): void {
+    if (this.#fault !== undefined && this.#recovering === undefined) this.#recoverFrom(this.#fault)
+  }
+
+  #resume(): void {
+    const error = this.#paused
+    if (error === undefined) return
+    this.#paused = undefined
+    const message = `The session log could not be written for a while: ${error.message} Nothing is missing.`
+    const event = notice(this.#options.sessionId, 'warn', { kind: 'log_resumed', message })
+    this.append({ event, turnId: null }, true)
+    this.#options.onHealth({ state: 'ok' })
+  }
+}
+
+const REWRITES: ReadonlySet<Fault> = new Set<Fault>(['gone', 'sync'])
+
+const FAULT_NOTICES = {
+  gone: {
+    kind: 'log_recreated',
+    message: 'The session log was deleted or replaced while it was in use, and was written again.',
+  },
+  changed: {
+    kind: 'log_changed',
+    message:
+      'Something else changed the session log while it was in use. What it lacks now is shown as a gap.',
+  },
+  sync: {
+    kind: 'log_rewritten',
+    message: 'The disk reported an error, so the session log was written again to a new file.',
+  },
+}
+
+function notice(
+  sessionId: string,
+  level: StatusEvent['level'],
+  { kind, message }: { kind: string; message: string },
+): StatusEvent {
+  return { type: 'status', sessionId, status: 'notice', level, message, data: { kind } }
+}

@@ -1,0 +1,285 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Envelope } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { delta, numbered, numbersIn, range, SESSION, TURN } from '../../test/support/events.ts'
+import { useProject } from '../../test/support/project.ts'
+import { LogError } from './log-error.ts'
+import { openSessionLog } from './open-logs.ts'
+import type { SessionLogOptions } from './session-log.ts'
+
+const project = useProject()
+const open = (options: SessionLogOptions = {}) => openSessionLog(project.root, SESSION, options)
+
+async function withEvents(count: number) {
+  const log = await open()
+  for (const n of range(1, count)) log.append(numbered(n), TURN)
+  await log.flush()
+  return log
+}
+
+describe('appending', () => {
+  test('gives dense numbers, and one envelope a line', async () => {
+    const log = await open({ now: () => new Date('2026-02-07T10:11:12.345Z') })
+    expect(log.append(numbered(1), TURN)).toEqual({
+      seq: 1,
+      at: '2026-02-07T10:11:12.345Z',
+      sessionId: SESSION,
+      turnId: 'turn-1',
+      event: numbered(1),
+    })
+    expect(log.append(numbered(2, 'ü\u2028😀\ud800"\n'), { turnId: null })?.seq).toBe(2)
+    await log.close()
+    const lines = readFileSync(project.file('events', `${SESSION}.ndjson`), 'utf8').split('\n')
+    expect(lines).toHaveLength(3)
+    const envelopes = lines.slice(0, 2).map(line => JSON.parse(line))
+    expect(envelopes.map(envelope => Object.keys(envelope))).toEqual(
+      Array(2).fill(['seq', 'at', 'sessionId', 'turnId', 'event']),
+    )
+    expect(envelopes[1].event.message).toBe('ü\u2028😀\ud800"\n')
+  })
+
+  test('goes on with the next number after the log was closed', async () => {
+    await (await withEvents(3)).close()
+    const log = await open()
+    expect(log.lastSeq).toBe(3)
+    expect(log.append(numbered(4), TURN)?.seq).toBe(4)
+    await log.close()
+  })
+
+  test('makes files and folders for their owner only', async () => {
+    await (await withEvents(1)).close()
+    const mode = (...parts: string[]) => statSync(project.file(...parts)).mode & 0o777
+    expect([mode(), mode('events')]).toEqual([0o700, 0o700])
+    expect([mode('events', `${SESSION}.ndjson`), mode('events', `${SESSION}.idx`)]).toEqual([0o600, 0o600])
+    expect(readFileSync(project.file('.gitignore'), 'utf8')).toBe('*\n')
+  })
+
+  test.each(['turn:start', 'permission:resolved', 'session:complete', 'session:error', 'turn:end'])(
+    '%s is written before append returns',
+    async type => {
+      const log = await open()
+      log.append({ ...numbered(1), type } as never, TURN)
+      expect(readFileSync(log.path, 'utf8')).toContain(type)
+      await log.close()
+    },
+  )
+
+  test('other events are written together, when the loop comes round', async () => {
+    const log = await open()
+    log.append(numbered(1), TURN)
+    log.append(numbered(2), TURN)
+    expect(statSync(log.path).size).toBe(0)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(readFileSync(log.path, 'utf8').split('\n')).toHaveLength(3)
+    await log.close()
+  })
+
+  test('a loop without a pause is written in pieces', async () => {
+    const log = await open()
+    for (const n of range(1, 1000)) log.append(numbered(n, 'x'.repeat(1000)), TURN)
+    expect(statSync(log.path).size).toBeGreaterThan(900_000)
+    await log.close()
+  })
+
+  test('an event that cannot be JSON leaves a note in its place', async () => {
+    let deep: unknown = 0
+    for (let i = 0; i < 200_000; i += 1) deep = [deep]
+    const log = await open()
+    const event = {
+      type: 'native:unknown',
+      sessionId: SESSION,
+      harness: 'codex',
+      nativeType: 'x',
+      raw: deep,
+    } as const
+    expect(log.append(event, TURN)).toMatchObject({
+      seq: 1,
+      event: { type: 'status', level: 'error', message: expect.stringContaining('native:unknown') },
+    })
+    log.append(numbered(2), TURN)
+    await log.flush()
+    expect(numbersIn(log.readAfter(0, 10))).toEqual([2])
+    await log.close()
+  })
+
+  test('is refused when the log is closed', async () => {
+    const log = await open()
+    await log.close()
+    expect(() => log.append(numbered(1), TURN)).toThrow(expect.objectContaining({ code: 'closed' }))
+    expect(() => log.subscribe(0)).toThrow(LogError)
+  })
+})
+
+describe('one writer', () => {
+  test('a second open gives the same log, and the last close closes it', async () => {
+    const first = await open()
+    const second = await open()
+    expect(second).toBe(first)
+    await first.close()
+    second.append(numbered(1), TURN)
+    await second.close()
+    expect(() => second.append(numbered(2), TURN)).toThrow('closed')
+  })
+
+  test('opening at the same moment, and while it closes, gives a log that works', async () => {
+    const [a, b] = await Promise.all([open(), open()])
+    expect(a).toBe(b)
+    a?.append(numbered(1), TURN)
+    const closing = [a?.close(), b?.close()]
+    const next = await open()
+    expect(next).not.toBe(a)
+    expect(next.lastSeq).toBe(1)
+    await Promise.all([...closing, next.close()])
+  })
+
+  test.each(['../x', '', 'a/b', 'a'.repeat(65), 'a\0', '.'])('the id %j is refused', async id => {
+    await expect(openSessionLog(project.root, id)).rejects.toMatchObject({ code: 'invalid-id' })
+  })
+})
+
+describe('reading', () => {
+  test('after a cursor, before one, and the last', async () => {
+    const log = await withEvents(2000)
+    expect(numbersIn(log.readAfter(0, 3))).toEqual([1, 2, 3])
+    expect(numbersIn(log.readAfter(510, 5))).toEqual(range(511, 515))
+    expect(numbersIn(log.readAfter(1998, 100))).toEqual([1999, 2000])
+    expect(log.readAfter(2000, 10)).toEqual([])
+    expect(numbersIn(log.readLast(1200))).toEqual(range(801, 2000))
+    expect(numbersIn(log.readBefore(515, 5))).toEqual(range(510, 514))
+    expect(log.readBefore(1, 5)).toEqual([])
+    expect(numbersIn(log.readLast(99_999))).toEqual(range(1, 2000))
+    await log.close()
+  })
+
+  test('is bounded by bytes, but always gives one', async () => {
+    const log = await open()
+    for (const n of range(1, 10)) log.append(numbered(n, 'x'.repeat(1000)), TURN)
+    await log.flush()
+    expect(numbersIn(log.readAfter(2, 10, { maxBytes: 4000 }))).toEqual([3, 4, 5])
+    expect(numbersIn(log.readLast(10, { maxBytes: 4000 }))).toEqual([8, 9, 10])
+    expect(numbersIn(log.readAfter(0, 10, { maxBytes: 1 }))).toEqual([1])
+    expect(numbersIn(log.readLast(10, { maxBytes: 1 }))).toEqual([10])
+    await log.close()
+  })
+
+  test('a line of 20 MB comes back', async () => {
+    const log = await open()
+    const text = 'é'.repeat(10_000_000)
+    log.append(numbered(1, text), TURN)
+    log.append(numbered(2), TURN)
+    await log.close()
+    const again = await open()
+    const [large] = again.readAfter(0, 1)
+    expect(large?.event.type === 'status' && large.event.message === text).toBe(true)
+    expect(numbersIn(again.readLast(1))).toEqual([2])
+    await again.close()
+  })
+})
+
+describe('joining pieces', () => {
+  const texts = (envelopes: Envelope[]) =>
+    envelopes.map(({ event }) => ('text' in event ? event.text : 'delta' in event ? event.delta : event.type))
+
+  test('the first piece goes at once, those behind it as one', async () => {
+    const log = await open({ coalesceMs: 10_000 })
+    expect(log.append(delta('a'), TURN)?.seq).toBe(1)
+    expect(log.append(delta('b'), TURN)).toBeUndefined()
+    expect(log.append(delta('c'), TURN)).toBeUndefined()
+    expect(log.append(delta('d', 'm2'), TURN)?.seq).toBe(3)
+    log.append(delta('e', 'm2'), TURN)
+    log.append(numbered(1), TURN)
+    await log.flush()
+    expect(texts(log.readAfter(0, 10))).toEqual(['a', 'bc', 'd', 'e', 'status'])
+    await log.close()
+  })
+
+  test('what waits comes by itself', async () => {
+    const log = await open({ coalesceMs: 1 })
+    const reader = log.subscribe(0)
+    log.append(delta('a'), TURN)
+    log.append(delta('b'), TURN)
+    const seen: unknown[] = []
+    for await (const batch of reader) {
+      seen.push(...texts(batch))
+      if (seen.length === 2) break
+    }
+    expect(seen).toEqual(['a', 'b'])
+    await log.close()
+  })
+
+  test('closing writes what waits', async () => {
+    const log = await open({ coalesceMs: 10_000 })
+    log.append(delta('a'), TURN)
+    log.append(delta('b'), TURN)
+    await log.close()
+    const again = await open()
+    expect(texts(again.readAfter(0, 10))).toEqual(['a', 'b'])
+    await again.close()
+  })
+
+  test('pieces are not kept back beyond 4 KB, and durable ones not at all', async () => {
+    const log = await open({ coalesceMs: 10_000 })
+    log.append(delta('a'), TURN)
+    expect(log.append(delta('x'.repeat(3000)), TURN)).toBeUndefined()
+    expect(log.append(delta('y'.repeat(3000)), TURN)?.seq).toBe(2)
+    expect(log.append(delta('z'), { ...TURN, durable: true })?.seq).toBe(3)
+    await log.close()
+  })
+})
+
+describe('subscribing', () => {
+  test('replays, then goes live', async () => {
+    const log = await withEvents(5)
+    const seen: number[] = []
+    const reader = log.subscribe(2)
+    const reading = (async () => {
+      for await (const batch of reader) seen.push(...batch.map(({ seq }) => seq))
+    })()
+    log.append(numbered(6), TURN)
+    await log.flush()
+    log.append(numbered(7), TURN)
+    await log.close()
+    await reading
+    expect(seen).toEqual(range(3, 7))
+  })
+
+  test('a reader that is slow gets everything, also after the log was closed', async () => {
+    const log = await open()
+    const slow = log.subscribe(0)
+    const first = slow.next()
+    for (const n of range(1, 3000)) log.append(numbered(n, 'x'.repeat(1000)), TURN)
+    await log.close()
+    const seen = numbersIn((await first).value ?? [])
+    for await (const batch of slow) seen.push(...numbersIn(batch))
+    expect(seen).toEqual(range(1, 3000))
+    const again = await open()
+    await again.close()
+  })
+
+  test('a reader that leaves while it waits is let go', async () => {
+    const log = await open()
+    const reader = log.subscribe(0)
+    const waiting = reader.next()
+    await reader.return?.()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+    await log.close()
+  })
+
+  test('several calls of next at once are answered in order', async () => {
+    const log = await open()
+    const reader = log.subscribe(0)
+    const calls = [reader.next(), reader.next()]
+    log.append(numbered(1), { ...TURN, durable: true })
+    log.append(numbered(2), { ...TURN, durable: true })
+    const results = await Promise.all(calls)
+    expect(results.map(({ value }) => numbersIn(value))).toEqual([[1], [2]])
+    await log.close()
+  })
+
+  test('a cursor from the future is refused', async () => {
+    const log = await withEvents(2)
+    expect(() => log.subscribe(3)).toThrow(expect.objectContaining({ code: 'cursor-ahead' }))
+    await log.close()
+  })
+})

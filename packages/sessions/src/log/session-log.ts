@@ -1,0 +1,269 @@
+import type { Envelope, UIEvent, UIEventType } from '@chirality/core'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder } from '../files/project-folder.ts'
+import { requireSessionId } from '../files/session-id.ts'
+import { type Addressed, DeltaCoalescer } from './coalescer.ts'
+import { LogContents } from './log-contents.ts'
+import { LogError, toLogError } from './log-error.ts'
+import { LogReader } from './log-reader.ts'
+import { type LogHealth, LogWriter } from './log-writer.ts'
+import { RecentBatches } from './recent-batches.ts'
+import { Subscription } from './subscription.ts'
+
+export interface SessionLogOptions {
+  /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 25. */
+  coalesceMs?: number
+  /** How late the disk may have an ordinary event. Default 50. */
+  syncDelayMs?: number
+  /** How often a log that cannot be written tries again. Default 500. */
+  retryDelayMs?: number
+  now?: () => Date
+  ops?: FileOps
+}
+
+export interface AppendOptions {
+  turnId: string | null
+  /** Have the disk take it at once, as with user messages, decisions, results and ends of turns. */
+  durable?: boolean
+}
+
+export interface ReadOptions {
+  /** No more than this is read, but at least one envelope. Default 8 MiB. */
+  maxBytes?: number
+}
+
+/** The events of one session, in the order they happened: the one truth that everything else is made from. */
+export class SessionLog {
+  readonly sessionId: string
+  readonly path: string
+  readonly #contents: LogContents
+  readonly #writer: LogWriter
+  readonly #reader: LogReader
+  readonly #deltas: DeltaCoalescer
+  readonly #recent = new RecentBatches()
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #healthListeners = new Set<(health: LogHealth) => void>()
+  #closing: Promise<void> | undefined
+  #closed = false
+  #release: () => Promise<void> = () => this.shutDown()
+
+  private constructor(sessionId: string, contents: LogContents, options: SessionLogOptions) {
+    const { ops = realFileOps, now = () => new Date() } = options
+    this.sessionId = sessionId
+    this.path = contents.file.path
+    this.#contents = contents
+    this.#writer = new LogWriter(contents, {
+      sessionId,
+      now,
+      syncDelayMs: options.syncDelayMs ?? SYNC_DELAY_MS,
+      retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS,
+      onPublish: (envelopes, bytes) => this.#publish(envelopes, bytes),
+      onHealth: health => this.#announce(health),
+    })
+    this.#reader = new LogReader({
+      ops,
+      sessionId,
+      fd: () => contents.file.fd,
+      index: () => contents.index,
+      rebuildIndex: () => contents.rebuildIndex(this.lastSeq),
+    })
+    this.#deltas = new DeltaCoalescer(options.coalesceMs ?? COALESCE_MS, () => this.#writeHeld())
+  }
+
+  /** Use `openSessionLog`: a log must have one writer. */
+  static async open(projectRoot: string, id: string, options: SessionLogOptions = {}): Promise<SessionLog> {
+    const sessionId = requireSessionId(id)
+    const { ops = realFileOps } = options
+    const ensureFolder = () => ensureProjectFolder(projectRoot, EVENTS_FOLDER)
+    const folder = await ensureFolder().catch((error: unknown) => {
+      throw toLogError(error, projectRoot)
+    })
+    try {
+      const { contents, tornFile } = await LogContents.open({ ops, folder, sessionId, ensureFolder })
+      const log = new SessionLog(sessionId, contents, options)
+      if (tornFile !== undefined) log.#tellTorn(tornFile)
+      return log
+    } catch (error) {
+      throw toLogError(error, folder)
+    }
+  }
+
+  /** The last number that readers can have. */
+  get lastSeq(): number {
+    return this.#writer.publishedSeq
+  }
+
+  get health(): LogHealth {
+    return this.#writer.health
+  }
+
+  onHealth(listener: (health: LogHealth) => void): () => void {
+    this.#healthListeners.add(listener)
+    return () => this.#healthListeners.delete(listener)
+  }
+
+  /** Resolves when events are taken: at once, or when the disk has space again. */
+  async whenWritable(): Promise<void> {
+    while (this.health.state === 'paused' && this.#closing === undefined) {
+      await new Promise<void>(resolve => {
+        const stop = this.onHealth(() => {
+          stop()
+          resolve()
+        })
+      })
+    }
+  }
+
+  /**
+   * Takes an event: from here on it will be written, in this order. Gives its envelope, or undefined for a piece of
+   * text that waits a moment to be joined with the next. Throws while the log is paused: wait for `whenWritable()`.
+   */
+  append(event: UIEvent, { turnId, durable = false }: AppendOptions): Envelope | undefined {
+    this.#requireOpen()
+    if (this.health.state === 'paused') throw this.health.error
+    const ready = this.#deltas.push({ event, turnId })
+    if (durable) ready.push(...this.#deltas.end())
+    return this.#write(ready, durable)
+  }
+
+  /** Resolves when the disk has everything that was appended so far. Rejects when the log is paused. */
+  async flush(): Promise<void> {
+    if (this.health.state === 'ok') this.#write(this.#deltas.end(), false)
+    await this.#writer.flush()
+  }
+
+  /**
+   * Everything after `afterSeq`, first from the file, then as it happens: no gap, no duplicate. A reader may be as slow as
+   * it likes. Ends when the log is closed.
+   */
+  subscribe(afterSeq: number): AsyncIterableIterator<Envelope[]> {
+    this.#requireOpen()
+    if (afterSeq > this.lastSeq) {
+      const message = `The log of session ${this.sessionId} ends at ${this.lastSeq}, before ${afterSeq}. Read it again from 0.`
+      throw new LogError('cursor-ahead', this.path, message)
+    }
+    const subscription = new Subscription(
+      {
+        lastSeq: () => this.lastSeq,
+        after: seq => this.#recent.after(seq) ?? this.readAfter(seq, BATCH_EVENTS, { maxBytes: BATCH_BYTES }),
+        onEnd: ended => this.#onSubscriptionEnd(ended),
+      },
+      Math.max(0, afterSeq),
+    )
+    this.#subscriptions.add(subscription)
+    return subscription
+  }
+
+  readAfter(seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}): Envelope[] {
+    const from = Math.max(0, seq) + 1
+    return this.#reader.forwards(from, Math.min(this.lastSeq, from + limit - 1), maxBytes)
+  }
+
+  /** The last ones before `seq`, oldest first. */
+  readBefore(seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}): Envelope[] {
+    const to = Math.min(this.lastSeq, seq - 1)
+    return this.#reader.backwards(Math.max(1, to - limit + 1), to, maxBytes)
+  }
+
+  readLast(limit: number, options?: ReadOptions): Envelope[] {
+    return this.readBefore(this.lastSeq + 1, limit, options)
+  }
+
+  /** Each `openSessionLog` needs one; the last writes what is left. Readers get the rest and then end. */
+  close(): Promise<void> {
+    return this.#release()
+  }
+
+  /** For the table of open logs, which counts who uses this one. */
+  onClose(release: () => Promise<void>): void {
+    this.#release = release
+  }
+
+  shutDown(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  /** Stops at once and lets go of the file, for a session that is deleted. */
+  async abandon(): Promise<void> {
+    for (const subscription of this.#subscriptions) subscription.end()
+    await this.shutDown().catch(() => {})
+  }
+
+  async #finish(): Promise<void> {
+    try {
+      if (this.health.state === 'ok') this.#write(this.#deltas.end(), false)
+      await this.#writer.close()
+    } finally {
+      this.#deltas.end()
+      for (const subscription of [...this.#subscriptions]) subscription.finish()
+      this.#closed = true
+      if (this.#subscriptions.size === 0) this.#contents.close()
+      this.#announce(this.health)
+    }
+  }
+
+  #write(items: Addressed[], durable: boolean): Envelope | undefined {
+    let envelope: Envelope | undefined
+    for (const item of items) {
+      envelope = this.#writer.append(item, durable || AT_ONCE.has(item.event.type))
+    }
+    return envelope
+  }
+
+  #writeHeld(): void {
+    // What is held while the log is paused stays held: the window opens again.
+    if (this.health.state === 'ok') this.#write(this.#deltas.take(), false)
+  }
+
+  #publish(envelopes: Envelope[], bytes: number): void {
+    if (this.#subscriptions.size === 0) return this.#recent.clear()
+    this.#recent.push(envelopes, bytes)
+    for (const subscription of this.#subscriptions) subscription.wake()
+  }
+
+  #announce(health: LogHealth): void {
+    for (const listener of [...this.#healthListeners]) {
+      try {
+        listener(health)
+      } catch {
+        // A listener that fails must not keep the log from being written.
+      }
+    }
+  }
+
+  #onSubscriptionEnd(subscription: Subscription): void {
+    this.#subscriptions.delete(subscription)
+    if (this.#closed && this.#subscriptions.size === 0) this.#contents.close()
+  }
+
+  /** The unfinished line gets no other place in the log, so this takes its number. */
+  #tellTorn(file: string): void {
+    const { sessionId } = this
+    const reason = `The last line was never finished. What there was of it is in ${file}.`
+    const event: UIEvent = { type: 'log:gap', sessionId, afterSeq: this.lastSeq, missing: 1, reason }
+    this.#write([{ event, turnId: null }], true)
+  }
+
+  #requireOpen(): void {
+    if (this.#closing === undefined) return
+    throw new LogError('closed', this.path, `The log of session ${this.sessionId} is closed.`)
+  }
+}
+
+export const EVENTS_FOLDER = 'events'
+const COALESCE_MS = 25
+const SYNC_DELAY_MS = 50
+const RETRY_DELAY_MS = 500
+const BATCH_EVENTS = 512
+const BATCH_BYTES = 256 * 1024
+const READ_BYTES = 8 * 1024 * 1024
+
+/** User messages, decisions, results and ends of turns: what nobody may have to do, or pay for, twice. */
+const AT_ONCE: ReadonlySet<UIEventType> = new Set<UIEventType>([
+  'turn:start',
+  'permission:resolved',
+  'session:complete',
+  'session:error',
+  'turn:end',
+])
