@@ -31,7 +31,7 @@ export function translatorOf(
     translate,
     translateRecord: record =>
       record.kind === 'json' ? translate(parseCodexEvent(record.value)) : [unreadable(state, record)],
-    end: () => [...closeSpeech(state), ...withdrawRequests(state), ...reportOvercome(state)],
+    end: () => [...closeSpeech(state, false), ...withdrawRequests(state), ...reportOvercome(state)],
     get outcome() {
       return state.outcome
     },

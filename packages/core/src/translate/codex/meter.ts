@@ -44,15 +44,18 @@ export function createMeter(usageBefore: UsageInfo | undefined): Meter {
 /** Codex counts cached tokens as input as well; here every token is counted once. */
 export function readCounts(value: unknown): UsageInfo {
   const counts = asObject(value) ?? {}
-  const count = (name: string, other: string) => Math.max(0, asNumber(counts[name] ?? counts[other]) ?? 0)
-  const cached = count('cached_input_tokens', 'cachedInputTokens')
-  const written = count('cache_write_input_tokens', 'cacheWriteInputTokens')
+  const cached = count(counts.cached_input_tokens ?? counts.cachedInputTokens)
+  const written = count(counts.cache_write_input_tokens ?? counts.cacheWriteInputTokens)
   return {
-    input_tokens: Math.max(0, count('input_tokens', 'inputTokens') - cached - written),
-    output_tokens: count('output_tokens', 'outputTokens'),
+    input_tokens: Math.max(0, count(counts.input_tokens ?? counts.inputTokens) - cached - written),
+    output_tokens: count(counts.output_tokens ?? counts.outputTokens),
     cache_read_input_tokens: cached,
     cache_creation_input_tokens: written,
   }
+}
+
+function count(value: unknown): number {
+  return Math.max(0, asNumber(value) ?? 0)
 }
 
 const NOTHING: UsageInfo = {

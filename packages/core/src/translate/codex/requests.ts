@@ -127,7 +127,7 @@ function openMcpCall(state: CodexState, server: string, input: JsonObject): Tool
   const open = [...state.tools.values()].filter(
     call => !call.finished && call.name.startsWith(mcpToolName(server, '')),
   )
-  return open.find(call => JSON.stringify(call.input) === JSON.stringify(input)) ?? open.at(-1)
+  return open.find(call => call.inputKey === JSON.stringify(input)) ?? open.at(-1)
 }
 
 function asArrayOrNone(value: unknown): unknown[] | undefined {

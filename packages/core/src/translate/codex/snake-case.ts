@@ -1,4 +1,4 @@
 /** app-server says `mcpToolCall` where `exec` says `mcp_tool_call`. */
 export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  return name.replace(/[A-Z]/g, '_$&').toLowerCase()
 }

@@ -159,6 +159,14 @@ describe('text that nothing finishes', () => {
     expect(events.at(-1)).toMatchObject({ type: 'chat:message', text: 'Hell', aborted: true })
   })
 
+  test('C11: and is withdrawn if the turn succeeds without another word', () => {
+    const events = said(textDelta('Hell'), broken, appTurnCompleted())
+    expect(only(events, 'chat:message')).toMatchObject([{ messageId: 'turn-1:msg_1', discarded: true }])
+    expect(only(said(textDelta('cut'), appTurnCompleted()), 'chat:message')).toMatchObject([
+      { aborted: true },
+    ])
+  })
+
   test('C11: reasoning of a broken stream is withdrawn too', () => {
     const events = said(summaryDelta('hm'), broken, itemStarted(appMessage('', 'msg_2')))
     expect(events.at(-1)).toStrictEqual({

@@ -62,10 +62,15 @@ export function finishSpeech(
     : [{ type: 'chat:thinking', sessionId, messageId, text, final: true }]
 }
 
-/** The turn or the output is over: what was never finished stays as far as it came. */
-export function closeSpeech(state: CodexState): UIEvent[] {
+/**
+ * The turn or the output is over: what was never finished stays as far as it came, unless a request that was sent again
+ * succeeded without it.
+ */
+export function closeSpeech(state: CodexState, succeeded: boolean): UIEvent[] {
   const events: UIEvent[] = []
-  for (const speech of state.turn.speech.values()) if (!speech.closed) events.push(...abort(state, speech))
+  for (const speech of state.turn.speech.values()) {
+    if (!speech.closed) events.push(...(succeeded && speech.broken ? withdraw : abort)(state, speech))
+  }
   state.turn.speech.clear()
   return events
 }

@@ -42,7 +42,6 @@ export interface CodexState {
   /** By native id. Outlives the turn: a command can end in a later one. */
   readonly tools: Map<string, ToolCall>
   readonly meter: Meter
-  readonly warned: Set<string>
   /** Requests that nobody has answered yet: native id to ours. */
   readonly requests: Map<CodexRequestId, string>
   /** Threads of sub-agents, whose requests are raised here. */
@@ -63,6 +62,8 @@ export interface Turn {
   plan: string | null
   /** An error that was told and neither ended the turn nor was overcome yet. */
   failure: PendingFailure | null
+  /** The words of warnings that were told, and of the last retry. */
+  readonly warned: Set<string>
   lastRetry: string
   userMessages: number
   todosShown: boolean
@@ -87,8 +88,12 @@ export interface Speech {
 
 export interface ToolCall {
   readonly id: string
+  /** A start with the same native id in a later turn is another call. */
+  readonly turn: Turn
   readonly name: string
   input: Record<string, unknown>
+  /** As JSON, to tell new input from repeated. */
+  inputKey: string
   finished: boolean
   /** The paths and diffs of a file change, for a person who is asked to allow it. */
   detail?: unknown
@@ -120,7 +125,6 @@ export function createState(options: StateOptions): CodexState {
     turn: createTurn(null),
     tools: new Map(),
     meter: createMeter(options.usageBefore),
-    warned: new Set(),
     requests: new Map(),
     subAgents: new Set(),
     rateLevel: 'info',
@@ -154,6 +158,7 @@ function createTurn(id: string | null): Turn {
     answer: null,
     plan: null,
     failure: null,
+    warned: new Set(),
     lastRetry: '',
     userMessages: 0,
     todosShown: false,

@@ -105,6 +105,15 @@ describe('the course of a call', () => {
     })
   })
 
+  test('C3: one that still runs is not taken for another with its id in the next turn', () => {
+    const next = itemStarted(appCommand({ command: 'pwd' }))
+    const events = appTool(itemStarted(appCommand()), appTurnCompleted(), appTurnStarted('turn-2'), next)
+    expect(only(events, 'tool:start').map(event => event.toolUseId)).toStrictEqual([
+      'turn-1:call_1',
+      'turn-2:call_1',
+    ])
+  })
+
   test('C3: in the next process of a spool an id names another call', () => {
     const events = execTool(started(command()), threadStarted(), started(command({ command: 'pwd' })))
     expect(only(events, 'tool:start').map(event => event.toolUseId)).toStrictEqual([

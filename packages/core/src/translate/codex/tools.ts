@@ -5,8 +5,9 @@ import { type ToolFacts, WEB_SEARCH } from './tool-facts.ts'
 
 /** One start per call; what begins again, or grows while the model writes it, only has new input. */
 export function startTool(state: CodexState, nativeId: string, facts: ToolFacts): UIEvent[] {
-  const open = state.tools.get(nativeId)
-  return open && !open.finished ? setInput(state, open, facts) : createTool(state, nativeId, facts)
+  const known = state.tools.get(nativeId)
+  const same = known && !known.finished && known.turn === state.turn
+  return same ? setInput(state, known, facts) : createTool(state, nativeId, facts)
 }
 
 /** Often the first that is heard of a call: what is over at once has no start. */
@@ -33,14 +34,17 @@ function createTool(state: CodexState, nativeId: string, { name, input, detail }
   state.turn.repeats.acted()
   state.turn.lastRetry = ''
   const id = newItemId(state, nativeId)
-  state.tools.set(nativeId, { id, name, input, finished: false, detail })
+  const inputKey = JSON.stringify(input)
+  state.tools.set(nativeId, { id, turn: state.turn, name, input, inputKey, finished: false, detail })
   return [{ type: 'tool:start', sessionId: state.sessionId, toolUseId: id, name, input }]
 }
 
 function setInput(state: CodexState, call: ToolCall, { input, detail }: ToolFacts): UIEvent[] {
   call.detail = detail ?? call.detail
-  if (JSON.stringify(input) === JSON.stringify(call.input)) return []
+  const inputKey = JSON.stringify(input)
+  if (inputKey === call.inputKey) return []
   call.input = input
+  call.inputKey = inputKey
   return [{ type: 'tool:input', sessionId: state.sessionId, toolUseId: call.id, input }]
 }
 

@@ -18,7 +18,7 @@ export type TurnEnd = { durationMs?: number } & (
 export function endTurn(state: CodexState, end: TurnEnd): UIEvent[] {
   const pending = state.turn.failure
   const events = [
-    ...closeSpeech(state),
+    ...closeSpeech(state, end.status === 'completed'),
     ...withdrawRequests(state),
     ...reportDiff(state),
     ...(end.status === 'completed' ? reportOvercome(state) : []),

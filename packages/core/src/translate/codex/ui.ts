@@ -23,10 +23,10 @@ export function notice(state: CodexState, kind: string, details: StatusDetails):
   return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
 }
 
-/** One problem is often told by two events, and by every process again. */
+/** One problem is often told by two events. */
 export function warning(state: CodexState, message: string, level: StatusEvent['level'] = 'warn'): UIEvent[] {
-  if (state.warned.has(message)) return []
-  state.warned.add(message)
+  if (state.turn.warned.has(message)) return []
+  state.turn.warned.add(message)
   return notice(state, 'warning', { message, level })
 }
 
