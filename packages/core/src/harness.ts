@@ -53,8 +53,10 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   turnId?: string
   /** `bypassPermissions` is for those who ask for it by name. */
   permissionMode?: PermissionMode
-  images?: ImageSource[]
+  /** Images, and texts between them, that follow the message. */
+  images?: PromptPart[]
   model?: string
+  fallbackModel?: string
   thinking?: HarnessQuery['thinking']
   maxBudgetUsd?: number
   mcpServers?: Record<string, McpServerConfig>
@@ -119,6 +121,10 @@ export interface HarnessCapabilities {
   supportsCostTracking: boolean
   supportsNamedTools: boolean
   supportsImages: boolean
+  /** Raises `permission:request`, and heeds the answer. */
+  supportsDecisions: boolean
+  supportsMaxTurns: boolean
+  supportsBudget: boolean
 }
 
 export interface SlashCommand {

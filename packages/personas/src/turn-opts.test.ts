@@ -15,6 +15,9 @@ const CLAUDE: HarnessCapabilities = {
   supportsCostTracking: true,
   supportsNamedTools: true,
   supportsImages: true,
+  supportsDecisions: false,
+  supportsMaxTurns: true,
+  supportsBudget: true,
 }
 const CODEX: HarnessCapabilities = { ...CLAUDE, supportsNamedTools: false, supportsCostTracking: false }
 const persona = (fields: Partial<PersonaConfig> = {}): PersonaConfig => ({

@@ -23,12 +23,14 @@ export function personaTurnOpts(
   const budget = budgetFor(persona, capabilities)
   const opts: Partial<HarnessTurnOpts> = {
     permissionMode: persona.permissionMode,
-    maxTurns: persona.maxTurns,
+    ...(capabilities.supportsMaxTurns ? { maxTurns: persona.maxTurns } : {}),
     ...model.opts,
     ...budget.opts,
     ...scope.opts,
   }
   const warnings = [...scope.warnings, ...model.warnings, ...budget.warnings]
+  if (persona.maxTurns !== undefined && !capabilities.supportsMaxTurns)
+    warnings.push('max_turns cannot be enforced: this agent counts no rounds.')
   if (!capabilities.supportsAppendSystemPrompt)
     warnings.push('This agent takes no text beside its own system prompt: the instructions do not reach it.')
   // An option that is there but undefined would hide what the caller spreads before it.

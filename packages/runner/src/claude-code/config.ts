@@ -1,8 +1,10 @@
-import type { StopOptions } from '../process/stop.ts'
+import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
 
 export const HARNESS_ID = 'claude-code'
 
-export interface ClaudeCodeHarnessConfig {
+export const CLAUDE_CODE: AgentName = { harnessId: HARNESS_ID, name: 'Claude Code' }
+
+export interface ClaudeCodeHarnessConfig extends TurnConfig {
   /** Path of the `claude` binary. Found by itself if not set. */
   binaryPath?: string
   /** Sets the variables that switch telemetry and error reports off. Default true. */
@@ -15,19 +17,8 @@ export interface ClaudeCodeHarnessConfig {
   environment?: Record<string, string>
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
-  /** How long each step of stopping an agent may take. */
-  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
   /** How long an agent that has answered may stay silent before its process is ended. Default 10 s. */
   lingerMs?: number
-  /** Lines for the harness log: spawn, stderr, parse errors, exit. */
-  onLog?: (entry: RunnerLogEntry) => void
-}
-
-export interface RunnerLogEntry {
-  level: 'debug' | 'info' | 'warn' | 'error'
-  event: string
-  sessionId?: string
-  data?: Record<string, unknown>
 }
 
 /** What every way of running the agent needs to know. */

@@ -1,60 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import type {
   ClaudeEvent,
-  Harness,
   HarnessCapabilities,
   HarnessEvent,
   HarnessInstallStatus,
   HarnessMeta,
   HarnessModel,
   HarnessQuery,
-  PermissionMode,
-  PromptPart,
+  HarnessTurnOpts,
   Session,
+  SessionHarness,
   SlashCommand,
-  TurnOpts,
   UIEvent,
 } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
+import { ProcessTurn } from '../turn/process-turn.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS } from './models.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
 import { discoverClaudeCommands } from './slash-commands.ts'
-import { ClaudeTurn } from './turn.ts'
-
-/** What a turn can be given beyond the specification's options. */
-export interface ClaudeTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
-  turnId?: string
-  /** `bypassPermissions` is for those who ask for it by name. */
-  permissionMode?: PermissionMode
-  /** Ask the agent to use this id for a new conversation. */
-  newSessionId?: string
-  /** Images, and texts between them, that follow the message. */
-  images?: PromptPart[]
-  model?: string
-  fallbackModel?: string
-  thinking?: HarnessQuery['thinking']
-  maxBudgetUsd?: number
-  mcpServers?: HarnessQuery['mcpServers']
-  clientTools?: HarnessQuery['clientTools']
-  additionalDirectories?: string[]
-  forkSession?: boolean
-  outputSchema?: HarnessQuery['outputSchema']
-  env?: Record<string, string>
-  /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
-  signal?: AbortSignal
-  /** Silence after which the user is told. */
-  stallMs?: number
-}
+import { claudeProgram } from './turn-program.ts'
 
 /** Runs Claude Code, one process for each turn. */
-export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
+export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   readonly id = HARNESS_ID
   readonly #context: ClaudeContext
-  readonly #turns = new Map<string, ClaudeTurn>()
+  readonly #turns = new Map<string, ProcessTurn>()
 
   constructor(config: ClaudeCodeHarnessConfig = {}) {
     this.#context = { config, environment: config.environment ?? processEnv() }
@@ -96,12 +70,18 @@ export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
   async *startTurn(
     session: Session,
     userMessage: string,
-    opts: ClaudeTurnOpts = {},
+    opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
     if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
     const query = turnQuery(session, userMessage, opts)
     const turnId = opts.turnId ?? randomUUID()
-    const turn = new ClaudeTurn({ ...this.#context, session, turnId, query, stallMs: opts.stallMs })
+    const turn = new ProcessTurn({
+      program: claudeProgram(this.#context),
+      session,
+      turnId,
+      query,
+      stallMs: opts.stallMs,
+    })
     this.#turns.set(session.id, turn)
     const settle = () => {
       if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
@@ -130,9 +110,14 @@ export class ClaudeCodeHarness implements Harness<ClaudeEvent> {
   isRunning(sessionId: string): boolean {
     return this.#turns.has(sessionId)
   }
+
+  /** Nothing is kept between turns; what runs is ended. */
+  async close(): Promise<void> {
+    for (const turn of this.#turns.values()) turn.kill()
+  }
 }
 
-function turnQuery(session: Session, message: string, opts: ClaudeTurnOpts): HarnessQuery {
+function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): HarnessQuery {
   return {
     prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
     cwd: session.projectRoot,

@@ -2,49 +2,34 @@ import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import { checkDirectory } from '../turn/check-directory.ts'
+import { startFailure } from '../turn/start-failure.ts'
+import type { Invocation } from '../turn/turn-program.ts'
 import { buildClaudeArgs, buildClaudeEnv } from './args.ts'
-import { checkDirectory } from './check-directory.ts'
-import { type ClaudeContext, HARNESS_ID } from './config.ts'
+import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeVersion, findClaude, knowsSystemPromptSnapshot } from './executable.ts'
 import { encodePrompt } from './prompt.ts'
-import { startFailure } from './start-failure.ts'
 import { writeTempFiles } from './temp-files.ts'
-
-/** One command, ready to be spawned. */
-export interface ClaudeInvocation {
-  command: string
-  args: string[]
-  env: Record<string, string>
-  cwd: string
-  stdin: string
-  promptText: string
-  attachments: number
-  /** Removes the temporary files and takes the client tools away; safe to call twice. */
-  cleanup(): Promise<void>
-}
 
 export interface InvocationContext extends ClaudeContext {
   extraArgs?: string[]
 }
 
 /** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
-export async function prepareClaude(
-  query: HarnessQuery,
-  context: InvocationContext,
-): Promise<ClaudeInvocation> {
+export async function prepareClaude(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
   try {
     return await prepare(query, context)
   } catch (error) {
-    throw startFailure(error)
+    throw startFailure(error, CLAUDE_CODE)
   }
 }
 
-async function prepare(query: HarnessQuery, context: InvocationContext): Promise<ClaudeInvocation> {
+async function prepare(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
   const { config, environment, extraArgs } = context
   const prompt = await encodePrompt(query.prompt)
-  await checkDirectory('The project folder', query.cwd)
+  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
   for (const directory of query.additionalDirectories ?? [])
-    await checkDirectory('The extra folder', directory)
+    await checkDirectory('The extra folder', directory, HARNESS_ID)
   const command = await findClaude({ binaryPath: config.binaryPath, environment })
   const { env } = buildChildEnv({
     source: environment,

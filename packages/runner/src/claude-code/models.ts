@@ -28,4 +28,8 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsCostTracking: true,
   supportsNamedTools: true,
   supportsImages: true,
+  // A process that is gone after its turn has nobody to ask: what is not allowed is denied.
+  supportsDecisions: false,
+  supportsMaxTurns: true,
+  supportsBudget: true,
 }

@@ -11,12 +11,12 @@ import type {
 import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import { spawnJsonl } from '../process/spawn-jsonl.ts'
 import { openSpool } from '../process/spool.ts'
-import { HARNESS_ID } from './config.ts'
-import { HarnessLog } from './harness-log.ts'
+import { HarnessLog } from '../turn/harness-log.ts'
+import { startFailure } from '../turn/start-failure.ts'
+import { describeExit } from '../turn/turn-events.ts'
+import { CLAUDE_CODE, HARNESS_ID } from './config.ts'
 import { type InvocationContext, prepareClaude } from './invocation.ts'
 import { Rest } from './rest.ts'
-import { startFailure } from './start-failure.ts'
-import { describeExit } from './turn-events.ts'
 
 export interface ClaudeQueryContext extends InvocationContext {
   /** Told where the raw output goes, once that is known. */
@@ -73,7 +73,7 @@ export async function* queryClaude(
       },
       onExit: (exit, stderr) => {
         log.exited(exit)
-        const error = describeExit(exit, stderr)
+        const error = describeExit(CLAUDE_CODE.name, exit, stderr)
         return rest.answered ? [] : [{ type: 'error', error, code: 'process_crashed' }]
       },
     })
@@ -84,7 +84,7 @@ export async function* queryClaude(
       yield event
     }
   } catch (error) {
-    throw isStarted ? error : startFailure(error)
+    throw isStarted ? error : startFailure(error, CLAUDE_CODE)
   } finally {
     rest.end()
     await invocation.cleanup()

@@ -5,10 +5,10 @@ import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
-import { checkDirectory } from './check-directory.ts'
-import { type ClaudeContext, HARNESS_ID } from './config.ts'
+import { checkDirectory } from '../turn/check-directory.ts'
+import { startFailure } from '../turn/start-failure.ts'
+import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { findClaude } from './executable.ts'
-import { startFailure } from './start-failure.ts'
 import { makeTempFolder } from './temp-files.ts'
 
 /**
@@ -20,7 +20,7 @@ export async function discoverClaudeCommands(
   context: ClaudeContext,
   signal?: AbortSignal,
 ): Promise<SlashCommand[]> {
-  await checkDirectory('The project folder', cwd)
+  await checkDirectory('The project folder', cwd, HARNESS_ID)
   const { config, environment } = context
   const command = await findClaude({ binaryPath: config.binaryPath, environment })
   const source = { source: environment, allow: config.allowEnvironment }
@@ -41,7 +41,7 @@ export async function discoverClaudeCommands(
     })
     return await ask(agent, context, signal)
   } catch (error) {
-    throw startFailure(error)
+    throw startFailure(error, CLAUDE_CODE)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

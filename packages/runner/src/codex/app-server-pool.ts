@@ -7,12 +7,15 @@ export interface AppServerLease {
   server: AppServer
   /** How many turns run on it, this one included. */
   turns(): number
-  release(): void
+  /** Resolves when what was only for this turn is gone. */
+  release(): Promise<void>
 }
 
 /** What a server is started with. Sessions with the same key share one. */
 export interface AppServerLaunch extends AppServerOptions {
   key: string
+  /** Ended with its first turn. */
+  isShortLived?: boolean
 }
 
 /** Keeps app-servers between turns, so that a follow-up does not wait for a process, and ends those nobody uses. */
@@ -36,7 +39,6 @@ export class AppServerPool {
       this.#homes.set(sessionId, entry)
       return { server, turns: () => entry.turns, release: once(() => this.#release(entry)) }
     } catch (error) {
-      this.#release(entry)
       this.#forget(entry)
       throw error
     }
@@ -57,6 +59,7 @@ export class AppServerPool {
       server: AppServer.start(launch),
       started: null,
       turns: 0,
+      isShortLived: launch.isShortLived === true,
       idle: undefined,
     }
     entry.server.then(
@@ -82,9 +85,14 @@ export class AppServerPool {
     await stopEntry(home)
   }
 
-  #release(entry: Entry): void {
+  async #release(entry: Entry): Promise<void> {
     entry.turns -= 1
     if (entry.turns > 0) return
+    if (entry.isShortLived || entry.started?.isAlive === false) {
+      this.#forget(entry)
+      await stopEntry(entry)
+      return
+    }
     entry.idle = setTimeout(() => {
       this.#forget(entry)
       void stopEntry(entry)
@@ -106,6 +114,7 @@ interface Entry {
   /** Known once it has answered. */
   started: AppServer | null
   turns: number
+  isShortLived: boolean
   idle: NodeJS.Timeout | undefined
 }
 
@@ -115,10 +124,10 @@ async function stopEntry(entry: Entry): Promise<void> {
   await server?.stop({ interruptGraceMs: 0 })
 }
 
-function once(action: () => void): () => void {
-  let isDone = false
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
   return () => {
-    if (!isDone) action()
-    isDone = true
+    done ??= action()
+    return done
   }
 }

@@ -5,9 +5,10 @@ import {
   parseCodexEvent,
   unreachable,
 } from '@chirality/core'
-import { failed, resumeFailed, type StopReason, stalled, stopped } from '../claude-code/turn-events.ts'
+import { startFailure } from '../turn/start-failure.ts'
+import { failed, lostSession, resumeFailed, type StopReason, stalled, stopped } from '../turn/turn-events.ts'
 import type { AppServerLease } from './app-server-pool.ts'
-import { HARNESS_ID } from './config.ts'
+import { CODEX, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
 import type { CodexPermissions } from './permissions.ts'
@@ -55,8 +56,8 @@ export class AppServerTurn {
 
   async *events(): AsyncGenerator<UIEvent> {
     const startedAt = performance.now()
-    const { session, query, lease, permissions, threadConfig, input } = this.#options
-    const thread = await openThread(lease.server, { query, permissions, config: threadConfig })
+    const { session, input } = this.#options
+    const thread = await this.#open()
     const attachments = input.images.length
     yield {
       type: 'turn:start',
@@ -69,6 +70,15 @@ export class AppServerTurn {
     const reason = yield* this.#run(thread)
     const durationMs = Math.round(performance.now() - startedAt)
     yield { type: 'turn:end', sessionId: session.id, reason, durationMs }
+  }
+
+  async #open(): Promise<OpenThread> {
+    const { query, lease, permissions, threadConfig } = this.#options
+    try {
+      return await openThread(lease.server, { query, permissions, config: threadConfig })
+    } catch (error) {
+      throw startFailure(error, CODEX)
+    }
   }
 
   async *#run(thread: OpenThread): AsyncGenerator<UIEvent, TurnEndReason> {
@@ -154,7 +164,6 @@ export class AppServerTurn {
 }
 
 function* lostThread(sessionId: string, lostId: string): Generator<UIEvent> {
-  const error = `Codex has no thread ${lostId}.`
-  yield { type: 'session:error', sessionId, error, code: 'session_not_found', recovered: true }
+  yield lostSession(sessionId, lostId, CODEX.name)
   yield resumeFailed(sessionId, lostId)
 }

@@ -1,9 +1,10 @@
-import type { RunnerLogEntry } from '../claude-code/config.ts'
-import type { StopOptions } from '../process/stop.ts'
+import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
 
 export const HARNESS_ID = 'codex'
 
-export interface CodexHarnessConfig {
+export const CODEX: AgentName = { harnessId: HARNESS_ID, name: 'Codex' }
+
+export interface CodexHarnessConfig extends TurnConfig {
   /** Path of the `codex` binary. Found by itself if not set. */
   binaryPath?: string
   /**
@@ -16,10 +17,8 @@ export interface CodexHarnessConfig {
   environment?: Record<string, string>
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
-  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
   /** How long an app-server without a turn is kept. Default 10 min. */
   idleMs?: number
-  onLog?: (entry: RunnerLogEntry) => void
 }
 
 /** What every way of running the agent needs to know. */

@@ -12,12 +12,13 @@ import type {
   SlashCommand,
   UIEvent,
 } from '@chirality/core'
-import { HarnessBusyError, HarnessError } from '@chirality/core'
+import { HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
 import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS } from './models.ts'
+import { queryCodex } from './query.ts'
 import { CodexTurn } from './turn.ts'
 
 /** Runs Codex: by preference through its app-server, which stays between turns; else one `exec` a turn. */
@@ -54,8 +55,8 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     return []
   }
 
-  async *query(_query: HarnessQuery): AsyncGenerator<HarnessEvent<CodexEvent>> {
-    throw new HarnessError('not yet', 'unsupported', HARNESS_ID)
+  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<CodexEvent>> {
+    return queryCodex(query, this.#context)
   }
 
   async *startTurn(
@@ -64,19 +65,19 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
     if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
-    const turn = new CodexTurn({
-      session,
-      message: userMessage,
-      opts,
-      context: this.#context,
-      pool: this.#pool,
-    })
+    const query = turnQuery(session, userMessage, opts)
+    const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
     this.#turns.set(session.id, turn)
     try {
       yield* turn.events()
     } finally {
       this.#turns.delete(session.id)
     }
+  }
+
+  /** More input for the turn that runs; the agent takes it up at once. False when it cannot. */
+  async steer(sessionId: string, message: string): Promise<boolean> {
+    return (await this.#turns.get(sessionId)?.steer(message)) ?? false
   }
 
   interrupt(sessionId: string): void {
@@ -99,3 +100,34 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
 
 /** Long enough for a person to read and think; a kept server costs memory. */
 const IDLE_MS = 10 * 60_000
+
+function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): HarnessQuery {
+  return {
+    prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
+    cwd: session.projectRoot,
+    resumeSessionId: session.claudeSessionId ?? undefined,
+    forkSession: opts.forkSession,
+    mode: 'read-only',
+    permissionMode: opts.permissionMode ?? 'dontAsk',
+    // `default` is what every agent has anyway.
+    tools: notDefault(opts.toolsOverride ?? opts.tools),
+    disallowedTools: opts.disallowedToolsOverride ?? opts.disallowedTools,
+    allowedTools: opts.autoApproveToolsOverride ?? opts.autoApproveTools,
+    maxTurns: opts.maxTurns,
+    maxBudgetUsd: opts.maxBudgetUsd,
+    appendSystemPrompt: opts.systemPromptAppend,
+    model: opts.model,
+    fallbackModel: opts.fallbackModel,
+    thinking: opts.thinking,
+    mcpServers: opts.mcpServers,
+    clientTools: opts.clientTools,
+    additionalDirectories: opts.additionalDirectories,
+    outputSchema: opts.outputSchema,
+    env: opts.env,
+    signal: opts.signal ?? new AbortController().signal,
+  }
+}
+
+function notDefault(tools: string | undefined): string | undefined {
+  return tools === 'default' ? undefined : tools
+}

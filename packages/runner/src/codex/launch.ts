@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import type { HarnessQuery } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
+import { checkDirectory } from '../turn/check-directory.ts'
 import type { AppServerLaunch } from './app-server-pool.ts'
 import { type CodexContext, HARNESS_ID } from './config.ts'
 import { findCodex } from './executable.ts'
@@ -15,8 +14,9 @@ export interface CodexProgram {
 }
 
 export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
-  await checkDirectory(query.cwd)
-  for (const directory of query.additionalDirectories ?? []) await checkDirectory(directory)
+  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  for (const directory of query.additionalDirectories ?? [])
+    await checkDirectory('The extra folder', directory, HARNESS_ID)
   const command = await findCodex({ binaryPath: context.config.binaryPath, environment: context.environment })
   const { env } = buildChildEnv({
     source: context.environment,
@@ -39,15 +39,4 @@ export function appServerLaunch(
     .update(JSON.stringify([command, args, env, options.distinct]))
     .digest('hex')
   return { key, command, args, env, projectRoot: options.projectRoot, config: context.config }
-}
-
-async function checkDirectory(directory: string): Promise<void> {
-  const info = await stat(directory).catch(() => null)
-  if (info?.isDirectory()) return
-  const fault = info ? 'is not a folder' : 'does not exist'
-  throw new HarnessError(
-    `The folder ${directory} ${fault}. Name an existing one.`,
-    'invalid_query',
-    HARNESS_ID,
-  )
 }

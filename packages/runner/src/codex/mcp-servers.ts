@@ -3,26 +3,43 @@ import type { McpServerConfig } from '@chirality/core'
 export interface CodexMcpServers {
   /** The value of `mcp_servers`. */
   config: Record<string, Record<string, unknown>>
-  /** Bearer tokens, by the variable that the configuration names: never in argv, never on disk. */
+  /** Bearer tokens, by the variable that the configuration names. */
   env: Record<string, string>
 }
 
-/**
- * MCP servers as Codex wants them. `approved` ones run without asking; without it Codex refuses every tool that does
- * not declare itself read-only when nobody can be asked.
- */
+export interface CodexMcpOptions {
+  /**
+   * `env`: for argv, which everyone can read. `inline`: for the app-server's stdin, whose environment was fixed
+   * before the token was made.
+   */
+  tokens: 'env' | 'inline'
+  /** Which servers' tools run without asking. Codex refuses the others when nobody can be asked. */
+  isApproved(name: string): boolean
+}
+
+/** MCP servers as Codex wants them. */
 export function codexMcpServers(
   servers: Record<string, McpServerConfig>,
-  approved: (name: string) => boolean,
+  options: CodexMcpOptions,
 ): CodexMcpServers {
   const env: Record<string, string> = {}
   const config: Record<string, Record<string, unknown>> = {}
   for (const [name, server] of Object.entries(servers)) {
+    const approval = options.isApproved(name) ? { default_tools_approval_mode: 'approve' } : {}
+    if (server.type === 'stdio') {
+      config[name] = { ...stdioServer(server), ...approval }
+      continue
+    }
+    const { url, headers = {} } = server
+    const { token, plain } =
+      options.tokens === 'env' ? splitToken(headers) : { token: undefined, plain: headers }
+    const variable = `CHIRALITY_MCP_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
+    if (token !== undefined) env[variable] = token
     config[name] = {
-      ...(server.type === 'http'
-        ? httpServer(name, server.url, server.headers ?? {}, env)
-        : stdioServer(server)),
-      ...(approved(name) ? { default_tools_approval_mode: 'approve' } : {}),
+      url,
+      ...(token === undefined ? {} : { bearer_token_env_var: variable }),
+      ...(Object.keys(plain).length > 0 ? { http_headers: plain } : {}),
+      ...approval,
     }
   }
   return { config, env }
@@ -33,12 +50,7 @@ function stdioServer(server: Extract<McpServerConfig, { type: 'stdio' }>): Recor
   return { command, ...(args ? { args } : {}), ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) }
 }
 
-function httpServer(
-  name: string,
-  url: string,
-  headers: Record<string, string>,
-  env: Record<string, string>,
-): Record<string, unknown> {
+function splitToken(headers: Record<string, string>): { token?: string; plain: Record<string, string> } {
   const plain: Record<string, string> = {}
   let token: string | undefined
   for (const [header, value] of Object.entries(headers)) {
@@ -46,11 +58,5 @@ function httpServer(
     if (bearer === undefined) plain[header] = value
     else token = bearer
   }
-  const variable = `CHIRALITY_MCP_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
-  if (token !== undefined) env[variable] = token
-  return {
-    url,
-    ...(token === undefined ? {} : { bearer_token_env_var: variable }),
-    ...(Object.keys(plain).length > 0 ? { http_headers: plain } : {}),
-  }
+  return { token, plain }
 }

@@ -30,4 +30,7 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsCostTracking: false,
   supportsNamedTools: false,
   supportsImages: true,
+  supportsDecisions: true,
+  supportsMaxTurns: false,
+  supportsBudget: false,
 }

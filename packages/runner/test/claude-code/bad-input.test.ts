@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { HarnessTurnOpts } from '@chirality/core'
 import { HarnessNotInstalledError, type HarnessQuery } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import type { ClaudeTurnOpts } from '../../src/claude-code/harness.ts'
 import { collect, expectOneEnd } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
@@ -18,7 +18,7 @@ async function expectRefused(query: Partial<HarnessQuery>, code: string, says: s
   expect(world.spools()).toEqual([])
 }
 
-async function expectTurnRefused(message: string, opts: ClaudeTurnOpts, code: string, says: string) {
+async function expectTurnRefused(message: string, opts: HarnessTurnOpts, code: string, says: string) {
   const harness = world.harness(fake())
   const session = world.session()
   const refusal = { code, message: expect.stringContaining(says) }
@@ -117,7 +117,7 @@ describe('refused before anything starts', () => {
     await expectRefused({ appendSystemPrompt: 'text' }, 'not_installed', 'interpreter', binary)
   })
 
-  test.each<{ what: string; opts: ClaudeTurnOpts; says: string }>([
+  test.each<{ what: string; opts: HarnessTurnOpts; says: string }>([
     { what: 'a model that is a flag', opts: { model: '--resume' }, says: 'model is "--resume"' },
     { what: 'a tool that is a flag', opts: { disallowedTools: ['-p'] }, says: 'disallowedTools is "-p"' },
     { what: 'a tool without a name', opts: { autoApproveTools: [''] }, says: 'allowedTools is ""' },

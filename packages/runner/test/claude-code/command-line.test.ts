@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, HarnessTurnOpts } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
-import type { ClaudeTurnOpts } from '../../src/claude-code/harness.ts'
 import { collect, ofType } from './support/events.ts'
 import { type HarnessOptions, useWorld } from './support/world.ts'
 
@@ -20,7 +19,7 @@ interface Seen {
 const seen = () => JSON.parse(readFileSync(path.join(world.project, 'seen.json'), 'utf8')) as Seen
 const harness = (options?: HarnessOptions) => world.harness(world.fake('fake-claude-record'), options)
 
-async function turn(opts: ClaudeTurnOpts, options?: HarnessOptions): Promise<Seen> {
+async function turn(opts: HarnessTurnOpts, options?: HarnessOptions): Promise<Seen> {
   await collect(harness(options).startTurn(world.session(), 'The prompt itself', opts))
   return seen()
 }

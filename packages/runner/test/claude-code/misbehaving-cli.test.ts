@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
-import { ClaudeTurn } from '../../src/claude-code/turn.ts'
+import { claudeProgram } from '../../src/claude-code/turn-program.ts'
+import { ProcessTurn } from '../../src/turn/process-turn.ts'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
@@ -147,12 +148,11 @@ describe('trouble on our own side', () => {
 
   test('an error while reading still ends the turn as an event, and the agent with it', async () => {
     const config = { binaryPath: world.fake('fake-claude-stubborn') }
-    const turn = new ClaudeTurn({
+    const turn = new ProcessTurn({
+      program: claudeProgram({ config, environment: { TMPDIR: world.temporary } }),
       session: world.session(),
       turnId: 'turn',
       query: world.query(),
-      config,
-      environment: { TMPDIR: world.temporary },
     })
     const events = turn.events()
     const first = await events.next()

@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { UIEvent } from '@chirality/core'
+import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
-import type { ClaudeTurnOpts } from '../../src/claude-code/harness.ts'
 import { bodies, collect, expectOneEnd, lastBody, ofType, systemText } from './support/events.ts'
 import { PIXEL_PNG } from './support/images.ts'
 import { useWorld } from './support/world.ts'
@@ -17,7 +16,7 @@ const OWN_PROMPT = '# Harness'
 const LONG_PROMPT = `begin ${'0123456789'.repeat(30_000)} end`
 
 describe.each(claudeBinaries())('what Claude Code $version makes of an option', ({ path: binary }) => {
-  async function turn(opts: ClaudeTurnOpts, answers: Parameters<typeof world.model>[0]['answers'] = []) {
+  async function turn(opts: HarnessTurnOpts, answers: Parameters<typeof world.model>[0]['answers'] = []) {
     const model = await world.model({ answers, otherwise: 'Done.' })
     const harness = world.harness(binary, { model })
     return { model, events: await collect(harness.startTurn(world.session(), 'Do it', opts)) }

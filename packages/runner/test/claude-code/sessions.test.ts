@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Session, UIEvent } from '@chirality/core'
+import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import { HarnessBusyError } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
-import type { ClaudeCodeHarness, ClaudeTurnOpts } from '../../src/claude-code/harness.ts'
+import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import {
   bodies,
   collect,
@@ -20,7 +20,7 @@ const world = useWorld()
 
 describe.each(claudeBinaries())('sessions of Claude Code $version', ({ path: binary }) => {
   /** One turn; the session learns the agent's id from it, as a session store would. */
-  async function turn(harness: ClaudeCodeHarness, session: Session, message: string, opts?: ClaudeTurnOpts) {
+  async function turn(harness: ClaudeCodeHarness, session: Session, message: string, opts?: HarnessTurnOpts) {
     const events = await collect(harness.startTurn(session, message, opts))
     const id = ofType(events, 'session:init').at(-1)?.claudeSessionId ?? null
     return { events, id }

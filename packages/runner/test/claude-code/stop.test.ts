@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { UIEvent } from '@chirality/core'
+import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
-import type { ClaudeTurnOpts } from '../../src/claude-code/harness.ts'
 import { isRunning } from '../support/programs.ts'
 import {
   collect,
@@ -23,7 +22,7 @@ const HANGING_TOOL = { tool: 'Bash', input: { command: 'echo $$ > started; tail 
 const isDelta = (event: UIEvent) => event.type === 'chat:delta'
 
 describe.each(claudeBinaries())('stopping Claude Code $version', ({ path: binary }) => {
-  async function startStalledText(opts: ClaudeTurnOpts = {}) {
+  async function startStalledText(opts: HarnessTurnOpts = {}) {
     const model = await world.model({
       answers: [{ text: 'A long answer, cut short.', chunkChars: 2, stallAfter: 3 }],
     })

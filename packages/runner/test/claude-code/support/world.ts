@@ -15,10 +15,11 @@ import { fileURLToPath } from 'node:url'
 import type { HarnessQuery, Session } from '@chirality/core'
 import { claudeEnv, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { ClaudeCodeHarnessConfig, RunnerLogEntry } from '../../../src/claude-code/config.ts'
+import type { ClaudeCodeHarnessConfig } from '../../../src/claude-code/config.ts'
 import { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
 import { findByMarker, MARKER_VARIABLE } from '../../../src/process/leftovers.ts'
 import { sendSignal } from '../../../src/process/process-table.ts'
+import type { RunnerLogEntry } from '../../../src/turn/harness-log.ts'
 import { openFiles } from '../../support/open-files.ts'
 
 /** A project, a HOME and a temporary folder of a test's own. Afterwards nothing may be left of the test. */

@@ -1,26 +1,14 @@
-import {
-  type ClaudeOutcome,
-  type ClaudeTranslator,
-  createClaudeTranslator,
-  type NdjsonRecord,
-  parseClaudeEvent,
-  type UIEvent,
-  unreachable,
-} from '@chirality/core'
+import { type NdjsonRecord, type UIEvent, unreachable } from '@chirality/core'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
 import type { HarnessLog } from './harness-log.ts'
-import type { ClaudeInvocation } from './invocation.ts'
-import { Rest } from './rest.ts'
 import { startFailure } from './start-failure.ts'
 import { spoolDamaged, stalled } from './turn-events.ts'
+import type { Invocation, ReaderOptions, TurnOutcome, TurnProgram, TurnReader } from './turn-program.ts'
 
-export interface AttemptOptions {
-  sessionId: string
-  turnId: string
-  config: ClaudeCodeHarnessConfig
+export interface AttemptOptions extends Omit<ReaderOptions, 'onLinger'> {
+  program: TurnProgram
   log: HarnessLog
   /** Silence after which the user is told. */
   stallMs?: number
@@ -29,7 +17,7 @@ export interface AttemptOptions {
 export interface AttemptEnd {
   exit: ProcessExit
   /** Of the last result; null when there was none. */
-  outcome: ClaudeOutcome | null
+  outcome: TurnOutcome | null
   /** Whether that result was its last word, or more had begun. */
   answered: boolean
   /** Answered, and nothing was left in the background. */
@@ -43,36 +31,34 @@ export interface AttemptEnd {
 }
 
 /** One process of a turn: from its start to what is left of it. */
-export class ClaudeAttempt {
+export class ProcessAttempt {
   readonly #process: AgentProcess
-  readonly #invocation: ClaudeInvocation
+  readonly #invocation: Invocation
   readonly #options: AttemptOptions
-  readonly #translator: ClaudeTranslator
-  readonly #rest: Rest
+  readonly #reader: TurnReader
   readonly #stderr: string[] = []
   #lingered = false
 
-  private constructor(process: AgentProcess, invocation: ClaudeInvocation, options: AttemptOptions) {
+  private constructor(process: AgentProcess, invocation: Invocation, options: AttemptOptions) {
     this.#process = process
     this.#invocation = invocation
     this.#options = options
-    this.#translator = createClaudeTranslator({ sessionId: options.sessionId })
-    this.#rest = new Rest({ lingerMs: options.config.lingerMs, onLinger: () => this.#endLinger() })
+    this.#reader = options.program.reader({ ...options, onLinger: () => this.#endLinger() })
   }
 
   /** Takes over the invocation's files, also when it fails. */
-  static async start(invocation: ClaudeInvocation, options: AttemptOptions): Promise<ClaudeAttempt> {
-    const { sessionId, turnId, stallMs, log } = options
+  static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
+    const { sessionId, turnId, stallMs, log, program } = options
     const { command, args, env, cwd, stdin } = invocation
     try {
-      const spool = await openSpool({ projectRoot: cwd, harness: HARNESS_ID, sessionId, turnId })
+      const spool = await openSpool({ projectRoot: cwd, harness: program.harnessId, sessionId, turnId })
       const idleMs = stallMs ?? STALL_MS
       const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
       log.spawned(invocation, process)
-      return new ClaudeAttempt(process, invocation, options)
+      return new ProcessAttempt(process, invocation, options)
     } catch (error) {
       await invocation.cleanup()
-      throw startFailure(error)
+      throw startFailure(error, program)
     }
   }
 
@@ -88,7 +74,7 @@ export class ClaudeAttempt {
           this.#keepStderr(output.line)
           break
         case 'idle':
-          if (!this.#rest.reached) yield stalled(sessionId, output.idleMs)
+          if (!this.#reader.rested) yield stalled(sessionId, output.idleMs)
           break
         case 'spool-damaged':
           log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
@@ -98,7 +84,7 @@ export class ClaudeAttempt {
           unreachable(output)
       }
     }
-    yield* this.#translator.end()
+    yield* this.#reader.end()
   }
 
   /** All calls share one ladder; a stricter one moves it on. */
@@ -108,17 +94,17 @@ export class ClaudeAttempt {
 
   /** The process is gone, or is made to go, and so is all that it had started. */
   async end(): Promise<AttemptEnd> {
-    const { config, log } = this.#options
-    const report = await this.stop({ ...config.stop, interruptGraceMs: 0 })
+    const { program, log } = this.#options
+    const report = await this.stop({ ...program.config.stop, interruptGraceMs: 0 })
     const exit = await this.#process.exited
-    this.#rest.end()
+    this.#reader.close()
     log.exited(exit)
     if (report.leftRunning.length > 0) log.write('error', 'process:left', { pids: report.leftRunning })
     return {
       exit,
-      outcome: this.#translator.outcome,
-      answered: this.#rest.answered,
-      rested: this.#rest.reached,
+      outcome: this.#reader.outcome,
+      answered: this.#reader.answered,
+      rested: this.#reader.rested,
       lingered: this.#lingered,
       stderr: this.#stderr.join('\n'),
       leftBehind: report.stopped.filter(pid => pid !== this.#process.pid).length,
@@ -128,24 +114,21 @@ export class ClaudeAttempt {
 
   /** Leaves no process, no open file and no temporary file. May be called at any time, and twice. Never rejects. */
   async release(): Promise<void> {
-    const { config, log } = this.#options
+    const { program, log } = this.#options
     const steps = [
-      () => this.stop(config.stop ?? {}),
+      () => this.stop(program.config.stop ?? {}),
       () => this.#process.close(),
       () => this.#invocation.cleanup(),
     ]
     for (const step of steps) {
       await step().catch((error: unknown) => log.write('error', 'turn:release', { error: String(error) }))
     }
-    this.#rest.end()
+    this.#reader.close()
   }
 
   #translate(record: NdjsonRecord): UIEvent[] {
     this.#options.log.record(record)
-    if (record.kind !== 'json') return this.#translator.translateRecord(record)
-    const event = parseClaudeEvent(record.value)
-    this.#rest.see(event)
-    return this.#translator.translate(event)
+    return this.#reader.read(record)
   }
 
   #keepStderr(line: string): void {
@@ -157,7 +140,7 @@ export class ClaudeAttempt {
   #endLinger(): void {
     this.#lingered = true
     this.#options.log.write('warn', 'process:linger', { pid: this.#process.pid })
-    void this.stop(this.#options.config.stop ?? {})
+    void this.stop(this.#options.program.config.stop ?? {})
   }
 }
 

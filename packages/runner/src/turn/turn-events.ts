@@ -1,13 +1,13 @@
 import type { SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
 import type { ProcessExit } from '../process/agent-process.ts'
 import type { FileDamage } from '../process/tail.ts'
-import type { ClaudeInvocation } from './invocation.ts'
+import type { Invocation } from './turn-program.ts'
 
 // What a turn says about itself. All that the agent says comes from the translator.
 
 export type StopReason = 'interrupted' | 'killed' | 'timeout'
 
-export function turnStart(sessionId: string, invocation: ClaudeInvocation): TurnStartEvent {
+export function turnStart(sessionId: string, invocation: Invocation): TurnStartEvent {
   const { promptText: message, attachments } = invocation
   return { type: 'turn:start', sessionId, message, ...(attachments > 0 ? { attachments } : {}) }
 }
@@ -16,6 +16,12 @@ export function resumeFailed(sessionId: string, nativeSessionId: string | undefi
   const message = 'The agent no longer has the earlier conversation; this turn starts a new one.'
   const data = { nativeSessionId: nativeSessionId ?? null }
   return { type: 'status', sessionId, status: 'resume_failed', level: 'warn', message, data }
+}
+
+/** Told instead of the agent, which only says so on stderr. */
+export function lostSession(sessionId: string, nativeSessionId: string, name: string): SessionErrorEvent {
+  const error = `${name} has no conversation ${nativeSessionId}.`
+  return { type: 'session:error', sessionId, error, code: 'session_not_found', recovered: true }
 }
 
 export function stalled(sessionId: string, idleMs: number): StatusEvent {
@@ -47,8 +53,9 @@ export function stopped(sessionId: string, reason: StopReason): SessionErrorEven
     : { type: 'session:error', sessionId, error: 'The turn was stopped.', code: 'interrupted' }
 }
 
-export function noResult(sessionId: string, exit: ProcessExit, stderr: string): SessionErrorEvent {
-  return { type: 'session:error', sessionId, error: describeExit(exit, stderr), code: 'process_crashed' }
+/** `said` is what `describeExit` makes of the end. */
+export function noResult(sessionId: string, said: string): SessionErrorEvent {
+  return { type: 'session:error', sessionId, error: said, code: 'process_crashed' }
 }
 
 export function failed(sessionId: string, error: unknown): SessionErrorEvent {
@@ -56,8 +63,12 @@ export function failed(sessionId: string, error: unknown): SessionErrorEvent {
   return { type: 'session:error', sessionId, error: message, code: 'process_crashed' }
 }
 
-export function describeExit({ code, signal }: Pick<ProcessExit, 'code' | 'signal'>, stderr: string): string {
+export function describeExit(
+  name: string,
+  { code, signal }: Pick<ProcessExit, 'code' | 'signal'>,
+  stderr: string,
+): string {
   const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
   const said = stderr.trim()
-  return `Claude Code ${how} without a result.${said ? ` It said: ${said}` : ''}`
+  return `${name} ${how} without a result.${said ? ` It said: ${said}` : ''}`
 }

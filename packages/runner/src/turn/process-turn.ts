@@ -1,22 +1,24 @@
 import type { HarnessQuery, Session, SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
-import { type AttemptEnd, ClaudeAttempt } from './attempt.ts'
-import type { ClaudeContext } from './config.ts'
 import { HarnessLog } from './harness-log.ts'
-import { type ClaudeInvocation, prepareClaude } from './invocation.ts'
+import { type AttemptEnd, ProcessAttempt } from './process-attempt.ts'
 import { startFailure } from './start-failure.ts'
 import {
+  describeExit,
   failed,
   leftBehind,
   lingered,
+  lostSession,
   noResult,
   resumeFailed,
   type StopReason,
   stopped,
   turnStart,
 } from './turn-events.ts'
+import type { Invocation, TurnProgram } from './turn-program.ts'
 
-export interface ClaudeTurnOptions extends ClaudeContext {
+export interface ProcessTurnOptions {
+  program: TurnProgram
   session: Session
   turnId: string
   query: HarnessQuery
@@ -24,15 +26,15 @@ export interface ClaudeTurnOptions extends ClaudeContext {
 }
 
 /** One turn in a process of its own: from the user's message to `process:exit`. */
-export class ClaudeTurn {
-  readonly #options: ClaudeTurnOptions
+export class ProcessTurn {
+  readonly #options: ProcessTurnOptions
   readonly #log: HarnessLog
-  #attempt: ClaudeAttempt | null = null
+  #attempt: ProcessAttempt | null = null
   #stopReason: StopReason | null = null
 
-  constructor(options: ClaudeTurnOptions) {
+  constructor(options: ProcessTurnOptions) {
     this.#options = options
-    this.#log = new HarnessLog(options.config, options.session.id)
+    this.#log = new HarnessLog(options.program.config, options.session.id)
   }
 
   /** Ctrl-C, and then the rest of the ladder if the agent does not heed it. */
@@ -59,7 +61,7 @@ export class ClaudeTurn {
       if (signal.aborted) onAbort()
       if (query.resumeSessionId)
         this.#log.write('info', 'resume:attempt', { claudeSessionId: query.resumeSessionId })
-      const invocation = await prepareClaude(query, this.#options)
+      const invocation = await this.#options.program.prepare(query)
       const attempt = await this.#start(invocation)
       yield turnStart(session.id, invocation)
       let end = yield* this.#run(attempt, query.resumeSessionId)
@@ -75,21 +77,21 @@ export class ClaudeTurn {
   }
 
   /** Null when the turn was stopped before there was a process. */
-  async #start(invocation: ClaudeInvocation): Promise<ClaudeAttempt | null> {
+  async #start(invocation: Invocation): Promise<ProcessAttempt | null> {
     if (this.#stopReason) {
       await invocation.cleanup()
       return null
     }
-    const { session, turnId, config, stallMs } = this.#options
-    const options = { sessionId: session.id, turnId, config, log: this.#log, stallMs }
-    this.#attempt = await ClaudeAttempt.start(invocation, options)
+    const { session, turnId, program, query, stallMs } = this.#options
+    const options = { sessionId: session.id, turnId, program, query, log: this.#log, stallMs }
+    this.#attempt = await ProcessAttempt.start(invocation, options)
     // Asked for while it was being started.
     if (this.#stopReason) void this.#attempt.stop(this.#stopOptions())
     return this.#attempt
   }
 
   async *#run(
-    attempt: ClaudeAttempt | null,
+    attempt: ProcessAttempt | null,
     resumedId: string | undefined,
   ): AsyncGenerator<UIEvent, AttemptVerdict> {
     const sessionId = this.#options.session.id
@@ -113,10 +115,13 @@ export class ClaudeTurn {
       failure = { error }
     }
     const end = await attempt.end()
+    if (resumedId !== undefined && !end.answered && this.#options.program.lostSession?.(end.stderr)) {
+      yield lostSession(sessionId, resumedId, this.#options.program.name)
+      return { reason: 'failed', exit: exitOf(end), resumeFailed: true }
+    }
     yield* this.#closing(end, failure)
-    const { code, signal } = end.exit
     const reason = failure ? 'crashed' : this.#reasonOf(end)
-    return { reason, exit: { code, signal, leftRunning: end.leftRunning }, resumeFailed: isResumeFailed }
+    return { reason, exit: exitOf(end), resumeFailed: isResumeFailed }
   }
 
   /** The agent's word counts, but whoever reads the log should know that it was another. */
@@ -134,11 +139,11 @@ export class ClaudeTurn {
     yield resumeFailed(session.id, query.resumeSessionId)
     await this.#attempt?.release()
     const fresh = { ...query, resumeSessionId: undefined, forkSession: undefined }
-    let attempt: ClaudeAttempt | null
+    let attempt: ProcessAttempt | null
     try {
-      attempt = await this.#start(await prepareClaude(fresh, this.#options))
+      attempt = await this.#start(await this.#options.program.prepare(fresh))
     } catch (error) {
-      const { code, message } = startFailure(error)
+      const { code, message } = startFailure(error, this.#options.program)
       const errorCode: SessionErrorCode = code === 'not_installed' ? code : 'process_crashed'
       yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
       return { reason: 'failed', exit: NO_PROCESS, resumeFailed: false }
@@ -155,7 +160,7 @@ export class ClaudeTurn {
     else if (!end.answered) {
       yield this.#stopReason
         ? stopped(sessionId, this.#stopReason)
-        : noResult(sessionId, end.exit, end.stderr)
+        : noResult(sessionId, describeExit(this.#options.program.name, end.exit, end.stderr))
     }
   }
 
@@ -172,7 +177,7 @@ export class ClaudeTurn {
   }
 
   #stopOptions(): StopOptions {
-    const { stop } = this.#options.config
+    const { stop } = this.#options.program.config
     return this.#stopReason === 'killed' ? { ...stop, interruptGraceMs: 0 } : { ...stop }
   }
 }
@@ -181,6 +186,10 @@ interface AttemptVerdict {
   reason: TurnEndReason
   exit: { code: number | null; signal: string | null; leftRunning: number }
   resumeFailed: boolean
+}
+
+function exitOf({ exit, leftRunning }: AttemptEnd): AttemptVerdict['exit'] {
+  return { code: exit.code, signal: exit.signal, leftRunning }
 }
 
 const NO_PROCESS = { code: null, signal: null, leftRunning: 0 }

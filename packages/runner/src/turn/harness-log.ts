@@ -1,19 +1,25 @@
 import type { NdjsonRecord } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
-import type { ClaudeCodeHarnessConfig, RunnerLogEntry } from './config.ts'
-import type { ClaudeInvocation } from './invocation.ts'
+import type { Invocation, TurnConfig } from './turn-program.ts'
+
+export interface RunnerLogEntry {
+  level: 'debug' | 'info' | 'warn' | 'error'
+  event: string
+  sessionId?: string
+  data?: Record<string, unknown>
+}
 
 /** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
 export class HarnessLog {
-  readonly #onLog: ClaudeCodeHarnessConfig['onLog']
+  readonly #onLog: TurnConfig['onLog']
   readonly #sessionId: string | undefined
 
-  constructor(config: ClaudeCodeHarnessConfig, sessionId?: string) {
+  constructor(config: TurnConfig, sessionId?: string) {
     this.#onLog = config.onLog
     this.#sessionId = sessionId
   }
 
-  spawned({ command, args, cwd }: ClaudeInvocation, { pid, spoolPath }: AgentProcess): void {
+  spawned({ command, args, cwd }: Invocation, { pid, spoolPath }: AgentProcess): void {
     this.write('info', 'process:spawn', { command, args, cwd, pid, spool: spoolPath })
   }
 

@@ -1,16 +1,16 @@
 import { HarnessError, type HarnessErrorCode } from '@chirality/core'
 import { SpawnError, type SpawnErrorCode } from '../process/spawn-error.ts'
 import { SpoolError } from '../process/spool-error.ts'
-import { HARNESS_ID } from './config.ts'
+import type { AgentName } from './turn-program.ts'
 
 /** Whatever kept a turn from starting, as the one error that callers know. */
-export function startFailure(error: unknown): HarnessError {
+export function startFailure(error: unknown, { harnessId, name }: AgentName): HarnessError {
   if (error instanceof HarnessError) return error
-  if (error instanceof SpoolError) return new HarnessError(error.message, 'invalid_query', HARNESS_ID, error)
+  if (error instanceof SpoolError) return new HarnessError(error.message, 'invalid_query', harnessId, error)
   if (error instanceof SpawnError)
-    return new HarnessError(error.message, SPAWN_CODES[error.code], HARNESS_ID, error)
+    return new HarnessError(error.message, SPAWN_CODES[error.code], harnessId, error)
   const message = error instanceof Error ? error.message : String(error)
-  return new HarnessError(`Claude Code could not be started: ${message}`, 'unknown', HARNESS_ID, error)
+  return new HarnessError(`${name} could not be started: ${message}`, 'unknown', harnessId, error)
 }
 
 const SPAWN_CODES: Record<SpawnErrorCode, HarnessErrorCode> = {

@@ -4,9 +4,11 @@ import { SpawnError, type SpawnErrorCode } from '../process/spawn-error.ts'
 import { SpoolError } from '../process/spool-error.ts'
 import { startFailure } from './start-failure.ts'
 
+const CLAUDE = { harnessId: 'claude-code', name: 'Claude Code' }
+
 test('one of ours stays as it is', () => {
   const error = new HarnessError('Busy.', 'busy', 'claude-code')
-  expect(startFailure(error)).toBe(error)
+  expect(startFailure(error, CLAUDE)).toBe(error)
 })
 
 test.each<[SpawnErrorCode, string]>([
@@ -20,7 +22,7 @@ test.each<[SpawnErrorCode, string]>([
   ['unknown', 'process_crashed'],
 ])('a spawn that failed as %s is %s, with its own advice', (code, expected) => {
   const cause = new SpawnError(code, 'What to do.')
-  expect(startFailure(cause)).toMatchObject({
+  expect(startFailure(cause, CLAUDE)).toMatchObject({
     code: expected,
     message: 'What to do.',
     harnessId: 'claude-code',
@@ -30,11 +32,15 @@ test.each<[SpawnErrorCode, string]>([
 
 test('a log that cannot be kept is a wrong project', () => {
   const cause = new SpoolError('not-writable', '/p', 'Make it writable.')
-  expect(startFailure(cause)).toMatchObject({ code: 'invalid_query', message: 'Make it writable.', cause })
+  expect(startFailure(cause, CLAUDE)).toMatchObject({
+    code: 'invalid_query',
+    message: 'Make it writable.',
+    cause,
+  })
 })
 
 test.each([new Error('odd'), 'odd'])('anything else is said plainly: %s', cause => {
-  expect(startFailure(cause)).toMatchObject({
+  expect(startFailure(cause, CLAUDE)).toMatchObject({
     code: 'unknown',
     message: 'Claude Code could not be started: odd',
     cause,

@@ -1,0 +1,39 @@
+import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
+import type { ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
+import { CLAUDE_CODE, type ClaudeContext } from './config.ts'
+import { prepareClaude } from './invocation.ts'
+import { Rest } from './rest.ts'
+
+/** Claude Code as an agent that runs one process a turn. */
+export function claudeProgram(context: ClaudeContext): TurnProgram {
+  return {
+    ...CLAUDE_CODE,
+    config: context.config,
+    prepare: query => prepareClaude(query, context),
+    reader: options => claudeReader(options, context.config.lingerMs),
+  }
+}
+
+function claudeReader({ sessionId, onLinger }: ReaderOptions, lingerMs: number | undefined): TurnReader {
+  const translator = createClaudeTranslator({ sessionId })
+  const rest = new Rest({ lingerMs, onLinger })
+  return {
+    read: record => {
+      if (record.kind !== 'json') return translator.translateRecord(record)
+      const event = parseClaudeEvent(record.value)
+      rest.see(event)
+      return translator.translate(event)
+    },
+    end: () => translator.end(),
+    close: () => rest.end(),
+    get outcome() {
+      return translator.outcome
+    },
+    get answered() {
+      return rest.answered
+    },
+    get rested() {
+      return rest.reached
+    },
+  }
+}

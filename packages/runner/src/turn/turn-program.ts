@@ -1,0 +1,76 @@
+import type {
+  HarnessId,
+  HarnessQuery,
+  NdjsonRecord,
+  SessionErrorCode,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
+import type { StopOptions } from '../process/stop.ts'
+import type { RunnerLogEntry } from './harness-log.ts'
+
+/** Whose agent it is: the id for programs, the name for people. */
+export interface AgentName {
+  harnessId: HarnessId
+  name: string
+}
+
+/** An agent that runs one process a turn: how it is started, and how its output is read. */
+export interface TurnProgram extends AgentName {
+  config: TurnConfig
+  /** Throws a HarnessError, and leaves nothing behind then. */
+  prepare(query: HarnessQuery): Promise<Invocation>
+  /** The conversation to resume is gone, by what the process said instead of printing an event. */
+  lostSession?(stderr: string): boolean
+  /** One for each process. */
+  reader(options: ReaderOptions): TurnReader
+}
+
+/** What every harness that starts processes can be told. */
+export interface TurnConfig {
+  /** How long each step of stopping an agent may take. */
+  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
+  /** Lines for the harness log: spawn, stderr, parse errors, exit. */
+  onLog?: (entry: RunnerLogEntry) => void
+}
+
+/** One command, ready to be spawned. */
+export interface Invocation {
+  command: string
+  args: string[]
+  env: Record<string, string>
+  cwd: string
+  stdin: string
+  promptText: string
+  attachments: number
+  /** Ends what was started and removes what was written for it; safe to call twice. */
+  cleanup(): Promise<void>
+}
+
+export interface ReaderOptions {
+  sessionId: string
+  turnId: string
+  query: HarnessQuery
+  /** The agent has answered, and yet its process neither prints nor exits. */
+  onLinger(): void
+}
+
+/** Understands what one process prints. */
+export interface TurnReader {
+  read(record: NdjsonRecord): UIEvent[]
+  /** The output is over: closes what was begun. */
+  end(): UIEvent[]
+  /** Of the last result; null when there was none. */
+  readonly outcome: TurnOutcome | null
+  /** That result was its last word: no more has begun since. */
+  readonly answered: boolean
+  /** Answered, and nothing is left in the background. */
+  readonly rested: boolean
+  /** The process is gone. */
+  close(): void
+}
+
+export interface TurnOutcome {
+  reason: TurnEndReason
+  errorCode?: SessionErrorCode
+}
