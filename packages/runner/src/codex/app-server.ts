@@ -34,6 +34,7 @@ export class AppServer {
   readonly #threads = new Map<string, AsyncQueue<ThreadMessage>>()
   /** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
   readonly #parents = new Map<string, string>()
+  readonly #unheard: ThreadMessage[] = []
   readonly #config: CodexHarnessConfig
   #isAlive = true
 
@@ -106,6 +107,7 @@ export class AppServer {
     const known = this.#threads.get(threadId)
     if (known) return known
     const queue = new AsyncQueue<ThreadMessage>()
+    for (const message of this.#unheard.splice(0)) queue.push(message)
     if (!this.#isAlive) queue.end()
     this.#threads.set(threadId, queue)
     return queue
@@ -143,9 +145,17 @@ export class AppServer {
     const { threadId, thread } = asObject(params)
     const { id: startedId, parentThreadId } = asObject(thread)
     const id = threadId ?? startedId
-    if (typeof id !== 'string') return false
+    if (typeof id !== 'string') return this.#tellAll(message)
     if (typeof parentThreadId === 'string') this.#parents.set(id, this.#rootOf(parentThreadId))
     this.thread(this.#rootOf(id)).push(message)
+    return true
+  }
+
+  /** About no thread: for whoever listens, or will listen first. Only news can be told so; a request needs one owner. */
+  #tellAll(message: ThreadMessage): boolean {
+    if (message.request) return false
+    for (const queue of this.#threads.values()) queue.push(message)
+    if (this.#threads.size === 0 && this.#unheard.length < MAX_UNHEARD) this.#unheard.push(message)
     return true
   }
 
@@ -167,6 +177,7 @@ const HANDSHAKE_MS = 15_000
 const REQUEST_MS = 60_000
 const REFUSED = -32_000
 const MAX_LOG_CHARS = 500
+const MAX_UNHEARD = 100
 
 function asObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
