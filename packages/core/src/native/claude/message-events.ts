@@ -52,6 +52,8 @@ export type ClaudeContentBlock =
 export interface ClaudeStreamEvent extends ClaudeNestedEventBase {
   type: 'stream_event'
   event?: ClaudeApiStreamEvent
+  /** With a `message_stop` (2.1.325): the stream broke or was stopped, and the blocks from this one on do not count. */
+  abandoned_blocks?: { api_message_id?: string; from_block_index?: number }
 }
 
 export type ClaudeApiStreamEvent =

@@ -1,6 +1,6 @@
 import type { ClaudeAssistantEvent } from '../../native/claude/message-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
+import type { ChatMessageEvent, UIEvent } from '../../ui-event.ts'
 import { closeOpenBlock, retract } from './open-block.ts'
 import { blockId, enterMessage, type SaidBlock, type Scope, scopeOf, type TranslatorState } from './state.ts'
 import { flattenContent, isToolResult, translateToolResult } from './tool-results.ts'
@@ -45,6 +45,7 @@ interface BlockContext {
 
 function confirmBlock(state: TranslatorState, scope: Scope, context: BlockContext): UIEvent[] {
   const { event, block } = context
+  scope.lastText = null
   if (block.type === 'text' || block.type === 'thinking') return confirmSpeech(state, scope, context)
   if (block.type === 'redacted_thinking') return []
   if (isToolUse(block)) {
@@ -72,7 +73,10 @@ function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: B
   }
   const model = scope.model === SYNTHETIC_MODEL ? undefined : scope.model
   const aborted = event.aborted === true ? true : undefined
-  return [present({ type: 'chat:message', sessionId, messageId: id, text, model, aborted, parentToolUseId })]
+  const fields: ChatMessageEvent = { type: 'chat:message', sessionId, messageId: id, text }
+  const message = present({ ...fields, model, aborted, parentToolUseId })
+  scope.lastText = message
+  return [message]
 }
 
 function remember(state: TranslatorState, event: ClaudeAssistantEvent, block: SaidBlock): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assistant, eventsOf, toolUse } from '../../../test/support/claude-lines.ts'
+import { assistant, eventsOf, system, toolStart, toolUse } from '../../../test/support/claude-lines.ts'
 
 const sessionId = 'ours'
 
@@ -52,6 +52,44 @@ describe('E50: permission requests', () => {
       request({ subtype: 'can_use_tool', tool_name: 'Bash', tool_use_id: 't1' }),
     )
     expect(events[1]).toMatchObject({ type: 'permission:request', parentToolUseId: 'agent' })
+  })
+})
+
+describe('E3: a request of a sub-agent whose call is not printed yet', () => {
+  const task = system('task_started', { task_id: 'a1', tool_use_id: 'agent' })
+  const asked = request({ subtype: 'can_use_tool', tool_name: 'Bash', tool_use_id: 't1', agent_id: 'a1' })
+
+  test('carries the call of the task that the sub-agent runs as', () => {
+    expect(eventsOf(task, asked)[1]).toMatchObject({ agentId: 'a1', parentToolUseId: 'agent' })
+    expect(eventsOf(asked)[0]).not.toHaveProperty('parentToolUseId')
+  })
+
+  test('believes the call itself where it is known', () => {
+    expect(eventsOf(task, assistant('m', toolUse('t1')), asked)[2]).not.toHaveProperty('parentToolUseId')
+  })
+})
+
+describe('E54: a plan', () => {
+  const plan = { plan: '1. Read\n2. Change' }
+  const asked = (input: Record<string, unknown>) =>
+    request({ subtype: 'can_use_tool', tool_name: 'ExitPlanMode', tool_use_id: 't1', input })
+
+  test('that the request leaves out is the one of the call', () => {
+    const called = assistant('m', toolUse('t1', plan, 'ExitPlanMode'))
+    expect(eventsOf(called, asked({}))[1]).toMatchObject({ kind: 'plan', input: plan })
+    expect(eventsOf(toolStart('t1', 'ExitPlanMode'), called, asked({})).at(-1)).toMatchObject({ input: plan })
+  })
+
+  test('that the request has, as from the plan file, is the one to decide on', () => {
+    const file = { plan: 'from the file', planFilePath: '/p.md' }
+    const called = assistant('m', toolUse('t1', plan, 'ExitPlanMode'))
+    expect(eventsOf(called, asked(file))[1]).toMatchObject({ input: file })
+  })
+
+  test('is no reason to fill in the input of another tool', () => {
+    const called = assistant('m', toolUse('t1', { command: 'ls' }))
+    const bash = request({ subtype: 'can_use_tool', tool_name: 'Bash', tool_use_id: 't1', input: {} })
+    expect(eventsOf(called, bash)[1]).toMatchObject({ input: {} })
   })
 })
 

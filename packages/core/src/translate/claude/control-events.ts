@@ -4,7 +4,8 @@ import type {
 } from '../../native/claude/control-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { PermissionRequestEvent, UIEvent } from '../../ui-event.ts'
-import type { TranslatorState } from './state.ts'
+import type { ToolCall, TranslatorState } from './state.ts'
+import { PLAN_TOOL } from './tools.ts'
 import { present, unknown } from './ui.ts'
 
 /** Requests that the host's own code answers; no person is asked. */
@@ -12,7 +13,7 @@ const HOST_REQUESTS: readonly string[] = ['hook_callback', 'mcp_message']
 
 const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Map([
   ['AskUserQuestion', 'question'],
-  ['ExitPlanMode', 'plan'],
+  [PLAN_TOOL, 'plan'],
 ] as const)
 
 /** A request of a kind that is not known is raised all the same: the agent waits for an answer. */
@@ -42,18 +43,27 @@ export function translateControlCancel(
 function toolRequest(state: TranslatorState, request: JsonObject) {
   const toolName = asText(request.tool_name) ?? 'unknown'
   const toolUseId = asText(request.tool_use_id)
+  const agentId = asText(request.agent_id)
+  const call = state.tools.get(toolUseId ?? '')
   // Whoever answers a request knows the answer: the result's list of denials need not repeat it.
   if (toolUseId) state.knownDenials.add(toolUseId)
   return {
     kind: KIND_BY_TOOL.get(toolName) ?? 'tool',
     toolName,
-    input: asObject(request.input) ?? {},
+    input: inputOf(request, call),
     toolUseId,
     reason: asText(request.decision_reason),
     suggestions: Array.isArray(request.permission_suggestions)
       ? asArray(request.permission_suggestions)
       : undefined,
-    agentId: asText(request.agent_id),
-    parentToolUseId: toolUseId ? state.tools.get(toolUseId)?.parentToolUseId : undefined,
+    agentId,
+    // 2.1.197 asks before it prints the sub-agent's call; the task that the sub-agent runs as is known by then.
+    parentToolUseId: call ? call.parentToolUseId : state.tasks.get(agentId ?? '')?.toolUseId,
   }
+}
+
+/** 2.1.325 leaves out a plan that the model put into its call instead of the plan file. */
+function inputOf(request: JsonObject, call: ToolCall | undefined): JsonObject {
+  const input = asObject(request.input) ?? {}
+  return call?.plan && Object.keys(input).length === 0 ? call.plan : input
 }

@@ -68,9 +68,50 @@ test('E42: or from the growth of the totals per model', () => {
   ])
 })
 
-test('E42: tokens that are stated are the turn’s', () => {
-  const modelUsage = { a: { inputTokens: 999, outputTokens: 999 } }
-  expect(only(eventsOf(result({ modelUsage })), 'session:complete')).toMatchObject([
-    { usage: { input_tokens: 3, output_tokens: 4 } },
+test('E42: what sub-agents used counts in the tokens as it does in the cost', () => {
+  const totals = (inputTokens: number, costUSD: number) => ({
+    modelUsage: { a: { inputTokens: inputTokens - 5, outputTokens: 1, costUSD }, b: { inputTokens: 5 } },
+  })
+  const first = result({ ...totals(400, 0.004), total_cost_usd: 0.004 })
+  const second = result({ ...totals(700, 0.007), total_cost_usd: 0.007 })
+  expect(only(eventsOf(first, second), 'session:complete')).toMatchObject([
+    { costUsd: 0.004, usage: { input_tokens: 400, output_tokens: 1 } },
+    { costUsd: 0.003, usage: { input_tokens: 300, output_tokens: 0 } },
   ])
+})
+
+test('E42: a total that is older than the counts beside it is not mixed with them', () => {
+  const modelUsage = { a: { inputTokens: 500, outputTokens: 100, costUSD: 0.005 } }
+  const events = eventsOf(
+    result({ modelUsage, total_cost_usd: 0.002 }),
+    result({ modelUsage, total_cost_usd: 0.005 }),
+  )
+  expect(only(events, 'session:complete')).toMatchObject([
+    { costUsd: 0.005, usage: { input_tokens: 500, output_tokens: 100 } },
+    { costUsd: 0, usage: { input_tokens: 0, output_tokens: 0 } },
+  ])
+})
+
+test('E42: counts that shrink began again', () => {
+  const used = (inputTokens: number, costUSD: number) =>
+    result({ modelUsage: { a: { inputTokens, outputTokens: 1, costUSD } }, total_cost_usd: costUSD })
+  expect(only(eventsOf(used(500, 0.005), used(200, 0.002)), 'session:complete')[1]).toMatchObject({
+    costUsd: 0.002,
+    usage: { input_tokens: 200, output_tokens: 1 },
+  })
+})
+
+test.each([[undefined], [null], [{}]])(
+  'E42: without counts per model (%j) it is what the result states',
+  modelUsage => {
+    expect(eventsOf(result({ modelUsage }))[1]).toMatchObject({
+      costUsd: 0.01,
+      usage: { input_tokens: 3, output_tokens: 4 },
+    })
+  },
+)
+
+test('E42: counts without prices leave the cost to the total', () => {
+  const modelUsage = { a: { inputTokens: 999, outputTokens: 9 } }
+  expect(eventsOf(result({ modelUsage }))[1]).toMatchObject({ costUsd: 0.01, usage: { input_tokens: 999 } })
 })

@@ -1,7 +1,7 @@
 import type { ClaudeResultEvent } from '../../native/claude/result-event.ts'
-import { asNumber, asObject, type JsonObject } from '../../native/loose.ts'
+import { asNumber, asObject } from '../../native/loose.ts'
 import type { UsageInfo } from '../../ui-event.ts'
-import { isEmptyUsage, readModelUsage, readUsage, subtractUsage } from './usage.ts'
+import { type ModelTotals, modelTotals, readUsage, subtractTotals } from './usage.ts'
 
 /** Turns the running totals of a process into what each result cost. */
 export interface Ledger {
@@ -12,37 +12,38 @@ export interface Ledger {
 
 export function createLedger(): Ledger {
   let totalCostUsd = 0
-  let totalUsage = readUsage(undefined)
+  let totals = modelTotals({})
 
   return {
     settle(result) {
       const total = asNumber(result.total_cost_usd) ?? totalCostUsd
-      const since = asObject(result.model_usage_since_last_result)
-      const costUsd = since ? sumCost(since) : total >= totalCostUsd ? total - totalCostUsd : total
-      const models = asObject(result.modelUsage)
-      const used = models ? readModelUsage(models) : totalUsage
-      const stated = readUsage(result.usage)
-      // A turn that its budget or an interrupt ended states no tokens at all; the totals per model know better.
-      const usage = isEmptyUsage(stated)
-        ? since
-          ? readModelUsage(since)
-          : subtractUsage(used, totalUsage)
-        : stated
+      const growth = total >= totalCostUsd ? total - totalCostUsd : total
+      const { spent, now } = readModels(result, totals)
       totalCostUsd = total
-      totalUsage = used
-      return { costUsd: roundUsd(costUsd), usage }
+      totals = now
+      // Cost and tokens from one place where there is one: `usage` leaves out sub-agents and side requests, and the
+      // total can be older than the counts beside it.
+      return {
+        costUsd: roundUsd(spent?.costUsd ?? growth),
+        usage: spent?.usage ?? readUsage(result.usage),
+      }
     },
     reset() {
       totalCostUsd = 0
-      totalUsage = readUsage(undefined)
+      totals = modelTotals({})
     },
   }
 }
 
-function sumCost(models: JsonObject): number {
-  let sum = 0
-  for (const model of Object.values(models)) sum += asNumber(asObject(model)?.costUSD) ?? 0
-  return sum
+/** What all models used since the result before; the agent's own account of it goes before ours. */
+function readModels(result: ClaudeResultEvent, before: ModelTotals) {
+  const since = asObject(result.model_usage_since_last_result)
+  const models = asObject(result.modelUsage)
+  const now = models ? modelTotals(models) : before
+  if (since) return { spent: modelTotals(since), now }
+  // An empty list says nothing about what was used.
+  const counted = models && Object.keys(models).length > 0
+  return { spent: counted ? subtractTotals(now, before) : undefined, now }
 }
 
 /** Sums of prices come as 0.0038200000000000005. A number beyond all money, or none at all, is no price. */

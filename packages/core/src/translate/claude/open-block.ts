@@ -4,6 +4,7 @@ import { present } from './ui.ts'
 
 const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
 const WITHDRAWN_CALL = 'The model took this call back before it ran.'
+const ENDED_CALL = 'This call has no result: the turn ended before it ran or while it did.'
 
 /**
  * Closes what was streamed and never confirmed. `discarded`: another answer takes its place. `aborted`: it stays as
@@ -17,6 +18,8 @@ export function closeOpenBlock(
   const { open } = scope
   if (!open) return []
   scope.open = null
+  // As far as it came is already told.
+  if (open.kind !== 'tool' && open.broken && how === 'aborted') return []
   if (open.kind === 'tool') return failTool(state, open.toolUseId, UNFINISHED_CALL)
   if (open.text === '') return []
   const { parentToolUseId } = scope
@@ -38,6 +41,32 @@ export function closeOpenBlock(
       parentToolUseId,
     }),
   ]
+}
+
+/** The stream broke: the text stays, marked as cut, until another attempt takes its place. */
+export function breakOpenBlock(state: TranslatorState, scope: Scope): UIEvent[] {
+  const { open } = scope
+  const events = closeOpenBlock(state, scope, 'aborted')
+  if (open && open.kind !== 'tool' && open.text.trim() !== '') scope.open = { ...open, broken: true }
+  return events
+}
+
+/** A person stopped the answer. 2.1.197 confirms what there is of it as if it were whole. */
+export function cutAnswer(state: TranslatorState, scope: Scope): UIEvent[] {
+  const { lastText } = scope
+  scope.lastText = null
+  const cut: UIEvent[] = lastText && !lastText.aborted ? [{ ...lastText, aborted: true }] : []
+  return [...cut, ...closeOpenBlock(state, scope, 'aborted')]
+}
+
+/** After a turn that failed: calls of the main agent that still have no result, and those of the sub-agents they ran. */
+export function endOpenCalls(state: TranslatorState): UIEvent[] {
+  const ended = new Set<string>()
+  return [...state.tools].flatMap(([toolUseId, { finished, parentToolUseId: parent }]) => {
+    if (finished || (parent !== undefined && !ended.has(parent))) return []
+    ended.add(toolUseId)
+    return failTool(state, toolUseId, ENDED_CALL)
+  })
 }
 
 /** Takes back messages that the agent says another one replaces. */

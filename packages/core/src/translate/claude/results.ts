@@ -3,10 +3,11 @@ import { asArray, asNumber, asObject, asString, asText, isObject } from '../../n
 import type { UIEvent } from '../../ui-event.ts'
 import { reportRecovered } from './assistant-events.ts'
 import { describeFailure, endReason, wasAborted } from './failure.ts'
-import { closeOpenBlock } from './open-block.ts'
+import { closeOpenBlock, cutAnswer, endOpenCalls } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import type { ClaudeOutcome, TranslatorState } from './state.ts'
 import { flushUsage } from './stream-events.ts'
+import { reportUnannounced } from './tasks.ts'
 import { present, status } from './ui.ts'
 
 /** The end of a turn. Failure is `is_error` and nothing else. */
@@ -14,8 +15,10 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
   const failed = result.is_error === true
   const denials = asArray(result.permission_denials).filter(isObject) as ClaudePermissionDenial[]
   const events = [
-    ...closeOpenBlock(state, state.main, failed || wasAborted(result) ? 'aborted' : 'discarded'),
+    ...closeAnswer(state, result),
     ...flushUsage(state, state.main),
+    ...(failed || wasAborted(result) ? endOpenCalls(state) : []),
+    ...reportUnannounced(state),
     ...(failed ? [] : reportRecovered(state, state.main)),
     ...reportDenials(state, denials),
     ...(result.stop_reason === 'refusal' ? reportRefusal(state, state.main) : []),
@@ -26,6 +29,11 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
   events.push(...(outcome.isError ? [errorEvent(state, outcome)] : completeEvents(state, outcome)))
   endTurn(state)
   return events
+}
+
+function closeAnswer(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
+  if (wasAborted(result)) return cutAnswer(state, state.main)
+  return closeOpenBlock(state, state.main, result.is_error === true ? 'aborted' : 'discarded')
 }
 
 function settle(
@@ -87,4 +95,5 @@ function endTurn(state: TranslatorState): void {
   state.failure = null
   state.lastRetry = null
   state.said.clear()
+  state.main.lastText = null
 }

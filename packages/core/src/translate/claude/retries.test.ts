@@ -34,9 +34,9 @@ describe('retries', () => {
     [{ attempt: 1, max_retries: 2, error_status: 418, error: 'new' }, 'API error (418), retry 1 of 2'],
     [
       { attempt: 1, max_retries: 2, retry_delay_ms: 500, error_status: null, error: 'unknown' },
-      'No answer from the API, retry 1 of 2 in 0.5 s',
+      'The connection to the API failed, retry 1 of 2 in 0.5 s',
     ],
-    [{}, 'No answer from the API, trying again'],
+    [{}, 'The connection to the API failed, trying again'],
   ])('E61: %# reads %s', (fields, message) => {
     expect(statuses(system('api_retry', fields))).toMatchObject([{ message }])
   })

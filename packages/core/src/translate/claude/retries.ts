@@ -12,7 +12,8 @@ export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryE
   const maxRetries = asNumber(event.max_retries)
   const delayMs = asNumber(event.retry_delay_ms)
   state.lastRetry = { error, status: httpStatus, text: '' }
-  const what = httpStatus === undefined ? 'No answer from the API' : `${wordsFor(error)} (${httpStatus})`
+  const what =
+    httpStatus === undefined ? 'The connection to the API failed' : `${wordsFor(error)} (${httpStatus})`
   const which =
     attempt === undefined ? 'trying again' : `retry ${attempt}${maxRetries ? ` of ${maxRetries}` : ''}`
   const when = delayMs === undefined ? '' : ` in ${(delayMs / 1000).toFixed(1)} s`

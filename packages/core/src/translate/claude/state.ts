@@ -1,5 +1,5 @@
 import type { ClaudePermissionDenial } from '../../native/claude/result-event.ts'
-import type { SessionErrorCode, TurnEndReason, UsageInfo } from '../../ui-event.ts'
+import type { ChatMessageEvent, SessionErrorCode, TurnEndReason, UsageInfo } from '../../ui-event.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 
 /** How a result ended its turn. */
@@ -31,6 +31,8 @@ export interface TranslatorState {
   readonly nested: Map<string, Scope>
   readonly tools: Map<string, ToolCall>
   readonly tasks: Map<string, Task>
+  /** What the agent last said runs in the background, by task id. */
+  background: ReadonlyMap<string, BackgroundTask>
   /** What this turn's messages became, by native uuid, in case one is taken back. */
   readonly said: Map<string, SaidBlock[]>
   /** Tool calls whose denial a person already knows of. */
@@ -54,6 +56,8 @@ export interface Scope {
   confirmed: number
   /** What is being streamed and not yet confirmed by an assistant event. */
   open: OpenBlock | null
+  /** The text that was confirmed last, while nothing has come after it: an interrupt can still have cut it short. */
+  lastText: ChatMessageEvent | null
   usageAtStart: unknown
   usage: UsageInfo | null
   /** Whether it is already told that the model refused to go on with this answer. */
@@ -61,17 +65,26 @@ export interface Scope {
 }
 
 export type OpenBlock =
-  | { kind: 'text' | 'thinking'; id: string; text: string }
+  | { kind: 'text' | 'thinking'; id: string; text: string; broken?: boolean }
   | { kind: 'tool'; toolUseId: string }
 
 export interface ToolCall {
   parentToolUseId: string | undefined
   finished: boolean
+  /** Kept for a plan only, which is asked about later. */
+  plan?: Record<string, unknown>
 }
 
 /** What a task said when it started; later events only name its id. */
 export interface Task {
   toolUseId: string | undefined
+  description: string | undefined
+  /** Nothing more needs to be told of it. */
+  ended: boolean
+}
+
+export interface BackgroundTask {
+  taskType: string | undefined
   description: string | undefined
 }
 
@@ -95,6 +108,7 @@ export function createState(sessionId: string): TranslatorState {
     nested: new Map(),
     tools: new Map(),
     tasks: new Map(),
+    background: new Map(),
     said: new Map(),
     knownDenials: new Set(),
     openRequests: new Set(),
@@ -137,6 +151,7 @@ function createScope(parentToolUseId: string | undefined): Scope {
     model: undefined,
     confirmed: 0,
     open: null,
+    lastText: null,
     usageAtStart: undefined,
     usage: null,
     refused: false,

@@ -19,8 +19,10 @@ import {
   thinking,
   thinkingDelta,
   thinkingStart,
+  toolResult,
   toolStart,
   toolUse,
+  user,
 } from '../../../test/support/claude-lines.ts'
 
 const sessionId = 'ours'
@@ -134,6 +136,62 @@ describe('text', () => {
     ])
   })
 
+  const half = [messageStart('m'), textStart(), textDelta('half')]
+  const broken = stream({ type: 'message_stop' }, { abandoned_blocks: { from_block_index: 0 } })
+  const cut = {
+    type: 'chat:message',
+    sessionId,
+    messageId: 'm#0',
+    text: 'half',
+    model: 'claude-x',
+    aborted: true,
+  }
+
+  test('E14: a stream that the agent calls broken is cut at once, and withdrawn when the next attempt begins', () => {
+    const withdrawn = { type: 'chat:message', sessionId, messageId: 'm#0', text: '', discarded: true }
+    const messages = (...rest: unknown[]) =>
+      only(eventsOf(...half, blockStop(), broken, ...rest), 'chat:message')
+    expect(messages(messageStart('m2'))).toStrictEqual([cut, withdrawn])
+    expect(messages(result())).toStrictEqual([cut, withdrawn])
+    expect(messages(failure())).toStrictEqual([cut])
+    expect(messages()).toStrictEqual([cut])
+  })
+
+  test('E14: of a broken stream thinking stays too, blank text does not', () => {
+    const thought = [messageStart('m'), thinkingStart(), thinkingDelta('hm'), broken]
+    expect(eventsOf(...thought).at(-1)).toMatchObject({ type: 'chat:thinking', text: 'hm', final: true })
+    const blank = eventsOf(messageStart('m'), textStart(), textDelta('\n'), broken, messageStart('m2'))
+    expect(only(blank, 'chat:message')).toMatchObject([{ discarded: true }])
+  })
+
+  describe('E14: text that is confirmed as if it were whole and then interrupted', () => {
+    const interrupted = user([text('[Request interrupted by user]')])
+    const stopped = failure({ terminal_reason: 'aborted_streaming' })
+    const whole = { ...cut, aborted: undefined }
+    const messages = (...lines: unknown[]) => only(eventsOf(...lines), 'chat:message')
+
+    test('is said again as cut, once', () => {
+      const lines = [...half, assistant('m', text('half'))]
+      expect(messages(...lines, interrupted, stopped)).toEqual([whole, cut])
+      expect(messages(...lines, stopped)).toEqual([whole, cut])
+      expect(messages(assistant('m', text('half')), interrupted, stopped)).toEqual([whole, cut])
+    })
+
+    test('is left alone when something came after it', () => {
+      const said = assistant('m', text('half'))
+      expect(messages(...half, said, blockStop(), interrupted, stopped)).toEqual([whole])
+      expect(messages(said, assistant('m', toolUse('t1')), toolResult('t1', 'x'), interrupted)).toEqual([
+        whole,
+      ])
+      expect(messages(said, user([text('Go on.')]), interrupted)).toEqual([whole])
+      expect(messages(said, result(), interrupted, stopped)).toEqual([whole])
+    })
+
+    test('is left alone when the turn ended for another reason', () => {
+      expect(messages(assistant('m', text('half')), failure())).toEqual([whole])
+    })
+  })
+
   test('a delta whose start was never seen still has a place', () => {
     expect(eventsOf(textDelta('x'))[0]).toMatchObject({ type: 'chat:delta', text: 'x', messageId: '#0' })
   })
@@ -211,8 +269,36 @@ describe('tools', () => {
   })
 
   test('E24: a call that is complete waits for its own result', () => {
-    const events = eventsOf(messageStart('m'), toolStart('t1'), assistant('m', toolUse('t1')), failure())
+    const events = eventsOf(messageStart('m'), toolStart('t1'), assistant('m', toolUse('t1')), result())
     expect(only(events, 'tool:result')).toStrictEqual([])
+  })
+
+  test('E24: a failed turn leaves no call waiting, also not the calls of the sub-agent that it ran', () => {
+    const events = eventsOf(
+      assistant('m', toolUse('t1', {}, 'Agent')),
+      assistant('s', toolUse('t2'), { parent_tool_use_id: 't1' }),
+      assistant('m', toolUse('t3')),
+      toolResult('t3', 'ran'),
+      failure({ subtype: 'error_max_budget_usd' }),
+      failure({ subtype: 'error_max_budget_usd' }),
+    )
+    const content = 'This call has no result: the turn ended before it ran or while it did.'
+    expect(only(events, 'tool:result')).toStrictEqual([
+      { type: 'tool:result', sessionId, toolUseId: 't3', content: 'ran', isError: false },
+      { type: 'tool:result', sessionId, toolUseId: 't1', content, isError: true },
+      { type: 'tool:result', sessionId, toolUseId: 't2', content, isError: true, parentToolUseId: 't1' },
+    ])
+    expect(events.map(event => event.type).indexOf('session:error')).toBe(events.length - 2)
+  })
+
+  test('E24: a sub-agent in the background works on when a turn fails', () => {
+    const events = eventsOf(
+      assistant('m', toolUse('t1', {}, 'Agent')),
+      toolResult('t1', 'launched'),
+      assistant('s', toolUse('t2'), { parent_tool_use_id: 't1' }),
+      failure(),
+    )
+    expect(only(events, 'tool:result')).toHaveLength(1)
   })
 })
 

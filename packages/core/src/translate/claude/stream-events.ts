@@ -1,7 +1,7 @@
 import type { ClaudeStreamEvent } from '../../native/claude/message-events.ts'
 import { asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
-import { closeOpenBlock } from './open-block.ts'
+import { breakOpenBlock, closeOpenBlock } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import { blockId, enterMessage, type OpenBlock, type Scope, scopeOf, type TranslatorState } from './state.ts'
 import { isToolResult } from './tool-results.ts'
@@ -14,6 +14,7 @@ export function translateStreamEvent(state: TranslatorState, event: ClaudeStream
   const inner = asObject(event.event)
   if (!inner) return [unknown(state, 'stream_event', event)]
   const scope = scopeOf(state, event.parent_tool_use_id)
+  scope.lastText = null
   switch (inner.type) {
     case 'content_block_delta':
       return translateDelta(state, scope, event)
@@ -24,7 +25,10 @@ export function translateStreamEvent(state: TranslatorState, event: ClaudeStream
     case 'message_delta':
       return endMessage(state, scope, inner)
     case 'message_stop':
-      return flushUsage(state, scope)
+      return [
+        ...(asObject(event.abandoned_blocks) ? breakOpenBlock(state, scope) : []),
+        ...flushUsage(state, scope),
+      ]
     case 'content_block_stop':
     case 'ping':
       return []

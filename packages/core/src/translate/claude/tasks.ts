@@ -6,21 +6,22 @@ import type {
 } from '../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { StatusEvent, UIEvent } from '../../ui-event.ts'
-import type { Task, TranslatorState } from './state.ts'
+import type { BackgroundTask, Task, TranslatorState } from './state.ts'
 import { headline, status } from './ui.ts'
 
 /** Work that runs beside the conversation: sub-agents, and commands that take a while. */
 export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): UIEvent[] {
-  // Housekeeping of the agent; it asks not to be shown.
-  if (event.skip_transcript === true) return []
   const taskId = asText(event.task_id)
   const { toolUseId, description } = rememberTask(state, taskId, event)
+  // Housekeeping of the agent; it asks not to be shown.
+  if (event.skip_transcript === true) return []
   const taskStatus = event.subtype === 'task_notification' ? (asText(event.status) ?? 'ended') : 'running'
   const summary = asText(event.summary)
   const what = headline(summary ?? asText(event.description) ?? description ?? 'Task')
+  const line = summary && tellsEnd(summary, taskStatus, description) ? what : taskLine(what, taskStatus)
   return [
     status(state, 'task', {
-      message: event.subtype === 'task_started' ? `Started: ${what}` : taskLine(what, taskStatus),
+      message: event.subtype === 'task_started' ? `Started: ${what}` : line,
       level: levelOf(taskStatus),
       toolUseId,
       data: {
@@ -44,6 +45,7 @@ export function translateTaskUpdate(state: TranslatorState, event: ClaudeTaskUpd
   const patch = asObject(event.patch) ?? {}
   const task = state.tasks.get(taskId ?? '')
   const taskStatus = asText(patch.status)
+  if (task && taskStatus && !LIVE.has(taskStatus)) task.ended = true
   const error = asText(patch.error)
   const description = asText(patch.description) ?? task?.description
   const line = taskLine(description ?? 'Task', taskStatus ?? 'changed')
@@ -57,21 +59,59 @@ export function translateTaskUpdate(state: TranslatorState, event: ClaudeTaskUpd
   ]
 }
 
-/** All that runs in the background now; it replaces the list before it. */
+/**
+ * All that runs in the background now. A task's own events say the same and more, so the list only speaks for tasks that
+ * have none: those that never started, and those that are gone without an end.
+ */
 export function translateBackgroundTasks(
   state: TranslatorState,
   event: ClaudeBackgroundTasksEvent,
 ): UIEvent[] {
-  const tasks = asArray(event.tasks).map(value => {
-    const task = asObject(value) ?? {}
-    return {
-      taskId: asText(task.task_id),
-      taskType: asText(task.task_type),
-      description: asText(task.description),
-    }
+  const listed = readBackground(event)
+  const events = [...state.background.keys()].flatMap(taskId => {
+    const task = state.tasks.get(taskId)
+    if (!task || task.ended || listed.has(taskId)) return []
+    task.ended = true
+    return [statusOfListed(state, taskId, 'ended')]
   })
-  const message = tasks.length === 0 ? 'Nothing in the background' : `In the background: ${tasks.length}`
-  return [status(state, 'task', { message, data: { tasks } })]
+  // One that is new in this list has not had the time to say that it started.
+  const unannounced = [...state.background.keys()].filter(taskId => listed.has(taskId))
+  events.push(...unannounced.flatMap(taskId => announce(state, taskId)))
+  state.background = listed
+  return events
+}
+
+/** Tasks that the agent listed and never told of, when a turn ends. */
+export function reportUnannounced(state: TranslatorState): UIEvent[] {
+  return [...state.background.keys()].flatMap(taskId => announce(state, taskId))
+}
+
+function announce(state: TranslatorState, taskId: string): UIEvent[] {
+  if (state.tasks.has(taskId)) return []
+  const description = state.background.get(taskId)?.description
+  state.tasks.set(taskId, { toolUseId: undefined, description, ended: false })
+  return [statusOfListed(state, taskId, 'running')]
+}
+
+function statusOfListed(state: TranslatorState, taskId: string, taskStatus: string): UIEvent {
+  const { toolUseId, description } = state.tasks.get(taskId) ?? {}
+  const taskType = state.background.get(taskId)?.taskType
+  return status(state, 'task', {
+    message: taskLine(description ?? 'Task', taskStatus),
+    toolUseId,
+    data: { taskId, status: taskStatus, description, taskType, background: true },
+  })
+}
+
+function readBackground(event: ClaudeBackgroundTasksEvent): ReadonlyMap<string, BackgroundTask> {
+  const listed = new Map<string, BackgroundTask>()
+  for (const value of asArray(event.tasks)) {
+    const task = asObject(value)
+    const taskId = asText(task?.task_id)
+    if (!taskId) continue
+    listed.set(taskId, { taskType: asText(task?.task_type), description: asText(task?.description) })
+  }
+  return listed
 }
 
 /** The event's own `tool_use_id` is made up; the tool that runs is the "parent". */
@@ -97,9 +137,18 @@ function rememberTask(state: TranslatorState, taskId: string | undefined, event:
   const task = {
     toolUseId: asText(event.tool_use_id) ?? known?.toolUseId,
     description: known?.description ?? asText(event.description),
+    ended: event.subtype === 'task_notification' || event.skip_transcript === true || known?.ended === true,
   }
   if (taskId) state.tasks.set(taskId, task)
   return task
+}
+
+const LIVE: ReadonlySet<string> = new Set(['pending', 'running', 'paused'])
+
+/** Most summaries say how it ended; 2.1.197 repeats the description of a sub-agent that did its work. */
+function tellsEnd(summary: string, taskStatus: string, description: string | undefined): boolean {
+  if (taskStatus === 'completed') return summary !== description
+  return summary.toLowerCase().includes(taskStatus)
 }
 
 function taskLine(what: string, taskStatus: string): string {

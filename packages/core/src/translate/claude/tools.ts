@@ -8,6 +8,8 @@ export interface ToolUseBlock extends JsonObject {
   name: string
 }
 
+export const PLAN_TOOL = 'ExitPlanMode'
+
 /** Calls that the agent runs itself, and calls that run at the model API. */
 const TOOL_USE_TYPES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
 
@@ -36,6 +38,9 @@ export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBl
 export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (scope.open?.kind === 'tool' && scope.open.toolUseId === block.id) scope.open = null
   const started = startTool(state, scope, block)
+  const input = asObject(block.input) ?? {}
+  const call = state.tools.get(block.id)
+  if (call && block.name === PLAN_TOOL) call.plan = input
   if (started.length > 0) return started
   const { parentToolUseId } = scope
   return [
@@ -43,7 +48,7 @@ export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUse
       type: 'tool:input',
       sessionId: state.sessionId,
       toolUseId: block.id,
-      input: asObject(block.input) ?? {},
+      input,
       parentToolUseId,
     }),
   ]

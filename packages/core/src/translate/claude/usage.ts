@@ -18,17 +18,39 @@ export function mergeUsage(start: unknown, end: unknown): UsageInfo {
   })
 }
 
+/** What all models of a result used together. */
+export interface ModelTotals {
+  /** Undefined if there are models and none of them states a price. */
+  costUsd: number | undefined
+  usage: UsageInfo
+}
+
 /** The sum over the models of a result's `modelUsage`. */
-export function readModelUsage(models: JsonObject): UsageInfo {
+export function modelTotals(models: JsonObject): ModelTotals {
   const sum = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 }
-  for (const value of Object.values(models)) {
+  const values = Object.values(models)
+  let costUsd = values.length === 0 ? 0 : undefined
+  for (const value of values) {
     const model = asObject(value) ?? {}
     sum.input += asNumber(model.inputTokens) ?? 0
     sum.output += asNumber(model.outputTokens) ?? 0
     sum.cacheRead += asNumber(model.cacheReadInputTokens) ?? 0
     sum.cacheCreation += asNumber(model.cacheCreationInputTokens) ?? 0
+    const cost = asNumber(model.costUSD)
+    if (cost !== undefined) costUsd = (costUsd ?? 0) + cost
   }
-  return usageOf(sum)
+  return { costUsd, usage: usageOf(sum) }
+}
+
+/** The growth since `before`. A total that is smaller than before means that the count began again. */
+export function subtractTotals(total: ModelTotals, before: ModelTotals): ModelTotals {
+  const keys = Object.keys(total.usage) as (keyof UsageInfo)[]
+  const shrank = keys.some(key => (total.usage[key] ?? 0) < (before.usage[key] ?? 0))
+  if (shrank || (total.costUsd ?? 0) < (before.costUsd ?? 0)) return total
+  return {
+    costUsd: total.costUsd === undefined ? undefined : total.costUsd - (before.costUsd ?? 0),
+    usage: subtractUsage(total.usage, before.usage),
+  }
 }
 
 /** Never below zero: a smaller total means that the count began again. */
@@ -40,15 +62,6 @@ export function subtractUsage(total: UsageInfo, before: UsageInfo): UsageInfo {
     cacheRead: rest('cache_read_input_tokens'),
     cacheCreation: rest('cache_creation_input_tokens'),
   })
-}
-
-export function isEmptyUsage(usage: UsageInfo): boolean {
-  return (
-    usage.input_tokens === 0 &&
-    usage.output_tokens === 0 &&
-    (usage.cache_read_input_tokens ?? 0) === 0 &&
-    (usage.cache_creation_input_tokens ?? 0) === 0
-  )
 }
 
 interface Counts {

@@ -1,6 +1,7 @@
 import type { ClaudeUserEvent } from '../../native/claude/message-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
+import { cutAnswer } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import type { TranslatorState } from './state.ts'
 import { isToolResult, translateToolResult } from './tool-results.ts'
@@ -41,8 +42,10 @@ function translateText(state: TranslatorState, event: ClaudeUserEvent, text: str
   // The prompt of a sub-agent: the tool call that started it has it already.
   if (asText(event.parent_tool_use_id) || text === '') return []
   if (text.startsWith(INTERRUPTED)) {
-    return [status(state, 'interrupted', { message: 'Interrupted by the user', level: 'warn' })]
+    const interrupted = status(state, 'interrupted', { message: 'Interrupted by the user', level: 'warn' })
+    return [...cutAnswer(state, state.main), interrupted]
   }
+  state.main.lastText = null
   const refused = asText(event.refused_message_id) ? reportRefusal(state, state.main) : []
   return [
     ...refused,
