@@ -1,5 +1,6 @@
 // The contract between Chirality and any coding agent.
 
+import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 import type { Session, TurnOpts } from './session/session.ts'
 import type { PermissionRequestEvent, UIEvent } from './ui-event.ts'
 
@@ -46,6 +47,12 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 
   /** Ends whatever the harness keeps alive between turns. */
   close(): Promise<void>
+
+  /** The conversations that the agent keeps, newest first, also those that were started without us. */
+  listNativeSessions?(options?: ListNativeSessionsOptions): Promise<NativeSession[]>
+
+  /** One of them as a session of ours, with its history. `cwd` is where it is looked for first. Changes nothing. */
+  importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
 }
 
 /** What a turn can be given beyond the specification's options. A harness refuses what it cannot do. */
@@ -220,7 +227,10 @@ export interface ClientToolDefinition {
   name: string
   description: string
   inputSchema: JsonSchema
-  handler: (args: Record<string, unknown>) => Promise<ClientToolResult>
+  /** It changes nothing: agents may call it in read-only modes, too. */
+  readOnly?: boolean
+  /** `signal` fires when nobody waits for the result any more. */
+  handler: (args: Record<string, unknown>, context: { signal: AbortSignal }) => Promise<ClientToolResult>
 }
 
 export interface ClientToolResult {

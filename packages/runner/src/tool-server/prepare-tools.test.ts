@@ -1,8 +1,9 @@
+import type { ClientToolDefinition } from '@chirality/core'
 import { HarnessError, type JsonSchema } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { type ClientTool, type PreparedTools, prepareTools } from './prepare-tools.ts'
+import { type PreparedTools, prepareTools } from './prepare-tools.ts'
 
-function tool(overrides: Partial<ClientTool> = {}): ClientTool {
+function tool(overrides: Partial<ClientToolDefinition> = {}): ClientToolDefinition {
   return {
     name: 'echo',
     description: 'Says it again.',
@@ -14,7 +15,7 @@ function tool(overrides: Partial<ClientTool> = {}): ClientTool {
 
 function problem(...tools: unknown[]): unknown {
   try {
-    prepareTools(tools as ClientTool[], 'codex')
+    prepareTools(tools as ClientToolDefinition[], 'codex')
   } catch (error) {
     if (!(error instanceof HarnessError)) throw error
     expect(error).toMatchObject({ code: 'invalid_query', harnessId: 'codex' })

@@ -1,23 +1,11 @@
-import type { ClientToolDefinition, ClientToolResult, HarnessId } from '@chirality/core'
+import type { ClientToolDefinition, HarnessId } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { type Tool, ToolSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 
-export interface ToolCallContext {
-  /** Fires when nobody waits for the result any more: deadline, interrupt, end of the turn. */
-  signal: AbortSignal
-}
-
-/** What this server takes beyond the contract. Every `ClientToolDefinition` is one. */
-export interface ClientTool extends Omit<ClientToolDefinition, 'handler'> {
-  handler: (args: Record<string, unknown>, context: ToolCallContext) => Promise<ClientToolResult>
-  /** It changes nothing. Claude Code since 2.1.325 calls no other tool in plan mode, whatever is allowed. */
-  readOnly?: boolean
-}
-
 export interface PreparedTool {
   name: string
-  handler: ClientTool['handler']
+  handler: ClientToolDefinition['handler']
   /** What is wrong with the input, and where. */
   complaint(args: unknown): string | undefined
 }
@@ -30,7 +18,7 @@ export interface PreparedTools {
 }
 
 /** Checks the definitions, so that a mistake in one is told before an agent is started. */
-export function prepareTools(tools: readonly ClientTool[], harnessId: HarnessId): PreparedTools {
+export function prepareTools(tools: readonly ClientToolDefinition[], harnessId: HarnessId): PreparedTools {
   const prepared: PreparedTools & { byName: Map<string, PreparedTool> } = {
     byName: new Map(),
     listed: [],
@@ -53,7 +41,7 @@ export function prepareTools(tools: readonly ClientTool[], harnessId: HarnessId)
 }
 
 function add(
-  { name, description, inputSchema, readOnly, handler }: ClientTool,
+  { name, description, inputSchema, readOnly, handler }: ClientToolDefinition,
   into: PreparedTools & { byName: Map<string, PreparedTool> },
 ): void {
   if (typeof name !== 'string' || !TOOL_NAME.test(name)) {

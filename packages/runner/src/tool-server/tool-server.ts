@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { HarnessId, McpHttpServerConfig } from '@chirality/core'
+import type { ClientToolDefinition, HarnessId, McpHttpServerConfig } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { createBearerToken } from './bearer-token.ts'
 import { refuse } from './guard.ts'
 import { sendRefusal } from './http-exchange.ts'
 import { createMcpServer, TOOL_SERVER_NAME } from './mcp-server.ts'
 import { McpSessions } from './mcp-sessions.ts'
-import { type ClientTool, prepareTools } from './prepare-tools.ts'
+import { prepareTools } from './prepare-tools.ts'
 
 export interface ToolServerOptions {
   /** `127.0.0.1` (default) or `::1`. Nothing beyond loopback is ever bound. */
@@ -39,7 +39,7 @@ export interface ToolServerHandle {
 
 /** Offers `tools` to an agent through MCP on loopback, for one invocation. Throws before anything is started. */
 export async function startToolServer(
-  tools: readonly ClientTool[],
+  tools: readonly ClientToolDefinition[],
   options: ToolServerOptions = {},
 ): Promise<ToolServerHandle> {
   const { host, port, limits, requireAuth, signal, harnessId } = checkOptions(options)

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ClientToolDefinition } from '@chirality/core'
 import { claudeBinaries, codexBinary } from '@chirality/fixtures'
 import {
   claudeEnv,
@@ -10,7 +11,7 @@ import {
 } from '@chirality/scripted-model'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentProcess, spawnAgent } from '../../src/process/agent-process.ts'
-import type { ClientTool, ToolServerHandle } from '../../src/tool-server/index.ts'
+import type { ToolServerHandle } from '../../src/tool-server/index.ts'
 import { collect, jsonValues, openTestSpool } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 import { deferred, ECHO, fired, tool, useToolServer } from './support.ts'
@@ -127,7 +128,7 @@ const AGENTS = [
 
 describe.each(AGENTS)('$agent', ({ binary, start, toolCall, offered, offer }) => {
   /** One turn in which the model calls the tools of `answers`, up to the end of the process. */
-  async function turn(tools: ClientTool[], calls: ReturnType<typeof toolCall>[]) {
+  async function turn(tools: ClientToolDefinition[], calls: ReturnType<typeof toolCall>[]) {
     const model = await startModel({ answers: [...calls, 'Done.'] })
     const handle = await servers.start(tools)
     const agent = await start({ binary, handle, model, tools: tools.map(({ name }) => name) })
@@ -139,7 +140,7 @@ describe.each(AGENTS)('$agent', ({ binary, start, toolCall, offered, offer }) =>
 
   test('is offered the tool at once, calls it without asking, and gets the answer', async () => {
     const calls: unknown[] = []
-    const handler: ClientTool['handler'] = async args => {
+    const handler: ClientToolDefinition['handler'] = async args => {
       calls.push(args)
       return { content: `the answer to ${args.text}` }
     }

@@ -1,15 +1,15 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
+import type { ClientToolDefinition } from '@chirality/core'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterEach } from 'vitest'
 import {
-  type ClientTool,
   startToolServer,
   type ToolServerHandle,
   type ToolServerOptions,
 } from '../../src/tool-server/index.ts'
 
-export const ECHO: ClientTool = {
+export const ECHO: ClientToolDefinition = {
   name: 'echo',
   description: 'Says it again.',
   inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
@@ -17,7 +17,7 @@ export const ECHO: ClientTool = {
 }
 
 /** A tool that takes anything and does what the test says. */
-export function tool(name: string, handler: ClientTool['handler']): ClientTool {
+export function tool(name: string, handler: ClientToolDefinition['handler']): ClientToolDefinition {
   return { name, description: `Does ${name}.`, inputSchema: { type: 'object' }, handler }
 }
 
@@ -29,7 +29,10 @@ export function useToolServer() {
     open = []
   })
   return {
-    async start(tools: ClientTool[] = [ECHO], options?: ToolServerOptions): Promise<ToolServerHandle> {
+    async start(
+      tools: ClientToolDefinition[] = [ECHO],
+      options?: ToolServerOptions,
+    ): Promise<ToolServerHandle> {
       const handle = await startToolServer(tools, options)
       open.push(() => handle.stop())
       return handle
