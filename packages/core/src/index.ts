@@ -101,6 +101,7 @@ export type {
   CodexTurn,
   CodexTurnError,
 } from './native/codex/thread.ts'
+export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
