@@ -2,12 +2,12 @@ import type { ClaudePermissionDenial, ClaudeResultEvent } from '../../native/cla
 import { asArray, asNumber, asObject, asString, asText, isObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
 import { reportRecovered } from './assistant-events.ts'
+import { reportUnannounced } from './background-tasks.ts'
 import { describeFailure, endReason, wasAborted } from './failure.ts'
 import { closeOpenBlock, cutAnswer, endOpenCalls } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import type { ClaudeOutcome, TranslatorState } from './state.ts'
 import { flushUsage } from './stream-events.ts'
-import { reportUnannounced } from './tasks.ts'
 import { present, status } from './ui.ts'
 
 /** The end of a turn. Failure is `is_error` and nothing else. */

@@ -8,6 +8,7 @@ import type {
 } from '../../native/claude/system-events.ts'
 import { asNumber, asObject, asStrings, asText } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
+import { translateBackgroundTasks } from './background-tasks.ts'
 import { translateHook } from './hooks.ts'
 import { notice, translateHousekeeping, translateInformational } from './notices.ts'
 import { retract } from './open-block.ts'
@@ -15,7 +16,7 @@ import { reportRefusal } from './refusals.ts'
 import { translateApiRetry } from './retries.ts'
 import { translateInit } from './session-init.ts'
 import type { TranslatorState } from './state.ts'
-import { translateBackgroundTasks, translateTask, translateTaskUpdate } from './tasks.ts'
+import { translateTask, translateTaskUpdate } from './tasks.ts'
 import { status, unknown } from './ui.ts'
 
 export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent): UIEvent[] {
