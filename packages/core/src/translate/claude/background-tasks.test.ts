@@ -48,6 +48,12 @@ describe('E71: the list of what runs in the background', () => {
     expect(statuses(started, list('b2'), list())).toHaveLength(1)
   })
 
+  test('ends one that was started again under its old id', () => {
+    expect(statuses(started, ended, started, list('a1'), list()).slice(3)).toMatchObject([
+      { data: { taskId: 'a1', status: 'ended' } },
+    ])
+  })
+
   test('speaks for a task that never does, at the next list or the end of the turn', () => {
     const running = { message: 'job b2', data: { taskId: 'b2', status: 'running', background: true } }
     expect(statuses(list('b2'))).toStrictEqual([])

@@ -75,10 +75,12 @@ export function translateToolProgress(state: TranslatorState, event: ClaudeToolP
 
 function rememberTask(state: TranslatorState, taskId: string | undefined, event: ClaudeTaskEvent): Task {
   const known = state.tasks.get(taskId ?? '')
+  const over = event.subtype === 'task_notification' || known?.ended === true
   const task = {
     toolUseId: asText(event.tool_use_id) ?? known?.toolUseId,
     description: known?.description ?? asText(event.description),
-    ended: event.subtype === 'task_notification' || event.skip_transcript === true || known?.ended === true,
+    // A sub-agent that is sent another message starts again under its old id.
+    ended: event.skip_transcript === true || (over && event.subtype !== 'task_started'),
   }
   if (taskId) state.tasks.set(taskId, task)
   return task
