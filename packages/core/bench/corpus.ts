@@ -37,9 +37,7 @@ const USAGE = {
   output_tokens: 7,
 }
 const WORDS =
-  'the file reads config first then writes result because parser returns early when token is missing — see → tests for'.split(
-    ' ',
-  )
+  'the file reads config first then writes result because parser returns early when token is'.split(' ')
 
 interface Random {
   below(limit: number): number
@@ -131,9 +129,9 @@ function result(random: Random, index: number) {
   }
 }
 
-/** Source code, so quotes and newlines to escape. Most files are plain ASCII; one character more makes V8 use 2 bytes. */
+/** Source code, so quotes and newlines to escape; one file in five is not plain ASCII. */
 function code(random: Random, chars: number): string {
-  const lines: string[] = random.below(5) === 0 ? ['// größer'] : []
+  const lines: string[] = random.below(5) === 0 ? ['// → größer\n'] : []
   let size = 0
   while (size < chars) {
     const line = `  const ${random.uuid().slice(0, 8)} = await read("src/${random.below(1000)}.ts", { encoding: 'utf8' })\n`
@@ -154,7 +152,8 @@ function createRandom(seed: number): Random {
     below,
     uuid: () => `${hex(8)}-${hex(4)}-${hex(4)}-${hex(4)}-${hex(12)}`,
     words(chars) {
-      let text = ''
+      // One character outside Latin-1 makes V8 use two bytes for each: about one delta in twenty has one.
+      let text = below(20) === 0 ? '→ ' : ''
       while (text.length < chars) text += `${WORDS[below(WORDS.length)]} `
       return text
     },

@@ -7,7 +7,7 @@ import { cpuMs, cpuRatios, measure, median, spread } from './measure.ts'
 import { type BenchRow, benchRow, reportBench } from './report.ts'
 
 const CORPUS_MB = 100
-const ROUNDS = 7
+const ROUNDS = 11
 const VARIANTS = fileURLToPath(new URL('./variants.ts', import.meta.url))
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'chirality-bench-'))
