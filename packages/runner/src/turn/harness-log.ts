@@ -1,13 +1,7 @@
 import type { NdjsonRecord } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
+import type { RunnerLogEntry } from './log-entry.ts'
 import type { Invocation, TurnConfig } from './turn-program.ts'
-
-export interface RunnerLogEntry {
-  level: 'debug' | 'info' | 'warn' | 'error'
-  event: string
-  sessionId?: string
-  data?: Record<string, unknown>
-}
 
 /** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
 export class HarnessLog {

@@ -7,7 +7,7 @@ import type {
   UIEvent,
 } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
-import type { RunnerLogEntry } from './harness-log.ts'
+import type { RunnerLogEntry } from './log-entry.ts'
 
 /** Whose agent it is: the id for programs, the name for people. */
 export interface AgentName {

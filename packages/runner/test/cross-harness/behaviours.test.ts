@@ -129,8 +129,8 @@ describe.each(contestants().map(contestant => [contestant.name, contestant] as c
     })
 
     test('fork: a new conversation with the same past, the old one untouched', async () => {
-      expect(create(agent).capabilities().supportsFork).toBe(true)
       await open(agent, { answers: ['First.', 'Forked.', 'Original.'] })
+      expect(harness?.capabilities().supportsFork).toBe(true)
       const session = newSession()
       await collect(session, 'remember the word zebra', {})
       const original = session.claudeSessionId

@@ -19,7 +19,7 @@ import type { ClaudeCodeHarnessConfig } from '../../../src/claude-code/config.ts
 import { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
 import { findByMarker, MARKER_VARIABLE } from '../../../src/process/leftovers.ts'
 import { sendSignal } from '../../../src/process/process-table.ts'
-import type { RunnerLogEntry } from '../../../src/turn/harness-log.ts'
+import type { RunnerLogEntry } from '../../../src/turn/log-entry.ts'
 import { openFiles } from '../../support/open-files.ts'
 
 /** A project, a HOME and a temporary folder of a test's own. Afterwards nothing may be left of the test. */
