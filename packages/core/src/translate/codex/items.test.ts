@@ -131,5 +131,10 @@ describe('items that nothing is known of', () => {
     const events = appEvents(itemCompleted(appMessage('late')), textDelta('x', 'msg_2'))
     expect(only(events, 'chat:message')[0]).toMatchObject({ messageId: 'turn-1:msg_1' })
     expect(only(events, 'chat:delta')).toMatchObject([{ messageId: 'turn-1:msg_2' }])
+    const again = appEvents(itemCompleted(appMessage('a')), appTurnStarted(), itemCompleted(appMessage('b')))
+    expect(only(again, 'chat:message').map(event => event.messageId)).toStrictEqual([
+      'turn-1:msg_1',
+      'turn-1:msg_1~2',
+    ])
   })
 })

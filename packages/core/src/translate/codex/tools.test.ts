@@ -120,6 +120,8 @@ describe('the course of a call', () => {
       'turn-1:item_0',
       'turn-1.2:item_0',
     ])
+    const atOnce = execTool(started(command()), threadStarted(), completed(command({ command: 'pwd' })))
+    expect(atOnce.at(-1)).toMatchObject({ type: 'tool:result', toolUseId: 'turn-1.2:item_0' })
   })
 })
 
