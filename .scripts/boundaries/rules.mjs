@@ -68,6 +68,8 @@ function declared(pkg) {
 /** Another package is reached through its exports: no path into it, no subpath that it does not offer. */
 function exported(pkg, workspace) {
   return everyImport(pkg, (file, { specifier, line }) => {
+    if (specifier.startsWith('/'))
+      return { file, line, message: `imports ${specifier}: an absolute path is this machine's` }
     if (isRelative(specifier)) {
       const target = path.posix.join(path.posix.dirname(file.path), specifier)
       const owner = workspace.find(other => target.startsWith(`${other.folder}/`))
@@ -167,9 +169,9 @@ function everyImport(pkg, check) {
   return pkg.files.flatMap(file => file.imports.flatMap(found => check(file, found) ?? []))
 }
 
-/** The package a bare specifier names; nothing for a relative path, a subpath import, a builtin or a `virtual:` id. */
+/** The package a bare specifier names; nothing for a path, a subpath import, a builtin or a `virtual:` id. */
 function packageName(specifier) {
-  if (isRelative(specifier) || specifier.startsWith('#') || /^[\w-]+:/.test(specifier)) return undefined
+  if (isRelative(specifier) || /^([/#]|[\w-]+:)/.test(specifier)) return undefined
   const parts = specifier.split('/')
   const name = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
   return builtinModules.includes(name) ? undefined : name

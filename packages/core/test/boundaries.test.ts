@@ -173,6 +173,13 @@ describe('exports', () => {
   })
 })
 
+test('an absolute path is no import', () => {
+  write({ 'packages/core/test/bad.ts': `import '/somewhere/index.ts'\n` })
+  expect(check().lines).toEqual([
+    "packages/core/test/bad.ts:1 imports /somewhere/index.ts: an absolute path is this machine's",
+  ])
+})
+
 test('only a benchmark may reach the benchmark report', () => {
   const source = `import '../../core/bench/report.ts'\n`
   write({ 'packages/runner/bench/index.ts': source, 'packages/runner/src/bad.ts': source })
