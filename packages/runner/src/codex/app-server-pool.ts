@@ -24,13 +24,16 @@ export class AppServerPool {
   readonly #entries = new Map<string, Entry>()
   /** Where each session's thread is loaded: only that process may write to it. */
   readonly #homes = new Map<string, Entry>()
+  readonly #endings = new Set<Promise<void>>()
 
   constructor(idleMs: number) {
     this.#idleMs = idleMs
   }
 
   async acquire(sessionId: string, launch: AppServerLaunch): Promise<AppServerLease> {
-    await this.#moveHome(sessionId, launch.key)
+    this.#leaveHome(sessionId, launch.key)
+    // One that is on its way out may still hold the thread.
+    await Promise.all(this.#endings)
     const entry = this.#entryFor(launch)
     entry.turns += 1
     clearTimeout(entry.idle)
@@ -45,60 +48,51 @@ export class AppServerPool {
   }
 
   async close(): Promise<void> {
-    const entries = [...this.#entries.values()]
-    this.#entries.clear()
-    this.#homes.clear()
-    await Promise.all(entries.map(stopEntry))
+    for (const entry of [...this.#entries.values()]) this.#end(entry)
+    await Promise.all(this.#endings)
   }
 
   #entryFor(launch: AppServerLaunch): Entry {
     const known = this.#entries.get(launch.key)
-    if (known && known.started?.isAlive !== false) return known
-    const entry: Entry = {
-      key: launch.key,
-      server: AppServer.start(launch),
-      started: null,
-      turns: 0,
-      isShortLived: launch.isShortLived === true,
-      idle: undefined,
-    }
-    entry.server.then(
-      server => {
-        entry.started = server
+    if (known && known.started?.isUsable !== false) return known
+    const { key, isShortLived = false } = launch
+    const server = AppServer.start(launch)
+    const entry: Entry = { key, server, started: null, turns: 0, isShortLived, idle: undefined }
+    server.then(
+      started => {
+        entry.started = started
       },
       () => {},
     )
-    this.#entries.set(launch.key, entry)
+    this.#entries.set(key, entry)
     return entry
   }
 
   /** A session whose settings changed needs another process, and its thread has to be let go of by the old one. */
-  async #moveHome(sessionId: string, key: string): Promise<void> {
+  #leaveHome(sessionId: string, key: string): void {
     const home = this.#homes.get(sessionId)
-    if (!home || home.key === key || home.started?.isAlive === false) return
+    if (!home || home.key === key || home.started?.isUsable === false) return
     if (home.turns > 0) {
       const message =
         'The tools of this session changed while other sessions use its app-server. Try again when they rest.'
       throw new HarnessError(message, 'busy', HARNESS_ID)
     }
-    this.#forget(home)
-    await stopEntry(home)
+    this.#end(home)
   }
 
   async #release(entry: Entry): Promise<void> {
     entry.turns -= 1
     if (entry.turns > 0) return
-    if (entry.isShortLived || entry.started?.isAlive === false) {
-      this.#forget(entry)
-      await stopEntry(entry)
-      return
-    }
-    entry.idle = setTimeout(() => {
-      this.#forget(entry)
-      void stopEntry(entry)
-    }, this.#idleMs)
-    // A kept server is no reason for a program to go on living.
-    entry.idle.unref()
+    if (entry.isShortLived || entry.started?.isUsable === false) await this.#end(entry)
+    else if (this.#entries.get(entry.key) === entry)
+      entry.idle = setTimeout(() => this.#end(entry), this.#idleMs)
+  }
+
+  #end(entry: Entry): Promise<void> {
+    this.#forget(entry)
+    const ending = stopEntry(entry).finally(() => this.#endings.delete(ending))
+    this.#endings.add(ending)
+    return ending
   }
 
   #forget(entry: Entry): void {
@@ -119,7 +113,6 @@ interface Entry {
 }
 
 async function stopEntry(entry: Entry): Promise<void> {
-  clearTimeout(entry.idle)
   const server = await entry.server.catch(() => null)
   await server?.stop({ interruptGraceMs: 0 })
 }

@@ -1,17 +1,29 @@
-import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
+import type { HarnessQuery, Session, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
 import {
   type CodexAppServerTranslator,
   createCodexAppServerTranslator,
+  HarnessError,
   parseCodexEvent,
   unreachable,
 } from '@chirality/core'
+import type { AsyncQueue } from '../async-queue.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { failed, lostSession, resumeFailed, type StopReason, stalled, stopped } from '../turn/turn-events.ts'
+import {
+  failed,
+  lostSession,
+  resumeFailed,
+  type StopReason,
+  stalled,
+  stopped,
+  turnStart,
+} from '../turn/turn-events.ts'
 import type { AppServerLease } from './app-server-pool.ts'
+import type { Ask } from './ask.ts'
 import { CODEX, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
 import type { CodexPermissions } from './permissions.ts'
+import type { ThreadMessage } from './thread-news.ts'
 import { ThreadTurn, type ThreadTurnItem } from './thread-turn.ts'
 
 export interface AppServerTurnOptions {
@@ -22,7 +34,7 @@ export interface AppServerTurnOptions {
   permissions: CodexPermissions
   /** `mcp_servers` and the like, for the thread. */
   threadConfig: Record<string, unknown>
-  decide?: HarnessTurnOpts['decide']
+  decide?: Ask
   stallMs: number
   interruptGraceMs: number
 }
@@ -50,94 +62,123 @@ export class AppServerTurn {
     else void lease.server.stop({ interruptGraceMs: 0 })
   }
 
-  async steer(text: string): Promise<void> {
-    await this.#turn?.steer(text)
+  async steer(text: string): Promise<boolean> {
+    return (await this.#turn?.steer(text)) ?? false
   }
 
-  async *events(): AsyncGenerator<UIEvent> {
+  /** Returns the turn's end, to be told when all that was made for the turn is gone. */
+  async *events(): AsyncGenerator<UIEvent, TurnEndEvent> {
     const startedAt = performance.now()
-    const { session, input } = this.#options
-    const thread = await this.#open()
-    const attachments = input.images.length
-    yield {
-      type: 'turn:start',
-      sessionId: session.id,
-      message: input.text,
-      ...(attachments > 0 ? { attachments } : {}),
+    const { session, input, lease } = this.#options
+    const open = await this.#open()
+    try {
+      yield turnStart(session.id, { promptText: input.text, attachments: input.images.length })
+      const reason = open && !this.#stopReason ? yield* this.#run(open) : yield* this.#stoppedEarly()
+      const durationMs = Math.round(performance.now() - startedAt)
+      return { type: 'turn:end', sessionId: session.id, reason, durationMs }
+    } finally {
+      if (open) lease.server.news.leave(open.thread.id)
     }
-    if (thread.lostId !== undefined) yield* lostThread(session.id, thread.lostId)
-    yield this.#init(thread)
-    const reason = yield* this.#run(thread)
-    const durationMs = Math.round(performance.now() - startedAt)
-    yield { type: 'turn:end', sessionId: session.id, reason, durationMs }
   }
 
-  async #open(): Promise<OpenThread> {
+  /** Null when the turn was stopped meanwhile. */
+  async #open(): Promise<Opened | null> {
     const { query, lease, permissions, threadConfig } = this.#options
     try {
-      return await openThread(lease.server, { query, permissions, config: threadConfig })
+      const thread = await openThread(lease.server, { query, permissions, config: threadConfig })
+      const news = lease.server.news.listen(thread.id)
+      if (news) return { thread, news }
     } catch (error) {
+      if (this.#stopReason) return null
       throw startFailure(error, CODEX)
     }
+    const message = `The Codex thread ${query.resumeSessionId} has a turn running in another session.`
+    throw new HarnessError(message, 'busy', HARNESS_ID)
   }
 
-  async *#run(thread: OpenThread): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { session, lease } = this.#options
-    if (this.#stopReason) {
-      yield stopped(session.id, this.#stopReason)
-      return this.#stopReason
-    }
+  async *#run({ thread, news }: Opened): AsyncGenerator<UIEvent, TurnEndReason> {
+    const { session, lease, query } = this.#options
+    if (thread.lostId !== undefined) yield* lostThread(session.id, thread.lostId)
+    yield this.#init(thread)
     const translator = createCodexAppServerTranslator({
       sessionId: session.id,
       threadId: thread.id,
-      expectsJson: this.#options.query.outputSchema !== undefined,
+      expectsJson: query.outputSchema !== undefined,
     })
-    const turn = new ThreadTurn({ ...this.#options, server: lease.server, thread })
+    const turn = new ThreadTurn({ ...this.#options, server: lease.server, thread, news })
     this.#turn = turn
+    // Asked for while the first events were told.
+    if (this.#stopReason) return yield* this.#stoppedEarly()
+    let failure: unknown
     try {
-      await turn.start()
       for await (const item of turn.items()) yield* this.#show(item, translator, turn)
-      yield* translator.end()
     } catch (error) {
-      yield failed(session.id, error)
-      return this.#stopReason ?? 'failed'
+      failure = error
     }
-    if (!translator.outcome) yield this.#noResult()
-    return this.#stopReason ?? translator.outcome?.reason ?? 'crashed'
+    yield* translator.end()
+    if (translator.outcome) return this.#reasonOf(translator.outcome.reason)
+    return yield* this.#withoutResult(failure)
   }
 
   *#show(item: ThreadTurnItem, translator: CodexAppServerTranslator, turn: ThreadTurn): Generator<UIEvent> {
-    const sessionId = this.#options.session.id
     switch (item.kind) {
-      case 'message':
-        for (const event of translator.translate(parseCodexEvent(item.raw))) {
-          // Told once for each turn, by us: on a loaded thread Codex does not tell it again.
-          if (event.type === 'session:init') continue
-          yield event
-          if (event.type === 'permission:request') void turn.decide(event)
+      case 'message': {
+        const events = translator.translate(parseCodexEvent(item.raw))
+        let isShown = false
+        for (const event of events) {
+          if (this.#isTold(event)) yield this.#inOurWords(event)
+          if (event.type !== 'permission:request' || !item.request) continue
+          isShown = true
+          void turn.decide(event, item.request)
         }
-        return
-      case 'resolved': {
-        const { requestId, decision, by } = item
-        translator.answered(requestId)
-        const isAllowed = decision.behavior === 'allow'
-        const message = isAllowed ? {} : { message: decision.message }
-        yield {
-          type: 'permission:resolved',
-          sessionId,
-          requestId,
-          outcome: isAllowed ? 'allowed' : 'denied',
-          by,
-          ...message,
-        }
+        if (item.request && !isShown) turn.refuse(item.request)
         return
       }
+      case 'resolved':
+        translator.answered(item.requestId)
+        yield resolved(this.#options.session.id, item)
+        return
       case 'idle':
-        yield stalled(sessionId, item.idleMs)
+        yield stalled(this.#options.session.id, item.idleMs)
         return
       default:
         unreachable(item)
     }
+  }
+
+  #isTold(event: UIEvent): boolean {
+    // Told once for each turn, by us: on a loaded thread Codex does not tell it again.
+    if (event.type === 'session:init') return false
+    if (this.#options.query.includePartialMessages !== false) return true
+    return event.type !== 'chat:delta' && !(event.type === 'chat:thinking' && !event.final)
+  }
+
+  /** Codex knows only that it was interrupted, not why. */
+  #inOurWords(event: UIEvent): UIEvent {
+    if (event.type !== 'session:error' || event.code !== 'interrupted' || !this.#stopReason) return event
+    return { ...event, ...stopped(event.sessionId, this.#stopReason) }
+  }
+
+  /** A stop that came too late to matter does not undo the answer. */
+  #reasonOf(outcome: TurnEndReason): TurnEndReason {
+    return outcome === 'completed' ? outcome : (this.#stopReason ?? outcome)
+  }
+
+  *#withoutResult(failure: unknown): Generator<UIEvent, TurnEndReason> {
+    const { session, lease } = this.#options
+    if (this.#stopReason) return yield* this.#stoppedEarly()
+    if (lease.server.isUsable) {
+      yield failed(session.id, failure)
+      return 'failed'
+    }
+    yield failed(session.id, new Error('Codex ended before the turn did. The next turn starts it again.'))
+    return 'crashed'
+  }
+
+  *#stoppedEarly(): Generator<UIEvent, TurnEndReason> {
+    const reason = this.#stopReason ?? 'interrupted'
+    yield stopped(this.#options.session.id, reason)
+    return reason
   }
 
   #init(thread: OpenThread): UIEvent {
@@ -155,15 +196,24 @@ export class AppServerTurn {
       ...(query.permissionMode ? { permissionMode: query.permissionMode } : {}),
     }
   }
+}
 
-  #noResult(): UIEvent {
-    const sessionId = this.#options.session.id
-    if (this.#stopReason) return stopped(sessionId, this.#stopReason)
-    return failed(sessionId, new Error('Codex ended before the turn did. The next turn starts it again.'))
-  }
+interface Opened {
+  thread: OpenThread
+  news: AsyncQueue<ThreadMessage>
 }
 
 function* lostThread(sessionId: string, lostId: string): Generator<UIEvent> {
   yield lostSession(sessionId, lostId, CODEX.name)
   yield resumeFailed(sessionId, lostId)
+}
+
+function resolved(
+  sessionId: string,
+  { requestId, decision, by }: ThreadTurnItem & { kind: 'resolved' },
+): UIEvent {
+  const base = { type: 'permission:resolved' as const, sessionId, requestId, by }
+  if (decision.behavior === 'allow') return { ...base, outcome: 'allowed' }
+  const { message } = decision
+  return { ...base, outcome: 'denied', ...(message === undefined ? {} : { message }) }
 }

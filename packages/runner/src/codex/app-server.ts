@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { HarnessError } from '@chirality/core'
-import { AsyncQueue } from '../async-queue.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
+import { HarnessLog } from '../turn/harness-log.ts'
 import { type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { JsonRpcConnection, type RpcId } from './json-rpc.ts'
+import { type ThreadMessage, ThreadNews } from './thread-news.ts'
 
 export interface AppServerOptions {
   command: string
@@ -16,69 +17,57 @@ export interface AppServerOptions {
   config: CodexHarnessConfig
 }
 
-/** A message about one thread, as it was printed. */
-export interface ThreadMessage {
-  raw: unknown
-  /** Set when it is a request that has to be answered. */
-  request?: { id: RpcId; method: string; params: Record<string, unknown> }
-}
-
 /** A running `codex app-server`, which may serve several threads. */
 export class AppServer {
   readonly process: AgentProcess
   /** As it says in the handshake. */
   version: string | null = null
-  /** Threads that are loaded: they need no resume, and no other process may write to them. */
-  readonly loaded = new Set<string>()
+  /** Threads that are loaded, with their model: they need no resume, and no other process may write to them. */
+  readonly loaded = new Map<string, string>()
+  readonly news = new ThreadNews()
   readonly #rpc: JsonRpcConnection
-  readonly #threads = new Map<string, AsyncQueue<ThreadMessage>>()
-  /** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
-  readonly #parents = new Map<string, string>()
-  readonly #unheard: ThreadMessage[] = []
   readonly #config: CodexHarnessConfig
-  #isAlive = true
+  readonly #log: HarnessLog
+  #isUsable = true
 
   private constructor(process: AgentProcess, config: CodexHarnessConfig) {
     this.process = process
     this.#config = config
+    this.#log = new HarnessLog(config)
     this.#rpc = new JsonRpcConnection(process, {
-      onNotification: (_method, params, raw) => this.#route(params, { raw }),
-      onRequest: (id, method, params, raw) => this.#routeRequest(id, method, params, raw),
-      onNoise: text => this.#log('warn', 'app-server:noise', { text: text.slice(0, MAX_LOG_CHARS) }),
+      onNotification: (params, raw) => this.news.tell(params, { raw }),
+      onRequest: (request, raw) => this.#ask({ raw, request }),
+      onNoise: text => this.#log.write('warn', 'app-server:noise', { text: text.slice(0, MAX_LOG_CHARS) }),
     })
   }
 
   /** Spawns it and shakes hands. Rejects when it does not answer in time, and leaves nothing running then. */
   static async start(options: AppServerOptions): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
-    const spool = await openSpool({
-      projectRoot,
-      harness: HARNESS_ID,
-      sessionId: 'app-server',
-      turnId: randomUUID(),
-    })
+    const turnId = randomUUID()
+    const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: 'app-server', turnId })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, config)
-    server.#log('info', 'process:spawn', { command, args, pid: process.pid, spool: process.spoolPath })
+    const { pid, spoolPath } = process
+    server.#log.write('info', 'process:spawn', { command, args, cwd: projectRoot, pid, spool: spoolPath })
     void server.#run()
     try {
-      const hello = await server.#rpc.request('initialize', INITIALIZE, AbortSignal.timeout(HANDSHAKE_MS))
-      server.version = /^[^/]*\/(\S+)/.exec(String(asObject(hello).userAgent ?? ''))?.[1] ?? null
+      const handshakeMs = config.handshakeMs ?? HANDSHAKE_MS
+      const hello = await server.#rpc.request('initialize', INITIALIZE, AbortSignal.timeout(handshakeMs))
+      const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
+      server.version = /^[^/]*\/(\S+)/.exec(String(userAgent ?? ''))?.[1] ?? null
       server.#rpc.notify('initialized')
       return server
     } catch (cause) {
       await server.stop({ interruptGraceMs: 0 })
-      throw new HarnessError(
-        `codex app-server did not answer: ${String(cause)}`,
-        'process_crashed',
-        HARNESS_ID,
-        cause,
-      )
+      const message = `codex app-server did not answer: ${String(cause)}`
+      throw new HarnessError(message, 'process_crashed', HARNESS_ID, cause)
     }
   }
 
-  get isAlive(): boolean {
-    return this.#isAlive
+  /** False as soon as it is being stopped, or has gone by itself. */
+  get isUsable(): boolean {
+    return this.#isUsable
   }
 
   request(method: string, params: unknown): Promise<Record<string, unknown>> {
@@ -90,7 +79,7 @@ export class AppServer {
   /** For what need not, or must not, be waited for: an interrupt may stay unanswered until the next turn ends. */
   send(method: string, params: unknown): void {
     this.#rpc.request(method, params).catch((error: unknown) => {
-      this.#log('warn', 'app-server:refused', { method, error: String(error) })
+      this.#log.write('warn', 'app-server:refused', { method, error: String(error) })
     })
   }
 
@@ -102,69 +91,32 @@ export class AppServer {
     this.#rpc.respondError(id, REFUSED, message)
   }
 
-  /** Everything said about a thread, also what came before anyone listened. Ends with the process. */
-  thread(threadId: string): AsyncQueue<ThreadMessage> {
-    const known = this.#threads.get(threadId)
-    if (known) return known
-    const queue = new AsyncQueue<ThreadMessage>()
-    for (const message of this.#unheard.splice(0)) queue.push(message)
-    if (!this.#isAlive) queue.end()
-    this.#threads.set(threadId, queue)
-    return queue
-  }
-
-  /** Nobody listens any more: what comes later starts a queue of its own. */
-  leave(threadId: string): void {
-    this.#threads.get(threadId)?.end()
-    this.#threads.delete(threadId)
-  }
-
   /** Closing stdin is the polite way: commands are ended with the server. */
   stop(options: StopOptions = {}): Promise<StopReport> {
+    this.#isUsable = false
     this.process.endInput()
     return this.process.stop({ ...this.#config.stop, ...options })
   }
 
   async #run(): Promise<void> {
-    await this.#rpc.pump()
-    this.#isAlive = false
-    const exit = await this.process.exited
-    this.#log('info', 'process:exit', { code: exit.code, signal: exit.signal })
-    for (const queue of this.#threads.values()) queue.end()
-  }
-
-  #routeRequest(id: RpcId, method: string, params: unknown, raw: unknown): void {
-    const request = { id, method, params: asObject(params) }
-    if (!this.#route(params, { raw, request })) {
-      // About no thread we know: refused at once, so that the agent does not wait for ever.
-      this.respondError(id, `${method} is not about a thread of this client.`)
+    try {
+      await this.#rpc.pump()
+    } catch (error) {
+      // Ours: the raw output cannot be read any more. A server that nobody hears is of no use.
+      this.#log.write('error', 'app-server:unreadable', { error: String(error) })
+      await this.stop({ interruptGraceMs: 0 })
+      await this.process.close()
     }
+    this.#isUsable = false
+    this.#log.exited(await this.process.exited)
+    this.news.end()
   }
 
-  #route(params: unknown, message: ThreadMessage): boolean {
-    const { threadId, thread } = asObject(params)
-    const { id: startedId, parentThreadId } = asObject(thread)
-    const id = threadId ?? startedId
-    if (typeof id !== 'string') return this.#tellAll(message)
-    if (typeof parentThreadId === 'string') this.#parents.set(id, this.#rootOf(parentThreadId))
-    this.thread(this.#rootOf(id)).push(message)
-    return true
-  }
-
-  /** About no thread: for whoever listens, or will listen first. Only news can be told so; a request needs one owner. */
-  #tellAll(message: ThreadMessage): boolean {
-    if (message.request) return false
-    for (const queue of this.#threads.values()) queue.push(message)
-    if (this.#threads.size === 0 && this.#unheard.length < MAX_UNHEARD) this.#unheard.push(message)
-    return true
-  }
-
-  #rootOf(threadId: string): string {
-    return this.#parents.get(threadId) ?? threadId
-  }
-
-  #log(level: 'info' | 'warn', event: string, data: Record<string, unknown>): void {
-    this.#config.onLog?.({ level, event, data })
+  #ask(message: ThreadMessage & { request: NonNullable<ThreadMessage['request']> }): void {
+    const { id, method, params } = message.request
+    // About no thread we know: refused at once, so that the agent does not wait for ever.
+    if (!this.news.ask(params, message))
+      this.respondError(id, `${method} is not about a thread of this client.`)
   }
 }
 
@@ -177,8 +129,3 @@ const HANDSHAKE_MS = 15_000
 const REQUEST_MS = 60_000
 const REFUSED = -32_000
 const MAX_LOG_CHARS = 500
-const MAX_UNHEARD = 100
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}

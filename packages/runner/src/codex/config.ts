@@ -19,6 +19,10 @@ export interface CodexHarnessConfig extends TurnConfig {
   allowEnvironment?: string[]
   /** How long an app-server without a turn is kept. Default 10 min. */
   idleMs?: number
+  /** How long a new app-server may take to answer. Default 15 s. */
+  handshakeMs?: number
+  /** How long an `exec` that has answered may take to exit. Default 10 s. */
+  lingerMs?: number
 }
 
 /** What every way of running the agent needs to know. */

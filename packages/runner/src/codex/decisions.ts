@@ -1,22 +1,47 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PermissionDecision } from '@chirality/core'
+import type { RpcRequest } from './json-rpc.ts'
 
-/** The result that answers one of Codex's requests. `undefined`: nothing but an error can answer this one. */
+export interface CodexAnswer {
+  /** What was decided in the end. */
+  decision: PermissionDecision & { message?: string }
+  /** The result that answers the request. Without it only an error can. */
+  result?: Record<string, unknown>
+}
+
+/** A decision in the form that one of Codex's requests wants it. `input` is what the person was shown. */
 export function codexAnswer(
-  method: string,
-  params: Record<string, unknown>,
-  decision: PermissionDecision,
-): Record<string, unknown> | undefined {
+  request: RpcRequest,
+  input: Record<string, unknown>,
+  decided: PermissionDecision,
+): CodexAnswer {
+  const { method, params } = request
+  if (method === 'item/tool/requestUserInput') {
+    const answers = decided.behavior === 'allow' ? userInput(params, decided.updatedInput) : {}
+    return { decision: decided, result: { answers } }
+  }
+  if (method === 'mcpServer/elicitation/request' && !isToolApproval(params))
+    return { decision: decided, result: elicitation(decided, content(decided)) }
+  const decision = withoutChanges(input, decided)
   switch (method) {
     case 'item/commandExecution/requestApproval':
     case 'item/fileChange/requestApproval':
-      return { decision: approval(decision) }
+      return { decision, result: { decision: approval(decision) } }
     case 'mcpServer/elicitation/request':
-      return elicitation(decision)
-    case 'item/tool/requestUserInput':
-      return { answers: decision.behavior === 'allow' ? userInput(params, decision.updatedInput) : {} }
+      return { decision, result: elicitation(decision, {}) }
+    case 'item/permissions/requestApproval':
+      return { decision, result: permissions(params, decision) }
     default:
-      return undefined
+      return { decision: { behavior: 'deny', message: `Chirality cannot answer ${method}.` } }
   }
+}
+
+/** Codex runs what it asked for or nothing. What a person changed must not run unchanged. */
+function withoutChanges(input: Record<string, unknown>, decision: PermissionDecision): PermissionDecision {
+  if (decision.behavior === 'deny' || decision.updatedInput === undefined) return decision
+  if (isDeepStrictEqual(decision.updatedInput, input)) return decision
+  const message = 'Codex cannot run a changed input, so it was denied. Tell the agent what to do instead.'
+  return { behavior: 'deny', message }
 }
 
 /** `decline` lets the turn go on without it; `cancel` ends the turn. */
@@ -25,12 +50,33 @@ function approval(decision: PermissionDecision): string {
   return decision.remember === 'session' ? 'acceptForSession' : 'accept'
 }
 
-function elicitation(decision: PermissionDecision): Record<string, unknown> {
+/** Leave to call a tool is asked for in the form of a question from the tool's server. */
+function isToolApproval({ _meta }: Record<string, unknown>): boolean {
+  return (
+    (_meta as { codex_approval_kind?: unknown } | null | undefined)?.codex_approval_kind === 'mcp_tool_call'
+  )
+}
+
+function elicitation(
+  decision: PermissionDecision,
+  accepted: Record<string, unknown>,
+): Record<string, unknown> {
   if (decision.behavior === 'deny') {
     return { action: decision.interrupt ? 'cancel' : 'decline', content: null, _meta: null }
   }
   const persist = decision.remember === 'session' ? { persist: 'session' } : null
-  return { action: 'accept', content: decision.updatedInput ?? {}, _meta: persist }
+  return { action: 'accept', content: accepted, _meta: persist }
+}
+
+/** What a person filled in. */
+function content(decision: PermissionDecision): Record<string, unknown> {
+  return (decision.behavior === 'allow' && decision.updatedInput) || {}
+}
+
+function permissions(params: Record<string, unknown>, decision: PermissionDecision): Record<string, unknown> {
+  if (decision.behavior === 'deny') return { permissions: {}, scope: 'turn' }
+  const scope = decision.remember === 'session' ? 'session' : 'turn'
+  return { permissions: params.permissions ?? {}, scope }
 }
 
 /** Answers come as `{ answers: { question: text } }`, by the question's id or its words. */

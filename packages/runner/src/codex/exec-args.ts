@@ -6,11 +6,14 @@ import { codexPermissions } from './permissions.ts'
 import { toToml } from './toml.ts'
 
 export interface ExecArgInput {
+  /** With a checked thread id. */
   query: HarnessQuery
   /** From `overrideArgs`. */
   overrides: string[]
   /** The value of `mcp_servers`, without secrets. */
   mcpServers: Record<string, Record<string, unknown>>
+  /** Variables that the agent's commands must not see. */
+  hidden: string[]
   images: string[]
   outputSchemaFile?: string
 }
@@ -25,22 +28,22 @@ export function buildExecArgs(input: ExecArgInput): string[] {
   for (const directory of query.additionalDirectories ?? [])
     args.push('--add-dir', word('additionalDirectories', directory))
   if (query.resumeSessionId !== undefined) args.push(query.forkSession ? 'fork' : 'resume')
-  else if (query.forkSession) throw invalid('forkSession needs resumeSessionId: say which thread to fork.')
   args.push('--json')
   if (query.model) args.push('-m', word('model', query.model))
   if (input.outputSchemaFile) args.push('--output-schema', input.outputSchemaFile)
   // `-i` takes every word that follows, so each gets its own and something else comes behind.
   for (const image of images) args.push(`--image=${image}`)
-  if (query.resumeSessionId !== undefined) args.push(threadId(query.resumeSessionId))
+  if (query.resumeSessionId !== undefined) args.push(query.resumeSessionId)
   args.push('-')
   return args
 }
 
-function queryOverrides({ query, mcpServers }: ExecArgInput): string[] {
+function queryOverrides({ query, mcpServers, hidden }: ExecArgInput): string[] {
   const overrides = [
     // Codex writes "trusted" for the folder into the user's config unless the folder is known; known for this run only.
     `projects={ ${toToml(query.cwd)} = { trust_level = "untrusted" } }`,
   ]
+  if (hidden.length > 0) overrides.push(`shell_environment_policy.exclude=${toToml(hidden)}`)
   if (query.thinking) overrides.push(`model_reasoning_effort=${toToml(CODEX_EFFORT[query.thinking])}`)
   if (query.systemPrompt) overrides.push(`instructions=${toToml(query.systemPrompt)}`)
   if (query.appendSystemPrompt) overrides.push(`developer_instructions=${toToml(query.appendSystemPrompt)}`)
@@ -51,19 +54,8 @@ function queryOverrides({ query, mcpServers }: ExecArgInput): string[] {
   return overrides.flatMap(override => ['-c', override])
 }
 
-/** Anything but an id would be taken for a name, and an unknown name silently starts a new thread. */
-function threadId(id: string): string {
-  if (!UUID.test(id)) throw invalid(`"${id}" is not the id of a Codex thread.`)
-  return id
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 function word(field: string, value: string): string {
   if (value !== '' && !value.startsWith('-') && !value.includes('\0')) return value
-  throw invalid(`${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`)
-}
-
-function invalid(message: string): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+  const message = `${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`
+  throw new HarnessError(message, 'invalid_query', HARNESS_ID)
 }

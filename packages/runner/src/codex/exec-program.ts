@@ -1,31 +1,44 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createCodexExecTranslator, type HarnessQuery } from '@chirality/core'
+import type { HarnessQuery } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
-import type { Invocation, ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
+import type { Invocation, TurnProgram } from '../turn/turn-program.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { buildExecArgs } from './exec-args.ts'
+import { ExecReader } from './exec-reader.ts'
 import { codexInput } from './input.ts'
 import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
-import { refuseUnsupported } from './unsupported.ts'
+import { codexPermissions } from './permissions.ts'
+import { heldThreadAdvice, isLostThread } from './thread-id.ts'
+import { type ThreadUsage, threadUsage } from './thread-usage.ts'
 
-/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
+/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. For one turn. */
 export function execProgram(context: CodexContext): TurnProgram {
+  let usageBefore: ThreadUsage | undefined
+  let threadId: string | undefined
   return {
     ...CODEX,
     config: context.config,
-    prepare: query => prepareExec(query, context),
-    lostSession: stderr => /no rollout found/i.test(stderr),
-    reader: execReader,
+    prepare: async query => {
+      const invocation = await prepareExec(query, context)
+      threadId = query.resumeSessionId
+      usageBefore = await threadUsage(threadId, invocation.env)
+      return invocation
+    },
+    lostSession: isLostThread,
+    explain: stderr => {
+      const error = heldThreadAdvice(stderr, threadId)
+      return error === undefined ? undefined : { error, code: 'unknown' }
+    },
+    reader: options => new ExecReader({ ...options, usageBefore, lingerMs: context.config.lingerMs }),
   }
 }
 
-/** Takes apart in reverse what it put together, also when a step fails. */
+/** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
 export async function prepareExec(query: HarnessQuery, context: CodexContext): Promise<Invocation> {
-  refuseUnsupported(query)
   const undo: (() => Promise<void>)[] = []
   const cleanup = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -36,21 +49,23 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     const program = await codexProgram(query, context)
     const served = await serveClientTools(query, HARNESS_ID)
     undo.push(served.stop)
-    // Nobody can be asked, so what the query brings along may be used.
-    const mcp = codexMcpServers(served.mcpServers, { tokens: 'env', isApproved: () => true })
+    const { approval } = codexPermissions(query)
+    // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
+    const isApproved = (name: string) => approval === 'never' || name === served.serverName
+    const mcp = codexMcpServers(served.mcpServers, { secrets: 'env', isApproved })
     const schema = await schemaFile(query, undo)
     const args = buildExecArgs({
       query,
       overrides: overrideArgs(context),
       mcpServers: mcp.config,
+      hidden: Object.keys(mcp.env),
       images: input.images,
       ...(schema ? { outputSchemaFile: schema } : {}),
     })
-    const env = { ...program.env, ...mcp.env }
     const { text: promptText, images } = input
     return {
       ...program,
-      env,
+      env: { ...program.env, ...mcp.env },
       args,
       cwd: query.cwd,
       stdin: promptText,
@@ -61,29 +76,6 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
   } catch (error) {
     await cleanup()
     throw error
-  }
-}
-
-function execReader({ sessionId, turnId, query }: ReaderOptions): TurnReader {
-  const translator = createCodexExecTranslator({
-    sessionId,
-    turnId,
-    agent: { model: query.model, cwd: query.cwd },
-    expectsJson: query.outputSchema !== undefined,
-  })
-  return {
-    read: record => translator.translateRecord(record),
-    end: () => translator.end(),
-    close: () => {},
-    get outcome() {
-      return translator.outcome
-    },
-    get answered() {
-      return translator.outcome !== null
-    },
-    get rested() {
-      return translator.outcome !== null
-    },
   }
 }
 

@@ -68,10 +68,17 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
     this.#turns.set(session.id, turn)
+    const settle = () => {
+      if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
+    }
     try {
-      yield* turn.events()
+      for await (const event of turn.events()) {
+        // Nothing of the turn runs any more: who hears this may start the next one at once.
+        if (turn.isLast(event)) settle()
+        yield event
+      }
     } finally {
-      this.#turns.delete(session.id)
+      settle()
     }
   }
 
@@ -92,9 +99,10 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     return this.#turns.has(sessionId)
   }
 
-  /** Ends the app-servers that are kept between turns. */
-  close(): Promise<void> {
-    return this.#pool.close()
+  /** Ends the turns that run, and the app-servers that are kept between turns. */
+  async close(): Promise<void> {
+    for (const turn of this.#turns.values()) turn.kill()
+    await this.#pool.close()
   }
 }
 
@@ -116,6 +124,7 @@ function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): Ha
     maxTurns: opts.maxTurns,
     maxBudgetUsd: opts.maxBudgetUsd,
     appendSystemPrompt: opts.systemPromptAppend,
+    includePartialMessages: opts.includePartialMessages,
     model: opts.model,
     fallbackModel: opts.fallbackModel,
     thinking: opts.thinking,

@@ -1,11 +1,18 @@
+import type { NdjsonRecord } from '@chirality/core'
 import type { AgentProcess } from '../process/agent-process.ts'
 
 export type RpcId = string | number
 
+export interface RpcRequest {
+  id: RpcId
+  method: string
+  params: Record<string, unknown>
+}
+
 export interface RpcHandlers {
-  onNotification(method: string, params: unknown, raw: unknown): void
-  onRequest(id: RpcId, method: string, params: unknown, raw: unknown): void
-  /** Lines that are no JSON, and what the process says on stderr. */
+  onNotification(params: unknown, raw: unknown): void
+  onRequest(request: RpcRequest, raw: unknown): void
+  /** Lines that are no JSON, what the process says on stderr, and damage to its raw log. */
   onNoise(text: string): void
 }
 
@@ -69,13 +76,10 @@ export class JsonRpcConnection {
   async pump(): Promise<void> {
     try {
       for await (const output of this.#process.output()) {
-        if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
-        if (output.kind !== 'record') continue
-        if (output.record.kind === 'json') this.#dispatch(output.record.value)
-        else
-          this.#handlers.onNoise(
-            output.record.kind === 'malformed' ? output.record.text : 'a line over the limit',
-          )
+        if (output.kind === 'record') this.#read(output.record)
+        else if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
+        else if (output.kind === 'spool-damaged')
+          this.#handlers.onNoise(`the raw log ${output.path} was ${output.damage} while in use`)
       }
     } finally {
       this.#closed = true
@@ -84,13 +88,21 @@ export class JsonRpcConnection {
     }
   }
 
+  #read(record: NdjsonRecord): void {
+    if (record.kind === 'json') this.#dispatch(record.value)
+    else
+      this.#handlers.onNoise(
+        record.kind === 'malformed' ? record.text : `a line of ${record.bytes} bytes, over the limit`,
+      )
+  }
+
   #dispatch(value: unknown): void {
     if (typeof value !== 'object' || value === null) return this.#handlers.onNoise(JSON.stringify(value))
     const { id, method, params, result, error } = value as Record<string, unknown>
     const hasId = typeof id === 'string' || typeof id === 'number'
     if (typeof method === 'string') {
-      if (hasId) this.#handlers.onRequest(id, method, params, value)
-      else this.#handlers.onNotification(method, params, value)
+      if (hasId) this.#handlers.onRequest({ id, method, params: asObject(params) }, value)
+      else this.#handlers.onNotification(params, value)
     } else if (hasId) this.#settle(id, result, error)
     else this.#handlers.onNoise(JSON.stringify(value).slice(0, MAX_NOISE_CHARS))
   }
@@ -113,4 +125,8 @@ const MAX_NOISE_CHARS = 500
 
 function gone(): RpcError {
   return new RpcError('The app-server is gone.', null)
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

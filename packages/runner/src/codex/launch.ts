@@ -27,16 +27,19 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
   return { command, env }
 }
 
-/** `distinct` separates sessions that cannot share a process, because their tools belong to it. */
+/**
+ * `distinct` separates sessions that cannot share a process, because their tools belong to it. Projects never do: what
+ * was said in one would be in the raw log of another.
+ */
 export function appServerLaunch(
   program: CodexProgram,
   context: CodexContext,
-  options: { projectRoot: string; distinct: string },
+  { projectRoot, distinct }: { projectRoot: string; distinct: string },
 ): AppServerLaunch {
   const args = ['app-server', ...overrideArgs(context)]
   const { command, env } = program
   const key = createHash('sha256')
-    .update(JSON.stringify([command, args, env, options.distinct]))
+    .update(JSON.stringify([command, args, env, projectRoot, distinct]))
     .digest('hex')
-  return { key, command, args, env, projectRoot: options.projectRoot, config: context.config }
+  return { key, command, args, env, projectRoot, config: context.config }
 }

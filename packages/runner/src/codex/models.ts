@@ -15,6 +15,9 @@ export const CODEX_MODELS: readonly HarnessModel[] = [
   { id: 'gpt-6.1-terra', label: 'GPT-6.1 Terra' },
   { id: 'gpt-6-sol', label: 'GPT-6 Sol' },
   { id: 'gpt-6-luna', label: 'GPT-6 Luna' },
+  { id: 'gpt-5.6-sol', label: 'GPT-5.6 Sol' },
+  { id: 'gpt-5.6-terra', label: 'GPT-5.6 Terra' },
+  { id: 'gpt-5.6-luna', label: 'GPT-5.6 Luna' },
   { id: 'gpt-5.5', label: 'GPT-5.5' },
 ]
 

@@ -15,19 +15,25 @@ import { startFailure } from '../turn/start-failure.ts'
 import { describeExit } from '../turn/turn-events.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { prepareExec } from './exec-program.ts'
+import { checkThread, heldThreadAdvice, isLostThread } from './thread-id.ts'
+import { threadUsage } from './thread-usage.ts'
+import { refuseUnsupported } from './unsupported.ts'
 
 /** One turn as native events, through `exec`: each query is a process of its own, and nothing is kept after it. */
 export async function* queryCodex(
   query: HarnessQuery,
   context: CodexContext,
 ): AsyncGenerator<HarnessEvent<CodexEvent>> {
+  refuseUnsupported(query)
+  checkThread(query)
   if (query.signal.aborted) return
   const startedAt = performance.now()
   const invocation = await prepareExec(query, context)
-  // Read only for its outcome: what counts as failed is decided in one place.
-  const translator = createCodexExecTranslator({ sessionId: '' })
   let isStarted = false
   try {
+    const usageBefore = await threadUsage(query.resumeSessionId, invocation.env)
+    // Read only for its outcome: what counts as failed is decided in one place.
+    const translator = createCodexExecTranslator({ sessionId: '', usageBefore })
     const spool = await openSpool({
       projectRoot: query.cwd,
       harness: HARNESS_ID,
@@ -49,7 +55,8 @@ export async function* queryCodex(
       },
       onExit: (exit, stderr) => {
         const durationMs = Math.round(performance.now() - startedAt)
-        return [finished(translator.outcome, durationMs) ?? crashed(describeExit(CODEX.name, exit, stderr))]
+        const said = describeExit(CODEX.name, exit, stderr)
+        return [finished(translator.outcome, durationMs) ?? withoutResult(said, query)]
       },
     })
     for await (const event of events) {
@@ -88,9 +95,11 @@ function finished(outcome: CodexOutcome | null, durationMs: number): HarnessEven
   }
 }
 
-function crashed(error: string): HarnessEvent<CodexEvent> {
-  const isMissing = /no rollout found/i.test(error)
-  return { type: 'error', error, code: isMissing ? 'session_not_found' : 'process_crashed' }
+/** Codex says on stderr alone why it did not even begin. */
+function withoutResult(said: string, { resumeSessionId }: HarnessQuery): HarnessEvent<CodexEvent> {
+  const advice = heldThreadAdvice(said, resumeSessionId)
+  if (advice) return { type: 'error', error: advice, code: 'busy' }
+  return { type: 'error', error: said, code: isLostThread(said) ? 'session_not_found' : 'process_crashed' }
 }
 
 function harnessCode(code: SessionErrorCode | undefined): HarnessErrorCode {

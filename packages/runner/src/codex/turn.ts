@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessQuery, HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
+import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndEvent, UIEvent } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import { HarnessLog } from '../turn/harness-log.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import type { StopReason } from '../turn/turn-events.ts'
-import type { AppServerLease, AppServerPool } from './app-server-pool.ts'
+import { type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
+import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server-pool.ts'
 import { AppServerTurn } from './app-server-turn.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { execProgram } from './exec-program.ts'
-import { codexInput } from './input.ts'
+import { type CodexInput, codexInput } from './input.ts'
 import { appServerLaunch, codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { codexPermissions } from './permissions.ts'
+import { checkThread } from './thread-id.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 export interface CodexTurnOptions {
@@ -25,35 +27,42 @@ export interface CodexTurnOptions {
 /** One turn of a session, through whichever voice Codex has. */
 export class CodexTurn {
   readonly #options: CodexTurnOptions
+  readonly #log: HarnessLog
   #voice: AppServerTurn | ProcessTurn | null = null
-  #stopped: 'interrupt' | 'kill' | null = null
+  #stopReason: StopReason | null = null
 
   constructor(options: CodexTurnOptions) {
     this.#options = options
+    this.#log = new HarnessLog(options.context.config, options.session.id)
   }
 
   interrupt(): void {
-    this.#stopped ??= 'interrupt'
-    this.#voice?.interrupt()
+    this.#stop('interrupted')
   }
 
   kill(): void {
-    this.#stopped = 'kill'
-    this.#voice?.kill()
+    this.#stop('killed')
   }
 
-  /** False when the voice cannot take more input while a turn runs. */
+  /** False when the voice cannot take more input while a turn runs, or none runs yet. */
   async steer(text: string): Promise<boolean> {
-    if (!(this.#voice instanceof AppServerTurn)) return false
-    await this.#voice.steer(text)
-    return true
+    return this.#voice instanceof AppServerTurn && (await this.#voice.steer(text))
   }
 
+  /** What is wrong before the start throws. The last event is `turn:end`, or `process:exit` where `exec` was used. */
   async *events(): AsyncGenerator<UIEvent> {
     const { query, context } = this.#options
     refuseUnsupported(query)
-    if (context.config.voice === 'exec') yield* this.#overExec()
-    else yield* this.#overAppServer()
+    checkThread(query)
+    if (context.config.voice === 'exec') return yield* this.#overExec()
+    const end = yield* this.#overAppServer()
+    if (end) yield end
+    else yield* this.#overExec()
+  }
+
+  /** The event that nothing follows. */
+  isLast({ type }: UIEvent): boolean {
+    return type === (this.#voice instanceof ProcessTurn ? 'process:exit' : 'turn:end')
   }
 
   async *#overExec(): AsyncGenerator<UIEvent> {
@@ -61,27 +70,35 @@ export class CodexTurn {
     const turnId = opts.turnId ?? randomUUID()
     const program = execProgram(context)
     const turn = new ProcessTurn({ program, session, turnId, query, stallMs: opts.stallMs })
-    yield* this.#speak(turn)
+    this.#speakThrough(turn)
+    yield* turn.events()
   }
 
-  async *#overAppServer(): AsyncGenerator<UIEvent> {
-    const { session, query, opts, context, pool } = this.#options
-    const permissions = codexPermissions(query)
+  /** Returns the turn's end, or null when there is no app-server to be had and `exec` has to do. */
+  async *#overAppServer(): AsyncGenerator<UIEvent, TurnEndEvent | null> {
+    const { session, query, opts, context } = this.#options
+    const { signal } = query
     const undo: (() => unknown)[] = []
+    const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
+    signal.addEventListener('abort', onAbort, { once: true })
+    undo.push(() => signal.removeEventListener('abort', onAbort))
     try {
+      if (signal.aborted) onAbort()
+      const permissions = codexPermissions(query)
       const input = await codexInput(query.prompt)
       undo.push(input.cleanup)
       const program = await codexProgram(query, context)
       const served = await serveClientTools(query, HARNESS_ID)
       undo.push(served.stop)
       const isApproved = (name: string) => permissions.approval === 'never' || name === served.serverName
-      const { config } = codexMcpServers(served.mcpServers, { tokens: 'inline', isApproved })
+      const { config } = codexMcpServers(served.mcpServers, { secrets: 'inline', isApproved })
       const hasServers = Object.keys(config).length > 0
       // A loaded thread keeps the servers it was opened with: one with servers of its own gets a process of its own.
       const distinct = hasServers ? randomUUID() : ''
       const launch = appServerLaunch(program, context, { projectRoot: session.projectRoot, distinct })
-      const lease = await this.#acquire(pool, launch, hasServers)
-      if (!lease) return yield* this.#overExec()
+      if (this.#stopReason) return yield* this.#notStarted(input, this.#stopReason)
+      const lease = await this.#acquire({ ...launch, isShortLived: hasServers })
+      if (!lease) return null
       undo.push(() => lease.release())
       const turn = new AppServerTurn({
         session,
@@ -94,44 +111,53 @@ export class CodexTurn {
         stallMs: opts.stallMs ?? STALL_MS,
         interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
       })
-      yield* this.#speak(turn)
+      this.#speakThrough(turn)
+      return yield* turn.events()
     } finally {
-      for (const step of undo.reverse()) await step()
+      for (const step of undo.reverse()) await this.#try(step)
     }
   }
 
   /** Null when there is no app-server to be had, and `exec` may do instead. */
-  async #acquire(
-    pool: AppServerPool,
-    launch: ReturnType<typeof appServerLaunch>,
-    isShortLived: boolean,
-  ): Promise<AppServerLease | null> {
-    const { session, context } = this.#options
+  async #acquire(launch: AppServerLaunch): Promise<AppServerLease | null> {
+    const { session, context, pool } = this.#options
     try {
-      return await pool.acquire(session.id, { ...launch, isShortLived })
+      return await pool.acquire(session.id, launch)
     } catch (error) {
       const failure = startFailure(error, CODEX)
       if (context.config.voice === 'app-server' || failure.code !== 'process_crashed') throw failure
-      context.config.onLog?.({ level: 'warn', event: 'app-server:missing', data: { error: failure.message } })
+      this.#log.write('warn', 'app-server:missing', { error: failure.message })
       return null
     }
   }
 
-  async *#speak(turn: AppServerTurn | ProcessTurn): AsyncGenerator<UIEvent> {
-    this.#voice = turn
+  *#notStarted({ text, images }: CodexInput, reason: StopReason): Generator<UIEvent, TurnEndEvent> {
+    const sessionId = this.#options.session.id
+    yield turnStart(sessionId, { promptText: text, attachments: images.length })
+    yield stopped(sessionId, reason)
+    return { type: 'turn:end', sessionId, reason }
+  }
+
+  #speakThrough(voice: AppServerTurn | ProcessTurn): void {
+    this.#voice = voice
     // Asked for while the agent was being started.
-    if (this.#stopped === 'kill') turn.kill()
-    else if (this.#stopped) turn.interrupt()
-    if (turn instanceof ProcessTurn) return yield* turn.events()
-    const { signal } = this.#options.query
-    const reason = (): StopReason => (signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
-    const onAbort = () => turn.interrupt(reason())
-    signal.addEventListener('abort', onAbort, { once: true })
+    if (this.#stopReason) this.#stop(this.#stopReason)
+  }
+
+  #stop(reason: StopReason): void {
+    if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    if (this.#stopReason === 'killed') this.#voice?.kill()
+    else if (this.#voice instanceof AppServerTurn) this.#voice.interrupt(this.#stopReason)
+    // Of a timeout it hears by itself, from the signal.
+    else if (reason === 'interrupted') this.#voice?.interrupt()
+  }
+
+  /** A clean-up that fails must not keep the turn from its end. */
+  async #try(step: () => unknown): Promise<void> {
     try {
-      if (signal.aborted) onAbort()
-      yield* turn.events()
-    } finally {
-      signal.removeEventListener('abort', onAbort)
+      await step()
+    } catch (error) {
+      this.#log.write('error', 'turn:release', { error: String(error) })
     }
   }
 }

@@ -158,9 +158,11 @@ export class ProcessTurn {
     if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
     if (failure) yield failed(sessionId, failure.error)
     else if (!end.answered) {
-      yield this.#stopReason
-        ? stopped(sessionId, this.#stopReason)
-        : noResult(sessionId, describeExit(this.#options.program.name, end.exit, end.stderr))
+      const { name, explain } = this.#options.program
+      const explained = explain?.(end.stderr)
+      if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
+      else if (explained) yield { type: 'session:error', sessionId, ...explained }
+      else yield noResult(sessionId, describeExit(name, end.exit, end.stderr))
     }
   }
 

@@ -7,8 +7,10 @@ import type { Invocation } from './turn-program.ts'
 
 export type StopReason = 'interrupted' | 'killed' | 'timeout'
 
-export function turnStart(sessionId: string, invocation: Invocation): TurnStartEvent {
-  const { promptText: message, attachments } = invocation
+export function turnStart(
+  sessionId: string,
+  { promptText: message, attachments }: Pick<Invocation, 'promptText' | 'attachments'>,
+): TurnStartEvent {
   return { type: 'turn:start', sessionId, message, ...(attachments > 0 ? { attachments } : {}) }
 }
 

@@ -3,6 +3,7 @@ import type {
   HarnessQuery,
   NdjsonRecord,
   SessionErrorCode,
+  SessionErrorEvent,
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
@@ -22,6 +23,8 @@ export interface TurnProgram extends AgentName {
   prepare(query: HarnessQuery): Promise<Invocation>
   /** The conversation to resume is gone, by what the process said instead of printing an event. */
   lostSession?(stderr: string): boolean
+  /** What the end without a result means, where the agent's own words do not help a person. */
+  explain?(stderr: string): Pick<SessionErrorEvent, 'error' | 'code'> | undefined
   /** One for each process. */
   reader(options: ReaderOptions): TurnReader
 }
