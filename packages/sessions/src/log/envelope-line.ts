@@ -6,11 +6,10 @@ export function encodeLine(envelope: Envelope): string {
   return `{"seq":${seq},"at":"${at}","sessionId":${JSON.stringify(sessionId)},"turnId":${JSON.stringify(turnId)},"event":${JSON.stringify(event)}}\n`
 }
 
-/** The envelope in a line, if it is whole and the one that was asked for. */
-export function decodeLine(line: Buffer, expected: { seq: number; sessionId: string }): Envelope | undefined {
+/** The envelope in a line, if it is whole and belongs to the session. */
+export function decodeLine(line: Buffer, sessionId: string): Envelope | undefined {
   const value = parse(line)
-  if (!isEnvelope(value)) return undefined
-  return value.seq === expected.seq && value.sessionId === expected.sessionId ? value : undefined
+  return isEnvelope(value) && value.sessionId === sessionId ? value : undefined
 }
 
 /** The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. */

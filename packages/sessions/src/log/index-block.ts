@@ -70,6 +70,10 @@ export class IndexBlock {
     return found
   }
 
+  crcOf(entry: number): number | undefined {
+    return this.#isDamaged(entry) ? undefined : this.#words[2 * entry + 1]
+  }
+
   encode(): Buffer {
     const bytes = Buffer.alloc(BLOCK_BYTES)
     bytes.writeUInt32LE(MAGIC, 0)

@@ -17,12 +17,17 @@ export class IndexFile {
     this.#writable = writable
   }
 
+  /** One that holds nothing and takes nothing: the index stays in memory. */
+  static none(ops: FileOps): IndexFile {
+    return new IndexFile(ops, undefined, false)
+  }
+
   static open(ops: FileOps, path: string, mode: 'read' | 'write'): IndexFile {
     const writable = mode === 'write'
     try {
       return new IndexFile(ops, openRegular(ops, path, writable ? OPEN.update : OPEN.read), writable)
     } catch {
-      return new IndexFile(ops, undefined, false)
+      return IndexFile.none(ops)
     }
   }
 

@@ -1,6 +1,6 @@
 import type { FileOps } from '../files/file-ops.ts'
-import { chooseLines } from './choose-lines.ts'
 import type { LineIndex } from './line-index.ts'
+import { numberLines } from './number-lines.ts'
 import { type ScannedLine, scanLines } from './scan-lines.ts'
 
 export interface IndexLinesOptions {
@@ -10,6 +10,8 @@ export interface IndexLinesOptions {
   size: number
   /** Lines that claim a higher number are not ours. */
   maxSeq?: number
+  /** The checksum that the line of a number had when it was written, where that is known. */
+  knownCrc?: (seq: number) => number | undefined
 }
 
 /**
@@ -17,12 +19,14 @@ export interface IndexLinesOptions {
  * others get a turn between chunks. Returns where an unfinished last line starts; `size` when there is none.
  */
 export function* indexLines(index: LineIndex, options: IndexLinesOptions): Generator<void, number> {
-  const { ops, fd, size, maxSeq = Number.MAX_SAFE_INTEGER } = options
+  const { ops, fd, size, maxSeq = Number.MAX_SAFE_INTEGER, knownCrc } = options
   const scan = scanLines({ ops, fd, from: index.bytes, to: size })
   const odd: ScannedLine[] = []
   let step = scan.next()
   for (; !step.done; step = scan.next()) {
     for (const line of step.value) {
+      if (knownCrc !== undefined && (line.seq > maxSeq || (knownCrc(line.seq) ?? line.crc) !== line.crc))
+        line.seq = 0
       // As long as every line is the one after the last there is nothing to decide and nothing to keep.
       if (odd.length === 0 && line.seq === index.count + 1 && line.seq <= maxSeq)
         index.add(line.length, line.crc)
@@ -30,31 +34,26 @@ export function* indexLines(index: LineIndex, options: IndexLinesOptions): Gener
     }
     yield
   }
-  addChosen(index, odd, maxSeq)
+  addNumbered(index, odd, { maxSeq, countUnreadable: knownCrc === undefined })
   return step.value
 }
 
-function addChosen(index: LineIndex, lines: ScannedLine[], maxSeq: number): void {
-  const lastSeq = index.count
-  const keep = chooseLines(
-    lines.map(({ seq }, i) => (seq > lastSeq && seq <= Math.min(maxSeq, lastSeq + i + MAX_JUMP) ? seq : 0)),
-  )
-  const lastKept = keep.lastIndexOf(1)
+function addNumbered(
+  index: LineIndex,
+  lines: ScannedLine[],
+  options: { maxSeq: number; countUnreadable: boolean },
+): void {
+  const stated = lines.map(({ seq }) => seq)
+  const numbers = numberLines(stated, { lastSeq: index.count, ...options })
   let junk = 0
-  for (const [i, line] of lines.entries()) {
-    if (keep[i] === 1) {
-      index.addMissing(line.seq - index.count - 1)
-      index.add(junk + line.length, line.crc, junk > 0)
-      junk = 0
-    } else if (i > lastKept && index.count < maxSeq) {
-      // Each bad line at the end once had a number; using it again would hide the next event from a reader that saw it.
-      index.add(junk + line.length, line.crc, true)
-      junk = 0
-    } else {
-      junk += line.length
+  for (const [i, { length, crc, seq }] of lines.entries()) {
+    const number = numbers[i] ?? 0
+    if (number === 0) {
+      junk += length
+      continue
     }
+    index.addMissing(number - index.count - 1)
+    index.add(junk + length, crc, junk > 0 || number !== seq)
+    junk = 0
   }
 }
-
-/** A larger step between two lines is a broken number, not a gap. */
-export const MAX_JUMP = 1_000_000

@@ -1,10 +1,10 @@
 import { BLOCK_EVENTS, IndexBlock, type LineRange, MAX_LINE_BYTES } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 
-/** A block of the sidecar turned out to be wrong: the index has to be made again from the log. */
+/** The index is wrong, or not that of this log: it has to be made again. */
 export class IndexDamagedError extends Error {
-  constructor(block: number) {
-    super(`block ${block} of the index is damaged`)
+  constructor(message: string) {
+    super(message)
     this.name = 'IndexDamagedError'
   }
 }
@@ -18,7 +18,7 @@ const MAX_LOADED_BLOCKS = 64
  * of a million events costs no more memory, and no more to open, than one of a thousand.
  */
 export class LineIndex {
-  readonly #file: IndexFile
+  #file: IndexFile
   /** Blocks that the sidecar does not have yet, the last of them open. */
   #unsaved: IndexBlock[]
   #firstUnsaved: number
@@ -44,6 +44,14 @@ export class LineIndex {
   static empty(file: IndexFile): LineIndex {
     file.truncate(0)
     return new LineIndex(file, 0, new IndexBlock(0))
+  }
+
+  /** Writes all of it to this sidecar, in place of what that holds. */
+  moveTo(file: IndexFile): void {
+    file.truncate(0)
+    this.#file = file
+    this.#dirty = true
+    this.save()
   }
 
   /** The last `seq` there is a range for. */
@@ -88,6 +96,12 @@ export class LineIndex {
     return found
   }
 
+  /** The checksum of a line; undefined where there is none. */
+  crcOf(seq: number): number | undefined {
+    if (seq < 1 || seq > this.count) return undefined
+    return this.#block(Math.floor((seq - 1) / BLOCK_EVENTS)).crcOf((seq - 1) % BLOCK_EVENTS)
+  }
+
   save(): void {
     if (!this.#dirty) return
     if (!this.#file.write(this.#firstUnsaved, this.#unsaved)) {
@@ -107,7 +121,7 @@ export class LineIndex {
 
   get #open(): IndexBlock {
     const open = this.#unsaved.at(-1)
-    if (open === undefined) throw new IndexDamagedError(this.#firstUnsaved)
+    if (open === undefined) throw new IndexDamagedError('no block is open')
     return open
   }
 
@@ -115,7 +129,7 @@ export class LineIndex {
     const unsaved = this.#unsaved[number - this.#firstUnsaved]
     if (unsaved !== undefined) return unsaved
     const loaded = this.#loaded.get(number) ?? this.#file.read(number)
-    if (loaded?.count !== BLOCK_EVENTS) throw new IndexDamagedError(number)
+    if (loaded?.count !== BLOCK_EVENTS) throw new IndexDamagedError(`block ${number} is damaged`)
     this.#loaded.delete(number)
     this.#loaded.set(number, loaded)
     const [oldest] = this.#loaded.keys()

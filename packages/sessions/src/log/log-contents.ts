@@ -7,9 +7,10 @@ import type { Batch } from './batch.ts'
 import { parseSeq } from './envelope-line.ts'
 import type { LineRange } from './index-block.ts'
 import { IndexFile } from './index-file.ts'
-import { indexLines, MAX_JUMP } from './index-lines.ts'
+import { indexLines } from './index-lines.ts'
 import { IndexDamagedError, LineIndex } from './line-index.ts'
 import { type FileState, LogFile, type LogFileOptions } from './log-file.ts'
+import { MAX_JUMP } from './number-lines.ts'
 
 export interface LogContentsOptions extends LogFileOptions {
   folder: string
@@ -88,13 +89,35 @@ export class LogContents {
     return ranges.filter(range => !matches(range, this.file.fd, this.#ops)).length
   }
 
-  /** Makes the index anew while somebody waits for an answer. */
+  /**
+   * Makes the index anew while somebody waits for an answer. What the old one still knows is used: a line that has moved is
+   * good if its checksum is, and one that was altered is not.
+   */
   rebuildIndex(lastSeq: number): void {
-    this.#index.close()
-    this.#index = LineIndex.empty(IndexFile.open(this.#ops, this.#indexPath, 'write'))
-    const steps = indexLines(this.#index, this.#scan(lastSeq))
+    const old = this.#index
+    try {
+      this.#index = this.#scanAll(lastSeq, seq => old.crcOf(seq))
+    } catch (error) {
+      if (!(error instanceof IndexDamagedError)) throw error
+      this.#index = this.#scanAll(lastSeq)
+    }
+    old.close()
+    this.#index.moveTo(IndexFile.open(this.#ops, this.#indexPath, 'write'))
+  }
+
+  #scanAll(lastSeq: number, knownCrc?: (seq: number) => number | undefined): LineIndex {
+    const index = LineIndex.empty(IndexFile.none(this.#ops))
+    const { fd, size } = this.file
+    const steps = indexLines(index, {
+      ops: this.#ops,
+      fd,
+      size,
+      maxSeq: lastSeq,
+      ...(knownCrc && { knownCrc }),
+    })
     while (!steps.next().done);
-    this.#index.addMissing(lastSeq - this.#index.count)
+    index.addMissing(lastSeq - index.count)
+    return index
   }
 
   close(): void {
@@ -143,6 +166,7 @@ export class LogContents {
 const NEWLINE = 0x0a
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 const CHECKED_LINES = 8
+const CHUNK_BYTES = 1024 * 1024
 
 function indexPath({ folder, sessionId }: LogContentsOptions): string {
   return join(folder, `${sessionId}.idx`)
@@ -162,11 +186,11 @@ export function loadIndex(
     const { count: lastSeq, bytes } = index
     index.cutTo(log.size)
     const ends = index.ranges(Math.max(1, index.count - CHECKED_LINES + 1), index.count)
-    const wrong = ends.findIndex(range => !range.damaged && !matches(range, log.fd, ops))
-    if (wrong === -1) return { trusted: index, lastSeq }
-    const end = ends[wrong]
-    if (wrong > 0 && end !== undefined) {
-      index.cutTo(end.start)
+    const wrong = ends.filter(range => !range.damaged && !matches(range, log.fd, ops))
+    const [firstWrong] = wrong
+    if (firstWrong === undefined) return { trusted: index, lastSeq }
+    if (wrong.length < ends.length) {
+      index.cutTo(firstWrong.start)
       return { trusted: index, lastSeq }
     }
     // None of the lines is as it was. If at least the size is, it still knows how many there were.
@@ -178,6 +202,14 @@ export function loadIndex(
 }
 
 function matches({ start, length, crc }: LineRange, fd: number, ops: FileOps): boolean {
-  const bytes = readFully(ops, fd, { buffer: Buffer.allocUnsafe(length), position: start })
-  return bytes.length === length && crc32(bytes) === crc
+  const buffer = Buffer.allocUnsafe(Math.min(length, CHUNK_BYTES))
+  let found = 0
+  for (let done = 0; done < length; ) {
+    const want = buffer.subarray(0, Math.min(buffer.length, length - done))
+    const chunk = readFully(ops, fd, { buffer: want, position: start + done })
+    if (chunk.length === 0) return false
+    found = crc32(chunk, found)
+    done += chunk.length
+  }
+  return found === crc
 }

@@ -26,56 +26,79 @@ export class LogReader {
 
   /** From `from` on, at most up to `to`, and no more than fits into `maxBytes` but for a first one that is larger. */
   forwards(from: number, to: number, maxBytes: number): Envelope[] {
-    const ranges: LineRange[] = []
-    let bytes = 0
-    for (let seq = from; seq <= to; seq += STEP) {
-      for (const range of this.#ranges(seq, Math.min(to, seq + STEP - 1))) {
-        bytes += range.length
-        if (bytes > maxBytes && ranges.length > 0) return this.#read(ranges)
-        ranges.push(range)
+    return this.#read(() => {
+      const ranges: LineRange[] = []
+      let bytes = 0
+      for (let seq = from; seq <= to; seq += STEP) {
+        for (const range of this.#options.index().ranges(seq, Math.min(to, seq + STEP - 1))) {
+          bytes += range.length
+          if (bytes > maxBytes && ranges.length > 0) return ranges
+          ranges.push(range)
+        }
       }
-    }
-    return this.#read(ranges)
+      return ranges
+    })
   }
 
   /** The same, but counted from the end: the last ones up to `to`. */
   backwards(from: number, to: number, maxBytes: number): Envelope[] {
-    const ranges: LineRange[] = []
-    let bytes = 0
-    for (let seq = to; seq >= from; seq -= STEP) {
-      for (const range of this.#ranges(Math.max(from, seq - STEP + 1), seq).reverse()) {
-        bytes += range.length
-        if (bytes > maxBytes && ranges.length > 0) return this.#read(ranges.reverse())
-        ranges.push(range)
+    return this.#read(() => {
+      const ranges: LineRange[] = []
+      let bytes = 0
+      for (let seq = to; seq >= from; seq -= STEP) {
+        const before = this.#options.index().ranges(Math.max(from, seq - STEP + 1), seq)
+        for (const range of before.reverse()) {
+          bytes += range.length
+          if (bytes > maxBytes && ranges.length > 0) return ranges.reverse()
+          ranges.push(range)
+        }
       }
-    }
-    return this.#read(ranges.reverse())
+      return ranges.reverse()
+    })
   }
 
-  #ranges(from: number, to: number): LineRange[] {
+  /** An index that turns out to be wrong is made again, once. */
+  #read(find: () => LineRange[]): Envelope[] {
     try {
-      return this.#options.index().ranges(from, to)
+      return this.#envelopes(find(), 'fail')
     } catch (error) {
       if (!(error instanceof IndexDamagedError)) throw error
       this.#options.rebuildIndex()
-      return this.#options.index().ranges(from, to)
+      return this.#envelopes(find(), 'skip')
     }
   }
 
-  #read(ranges: LineRange[]): Envelope[] {
+  #envelopes(ranges: LineRange[], ifMisplaced: IfMisplaced): Envelope[] {
     const gaps = new GapCollector(this.#options.sessionId)
     for (const run of soundRuns(ranges)) {
       const bytes = this.#bytes(run.start, run.length)
-      for (const range of run.ranges) gaps.add(range.seq, this.#decode(range, bytes, run.start))
+      for (const range of run.ranges) {
+        const start = range.start - run.start
+        const found = range.damaged
+          ? this.#decodeDamaged(range)
+          : this.#decode(range, bytes.subarray(start, start + range.length), ifMisplaced)
+        gaps.add(range.seq, found)
+      }
     }
     return gaps.end()
   }
 
-  #decode(range: LineRange, bytes: Buffer, runStart: number): Envelope | undefined {
-    const expected = { seq: range.seq, sessionId: this.#options.sessionId }
-    if (range.damaged) return decodeLine(this.#lastLine(range), expected)
-    const line = bytes.subarray(range.start - runStart, range.start - runStart + range.length)
-    return crc32(line) === range.crc ? decodeLine(line, expected) : undefined
+  #decode(range: LineRange, line: Buffer, ifMisplaced: IfMisplaced): Envelope | undefined {
+    if (crc32(line) !== range.crc) {
+      // Damage leaves a line between its newlines. If they are elsewhere, so are the lines behind it.
+      const misplaced = line.indexOf(NEWLINE) !== range.length - 1
+      if (misplaced && ifMisplaced === 'fail')
+        throw new IndexDamagedError(`line ${range.seq} is not in its place`)
+      return undefined
+    }
+    const found = decodeLine(line, this.#options.sessionId)
+    return found?.seq === range.seq ? found : undefined
+  }
+
+  /** Among damage a line counts by its place: the number that it states may be what was damaged. */
+  #decodeDamaged(range: LineRange): Envelope | undefined {
+    const found = decodeLine(this.#lastLine(range), this.#options.sessionId)
+    return found && { ...found, seq: range.seq }
   }
 
   /** Among damage the good line, if there is one, is the last. */
@@ -91,6 +114,7 @@ export class LogReader {
   }
 }
 
+type IfMisplaced = 'fail' | 'skip'
 const STEP = 512
 const NEWLINE = 0x0a
 const MAX_WINDOW_BYTES = 64 * 1024 * 1024
