@@ -8,6 +8,9 @@ import type {
   HarnessModel,
   HarnessQuery,
   HarnessTurnOpts,
+  ImportedSession,
+  ListNativeSessionsOptions,
+  NativeSession,
   Session,
   SessionHarness,
   SlashCommand,
@@ -15,6 +18,8 @@ import type {
 } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
+import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
+import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
@@ -109,6 +114,14 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   isRunning(sessionId: string): boolean {
     return this.#turns.has(sessionId)
+  }
+
+  listNativeSessions(options: ListNativeSessionsOptions = {}): Promise<NativeSession[]> {
+    return listClaudeSessions({ ...options, environment: this.#context.environment })
+  }
+
+  importSession(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
+    return importClaudeSession(nativeSessionId, { environment: this.#context.environment, cwd })
   }
 
   /** Nothing is kept between turns; what runs is ended. */

@@ -7,6 +7,9 @@ import type {
   HarnessModel,
   HarnessQuery,
   HarnessTurnOpts,
+  ImportedSession,
+  ListNativeSessionsOptions,
+  NativeSession,
   Session,
   SessionHarness,
   SlashCommand,
@@ -14,6 +17,8 @@ import type {
 } from '@chirality/core'
 import { HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
+import { importCodexSession } from '../native-sessions/codex/import.ts'
+import { listCodexSessions } from '../native-sessions/codex/list.ts'
 import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
@@ -97,6 +102,14 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
 
   isRunning(sessionId: string): boolean {
     return this.#turns.has(sessionId)
+  }
+
+  listNativeSessions(options: ListNativeSessionsOptions = {}): Promise<NativeSession[]> {
+    return listCodexSessions(options, this.#context)
+  }
+
+  importSession(nativeSessionId: string): Promise<ImportedSession> {
+    return importCodexSession(nativeSessionId, this.#context)
   }
 
   /** Ends the turns that run, and the app-servers that are kept between turns. */

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import type { ImportedSession } from '@chirality/core'
+import type { CodexContext } from '../../codex/config.ts'
+import { requireNativeId, sessionNotFound } from '../native-id.ts'
+import { readThread } from './app-server-threads.ts'
+import { askOrRead } from './ask-or-read.ts'
+import { codexHistory } from './history.ts'
+import { readRollout } from './rollout-threads.ts'
+import type { ThreadHistory } from './thread.ts'
+
+/** A thread of Codex as a session. Opens nothing: a thread that another program holds can be read all the same. */
+export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
+  const nativeSessionId = requireNativeId(given, HARNESS_ID)
+  const thread = await askOrRead<ThreadHistory | undefined>(context, {
+    ask: server => readThread(server, nativeSessionId),
+    read: () => readRollout(context.environment, nativeSessionId),
+  })
+  if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  const id = randomUUID()
+  const { envelopes } = codexHistory(thread, id)
+  const now = new Date().toISOString()
+  return {
+    session: {
+      id,
+      createdAt: thread.createdAt ?? now,
+      updatedAt: thread.updatedAt ?? now,
+      projectRoot: thread.cwd,
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: nativeSessionId,
+    },
+    envelopes,
+  }
+}
+
+const HARNESS_ID = 'codex'

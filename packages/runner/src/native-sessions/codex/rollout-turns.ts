@@ -1,0 +1,113 @@
+import { asNumber, asObject, asObjects, asText, type JsonObject } from '../json.ts'
+import { rolloutItem } from './rollout-item.ts'
+import type { ThreadTurn } from './thread.ts'
+
+/** Lines that tell of the conversation; the rest is what went to the model and back. */
+export function isAboutThread({ type, payload }: JsonObject): boolean {
+  if (type === 'session_meta' || type === 'turn_context') return true
+  const kind = asText(asObject(payload).type) ?? ''
+  return type === 'event_msg' ? EVENTS.has(kind) : type === 'response_item' && LEGACY_CALLS.has(kind)
+}
+
+/** The turns that the lines of one thread tell of. */
+export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
+  // Older threads have no items: what was said is in events, what was done in calls to the model.
+  const hasItems = lines.some(line => asObject(line.payload).type === 'item_completed')
+  const turns: ThreadTurn[] = []
+  for (const line of lines) {
+    const payload = asObject(line.payload)
+    const atMs = Date.parse(asText(line.timestamp) ?? '')
+    const kind = asText(payload.type)
+    if (kind === 'task_started') {
+      turns.push({ id: String(payload.turn_id), status: 'inProgress', items: [] })
+      continue
+    }
+    const turn = turnOf(turns, payload)
+    if (!turn) continue
+    if (kind === 'item_completed') turn.items.push(rolloutItem(payload))
+    else if (kind === 'task_complete') end(turn, turn.error ? 'failed' : 'completed', payload)
+    else if (kind === 'turn_aborted') end(turn, 'interrupted', payload)
+    else if (kind === 'error') turn.error = failure(payload)
+    else if (!hasItems) addLegacy(turn, payload, atMs)
+  }
+  return turns
+}
+
+const LEGACY_CALLS = new Set([
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+])
+const LEGACY_EVENTS = ['user_message', 'agent_message', 'agent_reasoning']
+const EVENTS = new Set([
+  ...['task_started', 'item_completed', 'task_complete', 'turn_aborted', 'error'],
+  ...LEGACY_EVENTS,
+])
+
+function turnOf(turns: readonly ThreadTurn[], { turn_id: id }: JsonObject): ThreadTurn | undefined {
+  return (id === undefined ? undefined : turns.findLast(turn => turn.id === id)) ?? turns.at(-1)
+}
+
+function end(turn: ThreadTurn, status: string, payload: JsonObject): void {
+  turn.status = status
+  turn.durationMs = asNumber(payload.duration_ms)
+}
+
+function failure({ message, codex_error_info: codexErrorInfo }: JsonObject): JsonObject {
+  return { message, codexErrorInfo }
+}
+
+function addLegacy(turn: ThreadTurn, payload: JsonObject, atMs: number): void {
+  const time = Number.isNaN(atMs) ? {} : { startedAtMs: atMs, completedAtMs: atMs }
+  const id = `${turn.id}-${turn.items.length}`
+  switch (payload.type) {
+    case 'user_message': {
+      const images = [payload.images, payload.local_images].flatMap(list => (Array.isArray(list) ? list : []))
+      const content = [{ type: 'text', text: payload.message }, ...images.map(() => ({ type: 'image' }))]
+      turn.items.push({ type: 'userMessage', id, content, ...time })
+      return
+    }
+    case 'agent_message':
+      turn.items.push({ type: 'agentMessage', id, text: payload.message, ...time })
+      return
+    case 'agent_reasoning':
+      turn.items.push({ type: 'reasoning', id, summary: [payload.text], ...time })
+      return
+    case 'function_call':
+    case 'custom_tool_call':
+      turn.items.push({ type: 'dynamicToolCall', id: payload.call_id, ...call(payload), ...time })
+      return
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      answer(turn, payload, time)
+  }
+}
+
+function call(payload: JsonObject): JsonObject {
+  const given = payload.arguments ?? payload.input
+  return { tool: payload.name, arguments: parsed(given), status: 'inProgress' }
+}
+
+function answer(turn: ThreadTurn, payload: JsonObject, time: JsonObject): void {
+  const item = turn.items.find(({ id }) => id !== undefined && id === payload.call_id)
+  if (!item) return
+  const { output } = payload
+  const text =
+    typeof output === 'string'
+      ? output
+      : asObjects(output)
+          .flatMap(part => asText(part.text) ?? [])
+          .join('\n')
+  Object.assign(item, { status: 'completed', contentItems: [{ type: 'inputText', text }] })
+  if ('completedAtMs' in time) item.completedAtMs = time.completedAtMs
+}
+
+function parsed(given: unknown): unknown {
+  if (typeof given !== 'string') return given
+  try {
+    return JSON.parse(given)
+  } catch {
+    return { input: given }
+  }
+}

@@ -1,0 +1,73 @@
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { NdjsonFramer } from '@chirality/core'
+import { asObject, type JsonObject } from './json.ts'
+
+/** More than any person has read; a file that outgrows it is read from the end, where the conversation goes on. */
+export const MAX_FILE_BYTES = 256 * 1024 * 1024
+
+export interface ReadLines {
+  lines: JsonObject[]
+  /** Lines that are no JSON or too long. */
+  unreadable: number
+  /** The file is larger than what is read of it. */
+  isCut: boolean
+}
+
+export interface ReadLinesOptions {
+  /** Keeps memory to what is needed: most of a file is not about the conversation. */
+  isWanted: (line: JsonObject) => boolean
+  maxBytes?: number
+}
+
+/** The lines of an agent's file that are wanted, in their order. A broken line costs that line and no other. */
+export async function readLines(file: string, options: ReadLinesOptions): Promise<ReadLines> {
+  const { isWanted, maxBytes = MAX_FILE_BYTES } = options
+  const { size } = await stat(file)
+  const start = Math.max(0, size - maxBytes)
+  const framer = new NdjsonFramer()
+  const read: ReadLines = { lines: [], unreadable: 0, isCut: start > 0 }
+  let isFirst = true
+  const take = (records: ReturnType<NdjsonFramer['push']>) => {
+    for (const record of records) {
+      const isHalf = isFirst && start > 0
+      isFirst = false
+      if (record.kind === 'json') {
+        const line = asObject(record.value)
+        if (!isHalf && isWanted(line)) read.lines.push(line)
+      } else if (!isHalf) read.unreadable += 1
+    }
+  }
+  // An end is set, because an agent may be writing to it all the while.
+  if (size > 0) {
+    for await (const chunk of createReadStream(file, { start, end: size - 1 })) take(framer.push(chunk))
+  }
+  take(framer.end())
+  return read
+}
+
+/** The first and the last lines of a file, for a look at many files. */
+export async function readEnds(
+  file: string,
+  bytes: number,
+): Promise<{ head: JsonObject[]; tail: JsonObject[] }> {
+  const handle = await open(file, 'r')
+  try {
+    const { size } = await handle.stat()
+    const at = async (position: number, length: number) => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position)
+      return linesOf(buffer.subarray(0, bytesRead))
+    }
+    const head = await at(0, Math.min(bytes, size))
+    return { head, tail: size > bytes ? await at(size - bytes, bytes) : head }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A line that the window cuts is no JSON, and so left out. */
+function linesOf(bytes: Uint8Array): JsonObject[] {
+  const framer = new NdjsonFramer()
+  const records = [...framer.push(bytes), ...framer.end()]
+  return records.flatMap(record => (record.kind === 'json' ? [asObject(record.value)] : []))
+}
