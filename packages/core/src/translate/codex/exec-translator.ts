@@ -3,7 +3,7 @@ import { asObject, asText } from '../../native/loose.ts'
 import type { UIEvent, UsageInfo } from '../../ui-event.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
 import { translateItem } from './items.ts'
-import { readCounts } from './meter.ts'
+import { allTokens, readCounts } from './meter.ts'
 import { translateError } from './retries.ts'
 import { announce } from './session-init.ts'
 import { type CodexAgentFacts, type CodexState, createState, startTurn } from './state.ts'
@@ -48,6 +48,21 @@ export function createCodexExecTranslator(options: CodexExecTranslatorOptions): 
   })
 }
 
+function failTurn(state: CodexState, message: string | undefined): UIEvent[] {
+  const events = endTurn(state, { status: 'failed', failure: message ? { message } : null })
+  // When Codex itself finds the context window full, the thread counts its tokens from zero afterwards. What the model API
+  // says, in JSON, does not have that effect.
+  const full = state.outcome?.errorCode === 'context_overflow' && !message?.startsWith('{')
+  if (full) state.meter.reset()
+  return events
+}
+
+/** A review states no tokens at all, which is not the same as none. */
+function readUsage(state: CodexState, usage: unknown): void {
+  const counts = readCounts(usage)
+  if (allTokens(counts) > 0) state.meter.read(counts)
+}
+
 function translateEvent(state: CodexState, event: CodexEvent): UIEvent[] {
   switch (event.type) {
     case 'item.started':
@@ -59,12 +74,10 @@ function translateEvent(state: CodexState, event: CodexEvent): UIEvent[] {
     case 'error':
       return translateError(state, { message: asText(event.message) ?? '' }, undefined)
     case 'turn.completed':
-      state.meter.read(readCounts(event.usage))
+      readUsage(state, event.usage)
       return endTurn(state, { status: 'completed' })
-    case 'turn.failed': {
-      const message = asText(asObject(event.error)?.message)
-      return endTurn(state, { status: 'failed', failure: message ? { message } : null })
-    }
+    case 'turn.failed':
+      return failTurn(state, asText(asObject(event.error)?.message))
     case 'unknown':
       return [unknown(state, event.nativeType, event.raw)]
     case undefined:

@@ -61,6 +61,7 @@ describe('C32: both voices give one failure the same code', () => {
       '{"error":{"message":"The request is not valid.","type":"invalid_request_error","param":null,"code":null}}',
       'other',
     ],
+    ['invalid_request', '{"error":{"message":"no","type":"odd","code":null}}', 'other'],
     ['auth_failed', 'Missing environment variable: `SOME_KEY`.', 'other'],
     ['unknown', 'bad model', 'other'],
   ])('C32: %s: %s', (expected, message, info) => {

@@ -25,7 +25,7 @@ export function describeFailure(failure: PendingFailure): Failure {
     API_CODES.get(asText(body?.code) ?? '') ??
     API_CODES.get(asText(body?.type) ?? '') ??
     TEXT_CODES.find(([pattern]) => pattern.test(wording))?.[1] ??
-    (name && CONNECTION_INFOS.has(name) ? 'api_error' : 'unknown')
+    (name && CONNECTION_INFOS.has(name) ? 'api_error' : body ? 'invalid_request' : 'unknown')
   return { code, error: asText(body?.message) ?? (text || 'The agent failed and did not say why'), apiStatus }
 }
 

@@ -79,6 +79,20 @@ describe('exec, which counts on over the whole thread', () => {
     expect(used(next.events)).toStrictEqual([[200, 35]])
   })
 
+  test('C40: after the context window overflowed the thread counts from zero again', () => {
+    const overflow = "Codex ran out of room in the model's context window."
+    const failed = translateExec([threadStarted(), turnFailed(overflow)], {
+      usageBefore: readCounts({ input_tokens: 100, output_tokens: 25 }),
+    })
+    const next = translateExec([threadStarted(), total(170, 40)], { usageBefore: failed.usageTotal })
+    expect(used(next.events)).toStrictEqual([[170, 40]])
+    const refused = translateExec(
+      [threadStarted(), turnFailed('{"error":{"message":"too long","code":"context_length_exceeded"}}')],
+      { usageBefore: readCounts({ input_tokens: 100 }) },
+    )
+    expect(refused.usageTotal.input_tokens).toBe(100)
+  })
+
   test('C40: a smaller total is that of another thread', () => {
     const { events } = translateExec([threadStarted(), total(40, 5)], {
       usageBefore: readCounts({ input_tokens: 100, output_tokens: 25 }),
@@ -135,6 +149,27 @@ describe('app-server, which counts both', () => {
       appTurnCompleted(),
     ])
     expect(used(events)).toStrictEqual([[110, 25]])
+  })
+
+  test('C40: a thread that counts from zero again loses nothing', () => {
+    const { events } = translateApp([
+      appTurnStarted(),
+      tokenUsage(counts(200, 50), counts(200, 50)),
+      appTurnCompleted({
+        status: 'failed',
+        error: { message: 'x', codexErrorInfo: 'contextWindowExceeded' },
+      }),
+      tokenUsage(counts(0, 0), counts(0, 0)),
+      appTurnStarted('turn-2'),
+      tokenUsage(counts(0, 0), counts(0, 0)),
+      tokenUsage(counts(100, 25), counts(100, 25)),
+      tokenUsage(counts(200, 50), counts(100, 25)),
+      appTurnCompleted(),
+    ])
+    expect(only(events, 'session:complete')).toMatchObject([
+      { usage: { input_tokens: 200, output_tokens: 50 } },
+    ])
+    expect(only(events, 'usage')).toHaveLength(3)
   })
 
   test('C42: a count that is repeated is no second answer', () => {

@@ -1,44 +1,49 @@
 import { asNumber, asObject } from '../../native/loose.ts'
 import type { UsageInfo } from '../../ui-event.ts'
-import { subtractUsage } from '../claude/usage.ts'
 
 /** Turns the running totals of a thread into what each turn used. */
 export interface Meter {
   startTurn(): void
-  /** The thread's new total. False if that is no news. */
+  /** The thread's new total, and what its last answer used. False if that is no news. */
   read(total: UsageInfo, last?: UsageInfo): boolean
+  /** The thread counts from zero again. */
+  reset(): void
   /** What the turn has used so far. */
-  used(): UsageInfo
+  readonly used: UsageInfo
   /** Of the thread, as far as it is known. */
   readonly total: UsageInfo
 }
 
 export function createMeter(usageBefore: UsageInfo | undefined): Meter {
-  let before = usageBefore
   let total = usageBefore
+  let used = NOTHING
   return {
     startTurn: () => {
-      before = total
+      used = NOTHING
     },
     read: (counted, last) => {
-      // A review states no tokens at all, which is not the same as none.
-      if (sum(counted) === 0) return false
-      // The first count in a thread that was resumed without a word of its past: only its last answer is new.
-      before ??= last ? subtractUsage(counted, last) : NOTHING
-      const news = total === undefined || sum(counted) !== sum(total)
+      const since = newUsage(counted, total, last)
+      used = combine(used, since, 1)
       total = counted
-      return news
+      return allTokens(since) > 0
     },
-    used: () => {
-      if (total === undefined) return NOTHING
-      const start = before ?? NOTHING
-      // A smaller total is another thread's, or one that began again.
-      return sum(total) < sum(start) ? total : subtractUsage(total, start)
+    reset: () => {
+      total = NOTHING
+    },
+    get used() {
+      return used
     },
     get total() {
       return total ?? NOTHING
     },
   }
+}
+
+function newUsage(counted: UsageInfo, before: UsageInfo | undefined, last: UsageInfo | undefined): UsageInfo {
+  // The first count in a thread that was resumed without a word of its past: only its last answer is new.
+  if (before === undefined) return last ?? counted
+  // A smaller total is another thread's, or one that began again.
+  return allTokens(counted) < allTokens(before) ? counted : combine(counted, before, -1)
 }
 
 /** Codex counts cached tokens as input as well; here every token is counted once. */
@@ -55,7 +60,7 @@ export function readCounts(value: unknown): UsageInfo {
 }
 
 function count(value: unknown): number {
-  return Math.max(0, asNumber(value) ?? 0)
+  return Math.min(Math.max(0, asNumber(value) ?? 0), Number.MAX_SAFE_INTEGER)
 }
 
 const NOTHING: UsageInfo = {
@@ -65,7 +70,24 @@ const NOTHING: UsageInfo = {
   cache_creation_input_tokens: 0,
 }
 
-function sum(usage: UsageInfo): number {
+/** `a + b` or `a - b`, and never below zero. */
+function combine(a: UsageInfo, b: UsageInfo, sign: 1 | -1): UsageInfo {
+  return {
+    input_tokens: Math.max(0, a.input_tokens + sign * b.input_tokens),
+    output_tokens: Math.max(0, a.output_tokens + sign * b.output_tokens),
+    cache_read_input_tokens: Math.max(
+      0,
+      (a.cache_read_input_tokens ?? 0) + sign * (b.cache_read_input_tokens ?? 0),
+    ),
+    cache_creation_input_tokens: Math.max(
+      0,
+      (a.cache_creation_input_tokens ?? 0) + sign * (b.cache_creation_input_tokens ?? 0),
+    ),
+  }
+}
+
+/** Every token is in one of the four. */
+export function allTokens(usage: UsageInfo): number {
   return (
     usage.input_tokens +
     usage.output_tokens +

@@ -34,7 +34,7 @@ export function endTurn(state: CodexState, end: TurnEnd): UIEvent[] {
 function settle(state: CodexState, end: TurnEnd, pending: PendingFailure | null): CodexOutcome {
   const common = {
     costUsd: 0,
-    usage: state.meter.used(),
+    usage: state.meter.used,
     durationMs: end.durationMs,
     nativeSessionId: state.threadId,
   }
