@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import type { PermissionMode, Session } from '@chirality/core'
+import type { HarnessTurnOpts, PermissionMode, Session } from '@chirality/core'
 import { SESSION_MODES } from '@chirality/core'
-import type { ClaudeTurnOpts } from '@chirality/runner'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
 import { UsageError } from '../../usage-error.ts'
 import { readPrompt } from './prompt.ts'
@@ -12,7 +11,7 @@ import { splitTools } from './split-tools.ts'
 export interface RunRequest {
   session: Session
   prompt: string
-  options: ClaudeTurnOpts
+  options: HarnessTurnOpts
   timeoutMs: number | undefined
   json: boolean
 }
@@ -23,7 +22,7 @@ export async function readRequest(args: string[]): Promise<RunRequest> {
   oneOf('harness', values.harness, HARNESSES)
   refusePersonas(values.persona, values.mode)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
-  const options: ClaudeTurnOpts = {
+  const options: HarnessTurnOpts = {
     model: values.model,
     permissionMode: oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES),
     tools: values.tools,
