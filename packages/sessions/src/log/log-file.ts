@@ -138,7 +138,7 @@ export class LogFile {
 
   close(): void {
     this.#tryToCutBack()
-    this.#ops.close(this.#fd)
+    this.#close(this.#fd)
   }
 
   #swap(fd: number): void {
@@ -146,10 +146,14 @@ export class LogFile {
     const { ino, dev } = this.#ops.stat(fd)
     this.#fd = fd
     this.#identity = { ino, dev }
+    this.#close(old)
+  }
+
+  #close(fd: number): void {
     try {
-      this.#ops.close(old)
+      this.#ops.close(fd)
     } catch {
-      // It was not to be trusted anyway.
+      // What counts was synced, and the rest was not to be trusted anyway.
     }
   }
 
