@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codexRows } from './codex.ts'
 import { claudeCorpus } from './corpus.ts'
 import { cpuMs, cpuRatios, measure, median, spread } from './measure.ts'
 import { type BenchRow, benchRow, reportBench } from './report.ts'
@@ -12,7 +13,11 @@ const VARIANTS = fileURLToPath(new URL('./variants.ts', import.meta.url))
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'chirality-bench-'))
 try {
-  reportBench('@chirality/core', [...(await corpusRows()), ...(await hugeLineRows())])
+  reportBench('@chirality/core', [
+    ...(await corpusRows()),
+    ...(await codexRows(folder, ROUNDS)),
+    ...(await hugeLineRows()),
+  ])
 } finally {
   rmSync(folder, { recursive: true })
 }

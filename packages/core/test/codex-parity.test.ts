@@ -72,7 +72,7 @@ function view(state: SessionState) {
 
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return undefined
-  const { durationMs: _ms, cwd: _cwd, changes: _changes, ...rest } = value as Line
+  const { taskId: _id, durationMs: _ms, cwd: _cwd, changes: _changes, ...rest } = value as Line
   return Object.keys(rest).length > 0 ? rest : undefined
 }
 

@@ -85,6 +85,7 @@ function translateOther(
       const activity = asText(item.kind) ?? 'changed'
       const agent = asText(item.agentPath) ?? asText(item.agentThreadId)
       const data = {
+        taskId: asText(item.agentThreadId),
         status: activity,
         agentThreadId: asText(item.agentThreadId),
         agentPath: asText(item.agentPath),

@@ -43,6 +43,7 @@ test('C60: the to-do list is a task with its steps, the same in both voices', ()
       status: 'task',
       message: 'Plan: 1 of 2 done',
       data: {
+        taskId: 'turn-1:plan',
         todos: [
           { text: 'step 1', completed: true },
           { text: 'step 2', completed: false },

@@ -30,5 +30,7 @@ function showTodos(
   state.turn.repeats.acted()
   const done = todos.filter(todo => todo.completed).length
   const message = `Plan: ${done} of ${todos.length} done`
-  return [status(state, 'task', { message, data: { todos, ...more } })]
+  // One line that changes, not a new one for every step.
+  const taskId = `${state.turn.id ?? ''}:plan`
+  return [status(state, 'task', { message, data: { taskId, todos, ...more } })]
 }

@@ -16,6 +16,7 @@ import {
   started,
   threadStarted,
   turnCompleted,
+  turnFailed,
   updated,
 } from '../../../test/support/codex-lines.ts'
 
@@ -92,6 +93,21 @@ describe('the course of a call', () => {
     const events = execEvents(threadStarted(), started(command()), turnCompleted())
     expect(only(events, 'tool:result')).toStrictEqual([])
     expect(fold(events).items.find(item => item.kind === 'tool')).toMatchObject({ status: 'unfinished' })
+  })
+
+  test('C25: in a turn that failed or was stopped it gets a failed one', () => {
+    const stopped = appTool(itemStarted(appCommand()), appTurnCompleted({ status: 'interrupted' }))
+    expect(stopped.at(-1)).toMatchObject({ type: 'tool:result', toolUseId: 'turn-1:call_1', isError: true })
+    const failed = execTool(started(command()), turnFailed('x'))
+    expect(failed.at(-1)).toMatchObject({ type: 'tool:result', toolUseId: 'turn-1:item_0', isError: true })
+    const late = itemCompleted(appCommand({ status: 'completed', exitCode: 0, aggregatedOutput: 'done' }))
+    const next = [appTurnCompleted({ status: 'interrupted' }), appTurnStarted('turn-2')]
+    const events = appTool(itemStarted(appCommand()), ...next, appTurnCompleted({ status: 'failed' }), late)
+    expect(only(events, 'tool:result')).toMatchObject([
+      { isError: true },
+      { toolUseId: 'turn-1:call_1', isError: false, content: 'done' },
+    ])
+    expect(only(events, 'tool:start')).toHaveLength(1)
   })
 
   test('C25: one that ends after its turn still gets its result', () => {

@@ -25,6 +25,20 @@ export function finishTool(state: CodexState, nativeId: string, facts: ToolFacts
   ]
 }
 
+/** The turn failed or was stopped: nothing may look busy for ever. A command that goes on can still end, and say how. */
+export function failOpenTools(state: CodexState): UIEvent[] {
+  const { sessionId, turn } = state
+  return [...state.tools.values()]
+    .filter(call => !call.finished && call.turn === turn)
+    .map(({ id: toolUseId }) => ({
+      type: 'tool:result',
+      sessionId,
+      toolUseId,
+      content: 'No result: the turn ended before this was over.',
+      isError: true,
+    }))
+}
+
 /** Finished calls are forgotten with their turn; a command can go on, and end in a later one. */
 export function forgetFinishedTools(state: CodexState): void {
   for (const [nativeId, call] of state.tools) if (call.finished) state.tools.delete(nativeId)

@@ -5,7 +5,7 @@ import { withdrawRequests } from './requests.ts'
 import { reportOvercome } from './retries.ts'
 import { closeSpeech } from './speech.ts'
 import type { CodexOutcome, CodexState, PendingFailure } from './state.ts'
-import { forgetFinishedTools } from './tools.ts'
+import { failOpenTools, forgetFinishedTools } from './tools.ts'
 import { notice } from './ui.ts'
 
 export type TurnEnd = { durationMs?: number } & (
@@ -21,7 +21,7 @@ export function endTurn(state: CodexState, end: TurnEnd): UIEvent[] {
     ...closeSpeech(state, end.status === 'completed'),
     ...withdrawRequests(state),
     ...reportDiff(state),
-    ...(end.status === 'completed' ? reportOvercome(state) : []),
+    ...(end.status === 'completed' ? reportOvercome(state) : failOpenTools(state)),
   ]
   const outcome = settle(state, end, pending)
   state.outcome = outcome
