@@ -5,6 +5,8 @@ import { listProcesses, type ProcessEntry, sendSignal } from './process-table.ts
 export interface Leader {
   readonly pid: number
   readonly marker: string
+  /** From `startTicks`. What is older cannot be its child, and its environment need not be read. */
+  readonly startedTicks?: number
   /** From the moment Node has reaped it, its pid may name a stranger. */
   hasExited(): boolean
   /** Whether others were in its group when it ended. An empty group never fills again. */
@@ -23,7 +25,7 @@ export class ProcessFamily {
   /** The living members. Who was seen once stays a member, even when it leaves the group or loses its parent. */
   async look(): Promise<{ group: ProcessEntry[]; strays: ProcessEntry[] }> {
     const table = await listProcesses().catch(() => this.#fallbackTable())
-    const marked = await findAllMarked(table)
+    const marked = await findAllMarked(this.#notOlder(table))
     const ours = new Set(marked.filter(entry => entry.markers.includes(this.#leader.marker)).map(keyOf))
     const groupIsOurs = this.#groupIsOurs(table)
     const inGroup = (entry: ProcessEntry) => groupIsOurs && entry.groupId === this.#leader.pid
@@ -39,6 +41,11 @@ export class ProcessFamily {
   async signalGroup(signal: NodeJS.Signals): Promise<boolean> {
     const table = this.#leader.hasExited() ? await listProcesses().catch(() => []) : []
     return this.#groupIsOurs(table) && sendSignal(-this.#leader.pid, signal)
+  }
+
+  #notOlder(table: ProcessEntry[]): ProcessEntry[] {
+    const since = this.#leader.startedTicks
+    return since === undefined ? table : table.filter(entry => Number(entry.startedAt) >= since)
   }
 
   /** Without a process table (no file descriptor left to read it with) there is still what we know. */

@@ -23,6 +23,16 @@ export async function readProcess(pid: number): Promise<ProcessEntry | undefined
   return parsePs(await runPs(['-ww', '-o', PS_COLUMNS, '-p', String(pid)]))[0]
 }
 
+/** When a process started, in ticks that only grow; undefined where the system keeps no such count. */
+export function startTicks(pid: number): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    return Number(readProcStat(pid)?.startedAt ?? Number.NaN) || undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Those that still run. A stranger that got the pid of one of them does not count. */
 export async function stillRunning(entries: ProcessEntry[]): Promise<ProcessEntry[]> {
   try {
