@@ -79,11 +79,11 @@ describe('compaction', () => {
 describe('C65: other items are quiet lines', () => {
   test.each([
     [
-      { type: 'subAgentActivity', id: 'a', kind: 'started', agentThreadId: 't2', agentPath: '/root/helper' },
+      { type: 'subAgentActivity', id: 'a', kind: 'started', agentThreadId: 't2', agentPath: '/team/helper' },
       {
         status: 'task',
-        message: 'Sub-agent /root/helper started',
-        data: { status: 'started', agentThreadId: 't2', agentPath: '/root/helper' },
+        message: 'Sub-agent /team/helper started',
+        data: { status: 'started', agentThreadId: 't2', agentPath: '/team/helper' },
       },
     ],
     [
