@@ -7,9 +7,9 @@ import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
+import { makeTempFolder } from '../turn/temp-folder.ts'
 import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { findClaude } from './executable.ts'
-import { makeTempFolder } from './temp-files.ts'
 
 /**
  * What the agent offers after a slash in this folder. Asked by an `initialize` control request, which is answered
@@ -26,7 +26,7 @@ export async function discoverClaudeCommands(
   const source = { source: environment, allow: config.allowEnvironment }
   const { env } = buildChildEnv({ ...source, credentials: 'claude' })
   // A look at the commands is no turn, so its output stays out of the project's logs.
-  const folder = await makeTempFolder(environment)
+  const folder = await makeTempFolder(environment, HARNESS_ID)
   try {
     const names = { harness: HARNESS_ID, sessionId: 'commands', turnId: randomUUID() }
     const spool = await openSpool({ projectRoot: folder, ...names })

@@ -1,8 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessQuery } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { ClaudeArgFiles } from './args.ts'
 import { HARNESS_ID } from './config.ts'
 import { writeMcpConfigJson } from './mcp-config.ts'
@@ -23,7 +22,7 @@ export async function writeTempFiles(
   const hasServers = Object.keys(mcpServers).length > 0
   if (!systemPrompt && !appendSystemPrompt && !hasServers) return { files: {}, remove: async () => {} }
 
-  const folder = await makeTempFolder(environment)
+  const folder = await makeTempFolder(environment, HARNESS_ID)
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
     const files: ClaudeArgFiles = {}
@@ -39,22 +38,6 @@ export async function writeTempFiles(
     await remove()
     throw error
   }
-}
-
-/** In the agent's temporary folder, which is ours too unless the harness was given an environment of its own. */
-export async function makeTempFolder(environment: Record<string, string>): Promise<string> {
-  const parent = environment.TMPDIR || tmpdir()
-  const folder = await mkdtemp(path.join(parent, 'chirality-')).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new HarnessError(
-      `Cannot write to the temporary folder ${parent}. Make it writable or set TMPDIR. (${why})`,
-      'invalid_query',
-      HARNESS_ID,
-      cause,
-    )
-  })
-  await chmod(folder, 0o700)
-  return folder
 }
 
 async function put(folder: string, name: string, text: string): Promise<string> {

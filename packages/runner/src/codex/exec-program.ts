@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, JsonSchema } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { Invocation, TurnProgram } from '../turn/turn-program.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { buildExecArgs } from './exec-args.ts'
@@ -44,7 +44,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    const input = await codexInput(query.prompt)
+    const input = await codexInput(query.prompt, context.environment)
     undo.push(input.cleanup)
     const program = await codexProgram(query, context)
     const served = await serveClientTools(query, HARNESS_ID)
@@ -53,7 +53,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const mcp = codexMcpServers(served.mcpServers, { secrets: 'env', isApproved })
-    const schema = await schemaFile(query, undo)
+    const schema = query.outputSchema && (await writeSchema(query.outputSchema, context, undo))
     const args = buildExecArgs({
       query,
       overrides: overrideArgs(context),
@@ -79,11 +79,14 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
   }
 }
 
-async function schemaFile(query: HarnessQuery, undo: (() => Promise<void>)[]): Promise<string | undefined> {
-  if (!query.outputSchema) return undefined
-  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-'))
+async function writeSchema(
+  schema: JsonSchema,
+  { environment }: CodexContext,
+  undo: (() => Promise<void>)[],
+): Promise<string> {
+  const folder = await makeTempFolder(environment, HARNESS_ID)
   undo.push(() => rm(folder, { recursive: true, force: true }))
   const file = path.join(folder, 'schema.json')
-  await writeFile(file, JSON.stringify(query.outputSchema), { mode: 0o600 })
+  await writeFile(file, JSON.stringify(schema), { mode: 0o600 })
   return file
 }

@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessQuery, ImageSource, PromptPart } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
+import { makeTempFolder } from '../turn/temp-folder.ts'
 import { HARNESS_ID } from './config.ts'
 
 export interface CodexInput {
@@ -14,13 +14,16 @@ export interface CodexInput {
 }
 
 /** The prompt as Codex takes it. Refuses an empty one, and an image that is not there: Codex would say nothing. */
-export async function codexInput(prompt: HarnessQuery['prompt']): Promise<CodexInput> {
+export async function codexInput(
+  prompt: HarnessQuery['prompt'],
+  environment: Record<string, string>,
+): Promise<CodexInput> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
   const sources = parts.flatMap(part => (part.type === 'image' ? [part.source] : []))
   if (text.trim() === '' && sources.length === 0)
     throw refused('The prompt is empty. Say what the agent should do.')
-  const files = new ImageFiles()
+  const files = new ImageFiles(environment)
   try {
     const images: string[] = []
     for (const source of sources) images.push(await files.pathOf(source))
@@ -32,8 +35,13 @@ export async function codexInput(prompt: HarnessQuery['prompt']): Promise<CodexI
 }
 
 class ImageFiles {
+  readonly #environment: Record<string, string>
   #folder: string | null = null
   #count = 0
+
+  constructor(environment: Record<string, string>) {
+    this.#environment = environment
+  }
 
   async pathOf(source: ImageSource): Promise<string> {
     const extension = EXTENSIONS[source.mediaType]
@@ -43,10 +51,7 @@ class ImageFiles {
       )
     }
     if (source.kind === 'path') return existingFile(source.path)
-    if (!this.#folder) {
-      this.#folder = await mkdtemp(path.join(tmpdir(), 'chirality-'))
-      await chmod(this.#folder, 0o700)
-    }
+    this.#folder ??= await makeTempFolder(this.#environment, HARNESS_ID)
     this.#count += 1
     const file = path.join(this.#folder, `image-${this.#count}.${extension}`)
     await writeFile(file, Buffer.from(source.data, 'base64'), { mode: 0o600, flag: 'wx' })

@@ -85,7 +85,7 @@ export class CodexTurn {
     try {
       if (signal.aborted) onAbort()
       const permissions = codexPermissions(query)
-      const input = await codexInput(query.prompt)
+      const input = await codexInput(query.prompt, context.environment)
       undo.push(input.cleanup)
       const program = await codexProgram(query, context)
       const served = await serveClientTools(query, HARNESS_ID)

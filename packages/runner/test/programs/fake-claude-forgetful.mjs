@@ -4,7 +4,7 @@ import { answerVersion, init, print, result, testArguments } from './fake-claude
 
 answerVersion()
 if (process.argv.includes('--resume')) {
-  if (testArguments().includes('vanish')) rmSync(process.env.FAKE_CLAUDE)
+  if (testArguments().includes('vanish')) rmSync(process.env.FAKE_AGENT)
   const errors = ['No conversation found with session ID: gone']
   print(result(undefined, { subtype: 'error_during_execution', is_error: true, errors, session_id: 'x' }))
   process.exitCode = 1

@@ -1,53 +1,6 @@
-import { existsSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { StatusEvent, StatusKind, UIEvent, UIEventType } from '@chirality/core'
 import type { RecordedRequest, ScriptedModel } from '@chirality/scripted-model'
-import { expect } from 'vitest'
 
-type EventOf<T extends UIEventType> = Extract<UIEvent, { type: T }>
-
-export async function collect<E>(events: AsyncIterable<E>): Promise<E[]> {
-  const all: E[] = []
-  for await (const event of events) all.push(event)
-  return all
-}
-
-/** Collects, and calls `act` once, when the first event that fits is there. */
-export async function collectAnd<E>(
-  events: AsyncIterable<E>,
-  fits: (event: E) => boolean,
-  act: () => unknown,
-): Promise<E[]> {
-  const all: E[] = []
-  let acted = false
-  for await (const event of events) {
-    all.push(event)
-    if (acted || !fits(event)) continue
-    acted = true
-    await act()
-  }
-  expect(acted, 'the awaited event came').toBe(true)
-  return all
-}
-
-export function ofType<T extends UIEventType>(events: UIEvent[], type: T): EventOf<T>[] {
-  return events.filter((event): event is EventOf<T> => event.type === type)
-}
-
-export function statuses(events: UIEvent[], status: StatusKind): StatusEvent[] {
-  return ofType(events, 'status').filter(event => event.status === status)
-}
-
-/** What every turn promises, however it went. */
-export function expectOneEnd(events: UIEvent[]): { reason: string } {
-  expect(events[0]?.type).toBe('turn:start')
-  expect(events.at(-1)).toMatchObject({ type: 'process:exit', leftRunning: 0 })
-  expect(events.at(-2)?.type).toBe('turn:end')
-  const [end, ...others] = ofType(events, 'turn:end')
-  expect(others).toEqual([])
-  expect(ofType(events, 'process:exit')).toHaveLength(1)
-  return { reason: end?.reason ?? '' }
-}
+export { collect, collectAnd, expectOneEnd, fileAppears, ofType, statuses } from '../../support/turns.ts'
 
 /** The bodies of the main conversation's model requests, in order. */
 export function bodies(model: ScriptedModel): MessagesBody[] {
@@ -77,10 +30,3 @@ export interface MessagesBody {
 export function systemText(body: MessagesBody): string {
   return JSON.stringify([body.system, body.messages.filter(({ role }) => role !== 'assistant')])
 }
-
-/** A test whose file never comes fails by its time limit. */
-export async function fileAppears(file: string): Promise<void> {
-  while (!existsSync(file)) await pause(POLL_MS)
-}
-
-const POLL_MS = 5
