@@ -1,0 +1,49 @@
+// The long version of two proofs: 100,000 damaged logs and 1,000 deaths by SIGKILL. `pnpm soak`, about ten minutes.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DamageLab, trial } from './support/damage.ts'
+import { range } from './support/events.ts'
+import { buildForChildren, killLoop } from './support/kill-loop.ts'
+
+const INJURIES = 100_000
+const KILLS = 1_000
+const WRITERS = 4
+
+await soakDamage()
+await soakKills()
+
+async function soakDamage(): Promise<void> {
+  const lab = await DamageLab.create(30)
+  let failed = 0
+  for (let seed = 0; seed < INJURIES; seed += 1) {
+    const problems = await trial(lab, seed)
+    if (problems.length === 0) continue
+    failed += 1
+    console.log(`seed ${seed}: ${problems.join('; ')}`)
+  }
+  lab.remove()
+  report(`${INJURIES} damaged logs`, failed)
+}
+
+async function soakKills(): Promise<void> {
+  const built = buildForChildren()
+  const projectRoot = mkdtempSync(join(tmpdir(), 'chirality-soak-'))
+  try {
+    const loops = range(1, WRITERS).map(seed =>
+      killLoop({ module: built.module, projectRoot, kills: KILLS / WRITERS, seed }),
+    )
+    const reports = await Promise.all(loops)
+    const acknowledged = reports.reduce((sum, { acknowledged }) => sum + acknowledged, 0)
+    const failed = reports.reduce((sum, { lost, misplaced }) => sum + lost.length + misplaced.length, 0)
+    report(`${KILLS} kills, ${acknowledged} acknowledged events`, failed)
+  } finally {
+    rmSync(projectRoot, { recursive: true, force: true })
+    built.remove()
+  }
+}
+
+function report(what: string, failed: number): void {
+  console.log(`${failed === 0 ? 'ok' : 'FAIL'}  ${what}: ${failed} lost, altered or doubled`)
+  if (failed > 0) process.exitCode = 1
+}
