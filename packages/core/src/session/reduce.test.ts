@@ -170,6 +170,15 @@ describe('turns', () => {
     expect(state.turns).toEqual([expect.objectContaining({ reason: 'interrupted' })])
   })
 
+  test('an agent that was started ahead of a turn is ready, not at work', () => {
+    const init: Loose = { type: 'session:init', claudeSessionId: 'n', model: 'm', tools: [] }
+    const [ahead, within] = [null, 't1'].map(turnId =>
+      reduceSession(initialSessionState(sessionId), envelopes([init], turnId)),
+    )
+    expect(ahead).toMatchObject({ phase: 'idle', agent: { model: 'm' } })
+    expect(within).toMatchObject({ phase: 'running' })
+  })
+
   test('waiting while a decision is pending, running again after it', () => {
     const request: Loose = {
       type: 'permission:request',

@@ -44,7 +44,7 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
     case 'turn:end':
       return endTurn(draft, envelope, event)
     case 'session:init':
-      return setAgent(draft, event)
+      return setAgent(draft, envelope, event)
     case 'chat:delta':
       return appendText(draft, envelope, event)
     case 'chat:message':
@@ -131,7 +131,7 @@ function closeItem(draft: SessionDraft, item: SessionItem, at: string): void {
   }
 }
 
-function setAgent(draft: SessionDraft, event: SessionInitEvent): void {
+function setAgent(draft: SessionDraft, envelope: Envelope, event: SessionInitEvent): void {
   draft.state.agent = {
     harness: event.harness ?? draft.state.agent.harness,
     nativeSessionId: event.claudeSessionId,
@@ -140,7 +140,8 @@ function setAgent(draft: SessionDraft, event: SessionInitEvent): void {
     permissionMode: event.permissionMode ?? draft.state.agent.permissionMode,
     tools: event.tools,
   }
-  if (draft.state.phase === 'idle') draft.state.phase = 'running'
+  // An agent that was started ahead of any turn is ready, not at work.
+  if (draft.state.phase === 'idle' && envelope.turnId !== null) draft.state.phase = 'running'
 }
 
 function appendText(draft: SessionDraft, envelope: Envelope, event: ChatDeltaEvent): void {
