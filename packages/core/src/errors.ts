@@ -1,4 +1,5 @@
-import type { HarnessErrorCode, HarnessId } from './harness.ts'
+import type { HarnessErrorCode } from './harness.ts'
+import type { HarnessId } from './harness-id.ts'
 
 /** Something is wrong before a turn can start. What goes wrong during a turn is an event, not an exception. */
 export class HarnessError extends Error {

@@ -1,10 +1,9 @@
 // The contract between Chirality and any coding agent.
 
+import type { HarnessId } from './harness-id.ts'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 import type { Session, TurnOpts } from './session/session.ts'
 import type { PermissionRequestEvent, UIEvent } from './ui-event.ts'
-
-export type HarnessId = string
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
 export interface Harness<M = unknown> {

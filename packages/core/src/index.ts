@@ -12,7 +12,6 @@ export type {
   HarnessCapabilities,
   HarnessErrorCode,
   HarnessEvent,
-  HarnessId,
   HarnessInstallStatus,
   HarnessMeta,
   HarnessModel,
@@ -30,6 +29,7 @@ export type {
   SessionHarness,
   SlashCommand,
 } from './harness.ts'
+export type { HarnessId } from './harness-id.ts'
 export type { ClaudeEventBase, ClaudeNestedEventBase, ClaudeUsage } from './native/claude/base.ts'
 export type { ClaudeEvent, ClaudeUnknownEvent } from './native/claude/claude-event.ts'
 export type {

@@ -1,5 +1,5 @@
 import type { Envelope } from './envelope.ts'
-import type { HarnessId } from './harness.ts'
+import type { HarnessId } from './harness-id.ts'
 import type { Session } from './session/session.ts'
 
 /** A conversation as the agent itself keeps it, whoever started it. */

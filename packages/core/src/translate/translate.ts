@@ -1,4 +1,4 @@
-import type { HarnessId } from '../harness.ts'
+import type { HarnessId } from '../harness-id.ts'
 import type { NdjsonRecord } from '../ndjson/ndjson-framer.ts'
 import type { UIEvent } from '../ui-event.ts'
 import { createClaudeTranslator } from './claude/claude-translator.ts'
