@@ -41,6 +41,7 @@ export function conversationOf(links: readonly JsonObject[]): Conversation {
 }
 
 export const COMPACT_BOUNDARY = 'compact_boundary'
+export const LOCAL_COMMAND = 'local_command'
 
 interface Node {
   line: JsonObject
@@ -52,8 +53,15 @@ function parentOf(line: JsonObject): string | undefined {
   return asText(line.parentUuid) ?? asText(line.logicalParentUuid)
 }
 
-/** Tools that ran at the same time: only one of their results is the parent of what follows. */
+/**
+ * Tools that ran at the same time: only one of their results is the parent of what follows. And what a command printed
+ * that ran in the agent itself.
+ */
 function addSiblings(nodes: readonly Node[], chosen: Set<Node>): void {
+  const ids = new Set([...chosen].map(({ line }) => line.uuid))
+  for (const node of nodes) {
+    if (node.line.subtype === LOCAL_COMMAND && ids.has(node.line.parentUuid)) chosen.add(node)
+  }
   const messageIds = new Set([...chosen].flatMap(({ line }) => messageId(line) ?? []))
   for (const node of nodes) {
     const id = messageId(node.line)

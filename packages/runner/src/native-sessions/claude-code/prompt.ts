@@ -1,4 +1,5 @@
 import { asObject, asObjects, asText, type JsonObject } from '../json.ts'
+import { LOCAL_COMMAND } from './conversation.ts'
 
 export interface Prompt {
   text: string
@@ -22,7 +23,7 @@ export function promptOf(line: JsonObject): Prompt | undefined {
 /** A command that no model has to answer has lines of its own kind. */
 function localCommand({ subtype, content }: JsonObject): Prompt | undefined {
   const isCommand =
-    subtype === 'local_command' && typeof content === 'string' && content.includes('<command-name>')
+    subtype === LOCAL_COMMAND && typeof content === 'string' && content.includes('<command-name>')
   return isCommand ? prompt(content, 0) : undefined
 }
 

@@ -11,9 +11,14 @@ import type { ThreadHistory } from './thread.ts'
 /** A thread of Codex as a session. Opens nothing: a thread that another program holds can be read all the same. */
 export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
   const nativeSessionId = requireNativeId(given, HARNESS_ID)
+  const read = () => readRollout(context.environment, nativeSessionId)
   const thread = await askOrRead<ThreadHistory | undefined>(context, {
-    ask: server => readThread(server, nativeSessionId),
-    read: () => readRollout(context.environment, nativeSessionId),
+    ask: async server => {
+      const thread = await readThread(server, nativeSessionId)
+      // Its index can be younger than the thread; the file has it all the same.
+      return thread.turns.length > 0 ? thread : ((await read()) ?? thread)
+    },
+    read,
   })
   if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, HARNESS_ID)
   const id = randomUUID()

@@ -25,9 +25,8 @@ export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
     const turn = turnOf(turns, payload)
     if (!turn) continue
     if (kind === 'item_completed') turn.items.push(rolloutItem(payload))
-    else if (kind === 'task_complete') end(turn, turn.error ? 'failed' : 'completed', payload)
+    else if (kind === 'task_complete') end(turn, payload.error ? 'failed' : 'completed', payload)
     else if (kind === 'turn_aborted') end(turn, 'interrupted', payload)
-    else if (kind === 'error') turn.error = failure(payload)
     else if (!hasItems) addLegacy(turn, payload, atMs)
   }
   return turns
@@ -41,7 +40,7 @@ const LEGACY_CALLS = new Set([
 ])
 const LEGACY_EVENTS = ['user_message', 'agent_message', 'agent_reasoning']
 const EVENTS = new Set([
-  ...['task_started', 'item_completed', 'task_complete', 'turn_aborted', 'error'],
+  ...['task_started', 'item_completed', 'task_complete', 'turn_aborted'],
   ...LEGACY_EVENTS,
 ])
 
@@ -52,10 +51,19 @@ function turnOf(turns: readonly ThreadTurn[], { turn_id: id }: JsonObject): Thre
 function end(turn: ThreadTurn, status: string, payload: JsonObject): void {
   turn.status = status
   turn.durationMs = asNumber(payload.duration_ms)
+  const { message, codex_error_info: info } = asObject(payload.error)
+  if (status === 'failed') turn.error = { message, codexErrorInfo: camelCase(info) }
 }
 
-function failure({ message, codex_error_info: codexErrorInfo }: JsonObject): JsonObject {
-  return { message, codexErrorInfo }
+/** `{ http_connection_failed: { http_status_code: 401 } }` as the app-server writes it: names here are keys and values. */
+function camelCase(info: unknown): unknown {
+  if (typeof info === 'string') return camelName(info)
+  if (typeof info !== 'object' || info === null) return info
+  return Object.fromEntries(Object.entries(info).map(([name, value]) => [camelName(name), camelCase(value)]))
+}
+
+function camelName(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function addLegacy(turn: ThreadTurn, payload: JsonObject, atMs: number): void {
