@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { removeIfThere } from '../files/atomic-write.ts'
+import { realFileOps as ops } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
+import { toStorageError } from '../files/storage-error.ts'
+import { claimLock, type LockFile, readLock, removeOlderLocks, rewriteLock } from './lock-files.ts'
+import { describeMyself, isAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
+import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
+
+export interface LockOptions {
+  /** Where this server can be reached. */
+  address: string
+  /** Somebody deleted the lock, and another server took the project before it was put back. */
+  onLost?: (owner: ProjectOwner | undefined) => void
+}
+
+export interface ProjectLock {
+  readonly projectRoot: string
+  /** Puts the lock back if it was deleted, with `git clean -fdx` say. Also done by itself now and then. */
+  check(): Promise<boolean>
+  release(): Promise<void>
+}
+
+/** Another server has the project. */
+export class ProjectLockedError extends Error {
+  readonly projectRoot: string
+  readonly owner: ProjectOwner
+
+  constructor(projectRoot: string, { pid, address, since }: ProjectOwner) {
+    super(
+      `${projectRoot} is in use by the server at ${address} (process ${pid}). Use that one, or stop it first.`,
+    )
+    this.name = 'ProjectLockedError'
+    this.projectRoot = projectRoot
+    this.owner = { pid, address, since }
+  }
+}
+
+/** Makes this process the one that writes to `.chirality` of a project. Throws `ProjectLockedError` when there is one. */
+export async function lockProject(projectRoot: string, options: LockOptions): Promise<ProjectLock> {
+  const root = realProjectRoot(projectRoot)
+  let held = await take(root, options.address)
+  let checking: Promise<boolean> | undefined
+  let released = false
+
+  const restore = async (): Promise<boolean> => {
+    if (released) return false
+    if (isOurs(held)) return true
+    await held.socket.close()
+    try {
+      held = await take(root, options.address)
+      return true
+    } catch (error) {
+      released = true
+      clearInterval(timer)
+      options.onLost?.(error instanceof ProjectLockedError ? error.owner : undefined)
+      return false
+    }
+  }
+  const check = () => {
+    checking ??= restore().finally(() => {
+      checking = undefined
+    })
+    return checking
+  }
+  const timer = setInterval(check, CHECK_MS)
+  timer.unref()
+
+  return {
+    projectRoot: root,
+    check,
+    release: async () => {
+      clearInterval(timer)
+      await checking
+      if (released) return
+      released = true
+      if (isOurs(held)) rewriteLock(held.folder, held.number, { ...held.owner, released: true })
+      await held.socket.close()
+    },
+  }
+}
+
+/** The server that has the project now, if any. */
+export async function findProjectOwner(projectRoot: string): Promise<ProjectOwner | undefined> {
+  const folder = await findProjectFolder(projectRoot, LOCK_FOLDER)
+  if (folder === undefined) return undefined
+  const owner = await livingOwner(folder, readLock(folder))
+  return owner && { pid: owner.pid, address: owner.address, since: owner.since }
+}
+
+const LOCK_FOLDER = 'lock'
+const CHECK_MS = 2000
+
+interface Held {
+  folder: string
+  number: number
+  owner: OwnerRecord
+  socket: OwnerSocket
+}
+
+function isOurs({ folder, owner }: Held): boolean {
+  try {
+    return readLock(folder)?.owner?.socket === owner.socket
+  } catch {
+    // The folder is gone.
+    return false
+  }
+}
+
+async function take(root: string, address: string): Promise<Held> {
+  const folder = await ensureProjectFolder(root, LOCK_FOLDER)
+  let socket: OwnerSocket | undefined
+  try {
+    // Alive before the claim: nobody must ever see a lock file of ours and find us dead.
+    socket = await openOwnerSocket(folder)
+    const owner = await describeMyself(address, socket.path)
+    for (;;) {
+      const current = readLock(folder)
+      const living = await livingOwner(folder, current)
+      if (living !== undefined) throw new ProjectLockedError(root, living)
+      const number = (current?.number ?? 0) + 1
+      if (!claimLock(folder, number, owner)) continue
+      if (current?.owner !== undefined) removeStaleSocket(current.owner)
+      removeOlderLocks(folder, number)
+      return { folder, number, owner, socket }
+    }
+  } catch (error) {
+    await socket?.close()
+    if (error instanceof ProjectLockedError) throw error
+    throw toStorageError(error, folder)
+  }
+}
+
+async function livingOwner(folder: string, lock: LockFile | undefined): Promise<OwnerRecord | undefined> {
+  let current = lock
+  // Where there are no hard links a file is empty for an instant before its owner is in it.
+  for (
+    let wait = 0;
+    current !== undefined && current.owner === undefined && wait < UNREADABLE_WAITS;
+    wait += 1
+  ) {
+    await sleep(UNREADABLE_WAIT_MS)
+    current = readLock(folder)
+  }
+  const owner = current?.owner
+  return owner !== undefined && (await isAlive(owner)) ? owner : undefined
+}
+
+const UNREADABLE_WAITS = 20
+const UNREADABLE_WAIT_MS = 50
+
+function removeStaleSocket({ socket }: OwnerRecord): void {
+  try {
+    if (ops.lstat(socket)?.isSocket()) removeIfThere(ops, socket)
+  } catch {
+    // It is only litter.
+  }
+}
