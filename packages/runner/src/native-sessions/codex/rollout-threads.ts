@@ -34,7 +34,8 @@ export async function readRollout(
   const own = files.get(threadId)
   if (!own) return undefined
   const { lines, missing } = await linesWithParents(own, files)
-  const meta = asObject(lines.findLast(line => line.type === 'session_meta')?.payload)
+  const metas = lines.filter(line => line.type === 'session_meta').map(line => asObject(line.payload))
+  const meta = asObject(metas.findLast(({ cwd }) => asText(cwd)))
   const context = asObject(lines.findLast(line => line.type === 'turn_context')?.payload)
   return {
     id: threadId,
