@@ -12,33 +12,41 @@ import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
 import { codexPermissions } from './permissions.ts'
+import { readThreadFacts, type ThreadFacts } from './thread-facts.ts'
 import { heldThreadAdvice, isLostThread } from './thread-id.ts'
-import { type ThreadUsage, threadUsage } from './thread-usage.ts'
 
 /** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. For one turn. */
 export function execProgram(context: CodexContext): TurnProgram {
-  let usageBefore: ThreadUsage | undefined
+  let before: ThreadFacts = {}
   let threadId: string | undefined
   return {
     ...CODEX,
-    config: context.config,
+    config: { ...context.config, stop: { interruptGraceMs: INTERRUPT_GRACE_MS, ...context.config.stop } },
     prepare: async query => {
-      const invocation = await prepareExec(query, context)
+      const prepared = await prepareExec(query, context)
       threadId = query.resumeSessionId
-      usageBefore = await threadUsage(threadId, invocation.env)
-      return invocation
+      before = prepared.before
+      return prepared
     },
     lostSession: isLostThread,
     explain: stderr => {
       const error = heldThreadAdvice(stderr, threadId)
       return error === undefined ? undefined : { error, code: 'unknown' }
     },
-    reader: options => new ExecReader({ ...options, usageBefore, lingerMs: context.config.lingerMs }),
+    reader: options => new ExecReader({ ...options, before, lingerMs: context.config.lingerMs }),
   }
 }
 
+/** It obeys within 0.1 s, or never: in the moment in which it opens the thread SIGINT is lost. */
+const INTERRUPT_GRACE_MS = 1_500
+
+export interface ExecInvocation extends Invocation {
+  /** Of the thread that is resumed or forked. */
+  before: ThreadFacts
+}
+
 /** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
-export async function prepareExec(query: HarnessQuery, context: CodexContext): Promise<Invocation> {
+export async function prepareExec(query: HarnessQuery, context: CodexContext): Promise<ExecInvocation> {
   const undo: (() => Promise<void>)[] = []
   const cleanup = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -54,8 +62,9 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const mcp = codexMcpServers(served.mcpServers, { secrets: 'env', isApproved })
     const schema = query.outputSchema && (await writeSchema(query.outputSchema, context, undo))
+    const before = await readThreadFacts(query.resumeSessionId, program.env)
     const args = buildExecArgs({
-      query,
+      query: { ...query, model: query.model ?? before.model },
       overrides: overrideArgs(context),
       mcpServers: mcp.config,
       hidden: Object.keys(mcp.env),
@@ -72,6 +81,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
       promptText,
       attachments: images.length,
       cleanup,
+      before,
     }
   } catch (error) {
     await cleanup()

@@ -5,11 +5,10 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import type { ReaderOptions, TurnOutcome, TurnReader } from '../turn/turn-program.ts'
-import type { ThreadUsage } from './thread-usage.ts'
+import type { ThreadFacts } from './thread-facts.ts'
 
 export interface ExecReaderOptions extends ReaderOptions {
-  /** `exec` counts the tokens of the whole thread. */
-  usageBefore?: ThreadUsage
+  before: ThreadFacts
   lingerMs?: number
 }
 
@@ -20,13 +19,13 @@ export class ExecReader implements TurnReader {
   #linger: NodeJS.Timeout | undefined
 
   constructor(options: ExecReaderOptions) {
-    const { sessionId, turnId, query, usageBefore } = options
+    const { sessionId, turnId, query, before } = options
     this.#options = options
     this.#translator = createCodexExecTranslator({
       sessionId,
       turnId,
-      usageBefore,
-      agent: { model: query.model, cwd: query.cwd, permissionMode: query.permissionMode },
+      usageBefore: before.usage,
+      agent: { model: query.model ?? before.model, cwd: query.cwd, permissionMode: query.permissionMode },
       expectsJson: query.outputSchema !== undefined,
     })
   }

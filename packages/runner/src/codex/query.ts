@@ -16,7 +16,6 @@ import { describeExit } from '../turn/turn-events.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { prepareExec } from './exec-program.ts'
 import { checkThread, heldThreadAdvice, isLostThread } from './thread-id.ts'
-import { threadUsage } from './thread-usage.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 /** One turn as native events, through `exec`: each query is a process of its own, and nothing is kept after it. */
@@ -31,9 +30,8 @@ export async function* queryCodex(
   const invocation = await prepareExec(query, context)
   let isStarted = false
   try {
-    const usageBefore = await threadUsage(query.resumeSessionId, invocation.env)
     // Read only for its outcome: what counts as failed is decided in one place.
-    const translator = createCodexExecTranslator({ sessionId: '', usageBefore })
+    const translator = createCodexExecTranslator({ sessionId: '', usageBefore: invocation.before.usage })
     const spool = await openSpool({
       projectRoot: query.cwd,
       harness: HARNESS_ID,

@@ -12,7 +12,7 @@ export function checkThread({ resumeSessionId, forkSession }: HarnessQuery): voi
 
 /** Codex's own words, on stderr or in an answer, for a thread that it does not have. */
 export function isLostThread(said: string): boolean {
-  return /no rollout found for (thread|conversation) id|thread not found/i.test(said)
+  return /no rollout found for (thread|conversation) id|thread not (found|loaded)/i.test(said)
 }
 
 /** The same for a thread that another process has open; undefined when it is something else. */

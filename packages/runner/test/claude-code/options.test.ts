@@ -4,8 +4,8 @@ import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
+import { PIXEL_PNG } from '../support/images.ts'
 import { bodies, collect, expectOneEnd, lastBody, ofType, systemText } from './support/events.ts'
-import { PIXEL_PNG } from './support/images.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
