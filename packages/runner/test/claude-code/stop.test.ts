@@ -52,11 +52,12 @@ describe.each(claudeBinaries())('stopping Claude Code $version', ({ path: binary
     })
     expect(expectOneEnd(all)).toEqual({ reason: 'interrupted' })
     expect(ofType(all, 'session:error')).toMatchObject([{ code: 'interrupted' }])
-    expect(ofType(all, 'chat:message').map(({ text }) => text)).toEqual([
-      ofType(all, 'chat:delta')
-        .map(({ text }) => text)
-        .join(''),
-    ])
+    const streamed = ofType(all, 'chat:delta')
+      .map(({ text }) => text)
+      .join('')
+    // One release says only afterwards that the text was cut: the same message comes again then.
+    const said = new Map(ofType(all, 'chat:message').map(message => [message.messageId, message]))
+    expect([...said.values()]).toMatchObject([{ text: streamed, aborted: true }])
     expect(all.at(-1)).toMatchObject({ signal: null })
     expect(harness.isRunning(session.id)).toBe(false)
   })
