@@ -2,20 +2,26 @@ export const HELP = `Usage: chirality <command> [options]
 
   run [PROMPT|-]           One turn of an agent, streamed. "-" reads the prompt from stdin.
       --project DIR          Where the agent works (default: this folder)
-      --harness ID           Which agent (default: claude-code)
+      --harness ID           Which agent: claude-code (the default) or codex
       --model M              Model name or alias
       --session ID           Continue an earlier session; each run shows its id
       --mode M               direct, the only one so far
       --permission-mode M    default, acceptEdits, dontAsk, plan or bypassPermissions (default: dontAsk)
-      --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none
-      --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)"
-      --max-turns N          Most rounds of model and tools (default: 25)
+      --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
+      --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
+      --max-turns N          Most rounds of model and tools (default: 25). Not codex
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout
   doctor                   What is installed, what is logged in, what to do
       --project DIR  --json
+  sessions import [ID]     What was said in a conversation that an agent keeps, and how to go on with it; without an
+                           ID which ones there are. Reads only: this version keeps no list of sessions of its own
+      --harness ID           Only this agent (default: both)
+      --project DIR          Where it was started (default: this folder)
+      --json                 One envelope a line; for the list, one conversation a line
+  sessions list --native   The same list
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
-      --harness ID           Which agent wrote it (default: claude-code)
+      --harness ID           Which agent wrote it: claude-code (the default) or codex
   scripted-model           A model server on loopback that answers from a script
       --script FILE          JSON or YAML
       --port N               Default: any free port

@@ -10,6 +10,7 @@ type Command = (args: string[], output: Output) => Promise<number>
 const COMMANDS: Record<string, () => Promise<Command>> = {
   run: async () => (await import('./commands/run.ts')).run,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  sessions: async () => (await import('./commands/sessions.ts')).sessions,
   translate: async () => (await import('./commands/translate.ts')).translate,
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { claudeBinaries, claudeBinary } from '@chirality/fixtures'
+import { claudeBinaries, claudeBinary, codexBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { asked } from './support/requests.ts'
 import { jsonLines } from './support/running-command.ts'
@@ -8,57 +8,101 @@ import { createWorld, program } from './support/world.ts'
 
 const NODE = { check: 'node', ok: true, detail: process.versions.node }
 const INSTALL = 'Install it with `npm install -g @anthropic-ai/claude-code`'
+const NO_AGENT = { CHIRALITY_CLAUDE_BIN: '/no/claude', CHIRALITY_CODEX_BIN: '/no/codex' }
+const NO_KEY = { ANTHROPIC_API_KEY: undefined, CODEX_API_KEY: undefined }
+
+interface Line {
+  check: string
+  ok: boolean
+  detail: string
+  fix?: string
+}
+
+function about(stdout: string, check: string): Line | undefined {
+  return jsonLines<Line>(stdout).find(line => line.check === check)
+}
 
 describe('chirality doctor', () => {
-  test.each(claudeBinaries())('finds Claude Code $version, a credential and the project', async binary => {
+  test.each(claudeBinaries())('finds Claude Code $version, Codex and the project', async binary => {
     const { run, project, model } = await createWorld()
     const { code, stdout, stderr } = await run(['doctor', '--json'], {
       env: { CHIRALITY_CLAUDE_BIN: binary.path },
     })
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const codex = codexBinary()
+    const credential = 'has a credential (api-key), not yet proven'
     expect(jsonLines(stdout)).toEqual([
       NODE,
-      { check: 'claude-code', ok: true, detail: `${binary.version} at ${binary.path}` },
-      { check: 'claude-code login', ok: true, detail: 'has a credential (api-key), not yet proven' },
       { check: 'project', ok: true, detail: project },
+      { check: 'claude-code', ok: true, detail: `${binary.version} at ${binary.path}` },
+      { check: 'claude-code login', ok: true, detail: credential },
+      { check: 'claude-code models', ok: true, detail: expect.stringContaining('opus') },
+      { check: 'claude-code commands', ok: true, detail: expect.stringMatching(/^\d+: (\/\S+ ){6}…$/) },
+      { check: 'claude-code sessions', ok: true, detail: 'none in this project' },
+      { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}` },
+      { check: 'codex login', ok: true, detail: credential },
+      { check: 'codex models', ok: true, detail: expect.stringContaining('gpt-5.5') },
+      { check: 'codex commands', ok: true, detail: 'none' },
+      { check: 'codex sessions', ok: true, detail: 'none in this project' },
     ])
     expect(asked(model)).toEqual([])
   })
 
   test('says it to people line by line, without colour in a pipe', async () => {
     const { run, project } = await createWorld()
-    const { stdout } = await run(['doctor'], { env: { ANTHROPIC_API_KEY: undefined } })
-    expect(stdout).toBe(
-      [
-        `✓ node              ${process.versions.node}`,
-        `✓ claude-code       2.1.325 at ${claudeBinary()}`,
-        '✗ claude-code login no credential',
-        '                    Run `claude` once and type /login, or set ANTHROPIC_API_KEY.',
-        `✓ project           ${project}`,
-        '',
-      ].join('\n'),
-    )
+    const { stdout } = await run(['doctor'], { env: NO_KEY })
+    const lines = stdout.split('\n')
+    expect(lines.slice(0, 5)).toEqual([
+      `✓ node                 ${process.versions.node}`,
+      `✓ project              ${project}`,
+      `✓ claude-code          2.1.325 at ${claudeBinary()}`,
+      '✗ claude-code login    no credential',
+      '                       Run `claude` once and type /login, or set ANTHROPIC_API_KEY.',
+    ])
+    expect(lines).toContain('✗ codex login          no credential')
+    expect(lines).toContain('                       Run `codex login`, or set CODEX_API_KEY.')
   })
 
-  test('without a credential it ends with 4', async () => {
+  test('counts the conversations of the project', async () => {
     const { run } = await createWorld()
-    const { code, stdout } = await run(['doctor', '--json'], { env: { ANTHROPIC_API_KEY: undefined } })
+    await run(['run', 'Hi'])
+    const { stdout } = await run(['doctor', '--json'])
+    const detail = '1 in this project; see `chirality sessions import`'
+    expect(about(stdout, 'claude-code sessions')).toEqual({ check: 'claude-code sessions', ok: true, detail })
+  })
 
-    expect(code).toBe(4)
-    expect(jsonLines(stdout)[2]).toMatchObject({
+  test.each([
+    ['Claude Code', { ANTHROPIC_API_KEY: undefined }, 'claude-code login'],
+    ['Codex', { CODEX_API_KEY: undefined }, 'codex login'],
+  ])('one agent with a credential is enough: without that of %s it ends with 0', async (_who, env, check) => {
+    const { run } = await createWorld()
+    const { code, stdout } = await run(['doctor', '--json'], { env })
+    expect(code).toBe(0)
+    expect(about(stdout, check)).toMatchObject({
       ok: false,
       detail: 'no credential',
       fix: expect.any(String),
     })
   })
 
-  test('without the agent it ends with 3', async () => {
+  test('without any credential it ends with 4', async () => {
     const { run } = await createWorld()
-    const { code, stdout } = await run(['doctor', '--json'], { env: { CHIRALITY_CLAUDE_BIN: '/no/claude' } })
+    expect(await run(['doctor', '--json'], { env: NO_KEY })).toMatchObject({ code: 4 })
+  })
+
+  test('with one agent that is there and not logged in it ends with 4', async () => {
+    const { run } = await createWorld()
+    const env = { ...NO_KEY, CHIRALITY_CLAUDE_BIN: '/no/claude' }
+    expect(await run(['doctor', '--json'], { env })).toMatchObject({ code: 4 })
+  })
+
+  test('without any agent it ends with 3', async () => {
+    const { run } = await createWorld()
+    const { code, stdout } = await run(['doctor', '--json'], { env: NO_AGENT })
 
     expect(code).toBe(3)
-    expect(jsonLines(stdout).slice(1, 3)).toEqual([
+    expect(jsonLines(stdout).slice(2)).toEqual([
       {
         check: 'claude-code',
         ok: false,
@@ -66,19 +110,29 @@ describe('chirality doctor', () => {
         fix: expect.stringContaining(`/no/claude does not exist. Install it or correct the path. ${INSTALL}`),
       },
       { check: 'claude-code login', ok: false, detail: 'not known' },
+      {
+        check: 'codex',
+        ok: false,
+        detail: 'not installed',
+        fix: expect.stringContaining('/no/codex does not exist'),
+      },
+      { check: 'codex login', ok: false, detail: 'not known' },
     ])
   })
 
-  test('a binary that is something else ends with 3', async () => {
+  test('binaries that are something else end with 3', async () => {
     const { run } = await createWorld()
     const binary = program('garbage.sh')
-    const { code, stdout } = await run(['doctor', '--json'], { env: { CHIRALITY_CLAUDE_BIN: binary } })
+    const env = { CHIRALITY_CLAUDE_BIN: binary, CHIRALITY_CODEX_BIN: binary }
+    const { code, stdout } = await run(['doctor', '--json'], { env })
 
     expect(code).toBe(3)
-    expect(jsonLines(stdout)[1]).toMatchObject({
-      ok: false,
-      fix: expect.stringContaining(`${binary} does not answer`),
-    })
+    for (const check of ['claude-code', 'codex']) {
+      expect(about(stdout, check)).toMatchObject({
+        ok: false,
+        fix: expect.stringContaining(`${binary} does not answer`),
+      })
+    }
   })
 
   test.each([
@@ -99,7 +153,8 @@ describe('chirality doctor', () => {
     const { code, stdout } = await run(['doctor', '--json', '--project', folder])
 
     expect(code).toBe(2)
-    const project = jsonLines<{ detail: string }>(stdout)[3]
+    const project = about(stdout, 'project')
+    expect(about(stdout, 'claude-code commands')?.detail).toBe('not known without a project')
     expect(project).toMatchObject({ check: 'project', ok: false, fix: expect.any(String) })
     expect(project?.detail.startsWith(folder)).toBe(true)
     expect(project?.detail.endsWith(detail)).toBe(true)

@@ -29,6 +29,7 @@ test('--version says the version of the package', async () => {
 test.each([
   ['runn', ' Did you mean "run"?'],
   ['docter', ' Did you mean "doctor"?'],
+  ['session', ' Did you mean "sessions"?'],
   ['toString', ''],
   ['', ''],
 ])('an unknown command %j is refused', async (name, hint) => {
@@ -37,7 +38,7 @@ test.each([
   expect(await run([name])).toEqual({ code: 2, signal: null, stdout: '', stderr })
 })
 
-test.each(['run', 'doctor', 'translate'])('%s does not load the scripted model', name => {
+test.each(['run', 'doctor', 'sessions', 'translate'])('%s does not load the scripted model', name => {
   const imports = importsOf(new URL(`../src/commands/${name}.ts`, import.meta.url))
   expect(imports).toContain('@chirality/core')
   expect(imports).not.toContain('@chirality/scripted-model')

@@ -24,10 +24,22 @@ describe('a wrong command line', () => {
     [['Hi', '--project', ''], '--project is empty. Leave it out or give a value.'],
     [['Hi', '--model', 'a', '--model', 'b'], '--model is given twice.'],
     [['Hi', '--json=yes'], '--json takes no value.'],
-    [['Hi', '--harness', 'codex'], '--harness must be claude-code, not "codex".'],
+    [['Hi', '--harness', 'gemini'], '--harness must be one of claude-code, codex, not "gemini".'],
     [
       ['Hi', '--harness', 'claude-cod'],
-      '--harness must be claude-code, not "claude-cod". Did you mean claude-code?',
+      '--harness must be one of claude-code, codex, not "claude-cod". Did you mean claude-code?',
+    ],
+    [
+      ['Hi', '--harness', 'codex', '--tools', ''],
+      '--tools does not work with codex: Codex has no tools to choose by name. Use --permission-mode.',
+    ],
+    [
+      ['Hi', '--harness', 'codex', '--allow', 'Read'],
+      '--allow does not work with codex: Codex has no tools to choose by name. Use --permission-mode.',
+    ],
+    [
+      ['Hi', '--harness', 'codex', '--max-turns', '3'],
+      '--max-turns does not work with codex: Codex counts no rounds. Use --timeout.',
     ],
     [
       ['Hi', '--permission-mode', 'acceptedits'],

@@ -1,31 +1,36 @@
 import type { HarnessInstallStatus } from '@chirality/core'
-import { ClaudeCodeHarness } from '@chirality/runner'
 import { EXIT, type ExitCode } from '../exit-code.ts'
+import { createHarnesses } from '../harnesses.ts'
 import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
-import { type Style, style, wantsColour } from '../render/style.ts'
+import { plain, type Style, style, wantsColour } from '../render/style.ts'
 import { UsageError } from '../usage-error.ts'
 import type { Check } from './doctor/check.ts'
+import { checkAgent } from './doctor/check-agent.ts'
 import { checkProject } from './doctor/check-project.ts'
 
-/** Looks at everything a first turn needs. Spends no tokens. The exit code is the one `run` would end with. */
+/** Looks at everything a first turn needs. Spends no tokens. 0 if at least one agent can be tried. */
 export async function doctor(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
     json: { type: 'boolean' },
   })
   if (positionals.length > 0) throw new UsageError(`doctor takes no argument, not "${positionals[0]}".`)
-  const status = await new ClaudeCodeHarness().checkInstallStatus()
-  const checks: [Check, ExitCode][] = [
-    [checkNode(process.versions.node), EXIT.failed],
-    [checkInstalled(status), EXIT.notInstalled],
-    [checkLogin(status), EXIT.notLoggedIn],
-    [await checkProject(values.project), EXIT.usage],
-  ]
+  const node = checkNode(process.versions.node)
+  const project = await checkProject(values.project)
+  const cwd = project.ok ? project.detail : undefined
+  const agents = await Promise.all(
+    createHarnesses()
+      .getAll()
+      .map(harness => checkAgent(harness, cwd)),
+  )
+  const checks = [node, project, ...agents.flatMap(agent => agent.checks)]
   const paint = style(wantsColour(output.isTerminal))
-  for (const [check] of checks)
+  for (const check of checks)
     await output.write(values.json ? `${JSON.stringify(check)}\n` : line(check, paint))
-  return checks.find(([check]) => !check.ok)?.[1] ?? EXIT.done
+  if (!node.ok) return EXIT.failed
+  const agentsCode = codeOfAgents(agents.map(agent => agent.status))
+  return agentsCode === EXIT.done && !project.ok ? EXIT.usage : agentsCode
 }
 
 export function checkNode(version: string): Check {
@@ -37,24 +42,15 @@ export function checkNode(version: string): Check {
 
 const MIN_NODE = { major: 20, minor: 19 }
 
-function checkInstalled(status: HarnessInstallStatus): Check {
-  const check = 'claude-code'
-  if (status.installed) return { check, ok: true, detail: `${status.version} at ${status.path}` }
-  return { check, ok: false, detail: 'not installed', fix: status.authInstructions }
-}
-
-function checkLogin(status: HarnessInstallStatus): Check {
-  const check = 'claude-code login'
-  // A stored key is not a proven key: only a turn shows that.
-  if (status.authenticated)
-    return { check, ok: true, detail: `has a credential (${status.authType}), not yet proven` }
-  if (!status.installed) return { check, ok: false, detail: 'not known' }
-  return { check, ok: false, detail: 'no credential', fix: status.authInstructions }
+function codeOfAgents(agents: readonly HarnessInstallStatus[]): ExitCode {
+  if (agents.some(agent => agent.installed && agent.authenticated)) return EXIT.done
+  return agents.some(agent => agent.installed) ? EXIT.notLoggedIn : EXIT.notInstalled
 }
 
 function line({ check, ok, detail, fix }: Check, paint: Style): string {
   const mark = ok ? paint.green('✓') : paint.red('✗')
-  return `${mark} ${check.padEnd(NAME_WIDTH)} ${detail}\n${fix ? `  ${' '.repeat(NAME_WIDTH)} ${paint.dim(fix)}\n` : ''}`
+  const hint = fix ? `  ${' '.repeat(NAME_WIDTH)} ${paint.dim(plain(fix))}\n` : ''
+  return `${mark} ${check.padEnd(NAME_WIDTH)} ${plain(detail)}\n${hint}`
 }
 
-const NAME_WIDTH = 'claude-code login'.length
+const NAME_WIDTH = 'claude-code commands'.length

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { UIEvent } from '@chirality/core'
-import { ClaudeCodeHarness } from '@chirality/runner'
 import { exitCodeOfTurn } from '../exit-code.ts'
+import { createHarnesses } from '../harnesses.ts'
 import { type Output, tell } from '../output.ts'
 import { wantsColour } from '../render/style.ts'
 import { TerminalRenderer } from '../render/terminal-renderer.ts'
@@ -12,11 +12,11 @@ import { Verdict } from './run/verdict.ts'
 
 /** One turn of an agent, shown while it happens. */
 export async function run(args: string[], output: Output): Promise<number> {
-  const { session, prompt, options, timeoutMs, json } = await readRequest(args)
-  const harness = new ClaudeCodeHarness()
+  const harnesses = createHarnesses()
+  const { harness, session, prompt, options, timeoutMs, json } = await readRequest(args, harnesses)
   const turnId = randomUUID()
   const show = json ? envelopeWriter(session.id, turnId) : terminalWriter(output)
-  const verdict = new Verdict(session.projectRoot)
+  const verdict = new Verdict(session.projectRoot, harness.id)
   const releaseSignals = stopOnSignals({
     interrupt: () => harness.interrupt(session.id),
     kill: () => {
@@ -34,6 +34,8 @@ export async function run(args: string[], output: Output): Promise<number> {
   } finally {
     releaseSignals()
     releaseOutput()
+    // What would be kept for a next turn has none.
+    await harness.close()
   }
   const advice = verdict.advice()
   if (advice !== '') await tell(advice)

@@ -26,6 +26,10 @@ describe('each event alone', () => {
         { claudeSessionId: 'id', model: 'opus', tools: [], version: '1.2.3' },
         'opus · Claude Code 1.2.3 · session id\n',
       ],
+      [
+        { claudeSessionId: 'id', model: 'gpt', tools: [], version: '0.1', harness: 'codex' },
+        'gpt · Codex 0.1 · session id\n',
+      ],
     ],
     'chat:delta': [
       [{ text: 'Hel' }, 'Hel'],
@@ -180,6 +184,15 @@ test('an answer that broke off is marked, because it stands there for good', () 
       event('chat:message', { messageId: 'n', text: 'Whole.' }),
     ]),
   ).toBe('Half\n· Broke off; starts again\nWhole.\n')
+})
+
+test('a turn whose cost the agent does not know is not shown as free', () => {
+  expect(
+    shown([
+      event('session:init', { claudeSessionId: null, model: 'gpt', tools: [], harness: 'codex' }),
+      event('session:complete', { costUsd: 0, usage, durationMs: 900 }),
+    ]),
+  ).toBe('gpt\n100 in · 20 out · 0.9 s\n')
 })
 
 test('the same kind of strange output is told once', () => {

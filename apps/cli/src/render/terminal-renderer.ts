@@ -7,6 +7,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
+import { agentFacts } from '../agent-facts.ts'
 import { costLine } from './cost-line.ts'
 import { plain, type Style, style } from './style.ts'
 import { ToolLines } from './tool-lines.ts'
@@ -18,6 +19,7 @@ export class TerminalRenderer {
   readonly #streamed = new Set<string>()
   readonly #strange = new Set<string>()
   #header = ''
+  #knowsCost = true
   #hasAnswer = false
   #atLineStart = true
 
@@ -36,7 +38,9 @@ export class TerminalRenderer {
     const paint = this.#paint
     switch (event.type) {
       case 'session:init': {
-        const parts = [event.model, event.version && `Claude Code ${event.version}`]
+        const { name, knowsCost } = agentFacts(event.harness)
+        this.#knowsCost = knowsCost
+        const parts = [event.model, event.version && `${name} ${event.version}`]
         if (event.claudeSessionId) parts.push(`session ${event.claudeSessionId}`)
         return this.#once(parts.filter(Boolean).join(' · '))
       }
@@ -67,7 +71,7 @@ export class TerminalRenderer {
       case 'session:error':
         return this.#error(event)
       case 'session:complete':
-        return this.#line(paint.dim(costLine(event)))
+        return this.#line(paint.dim(this.#cost(event)))
       case 'turn:end':
         return STOPPED.has(event.reason) ? this.#line(paint.yellow(`■ ${event.reason}`)) : ''
       case 'process:exit':
@@ -115,10 +119,15 @@ export class TerminalRenderer {
 
   #error(event: SessionErrorEvent): string {
     const { usage, costUsd } = event
-    const cost = usage && costUsd !== undefined ? this.#paint.dim(costLine({ costUsd, usage })) : ''
+    const cost = usage && costUsd !== undefined ? this.#paint.dim(this.#cost({ costUsd, usage })) : ''
     const isStop = STOP_CODES.has(event.code)
     const paint = event.recovered ? this.#paint.yellow : this.#paint.red
     return this.#line(isStop ? '' : paint(`✗ ${plain(event.error)}`), cost)
+  }
+
+  /** A turn whose cost nobody knows is not free. */
+  #cost(turn: Parameters<typeof costLine>[0]): string {
+    return costLine(this.#knowsCost ? turn : { ...turn, costUsd: undefined })
   }
 
   /** Whole lines, on lines of their own. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { claudeBinary, cleanHome } from '@chirality/fixtures'
-import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
+import { claudeBinary, cleanHome, codexBinary } from '@chirality/fixtures'
+import { codexArgs, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { expect, onTestFinished } from 'vitest'
 import { findMarked } from './processes.ts'
 import { RunningCommand, type StartOptions } from './running-command.ts'
@@ -18,7 +18,7 @@ export interface World {
   /** Runs to the end. */
   run(args: string[], options?: StartOptions): ReturnType<RunningCommand['result']>
   /** The raw logs of the project's turns. */
-  spools(): string[]
+  spools(harness?: string): string[]
 }
 
 export async function createWorld(script: Script = { otherwise: 'ok' }): Promise<World> {
@@ -29,6 +29,7 @@ export async function createWorld(script: Script = { otherwise: 'ok' }): Promise
     ...agentEnv,
     PATH: `${path.dirname(process.execPath)}:${agentEnv.PATH}`,
     CHIRALITY_CLAUDE_BIN: claudeBinary(),
+    ...codexEnv(model),
     // Handed on to everything that is started from here, so that this test finds its own processes and no others.
     CHIRALITY_RUN: marker,
   }
@@ -66,10 +67,22 @@ export async function createWorld(script: Script = { otherwise: 'ok' }): Promise
       expect(findMarked(marker), 'processes left behind').toEqual([])
       return result
     },
-    spools: () => {
-      const folder = path.join(project, '.chirality', 'logs', 'claude-code')
-      return existsSync(folder) ? readdirSync(folder).map(name => path.join(folder, name)) : []
+    spools: (harness = 'claude-code') => {
+      const folder = path.join(project, '.chirality', 'logs', harness)
+      const names = existsSync(folder) ? readdirSync(folder).filter(name => name.endsWith('.ndjson')) : []
+      return names.map(name => path.join(folder, name))
     },
+  }
+}
+
+/** A Codex that reaches only the model, with a key that is let through to it. */
+function codexEnv(model: ScriptedModel): Record<string, string> {
+  const overrides = codexArgs(model).args.filter(arg => arg !== '-c')
+  const config = [...overrides, 'model_providers.scripted.env_key="CODEX_API_KEY"', 'model="gpt-5.5"']
+  return {
+    CHIRALITY_CODEX_BIN: codexBinary().path,
+    CHIRALITY_CODEX_CONFIG: JSON.stringify(config),
+    CODEX_API_KEY: 'sk-scripted-model',
   }
 }
 

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
-import path from 'node:path'
 import type { HarnessTurnOpts, PermissionMode, Session } from '@chirality/core'
 import { SESSION_MODES } from '@chirality/core'
+import type { HarnessRegistry } from '@chirality/runner'
+import { type CommandHarness, DEFAULT_HARNESS, HARNESS_IDS } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
+import { projectFolder } from '../../project-folder.ts'
 import { UsageError } from '../../usage-error.ts'
 import { readPrompt } from './prompt.ts'
+import { refuseUnsupported } from './refuse-unsupported.ts'
 import { splitTools } from './split-tools.ts'
 
 export interface RunRequest {
+  harness: CommandHarness
   session: Session
   prompt: string
   options: HarnessTurnOpts
@@ -17,9 +20,13 @@ export interface RunRequest {
 }
 
 /** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
-export async function readRequest(args: string[]): Promise<RunRequest> {
+export async function readRequest(
+  args: string[],
+  harnesses: HarnessRegistry<CommandHarness>,
+): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
-  oneOf('harness', values.harness, HARNESSES)
+  const harness = harnesses.getOrThrow(oneOf('harness', values.harness, HARNESS_IDS) ?? DEFAULT_HARNESS)
+  refuseUnsupported(harness, values)
   refusePersonas(values.persona, values.mode)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
   const options: HarnessTurnOpts = {
@@ -31,6 +38,7 @@ export async function readRequest(args: string[]): Promise<RunRequest> {
   }
   const session = newSession(sessionId(values.session), await projectFolder(values.project))
   return {
+    harness,
     session,
     prompt: await readPrompt(positionals, process.stdin),
     options: { ...options, newSessionId: session.id },
@@ -54,7 +62,6 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-const HARNESSES = ['claude-code'] as const
 const PERMISSION_MODES: readonly PermissionMode[] = [
   'default',
   'acceptEdits',
@@ -80,15 +87,6 @@ function refusePersonas(persona: string | undefined, mode: string | undefined): 
 function sessionId(given: string | undefined): string | undefined {
   if (given === undefined || UUID.test(given)) return given?.toLowerCase()
   throw new UsageError(`--session must be the id of a session (a UUID), not "${given}".`)
-}
-
-async function projectFolder(given: string | undefined): Promise<string> {
-  const folder = path.resolve(given ?? '.')
-  const info = await stat(folder).catch(() => null)
-  if (info?.isDirectory()) return folder
-  throw new UsageError(
-    `The project folder ${folder} ${info ? 'is not a folder' : 'does not exist'}. Name an existing one with --project.`,
-  )
 }
 
 /** Our id is also the one the agent is asked to use, so that --session finds the conversation again. */

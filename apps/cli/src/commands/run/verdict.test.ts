@@ -2,10 +2,16 @@ import type { SessionErrorCode, TurnEndReason } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { Verdict } from './verdict.ts'
 
-function adviceFor(reason: TurnEndReason, code?: SessionErrorCode, options = { begun: true }): string {
-  const verdict = new Verdict('/project')
+interface Options {
+  begun?: boolean
+  harness?: string
+}
+
+function adviceFor(reason: TurnEndReason, code?: SessionErrorCode, options: Options = {}): string {
+  const { begun = true, harness = 'claude-code' } = options
+  const verdict = new Verdict('/project', harness)
   const sessionId = 's'
-  if (options.begun) {
+  if (begun) {
     verdict.see({ type: 'session:init', sessionId, claudeSessionId: 'native', model: 'm', tools: [] })
   }
   if (code) verdict.see({ type: 'session:error', sessionId, error: 'e', code })
@@ -31,12 +37,21 @@ test.each([
   expect(adviceFor(reason, code)).toBe(advice)
 })
 
+test.each([
+  ['claude-code', 'Run `claude` once and type /login, or set ANTHROPIC_API_KEY'],
+  ['codex', 'Run `codex login`, or set CODEX_API_KEY'],
+])('a login that is missing is that of %s', (harness, login) => {
+  expect(adviceFor('failed', 'auth_failed', { harness })).toBe(
+    `chirality: Not logged in. ${login}; \`chirality doctor\` shows what is there. ${LOG}\n`,
+  )
+})
+
 test('what the agent has not begun cannot be continued', () => {
   expect(adviceFor('interrupted', undefined, { begun: false })).toBe('chirality: Interrupted.\n')
 })
 
 test('an error that the turn recovered from is not its verdict', () => {
-  const verdict = new Verdict('/project')
+  const verdict = new Verdict('/project', 'claude-code')
   verdict.see({
     type: 'session:error',
     sessionId: 's',

@@ -1,14 +1,17 @@
 import path from 'node:path'
 import type { SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
+import { agentFacts } from '../../agent-facts.ts'
 
 /** How a turn ended, and what its user can do about it. */
 export class Verdict {
   reason: TurnEndReason = 'crashed'
   error: SessionErrorCode | null = null
   readonly #logs: string
+  readonly #harness: string
   #nativeSessionId: string | null = null
 
-  constructor(projectRoot: string) {
+  constructor(projectRoot: string, harness: string) {
+    this.#harness = harness
     this.#logs = path.join(projectRoot, '.chirality', 'logs')
   }
 
@@ -28,7 +31,14 @@ export class Verdict {
     if (this.reason === 'completed') return ''
     const stop = STOPS[this.reason]
     if (stop) return `${stop} ${this.#goOn()}`.trim()
-    return `${FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'} The raw log is in ${this.#logs}.`
+    return `${this.#failure()} The raw log is in ${this.#logs}.`
+  }
+
+  #failure(): string {
+    if (this.error === 'auth_failed') {
+      return `Not logged in. ${agentFacts(this.#harness).login}; \`chirality doctor\` shows what is there.`
+    }
+    return FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'
   }
 
   /** Only what the agent has begun can be continued. */
@@ -46,8 +56,6 @@ const STOPS: Readonly<Partial<Record<TurnEndReason, string>>> = {
 }
 
 const FAILURES: Readonly<Partial<Record<SessionErrorCode, string>>> = {
-  auth_failed:
-    'Not logged in. Run `claude` once and type /login, or set ANTHROPIC_API_KEY; `chirality doctor` shows what is there.',
   billing: 'The account cannot pay for this turn.',
   context_overflow: 'Too long for the model. Shorten the prompt or start a new session.',
   model_not_found: 'The model is not available. Check --model.',

@@ -1,0 +1,76 @@
+import type { HarnessInstallStatus } from '@chirality/core'
+import type { CommandHarness } from '../../harnesses.ts'
+import type { Check } from './check.ts'
+
+export interface AgentReport {
+  status: HarnessInstallStatus
+  checks: Check[]
+}
+
+/** Is it there, may it ask its model, and what does it offer? Spends no tokens. */
+export async function checkAgent(harness: CommandHarness, project: string | undefined): Promise<AgentReport> {
+  const status = await harness.checkInstallStatus()
+  const checks = [installed(harness, status), login(harness, status)]
+  if (!status.installed) return { status, checks }
+  const offers = [models(harness), commands(harness, project), conversations(harness, project)]
+  return { status, checks: [...checks, ...(await Promise.all(offers))] }
+}
+
+function installed({ id }: CommandHarness, status: HarnessInstallStatus): Check {
+  if (status.installed) return { check: id, ok: true, detail: `${status.version} at ${status.path}` }
+  return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
+}
+
+function login({ id }: CommandHarness, status: HarnessInstallStatus): Check {
+  const check = `${id} login`
+  // A stored key is not a proven key: only a turn shows that.
+  if (status.authenticated)
+    return { check, ok: true, detail: `has a credential (${status.authType}), not yet proven` }
+  if (!status.installed) return { check, ok: false, detail: 'not known' }
+  return { check, ok: false, detail: 'no credential', fix: status.authInstructions }
+}
+
+async function models(harness: CommandHarness): Promise<Check> {
+  const names = harness.models().map(model => (model.isDefault ? `${model.id} (default)` : model.id))
+  return { check: `${harness.id} models`, ok: true, detail: names.join(', ') }
+}
+
+function commands(harness: CommandHarness, project: string | undefined): Promise<Check> {
+  return offer(`${harness.id} commands`, project, async cwd => {
+    const found = await harness.discoverSlashCommands(cwd)
+    const names = found.slice(0, SHOWN_COMMANDS).map(command => `/${command.name}`)
+    if (found.length > SHOWN_COMMANDS) names.push('…')
+    return found.length === 0 ? 'none' : `${found.length}: ${names.join(' ')}`
+  })
+}
+
+const SHOWN_COMMANDS = 6
+
+function conversations(harness: CommandHarness, project: string | undefined): Promise<Check> {
+  return offer(`${harness.id} sessions`, project, async cwd => {
+    const found = await harness.listNativeSessions({ cwd, limit: MAX_COUNTED })
+    if (found.length === 0) return 'none in this project'
+    const count = found.length < MAX_COUNTED ? `${found.length}` : `${MAX_COUNTED} or more`
+    return `${count} in this project; see \`chirality sessions import\``
+  })
+}
+
+const MAX_COUNTED = 100
+
+/** Nothing here is needed for a turn: what cannot be read is said, and is all. */
+async function offer(
+  check: string,
+  project: string | undefined,
+  read: (cwd: string) => Promise<string>,
+): Promise<Check> {
+  if (project === undefined) return { check, ok: true, detail: 'not known without a project' }
+  try {
+    return { check, ok: true, detail: await read(project) }
+  } catch (error) {
+    return {
+      check,
+      ok: false,
+      detail: `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Envelope, UIEvent } from '@chirality/core'
+import { expect, test } from 'vitest'
+import { transcript } from './transcript.ts'
+
+const sessionId = 's'
+
+function turn(number: number): Envelope[] {
+  const events: UIEvent[] = [
+    { type: 'turn:start', sessionId, message: `Ask ${number}\u001b[2J` },
+    ...(number === 1
+      ? [{ type: 'session:init' as const, sessionId, claudeSessionId: 'id', model: 'm', tools: [] }]
+      : []),
+    { type: 'chat:message', sessionId, messageId: `m${number}`, text: `Answer ${number}.` },
+    { type: 'turn:end', sessionId, reason: 'completed' },
+  ]
+  return events.map((event, i) => ({ seq: number * 10 + i, at: '', sessionId, turnId: `t${number}`, event }))
+}
+
+function turns(count: number): Envelope[] {
+  return Array.from({ length: count }, (_, i) => turn(i + 1)).flat()
+}
+
+test('shows who said what', () => {
+  expect(transcript(turns(2), { colour: false })).toBe(
+    '\n> Ask 1\nm · session id\nAnswer 1.\n\n> Ask 2\nAnswer 2.\n',
+  )
+})
+
+test('shows the last ten turns, and how many came before them', () => {
+  const text = transcript(turns(12), { colour: false })
+  expect(text.startsWith('2 earlier turns; --json has them all\nm · session id\n\n> Ask 3\n')).toBe(true)
+  expect(text.endsWith('> Ask 12\nAnswer 12.\n')).toBe(true)
+  expect(transcript(turns(11), { colour: false })).toMatch(/^1 earlier turn;/)
+})
+
+test('of nothing is nothing', () => {
+  expect(transcript([], { colour: true })).toBe('')
+})

@@ -1,0 +1,14 @@
+import { ClaudeCodeHarness, CodexHarness, HarnessRegistry } from '@chirality/runner'
+
+/** The agents that the command runs. The first is the one that runs when none is named. */
+export type CommandHarness = ClaudeCodeHarness | CodexHarness
+
+export const HARNESS_IDS = ['claude-code', 'codex'] as const
+export const DEFAULT_HARNESS = HARNESS_IDS[0]
+
+export function createHarnesses(): HarnessRegistry<CommandHarness> {
+  const harnesses = new HarnessRegistry<CommandHarness>()
+  harnesses.register(new ClaudeCodeHarness())
+  harnesses.register(new CodexHarness())
+  return harnesses
+}
