@@ -1,5 +1,8 @@
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
+export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
+export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
+export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
 export {
   findProjectOwner,
@@ -11,4 +14,24 @@ export {
 export { LogError } from './log/log-error.ts'
 export type { LogHealth } from './log/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
+export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
+export { SessionFold } from './store/fold-session.ts'
+export {
+  type BudgetState,
+  budgetFile,
+  type ClaudeSessionState,
+  claudeSessionFile,
+  noteClaudeSession,
+} from './store/project-state.ts'
+export {
+  type CreateOptions,
+  type ForkOptions,
+  type PageOptions,
+  type SessionPage,
+  SessionStore,
+  type SessionStoreOptions,
+} from './store/session-store.ts'
+export type { StateFile } from './store/state-file.ts'
+export type { ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
+export { userDataFolder } from './store/user-data-folder.ts'

@@ -66,8 +66,7 @@ export class IndexFile {
 
   /** Drops everything from a block on: it describes a log that is no more. What cannot be dropped is not used. */
   truncate(blocks: number): void {
-    if (this.#fd === undefined) return
-    if (!this.#writable) return this.close()
+    if (this.#fd === undefined || !this.#writable) return
     try {
       this.#ops.truncate(this.#fd, blocks * BLOCK_BYTES)
     } catch {

@@ -257,7 +257,7 @@ const SYNC_DELAY_MS = 50
 const RETRY_DELAY_MS = 500
 const BATCH_EVENTS = 512
 const BATCH_BYTES = 256 * 1024
-const READ_BYTES = 8 * 1024 * 1024
+export const READ_BYTES = 8 * 1024 * 1024
 
 /** User messages, decisions, results and ends of turns: what nobody may have to do, or pay for, twice. */
 const AT_ONCE: ReadonlySet<UIEventType> = new Set<UIEventType>([

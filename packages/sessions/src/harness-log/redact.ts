@@ -1,0 +1,61 @@
+/** Takes secrets out of a text. */
+export type Redactor = (text: string) => string
+
+export const REDACTED = '[redacted]'
+
+/**
+ * Secrets that are known by value are taken out in every form they travel in; besides those, whatever looks like a key, a
+ * token or a password. Give it whole texts: half a secret looks like nothing.
+ */
+export function createRedactor(secrets: Iterable<string> = []): Redactor {
+  const forms = new Set<string>()
+  for (const secret of secrets) {
+    // Shorter ones are words; taking them out would spoil the text and tell what they are.
+    if (secret.length >= MIN_SECRET_CHARS) for (const form of formsOf(secret)) forms.add(form)
+  }
+  // Longest first, so that none is cut by another that it contains.
+  const values = [...forms].sort((a, b) => b.length - a.length)
+  return text => {
+    let clean = text
+    for (const value of values) clean = clean.replaceAll(value, REDACTED)
+    for (const [pattern, replacement] of PATTERNS) clean = clean.replace(pattern, replacement)
+    return clean
+  }
+}
+
+const MIN_SECRET_CHARS = 8
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  return [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    bytes.toString('base64'),
+    bytes.toString('base64').replaceAll('=', ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+  ]
+}
+
+const PATTERNS: [RegExp, string][] = [
+  // To its end, or to where the text was cut.
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REDACTED],
+  [/\b([a-z][a-z0-9+.-]{0,32}:\/\/[^/\s:@"']{0,256}:)[^/\s@"']{1,1024}@/gi, `$1${REDACTED}@`],
+  [/\bsk-[A-Za-z0-9_-]{16,}/g, REDACTED],
+  [/\bgh[pousr]_[A-Za-z0-9]{16,}/g, REDACTED],
+  [/\bgithub_pat_[A-Za-z0-9_]{16,}/g, REDACTED],
+  [/\bglpat-[A-Za-z0-9_-]{16,}/g, REDACTED],
+  [/\bxox[abeprs]-[A-Za-z0-9-]{10,}/g, REDACTED],
+  [/\bnpm_[A-Za-z0-9]{30,}/g, REDACTED],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, REDACTED],
+  [/\bAIza[A-Za-z0-9_-]{30,}/g, REDACTED],
+  // A JSON Web Token.
+  [/\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, REDACTED],
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{8,}/gi, `$1 ${REDACTED}`],
+  // NAME=value and "name": "value", where the name says what it is.
+  [
+    /\b([A-Z0-9_-]{0,64}(?:API[_-]?KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|TOKEN(?!S))[A-Z0-9_-]{0,64})(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/gi,
+    `$1$2${REDACTED}`,
+  ],
+]

@@ -1,0 +1,90 @@
+import type { SessionMode } from '@chirality/core'
+import type { RunnerLogEntry } from '@chirality/runner'
+
+export type LogLevel = RunnerLogEntry['level']
+
+/** One line of harness.log. */
+export interface LogEntry {
+  timestamp: string
+  sessionId: string
+  level: LogLevel
+  event: string
+  data?: Record<string, unknown>
+}
+
+/** Everything the specification wants logged. Long texts are cut when they are written, not by the caller. */
+export type HarnessLogRow =
+  | { event: 'turn:start'; userMessage: string; persona: string | null; mode: SessionMode }
+  | { event: 'process:spawn'; command: string; pid: number | null }
+  | { event: 'session:init'; claudeSessionId: string | null; model: string; tools: string[] }
+  | { event: 'tool:invoke'; toolName: string; input: unknown }
+  | { event: 'tool:result'; toolName: string; isError: boolean; contentLength: number }
+  | { event: 'turn:complete'; costUsd: number; inputTokens: number; outputTokens: number; durationMs: number }
+  | { event: 'resume:attempt'; claudeSessionId: string }
+  | { event: 'resume:failed'; claudeSessionId: string; error: string }
+  | { event: 'process:exit'; exitCode: number | null; signal: string | null; durationMs: number }
+  | { event: 'parse:error'; line: string }
+  | { event: 'stderr'; line: string }
+  | { event: 'error'; message: string; stack?: string }
+
+export const ROW_LEVELS: Record<HarnessLogRow['event'], LogLevel> = {
+  'turn:start': 'info',
+  'process:spawn': 'info',
+  'session:init': 'info',
+  'tool:invoke': 'info',
+  'tool:result': 'info',
+  'turn:complete': 'info',
+  'resume:attempt': 'info',
+  'resume:failed': 'warn',
+  'process:exit': 'info',
+  'parse:error': 'warn',
+  stderr: 'warn',
+  error: 'error',
+}
+
+/** How much of a text is kept, by the name of its field. */
+export const MAX_CHARS: Record<string, number> = {
+  userMessage: 200,
+  inputSummary: 200,
+  line: 500,
+  error: 500,
+  message: 500,
+  stack: 4000,
+}
+export const MAX_OTHER_CHARS = 2000
+
+export function rowData(row: HarnessLogRow): Record<string, unknown> {
+  const { event: _, ...data } = row
+  if (row.event !== 'tool:invoke') return data
+  return { toolName: row.toolName, inputSummary: asText(row.input) }
+}
+
+/** What a harness reports, with the names that the specification gives its fields. */
+export function runnerData(entry: RunnerLogEntry): Record<string, unknown> | undefined {
+  const { event, data } = entry
+  if (data === undefined) return undefined
+  if (event === 'process:spawn' && Array.isArray(data.args)) {
+    const { command, args, ...rest } = data
+    return { command: [command, ...(args as unknown[])].map(shellWord).join(' '), ...rest }
+  }
+  if (event === 'process:exit' && 'code' in data) {
+    const { code, ...rest } = data
+    return { exitCode: code, ...rest }
+  }
+  return data
+}
+
+function asText(input: unknown): string {
+  if (typeof input === 'string') return input
+  try {
+    return JSON.stringify(input) ?? ''
+  } catch {
+    return '[not JSON]'
+  }
+}
+
+/** Quoted so that a person can see where an argument ends. */
+function shellWord(word: unknown): string {
+  const text = String(word)
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

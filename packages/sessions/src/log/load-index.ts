@@ -1,0 +1,52 @@
+import { crc32 } from 'node:zlib'
+import type { FileOps } from '../files/file-ops.ts'
+import { readFully } from '../files/read-write.ts'
+import type { LineRange } from './index-block.ts'
+import type { IndexFile } from './index-file.ts'
+import { IndexDamagedError, LineIndex } from './line-index.ts'
+
+/**
+ * What the sidecar says, as far as the log bears it out. Damage inside a log leaves the lines behind it in their
+ * places, so the last few tell whether the index belongs to this log; from the first of them that differs, the log counts.
+ */
+export function loadIndex(
+  indexFile: IndexFile,
+  log: { fd: number; size: number },
+  ops: FileOps,
+): { trusted: LineIndex; lastSeq: number } {
+  try {
+    const index = LineIndex.load(indexFile)
+    const { count: lastSeq, bytes } = index
+    index.cutTo(log.size)
+    const ends = index.ranges(Math.max(1, index.count - CHECKED_LINES + 1), index.count)
+    const wrong = ends.filter(range => !range.damaged && !matches(range, log.fd, ops))
+    const [firstWrong] = wrong
+    if (firstWrong === undefined) return { trusted: index, lastSeq }
+    if (wrong.length < ends.length) {
+      index.cutTo(firstWrong.start)
+      return { trusted: index, lastSeq }
+    }
+    // None of the lines is as it was. If at least the size is, it still knows how many there were.
+    return { trusted: LineIndex.empty(indexFile), lastSeq: bytes === log.size ? lastSeq : 0 }
+  } catch (error) {
+    if (!(error instanceof IndexDamagedError)) throw error
+  }
+  return { trusted: LineIndex.empty(indexFile), lastSeq: 0 }
+}
+
+/** Whether the line is on the disk as it was written. */
+export function matches({ start, length, crc }: LineRange, fd: number, ops: FileOps): boolean {
+  const buffer = Buffer.allocUnsafe(Math.min(length, CHUNK_BYTES))
+  let found = 0
+  for (let done = 0; done < length; ) {
+    const want = buffer.subarray(0, Math.min(buffer.length, length - done))
+    const chunk = readFully(ops, fd, { buffer: want, position: start + done })
+    if (chunk.length === 0) return false
+    found = crc32(chunk, found)
+    done += chunk.length
+  }
+  return found === crc
+}
+
+const CHECKED_LINES = 8
+const CHUNK_BYTES = 1024 * 1024

@@ -1,0 +1,83 @@
+import type { Envelope } from '@chirality/core'
+import type { StoredSession } from './stored-session.ts'
+
+/**
+ * Brings a stored session up to date with its log. Envelopes at or before its `lastSeq` are skipped, so what overlaps is
+ * harmless. Small on purpose: a view of the whole conversation is `reduceSession`.
+ */
+export class SessionFold {
+  #session: StoredSession
+  readonly #pending = new Set<string>()
+  #turnId: string | null = null
+
+  constructor(session: StoredSession) {
+    this.#session = { ...session }
+  }
+
+  get session(): StoredSession {
+    return { ...this.#session }
+  }
+
+  /** The turn that has begun and not ended. */
+  get openTurn(): { turnId: string | null } | undefined {
+    return this.#session.status === 'idle' ? undefined : { turnId: this.#turnId }
+  }
+
+  add(envelopes: readonly Envelope[]): this {
+    for (const envelope of envelopes) {
+      if (envelope.seq <= this.#session.lastSeq) continue
+      this.#apply(envelope)
+      this.#session.lastSeq = envelope.seq
+      if (envelope.event.type !== 'log:gap') this.#session.updatedAt = envelope.at
+    }
+    return this
+  }
+
+  #apply({ event, turnId }: Envelope): void {
+    const session = this.#session
+    switch (event.type) {
+      case 'turn:start':
+        session.status = 'running'
+        session.turnCount += 1
+        session.title ??= titleFrom(event.message)
+        this.#turnId = turnId
+        return
+      case 'turn:end':
+        session.status = 'idle'
+        session.lastTurn = event.reason
+        this.#pending.clear()
+        return
+      case 'session:init':
+        session.claudeSessionId = event.claudeSessionId
+        session.model = event.model
+        session.harness = event.harness ?? session.harness
+        return
+      case 'session:complete':
+      case 'session:error':
+        session.costUsd = roundUsd(session.costUsd + (event.costUsd ?? 0))
+        return
+      case 'permission:request':
+        this.#pending.add(event.requestId)
+        session.status = 'waiting'
+        return
+      case 'permission:resolved':
+        this.#pending.delete(event.requestId)
+        if (this.#pending.size === 0 && session.status === 'waiting') session.status = 'running'
+        return
+    }
+  }
+}
+
+const MAX_TITLE_CHARS = 80
+
+/** The first line of what was asked; null when there is none. */
+function titleFrom(message: string): string | null {
+  const line = message.trim().split('\n', 1)[0]?.trim() ?? ''
+  if (line === '') return null
+  return line.length > MAX_TITLE_CHARS ? `${line.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : line
+}
+
+/** Sums of small floats drift; a nanodollar is below any price. */
+function roundUsd(value: number): number {
+  return Math.round(value * 1e9) / 1e9
+}

@@ -1,0 +1,75 @@
+import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { Envelope } from '@chirality/core'
+import { removeIfThere, syncFolder, temporaryName } from '../files/atomic-write.ts'
+import type { FileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder } from '../files/project-folder.ts'
+import { OPEN, writeAll } from '../files/read-write.ts'
+import { encodeLine } from '../log/envelope-line.ts'
+import { toLogError } from '../log/log-error.ts'
+import type { SessionLogReader } from '../log/read-log.ts'
+import { EVENTS_FOLDER } from '../log/session-log.ts'
+import { SessionFold } from './fold-session.ts'
+import type { StoredSession } from './stored-session.ts'
+
+export interface WriteLogOptions {
+  ops: FileOps
+  /** The session the log is for, still empty. */
+  session: StoredSession
+}
+
+/**
+ * Writes a log that did not grow here: it appears as a whole or not at all. Its envelopes are numbered anew and made the
+ * session's own; a turn that is open at the end is closed, because nobody runs it. Returns the session as it is then.
+ */
+export async function writeWholeLog(
+  batches: AsyncIterable<readonly Envelope[]>,
+  { ops, session }: WriteLogOptions,
+): Promise<StoredSession> {
+  const folder = await ensureProjectFolder(session.projectRoot, EVENTS_FOLDER)
+  const path = join(folder, `${session.id}.ndjson`)
+  const temporary = temporaryName(path)
+  const fold = new SessionFold(session)
+  try {
+    const fd = ops.open(temporary, OPEN.createAppend)
+    const write = (envelopes: readonly Envelope[]) => {
+      const own = envelopes.map((envelope, i) => makeOwn(envelope, session.id, fold.session.lastSeq + 1 + i))
+      writeAll(ops, fd, Buffer.from(own.map(encodeLine).join('')))
+      fold.add(own)
+    }
+    try {
+      for await (const batch of batches) write(batch)
+      if (fold.openTurn !== undefined) write([interruption(fold.openTurn.turnId, fold.session)])
+      await ops.sync(fd)
+    } finally {
+      ops.close(fd)
+    }
+    ops.rename(temporary, path)
+    await syncFolder(ops, dirname(path))
+    return fold.session
+  } catch (error) {
+    removeIfThere(ops, temporary)
+    throw toLogError(error, path)
+  }
+}
+
+/** A log up to `lastSeq`, a piece at a time. */
+export async function* batchesOf(log: SessionLogReader, lastSeq: number): AsyncGenerator<Envelope[]> {
+  for (let seq = 0; seq < lastSeq; ) {
+    const batch = log.readAfter(seq, Math.min(BATCH_EVENTS, lastSeq - seq))
+    seq = batch.at(-1)?.seq ?? lastSeq
+    yield batch
+    await setImmediate()
+  }
+}
+
+const BATCH_EVENTS = 1000
+
+function makeOwn(envelope: Envelope, sessionId: string, seq: number): Envelope {
+  return { ...envelope, seq, sessionId, event: { ...envelope.event, sessionId } }
+}
+
+function interruption(turnId: string | null, { id, lastSeq, updatedAt }: StoredSession): Envelope {
+  const event = { type: 'turn:end', sessionId: id, reason: 'interrupted' } as const
+  return { seq: lastSeq + 1, at: updatedAt, sessionId: id, turnId, event }
+}

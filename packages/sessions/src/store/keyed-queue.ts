@@ -1,0 +1,15 @@
+/** Runs tasks of the same key one after another, those of different keys side by side. */
+export class KeyedQueue {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const result = before.then(task, task)
+    const settled = result.catch(() => {})
+    this.#last.set(key, settled)
+    void settled.then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key)
+    })
+    return result
+  }
+}

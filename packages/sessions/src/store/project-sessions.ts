@@ -1,0 +1,163 @@
+import type { FileOps } from '../files/file-ops.ts'
+import { StorageError } from '../files/storage-error.ts'
+import { KeyedQueue } from './keyed-queue.ts'
+import { rebuildSession } from './rebuild-session.ts'
+import { type FileStamp, SessionFiles } from './session-files.ts'
+import type { StoredSession } from './stored-session.ts'
+import type { UserIndex } from './user-index.ts'
+
+/** A place in a list, newest first. */
+export interface Place {
+  time: number
+  id: string
+}
+
+export interface Listed {
+  place: Place
+  session: StoredSession
+}
+
+/** The sessions of one project, and the order of them in memory, so that a page costs only the sessions on it. */
+export class ProjectSessions {
+  readonly files: SessionFiles
+  readonly #ops: FileOps
+  readonly #userIndex: UserIndex
+  readonly #writes = new KeyedQueue()
+  #stamps = new Map<string, FileStamp>()
+  /** The state of the folder that `#stamps` shows. */
+  #version: string | undefined
+  #order: Place[] | undefined
+  readonly #cache = new Map<string, StoredSession>()
+
+  constructor(projectRoot: string, userIndex: UserIndex, ops: FileOps) {
+    this.files = new SessionFiles(projectRoot, ops)
+    this.#userIndex = userIndex
+    this.#ops = ops
+  }
+
+  /** Read from its file; a file that is missing or spoilt is rebuilt from the log. */
+  async get(id: string): Promise<StoredSession | undefined> {
+    const result = await this.files.read(id)
+    if (result.kind === 'found') return result.session
+    const { projectRoot } = this.files
+    const entry = this.#userIndex.get(id)
+    const mine = entry?.projectRoot === projectRoot ? entry : undefined
+    const rebuilt = await rebuildSession({ id, projectRoot, entry: mine, ops: this.#ops })
+    if (rebuilt !== undefined) await this.write(rebuilt)
+    return rebuilt
+  }
+
+  write(session: StoredSession): Promise<void> {
+    return this.#enter(session.id, () => this.files.write(session))
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#enter(id, () => this.files.remove(id))
+  }
+
+  /** Our own changes are entered into the list; without that, each would make the next page look at every file again. */
+  #enter(id: string, change: () => Promise<void>): Promise<void> {
+    return this.#writes.run('', async () => {
+      const known = this.#version !== undefined && (await this.files.version()) === this.#version
+      await change()
+      if (!known) return
+      const stamp = await this.files.stamp(id)
+      if (stamp === undefined) this.#stamps.delete(id)
+      else this.#stamps.set(id, stamp)
+      this.#cache.delete(id)
+      this.#order = undefined
+      this.#version = await this.files.version()
+    })
+  }
+
+  /** Up to `limit` sessions after `after`, newest first. What cannot be read is left out, and breaks no other. */
+  async page(limit: number, after?: Place): Promise<Listed[]> {
+    const page = await this.#collect(await this.#places(), limit, after)
+    if (page.every(({ place, session }) => Math.abs(place.time - timeOf(session)) < COARSE_MS)) return page
+    // Copied or restored: the times of the files say nothing any more.
+    await this.#correctTimes()
+    return this.#collect(await this.#places(), limit, after)
+  }
+
+  async #collect(order: Place[], limit: number, after?: Place): Promise<Listed[]> {
+    const found: Listed[] = []
+    for (const place of order.slice(firstAfter(order, after))) {
+      if (found.length >= limit) break
+      const session = await this.#cached(place.id)
+      if (session !== undefined) found.push({ place, session })
+    }
+    return found
+  }
+
+  async #places(): Promise<Place[]> {
+    if (this.#version === undefined || (await this.files.version()) !== this.#version) await this.#load()
+    this.#order ??= Array.from(this.#stamps, ([id, { time }]) => ({ id, time })).sort(comparePlaces)
+    return this.#order
+  }
+
+  async #load(): Promise<void> {
+    const found = await this.files.stamps()
+    for (const [id, stamp] of found) if (stamp === undefined) await this.get(id).catch(() => undefined)
+    await this.#writes.run('', async () => {
+      this.#version = await this.files.version()
+      this.#adopt(await this.files.stamps())
+      this.#order = undefined
+    })
+  }
+
+  /** Forgets what was remembered of files that are not the same any more. */
+  #adopt(stamps: Map<string, FileStamp | undefined>): void {
+    for (const id of this.#cache.keys()) {
+      if (stamps.get(id)?.ino !== this.#stamps.get(id)?.ino) this.#cache.delete(id)
+    }
+    this.#stamps = new Map()
+    for (const [id, stamp] of stamps) if (stamp !== undefined) this.#stamps.set(id, stamp)
+  }
+
+  async #cached(id: string): Promise<StoredSession | undefined> {
+    const cached = this.#cache.get(id)
+    if (cached !== undefined) return cached
+    try {
+      const session = await this.get(id)
+      if (session !== undefined) this.#cache.set(id, session)
+      return session
+    } catch (error) {
+      if (error instanceof StorageError) return undefined
+      throw error
+    }
+  }
+
+  async #correctTimes(): Promise<void> {
+    for (const [id, { time }] of [...this.#stamps]) {
+      const session = await this.#cached(id)
+      if (session === undefined || Math.abs(timeOf(session) - time) < COARSE_MS) continue
+      // Where nothing can be written the order stays as it is.
+      await this.write(session).catch(() => {})
+    }
+  }
+}
+
+/** Newest first; equal times by id, so that a cursor is one place. */
+export function comparePlaces(a: Place, b: Place): number {
+  return b.time - a.time || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}
+
+/** Some file systems keep times only to two seconds. */
+const COARSE_MS = 2001
+
+function timeOf(session: StoredSession): number {
+  return Date.parse(session.updatedAt)
+}
+
+function firstAfter(order: Place[], after: Place | undefined): number {
+  if (after === undefined) return 0
+  let low = 0
+  let high = order.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const place = order[middle]
+    if (place !== undefined && comparePlaces(place, after) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

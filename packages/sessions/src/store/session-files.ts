@@ -1,0 +1,131 @@
+import { join } from 'node:path'
+import { removeIfThere, TEMPORARY_NAME, writeFileAtomic } from '../files/atomic-write.ts'
+import type { FileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { isSessionId } from '../files/session-id.ts'
+import { toStorageError } from '../files/storage-error.ts'
+import { EVENTS_FOLDER } from '../log/session-log.ts'
+import { formatSession, parseSession, type StoredSession } from './stored-session.ts'
+
+export type ReadResult =
+  | { kind: 'found'; session: StoredSession }
+  | { kind: 'missing' }
+  /** It was no session; it is kept under this name. */
+  | { kind: 'corrupt'; keptAs: string }
+
+export interface FileStamp {
+  /** Milliseconds; as exact as the file system is. */
+  time: number
+  /** Another one after every save. */
+  ino: number
+}
+
+/**
+ * The files `sessions/<id>.json` of one project. The time of a file is the `updatedAt` of its session, so the newest can be
+ * found without reading them all.
+ */
+export class SessionFiles {
+  readonly projectRoot: string
+  readonly #ops: FileOps
+
+  constructor(projectRoot: string, ops: FileOps) {
+    this.projectRoot = projectRoot
+    this.#ops = ops
+  }
+
+  async read(id: string): Promise<ReadResult> {
+    const folder = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    if (folder === undefined) return { kind: 'missing' }
+    const path = join(folder, `${id}.json`)
+    try {
+      if (this.#ops.lstat(path) === undefined) return { kind: 'missing' }
+      const session = this.#parse(path, id)
+      return session === undefined ? this.#setAside(path) : { kind: 'found', session }
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  async write(session: StoredSession): Promise<void> {
+    const folder = await ensureProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    const path = join(folder, `${session.id}.json`)
+    const modifiedAt = new Date(session.updatedAt)
+    try {
+      await writeFileAtomic(path, formatSession(session), { ops: this.#ops, modifiedAt })
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  async remove(id: string): Promise<void> {
+    const folder = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    if (folder === undefined) return
+    for (const name of this.#ops.readdir(folder)) {
+      if (name.startsWith(`${id}.json`)) removeIfThere(this.#ops, join(folder, name))
+    }
+  }
+
+  /** The files there are by id. Undefined stands for a session of which only the log is left. */
+  async stamps(): Promise<Map<string, FileStamp | undefined>> {
+    const sessions = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    const events = await findProjectFolder(this.projectRoot, EVENTS_FOLDER)
+    const found = new Map<string, FileStamp | undefined>()
+    for (const id of this.#ids(events, '.ndjson')) found.set(id, undefined)
+    for (const id of this.#ids(sessions, '.json')) {
+      const stamp = this.#stampIn(sessions ?? '', id)
+      if (stamp !== undefined) found.set(id, stamp)
+    }
+    return found
+  }
+
+  async stamp(id: string): Promise<FileStamp | undefined> {
+    const folder = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    return folder === undefined ? undefined : this.#stampIn(folder, id)
+  }
+
+  /** Changes whenever a session was added, saved or removed, by whomever. */
+  async version(): Promise<string> {
+    const folder = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    const stats = folder === undefined ? undefined : this.#ops.lstat(folder)
+    return `${stats?.ino}:${stats?.mtimeMs}`
+  }
+
+  #stampIn(folder: string, id: string): FileStamp | undefined {
+    const stats = this.#ops.lstat(join(folder, `${id}.json`))
+    return stats && { time: Math.round(stats.mtimeMs), ino: stats.ino }
+  }
+
+  #parse(path: string, id: string): StoredSession | undefined {
+    // A link, a folder or a giant is as little a session as rubbish is.
+    if (!this.#ops.lstat(path)?.isFile()) return undefined
+    if ((this.#ops.lstat(path)?.size ?? 0) > MAX_SESSION_BYTES) return undefined
+    const text = readSmallFile(this.#ops, path, MAX_SESSION_BYTES)
+    return text && parseSession(text.toString('utf8'), { id, projectRoot: this.projectRoot })
+  }
+
+  #setAside(path: string): ReadResult {
+    const keptAs = `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`
+    this.#ops.rename(path, keptAs)
+    return { kind: 'corrupt', keptAs }
+  }
+
+  #ids(folder: string | undefined, ending: string): string[] {
+    if (folder === undefined) return []
+    return this.#ops.readdir(folder).flatMap(name => {
+      if (TEMPORARY_NAME.test(name)) this.#removeOldTemporary(join(folder, name))
+      const id = name.endsWith(ending) ? name.slice(0, -ending.length) : ''
+      return isSessionId(id) ? [id] : []
+    })
+  }
+
+  /** Left by a process that died while it wrote. */
+  #removeOldTemporary(path: string): void {
+    const stats = this.#ops.lstat(path)
+    if (stats !== undefined && Date.now() - stats.ctimeMs > OLD_TEMPORARY_MS) removeIfThere(this.#ops, path)
+  }
+}
+
+const SESSIONS_FOLDER = 'sessions'
+const MAX_SESSION_BYTES = 1024 * 1024
+const OLD_TEMPORARY_MS = 60 * 60 * 1000

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { HarnessId, ImportedSession, Session, SessionMode } from '@chirality/core'
+import { removeIfThere } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
+import { requireSessionId } from '../files/session-id.ts'
+import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { removeSessionLog } from '../log/open-logs.ts'
+import { readSessionLog } from '../log/read-log.ts'
+import { batchesOf, writeWholeLog } from './fork-log.ts'
+import { KeyedQueue } from './keyed-queue.ts'
+import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
+import { newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
+import { userDataFolder } from './user-data-folder.ts'
+import { UserIndex } from './user-index.ts'
+
+export interface SessionStoreOptions {
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  home?: string
+  /** Called before a session is deleted: stop what runs in it. */
+  beforeDelete?: (sessionId: string) => Promise<void>
+  now?: () => Date
+  ops?: FileOps
+}
+
+export interface CreateOptions {
+  title?: string
+  harness?: HarnessId
+  model?: string
+}
+
+export interface PageOptions {
+  /** Default: every project the user has sessions in. */
+  projectRoot?: string
+  /** Default 50. */
+  limit?: number
+  /** Where the page before this one ended. */
+  cursor?: string
+}
+
+export interface SessionPage {
+  sessions: SessionSummary[]
+  /** Undefined on the last page. */
+  nextCursor?: string
+}
+
+export interface ForkOptions {
+  /** The last event the fork shares. Default: all of them. */
+  atSeq?: number
+  title?: string
+}
+
+/** Sessions of all projects, on `{projectRoot}/.chirality/`. What is in the files is true; nothing here outlives them. */
+export class SessionStore {
+  readonly #ops: FileOps
+  readonly #now: () => Date
+  readonly #beforeDelete: (sessionId: string) => Promise<void>
+  readonly #userIndex: UserIndex
+  readonly #projects = new Map<string, ProjectSessions>()
+  readonly #queue = new KeyedQueue()
+
+  constructor(options: SessionStoreOptions = {}) {
+    this.#ops = options.ops ?? realFileOps
+    this.#now = options.now ?? (() => new Date())
+    this.#beforeDelete = options.beforeDelete ?? (async () => {})
+    this.#userIndex = new UserIndex(options.home ?? userDataFolder(), this.#ops)
+  }
+
+  async create(
+    projectRoot: string,
+    persona: string | null,
+    mode: SessionMode,
+    options: CreateOptions = {},
+  ): Promise<StoredSession> {
+    const root = realProjectRoot(projectRoot)
+    const createdAt = this.#now().toISOString()
+    const session = newSession({ id: randomUUID(), projectRoot: root, persona, mode, createdAt, ...options })
+    await this.#add(session)
+    return session
+  }
+
+  /** A native session as one of ours, history and all. */
+  async import({ session, envelopes }: ImportedSession): Promise<StoredSession> {
+    const projectRoot = realProjectRoot(session.projectRoot)
+    const id = requireSessionId(session.id)
+    const empty = { ...newSession({ ...session, id, projectRoot }), claudeSessionId: session.claudeSessionId }
+    const oneBatch = async function* () {
+      yield envelopes
+    }
+    const imported = await writeWholeLog(oneBatch(), { ops: this.#ops, session: empty })
+    const kept = { ...imported, claudeSessionId: session.claudeSessionId, updatedAt: session.updatedAt }
+    await this.#add(kept)
+    return kept
+  }
+
+  /** Undefined when there is no such session. */
+  async get(sessionId: string): Promise<StoredSession | undefined> {
+    const project = this.#projectOf(sessionId)
+    return project && this.#queue.run(sessionId, () => project.get(sessionId))
+  }
+
+  async resume(sessionId: string): Promise<StoredSession> {
+    const session = await this.get(sessionId)
+    if (session !== undefined) return session
+    throw new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId.slice(0, 80))}.`)
+  }
+
+  /** Fields that `session` does not have keep their value. An `updatedAt` that was not touched becomes now. */
+  async save(session: Session & Partial<StoredSession>): Promise<void> {
+    await this.#change(requireSessionId(session.id), stored => {
+      const untouched = session.updatedAt === stored.updatedAt
+      const updatedAt = untouched ? this.#now().toISOString() : session.updatedAt
+      return { ...stored, ...session, updatedAt }
+    })
+  }
+
+  /** Changes some fields and leaves the session where it is in the list, unless `updatedAt` is one of them. */
+  update(sessionId: string, changes: Partial<StoredSession>): Promise<StoredSession> {
+    return this.#change(requireSessionId(sessionId), stored => ({ ...stored, ...changes }))
+  }
+
+  async rename(sessionId: string, title: string): Promise<StoredSession> {
+    const session = await this.update(sessionId, { title: title.trim() || null })
+    await this.#userIndex.put(session)
+    return session
+  }
+
+  /** All of them, newest first. `page` is for long lists. */
+  async list(projectRoot?: string): Promise<SessionSummary[]> {
+    const { sessions } = await this.page({ limit: Number.POSITIVE_INFINITY, projectRoot })
+    return sessions
+  }
+
+  /** Newest first. */
+  async page({ projectRoot, limit = DEFAULT_PAGE, cursor }: PageOptions = {}): Promise<SessionPage> {
+    const after = parseCursor(cursor)
+    const roots = projectRoot === undefined ? this.#userIndex.projects() : [realProjectRoot(projectRoot)]
+    const pages = await Promise.all(
+      roots.map(root =>
+        this.#project(root)
+          .page(limit + 1, after)
+          .catch((error: unknown) => {
+            // One project that was moved away must not hide the others.
+            if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
+            return []
+          }),
+      ),
+    )
+    const listed = pages.flat().sort((a, b) => comparePlaces(a.place, b.place))
+    const sessions = listed.slice(0, limit).map(({ session }) => ({ ...session }))
+    const last = listed[limit - 1]?.place
+    return last !== undefined && listed.length > limit
+      ? { sessions, nextCursor: formatCursor(last) }
+      : { sessions }
+  }
+
+  /** A new session with the same history, up to a point. */
+  async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
+    const source = await this.resume(sessionId)
+    const { projectRoot, persona, mode, harness, model } = source
+    const createdAt = this.#now().toISOString()
+    const log = await readSessionLog(projectRoot, sessionId, this.#ops)
+    const lastSeq = Math.max(0, Math.min(atSeq ?? Number.POSITIVE_INFINITY, log?.lastSeq ?? 0))
+    const empty = newSession({
+      ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model },
+      title: title ?? (source.title === null ? null : `${source.title} (fork)`),
+    })
+    const forkedFrom = { sessionId, seq: lastSeq, claudeSessionId: source.claudeSessionId }
+    try {
+      const copied = log
+        ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty })
+        : empty
+      // Two conversations must not go on under one native id; the harness gets a new one from `forkedFrom`.
+      const fork = { ...copied, claudeSessionId: null, costUsd: 0, updatedAt: createdAt, forkedFrom }
+      await this.#add(fork)
+      return fork
+    } finally {
+      log?.close()
+    }
+  }
+
+  /** Stops what runs in it, and removes everything that is kept of it, raw logs included. */
+  async delete(sessionId: string): Promise<void> {
+    const project = this.#projectOf(sessionId)
+    if (project === undefined) return
+    await this.#beforeDelete(sessionId)
+    await this.#queue.run(sessionId, async () => {
+      const { projectRoot } = project.files
+      // Its log first: a session without a log can be deleted again, a log without a session would bring it back.
+      await removeSessionLog(projectRoot, sessionId, this.#ops)
+      await this.#removeTraces(projectRoot, sessionId)
+      await project.remove(sessionId)
+      this.#userIndex.remove(sessionId)
+    })
+  }
+
+  async #add(session: StoredSession): Promise<void> {
+    await this.#project(session.projectRoot).write(session)
+    await this.#userIndex.put(session)
+  }
+
+  #change(sessionId: string, change: (stored: StoredSession) => StoredSession): Promise<StoredSession> {
+    const project = this.#projectOf(sessionId)
+    return this.#queue.run(sessionId, async () => {
+      const stored = await project?.get(sessionId)
+      if (project === undefined || stored === undefined) {
+        throw new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId)}.`)
+      }
+      // Neither can change: they say where the file is.
+      const changed = { ...change(stored), id: stored.id, projectRoot: stored.projectRoot }
+      await project.write(changed)
+      return changed
+    })
+  }
+
+  async #removeTraces(projectRoot: string, sessionId: string): Promise<void> {
+    const prompts = await findProjectFolder(projectRoot, 'prompts')
+    if (prompts !== undefined) this.#removeFiles(prompts, name => name === `${sessionId}-system.txt`)
+    const logs = await findProjectFolder(projectRoot, 'logs')
+    if (logs === undefined) return
+    for (const harness of this.#ops.readdir(logs)) {
+      const folder = this.#ops.lstat(join(logs, harness))?.isDirectory() ? join(logs, harness) : undefined
+      const spool = new RegExp(`^\\d{8}T\\d{9}Z-${sessionId}-`)
+      if (folder !== undefined) this.#removeFiles(folder, name => spool.test(name))
+    }
+  }
+
+  #removeFiles(folder: string, isOurs: (name: string) => boolean): void {
+    try {
+      for (const name of this.#ops.readdir(folder)) {
+        if (isOurs(name)) removeIfThere(this.#ops, join(folder, name))
+      }
+    } catch (error) {
+      throw toStorageError(error, folder)
+    }
+  }
+
+  #project(projectRoot: string): ProjectSessions {
+    const known = this.#projects.get(projectRoot)
+    if (known !== undefined) return known
+    const project = new ProjectSessions(projectRoot, this.#userIndex, this.#ops)
+    this.#projects.set(projectRoot, project)
+    return project
+  }
+
+  /** Asked of the user's index; for a session that it has lost, of the projects that are in use. */
+  #projectOf(sessionId: string): ProjectSessions | undefined {
+    requireSessionId(sessionId)
+    const projectRoot = this.#userIndex.get(sessionId)?.projectRoot
+    if (projectRoot !== undefined && this.#ops.lstat(projectRoot) !== undefined)
+      return this.#project(projectRoot)
+    const roots = new Set([...this.#projects.keys(), ...this.#userIndex.projects()])
+    const root = [...roots].find(candidate => this.#holds(candidate, sessionId))
+    return root === undefined ? undefined : this.#project(root)
+  }
+
+  #holds(projectRoot: string, sessionId: string): boolean {
+    const folder = join(projectRoot, '.chirality')
+    const paths = [
+      join(folder, 'sessions', `${sessionId}.json`),
+      join(folder, 'events', `${sessionId}.ndjson`),
+    ]
+    return paths.some(path => this.#ops.lstat(path) !== undefined)
+  }
+}
+
+const DEFAULT_PAGE = 50
+
+function formatCursor({ time, id }: Place): string {
+  return `${time}_${id}`
+}
+
+function parseCursor(cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return undefined
+  const match = /^(\d{1,16})_([A-Za-z0-9_-]{1,64})$/.exec(cursor)
+  const [, time, id] = match ?? []
+  if (time !== undefined && id !== undefined) return { time: Number(time), id }
+  throw new StorageError(
+    'invalid-id',
+    '',
+    `${JSON.stringify(cursor.slice(0, 80))} is not a cursor of this list.`,
+  )
+}

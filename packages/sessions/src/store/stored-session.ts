@@ -1,0 +1,140 @@
+import {
+  type HarnessId,
+  SESSION_MODES,
+  type Session,
+  type SessionMode,
+  type SessionPhase,
+  type TurnEndReason,
+} from '@chirality/core'
+import { isSessionId } from '../files/session-id.ts'
+
+/** A session as it is kept in `sessions/<id>.json`. A cache: its log says the same, and can rebuild it. */
+export interface StoredSession extends Session {
+  title: string | null
+  harness: HarnessId | null
+  model: string | null
+  status: SessionPhase
+  /** How the last turn ended. */
+  lastTurn: TurnEndReason | null
+  turnCount: number
+  costUsd: number
+  /** The last `seq` of the log that is in here. */
+  lastSeq: number
+  forkedFrom: ForkOrigin | null
+}
+
+export interface ForkOrigin {
+  sessionId: string
+  seq: number
+  /** The agent's own id of the conversation that was forked; a harness that can fork starts from it. */
+  claudeSessionId: string | null
+}
+
+/** What a list shows. */
+export type SessionSummary = StoredSession
+
+export interface NewSession {
+  id: string
+  projectRoot: string
+  persona: string | null
+  mode: SessionMode
+  createdAt: string
+  title?: string | null
+  harness?: HarnessId | null
+  model?: string | null
+}
+
+export function newSession(start: NewSession): StoredSession {
+  return {
+    id: start.id,
+    createdAt: start.createdAt,
+    updatedAt: start.createdAt,
+    projectRoot: start.projectRoot,
+    persona: start.persona,
+    mode: start.mode,
+    claudeSessionId: null,
+    title: start.title ?? null,
+    harness: start.harness ?? null,
+    model: start.model ?? null,
+    status: 'idle',
+    lastTurn: null,
+    turnCount: 0,
+    costUsd: 0,
+    lastSeq: 0,
+    forkedFrom: null,
+  }
+}
+
+/**
+ * The session in a file, or undefined if it is none. The fields of the specification must be right; ours may be missing,
+ * for the file may come from another program. The project is the one the file was found in, also after a move.
+ */
+export function parseSession(
+  text: string,
+  place: { id: string; projectRoot: string },
+): StoredSession | undefined {
+  const value = parseObject(text)
+  if (value === undefined || value.id !== place.id || !isSessionId(value.id)) return undefined
+  const { createdAt, updatedAt, persona, mode, claudeSessionId } = value
+  if (!isTime(createdAt) || !isTime(updatedAt) || !isMode(mode)) return undefined
+  if (!isNullableText(persona) || !isNullableText(claudeSessionId)) return undefined
+  return {
+    id: place.id,
+    createdAt,
+    updatedAt,
+    projectRoot: place.projectRoot,
+    persona,
+    mode,
+    claudeSessionId,
+    title: textOrNull(value.title),
+    harness: textOrNull(value.harness),
+    model: textOrNull(value.model),
+    status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
+    lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
+    turnCount: count(value.turnCount),
+    costUsd: typeof value.costUsd === 'number' && value.costUsd >= 0 ? value.costUsd : 0,
+    lastSeq: count(value.lastSeq),
+    forkedFrom: parseFork(value.forkedFrom),
+  }
+}
+
+export function formatSession(session: StoredSession): string {
+  return `${JSON.stringify(session, null, 2)}\n`
+}
+
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parseFork(value: unknown): ForkOrigin | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { sessionId, seq, claudeSessionId } = value as Record<string, unknown>
+  if (!isSessionId(sessionId)) return null
+  return { sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) }
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
+}
+
+export function isMode(value: unknown): value is SessionMode {
+  return SESSION_MODES.some(mode => mode === value)
+}
+
+function isNullableText(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
+}
+
+export function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}

@@ -1,0 +1,11 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { processEnv } from '@chirality/runner'
+
+/** Where things of the user live that belong to no project. `CHIRALITY_HOME` moves it. */
+export function userDataFolder(env: Record<string, string> = processEnv()): string {
+  if (env.CHIRALITY_HOME) return env.CHIRALITY_HOME
+  const home = env.HOME || homedir()
+  if (process.platform === 'darwin') return join(home, 'Library/Application Support/chirality')
+  return join(env.XDG_DATA_HOME || join(home, '.local/share'), 'chirality')
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import type { SessionMode } from '@chirality/core'
+import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
+import type { FileOps } from '../files/file-ops.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { isSessionId } from '../files/session-id.ts'
+import { toStorageError } from '../files/storage-error.ts'
+import { isMode, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
+
+/** What is known about a session outside its project, and what its log does not say. */
+export interface IndexEntry {
+  id: string
+  projectRoot: string
+  createdAt: string
+  persona: string | null
+  mode: SessionMode
+  title: string | null
+}
+
+/**
+ * Which project a session belongs to, and which projects there are: `sessions/<id>.json` and `projects/<hash>.json` in the
+ * user's data folder. A file each, because servers of several projects write here at the same time.
+ */
+export class UserIndex {
+  readonly #folder: string
+  readonly #ops: FileOps
+  readonly #knownProjects = new Set<string>()
+
+  constructor(folder: string, ops: FileOps) {
+    this.#folder = folder
+    this.#ops = ops
+  }
+
+  async put({ id, projectRoot, createdAt, persona, mode, title }: StoredSession): Promise<void> {
+    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title }
+    await this.#write('sessions', `${id}.json`, entry)
+    await this.addProject(projectRoot)
+  }
+
+  get(id: string): IndexEntry | undefined {
+    if (!isSessionId(id)) return undefined
+    const value = this.#read('sessions', `${id}.json`)
+    if (value === undefined || value.id !== id) return undefined
+    const { projectRoot, createdAt, persona, mode, title } = value
+    if (typeof projectRoot !== 'string' || !isAbsolute(projectRoot)) return undefined
+    return {
+      id,
+      projectRoot,
+      createdAt: textOrNull(createdAt) ?? new Date(0).toISOString(),
+      persona: textOrNull(persona),
+      mode: isMode(mode) ? mode : 'direct',
+      title: textOrNull(title),
+    }
+  }
+
+  remove(id: string): void {
+    removeIfThere(this.#ops, join(this.#folder, 'sessions', `${id}.json`))
+  }
+
+  async addProject(projectRoot: string): Promise<void> {
+    if (this.#knownProjects.has(projectRoot)) return
+    const name = `${createHash('sha256').update(projectRoot).digest('hex').slice(0, 32)}.json`
+    if (this.#read('projects', name)?.projectRoot !== projectRoot) {
+      await this.#write('projects', name, { projectRoot })
+    }
+    this.#knownProjects.add(projectRoot)
+  }
+
+  projects(): string[] {
+    const folder = join(this.#folder, 'projects')
+    const names = this.#ops.lstat(folder) === undefined ? [] : this.#ops.readdir(folder)
+    return names.flatMap(name => {
+      const projectRoot = name.endsWith('.json') ? this.#read('projects', name)?.projectRoot : undefined
+      return typeof projectRoot === 'string' && isAbsolute(projectRoot) ? [projectRoot] : []
+    })
+  }
+
+  #read(kind: string, name: string): Record<string, unknown> | undefined {
+    try {
+      const text = readSmallFile(this.#ops, join(this.#folder, kind, name), MAX_ENTRY_BYTES)
+      return text === undefined ? undefined : parseObject(text.toString('utf8'))
+    } catch {
+      // An entry that cannot be read is found again when its project is looked through.
+      return undefined
+    }
+  }
+
+  async #write(kind: string, name: string, value: object): Promise<void> {
+    const folder = join(this.#folder, kind)
+    const path = join(folder, name)
+    const text = `${JSON.stringify(value)}\n`
+    try {
+      await writeFileAtomic(path, text, { ops: this.#ops })
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw toStorageError(error, path)
+      await this.#makeFolder(folder)
+      await writeFileAtomic(path, text, { ops: this.#ops })
+    }
+  }
+
+  async #makeFolder(folder: string): Promise<void> {
+    try {
+      await mkdir(dirname(this.#folder), { recursive: true })
+      await ensurePrivateDirectory(this.#folder)
+      await ensurePrivateDirectory(folder)
+    } catch (error) {
+      throw toStorageError(error, folder)
+    }
+  }
+}
+
+const MAX_ENTRY_BYTES = 64 * 1024

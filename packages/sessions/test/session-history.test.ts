@@ -1,0 +1,218 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openSessionLog } from '../src/log/open-logs.ts'
+import { readSessionLog } from '../src/log/read-log.ts'
+import type { StoredSession } from '../src/store/stored-session.ts'
+import { range } from './support/events.ts'
+import { useProject } from './support/project.ts'
+import { appendTurn, useStore, withTurn } from './support/store.ts'
+
+const project = useProject()
+const stores = useStore()
+const file = (session: StoredSession) => project.file('sessions', `${session.id}.json`)
+
+describe('a file that is spoilt', () => {
+  test.each([
+    ['empty', ''],
+    ['half', '{"id":"'],
+    ['binary', '\u0000\u0001\ufffd'],
+    ['another session', '{"id":"other"}'],
+    ['not a session', '[1,2]'],
+    ['of wrong types', '{"id":"ID","createdAt":5}'],
+    ['huge', `"${'x'.repeat(2_000_000)}"`],
+  ])('%s: it is kept aside and rebuilt from the log', async (_, text) => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    writeFileSync(file(session), text)
+    expect(await store.resume(session.id)).toEqual({
+      ...session,
+      updatedAt: expect.any(String),
+      claudeSessionId: 'native-1',
+      title: 'Fix the bug',
+      harness: 'claude-code',
+      model: 'm1',
+      lastTurn: 'completed',
+      turnCount: 1,
+      costUsd: 0.3,
+      lastSeq: 5,
+    })
+    const names = readdirSync(project.file('sessions'))
+    const kept = names.find(name => /^.*\.json\.corrupt-\d{8}T\d{9}Z$/.test(name))
+    expect(readFileSync(project.file('sessions', kept ?? ''), 'utf8')).toBe(text)
+    expect(names).toContain(`${session.id}.json`)
+  })
+
+  test('a missing one is rebuilt, also for the list', async () => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    rmSync(project.file('sessions'), { recursive: true })
+    expect(await stores.open().list(project.root)).toMatchObject([
+      { id: session.id, persona: 'DECOMP', costUsd: 0.3 },
+    ])
+    expect(existsSync(file(session))).toBe(true)
+  })
+
+  test('without the user\u2019s index the log alone is enough', async () => {
+    const session = await withTurn(stores.open(), project.root)
+    rmSync(file(session))
+    rmSync(stores.home, { recursive: true })
+    expect(await stores.open().list(project.root)).toMatchObject([
+      { id: session.id, title: 'Fix the bug', persona: null, mode: 'direct', costUsd: 0.3 },
+    ])
+  })
+
+  test('one bad file does not hide the others', async () => {
+    const store = stores.open()
+    const good = await store.create(project.root, null, 'direct')
+    writeFileSync(project.file('sessions', 'bad.json'), 'rubbish')
+    expect((await stores.open().list(project.root)).map(({ id }) => id)).toEqual([good.id])
+  })
+
+  test('a symlink is not followed', async () => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    const target = join(stores.home, 'target')
+    writeFileSync(target, readFileSync(file(session)))
+    rmSync(file(session))
+    symlinkSync(target, file(session))
+    await store.update(session.id, { title: 'New' })
+    expect(JSON.parse(readFileSync(target, 'utf8')).title).toBeNull()
+    expect(statSync(file(session)).isFile()).toBe(true)
+    rmSync(project.file('sessions'), { recursive: true })
+    symlinkSync(stores.home, project.file('sessions'))
+    await expect(store.update(session.id, { title: 'x' })).rejects.toMatchObject({ code: 'unsafe' })
+    await expect(store.list(project.root)).rejects.toMatchObject({ code: 'unsafe' })
+  })
+})
+
+describe('forking', () => {
+  test('copies the history, and shares nothing afterwards', async () => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    await store.update(session.id, { claudeSessionId: 'native-1', title: 'Original' })
+    const fork = await store.fork(session.id)
+    expect(fork).toMatchObject({
+      title: 'Original (fork)',
+      persona: 'DECOMP',
+      claudeSessionId: null,
+      costUsd: 0,
+      lastSeq: 5,
+      forkedFrom: { sessionId: session.id, seq: 5, claudeSessionId: 'native-1' },
+    })
+    await appendTurn(fork, 'More')
+    const [original, copy] = await Promise.all(
+      [session.id, fork.id].map(async id => {
+        const log = await readSessionLog(project.root, id)
+        const envelopes = log?.readAfter(0, 100) ?? []
+        log?.close()
+        return envelopes
+      }),
+    )
+    expect(original).toHaveLength(5)
+    expect(copy).toHaveLength(10)
+    expect(copy?.every(({ sessionId, event }) => sessionId === fork.id && event.sessionId === fork.id)).toBe(
+      true,
+    )
+    expect(copy?.map(({ seq }) => seq)).toEqual(range(1, 10))
+  })
+
+  test('in the middle of a turn closes that turn', async () => {
+    const store = stores.open()
+    const session = await store.create(project.root, null, 'direct')
+    await appendTurn(session, 'Go', { open: true })
+    const fork = await store.fork(session.id, { atSeq: 2, title: 'Half' })
+    expect(fork).toMatchObject({ title: 'Half', status: 'idle', lastTurn: 'interrupted', lastSeq: 3 })
+    const log = await readSessionLog(project.root, fork.id)
+    expect(log?.readLast(1)[0]).toMatchObject({ turnId: 'turn-1', event: { type: 'turn:end' } })
+    log?.close()
+  })
+
+  test('a session without a log gives one without a log', async () => {
+    const store = stores.open()
+    const session = await store.create(project.root, null, 'direct')
+    expect(await store.fork(session.id)).toMatchObject({ lastSeq: 0, title: null })
+  })
+})
+
+describe('importing', () => {
+  test('keeps times, turns and the native id', async () => {
+    const store = stores.open()
+    const native = {
+      session: {
+        id: 'imported-1',
+        createdAt: '2025-01-01T00:00:00.000Z',
+        updatedAt: '2025-01-02T00:00:00.000Z',
+        projectRoot: project.root,
+        persona: null,
+        mode: 'direct' as const,
+        claudeSessionId: 'native-9',
+      },
+      envelopes: [
+        {
+          seq: 4,
+          at: '2025-01-01T00:00:00.000Z',
+          sessionId: 'x',
+          turnId: 't',
+          event: { type: 'turn:start' as const, sessionId: 'x', message: 'Hello' },
+        },
+      ],
+    }
+    const session = await store.import(native)
+    expect(session).toMatchObject({
+      id: 'imported-1',
+      title: 'Hello',
+      claudeSessionId: 'native-9',
+      status: 'idle',
+    })
+    expect(session.updatedAt).toBe('2025-01-02T00:00:00.000Z')
+    const log = await readSessionLog(project.root, 'imported-1')
+    expect(log?.readAfter(0, 9).map(({ seq, at, event }) => [seq, at, event.type])).toEqual([
+      [1, '2025-01-01T00:00:00.000Z', 'turn:start'],
+      [2, '2025-01-01T00:00:00.000Z', 'turn:end'],
+    ])
+    log?.close()
+  })
+})
+
+describe('deleting', () => {
+  test('stops what runs and removes everything that is kept', async () => {
+    const stopped: string[] = []
+    const store = stores.open({
+      beforeDelete: async id => {
+        stopped.push(id)
+      },
+    })
+    const session = await withTurn(store, project.root)
+    const other = await withTurn(store, project.root)
+    mkdirSync(project.file('logs/claude-code'), { recursive: true })
+    mkdirSync(project.file('prompts'))
+    const spool = (id: string) => project.file('logs/claude-code', `20260207T101112345Z-${id}-turn-1.ndjson`)
+    for (const { id } of [session, other]) {
+      writeFileSync(spool(id), '')
+      writeFileSync(project.file('prompts', `${id}-system.txt`), '')
+    }
+    const log = await openSessionLog(project.root, session.id)
+    const reader = log.subscribe(0)
+    await store.delete(session.id)
+    expect(stopped).toEqual([session.id])
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+    expect(() =>
+      log.append({ type: 'turn:end', sessionId: session.id, reason: 'failed' }, { turnId: null }),
+    ).toThrow('closed')
+    const left = readdirSync(project.root, { recursive: true, encoding: 'utf8' })
+    expect(left.filter(name => name.includes(session.id))).toEqual([])
+    expect(left.filter(name => name.includes(other.id))).toHaveLength(5)
+    expect(await store.get(session.id)).toBeUndefined()
+    expect((await stores.open().list()).map(({ id }) => id)).toEqual([other.id])
+  })
+})
