@@ -32,10 +32,10 @@ export async function run(args: string[], output: Output): Promise<number> {
       await output.write(show(event))
     }
   } finally {
+    // There is no next turn that anything could be kept for.
+    await harness.close()
     releaseSignals()
     releaseOutput()
-    // What would be kept for a next turn has none.
-    await harness.close()
   }
   const advice = verdict.advice()
   if (advice !== '') await tell(advice)
