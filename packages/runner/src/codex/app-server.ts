@@ -28,7 +28,10 @@ export class AppServer {
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
+  /** Its last words, for when there are no others. */
+  #noise: string[] = []
   #isUsable = true
+  #ended: Promise<void> = Promise.resolve()
 
   private constructor(process: AgentProcess, config: CodexHarnessConfig) {
     this.process = process
@@ -37,7 +40,7 @@ export class AppServer {
     this.#rpc = new JsonRpcConnection(process, {
       onNotification: (params, raw) => this.news.tell(params, { raw }),
       onRequest: (request, raw) => this.#ask({ raw, request }),
-      onNoise: text => this.#log.write('warn', 'app-server:noise', { text: text.slice(0, MAX_LOG_CHARS) }),
+      onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
     })
   }
 
@@ -50,7 +53,7 @@ export class AppServer {
     const server = new AppServer(process, config)
     const { pid, spoolPath } = process
     server.#log.write('info', 'process:spawn', { command, args, cwd: projectRoot, pid, spool: spoolPath })
-    void server.#run()
+    server.#ended = server.#run()
     try {
       const handshakeMs = config.handshakeMs ?? HANDSHAKE_MS
       const hello = await server.#rpc.request('initialize', INITIALIZE, AbortSignal.timeout(handshakeMs))
@@ -60,7 +63,9 @@ export class AppServer {
       return server
     } catch (cause) {
       await server.stop({ interruptGraceMs: 0 })
-      const message = `codex app-server did not answer: ${String(cause)}`
+      await server.#ended
+      const said = server.#noise.join('\n').trim()
+      const message = `codex app-server did not answer.${said ? ` It said: ${said}` : ''}`
       throw new HarnessError(message, 'process_crashed', HARNESS_ID, cause)
     }
   }
@@ -112,6 +117,11 @@ export class AppServer {
     this.news.end()
   }
 
+  #keepNoise(text: string): void {
+    this.#log.write('warn', 'app-server:noise', { text })
+    this.#noise = [...this.#noise.slice(1 - MAX_NOISE_LINES), text]
+  }
+
   #ask(message: ThreadMessage & { request: NonNullable<ThreadMessage['request']> }): void {
     const { id, method, params } = message.request
     // About no thread we know: refused at once, so that the agent does not wait for ever.
@@ -129,3 +139,4 @@ const HANDSHAKE_MS = 15_000
 const REQUEST_MS = 60_000
 const REFUSED = -32_000
 const MAX_LOG_CHARS = 500
+const MAX_NOISE_LINES = 10

@@ -183,10 +183,8 @@ test('without our care Codex marks a project as trusted, so the tests above can 
   const config = path.join(world.codexHome, 'config.toml')
   expect(existsSync(config)).toBe(false)
 
-  const { command, args } = world.logs.find(({ event }) => event === 'process:spawn')?.data as {
-    command: string
-    args: string[]
-  }
+  const spawned = world.logs.find(({ event }) => event === 'process:spawn')
+  const { command, args } = { ...spawned?.data } as { command: string; args: string[] }
   const isCare = (arg: string | undefined) => arg?.startsWith('projects=') === true
   const careless = args.filter((arg, index) => !isCare(arg) && !isCare(args[index + 1]))
   const env = { HOME: world.home, CODEX_HOME: world.codexHome, ...codexArgs(model).env }
