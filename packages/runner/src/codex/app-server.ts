@@ -60,6 +60,9 @@ export class AppServer {
       const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
       server.version = /^[^/]*\/(\S+)/.exec(String(userAgent ?? ''))?.[1] ?? null
       server.#rpc.notify('initialized')
+      // Unlike `exec` it does not read the variable by itself.
+      if (env.CODEX_API_KEY)
+        await server.request('account/login/start', { type: 'apiKey', apiKey: env.CODEX_API_KEY })
       return server
     } catch (cause) {
       await server.stop({ interruptGraceMs: 0 })

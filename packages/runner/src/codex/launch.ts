@@ -36,10 +36,13 @@ export function appServerLaunch(
   context: CodexContext,
   { projectRoot, distinct }: { projectRoot: string; distinct: string },
 ): AppServerLaunch {
-  const args = ['app-server', ...overrideArgs(context)]
   const { command, env } = program
+  const args = ['app-server', ...overrideArgs(context, env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
   const key = createHash('sha256')
     .update(JSON.stringify([command, args, env, projectRoot, distinct]))
     .digest('hex')
   return { key, command, args, env, projectRoot, config: context.config }
 }
+
+/** A key from the environment must not replace the login that the user has stored. */
+const LOGIN_IN_MEMORY = 'cli_auth_credentials_store="ephemeral"'

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { ClientToolDefinition, HarnessTurnOpts } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import { filesWith } from '../support/files-with.ts'
 import { bodies, collect, expectOneEnd, ofType, statuses, toolOutputs } from './support/events.ts'
 import { useWorld, VOICES } from './support/world.ts'
 
@@ -197,9 +198,4 @@ function processesOf(marker: string): string[] {
       return []
     }
   })
-}
-
-function filesWith(folder: string, text: string): string[] {
-  const names = readdirSync(folder, { recursive: true }).map(name => path.join(folder, String(name)))
-  return names.filter(name => statSync(name).isFile() && readFileSync(name).includes(text))
 }

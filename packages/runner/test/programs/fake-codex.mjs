@@ -1,0 +1,81 @@
+// Stands in for `codex`, in both voices. The first argument says in what way its app-server misbehaves.
+import { appendFileSync, existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const [, , way, ...args] = process.argv
+const print = message => process.stdout.write(`${JSON.stringify(message)}\n`)
+const threadId = '00000000-0000-4000-8000-00000000c0de'
+const turnId = 'turn-1'
+
+if (args.includes('exec')) exec()
+else if (way === 'missing') fail("error: unrecognized subcommand 'app-server'", 2)
+else appServer()
+
+function exec() {
+  print({ type: 'thread.started', thread_id: threadId })
+  print({ type: 'turn.started' })
+  if (way === 'unknown') print({ type: 'from.the.future', value: 1 })
+  if (way === 'garbage') process.stdout.write('not JSON\n')
+  print({ type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text: 'From exec.' } })
+  print({ type: 'turn.completed', usage: { input_tokens: 1, output_tokens: 1 } })
+  if (way === 'lingers') setInterval(() => {}, 1000)
+}
+
+function appServer() {
+  createInterface({ input: process.stdin })
+    .on('line', line => answer(JSON.parse(line)))
+    .on('close', () => process.exit(0))
+}
+
+function answer(message) {
+  const { id, method, params } = message
+  if (method === 'initialize') return handshake(id)
+  if (method === 'thread/start') return print({ id, result: { thread: { id: threadId }, model: 'fake' } })
+  if (method === 'turn/start') return startTurn(id)
+  if (method === 'turn/interrupt') return way === 'deaf' ? undefined : endTurn('interrupted')
+  if (method === 'thread/backgroundTerminals/clean') return print({ id, result: {} })
+  // The answer to our own request: say what it was, and be done.
+  if (id === 'ask') {
+    const text = JSON.stringify(message.error ?? message.result)
+    notify('item/completed', { turnId, item: { type: 'agentMessage', id: 'm', text } })
+    return endTurn('completed')
+  }
+  if (id !== undefined)
+    print({ id, error: { code: -32601, message: `no ${method} ${JSON.stringify(params)}` } })
+}
+
+function handshake(id) {
+  if (way === 'mute') return
+  if (way === 'rude') return print({ id, error: { code: -32600, message: 'not with you' } })
+  if (way === 'garbage') process.stdout.write('not JSON\n[1]\n{"neither":"nor"}\n')
+  print({ id, result: { userAgent: 'fake/9.9.9' } })
+}
+
+function startTurn(id) {
+  if (way === 'refuses') return print({ id, error: { code: -32600, message: 'no turns today' } })
+  print({ id, result: { turn: { id: turnId } } })
+  notify('turn/started', { turn: { id: turnId } })
+  notify('item/agentMessage/delta', { turnId, itemId: 'm', delta: 'So far.' })
+  if (way === 'dies-once' && !existsSync(`${process.env.FAKE_AGENT}.died`)) {
+    appendFileSync(`${process.env.FAKE_AGENT}.died`, 'yes')
+    return fail('Segmentation fault', 139)
+  }
+  if (way === 'unknown') notify('from/the/future', { value: 1 })
+  if (way === 'unknown-of-process') print({ method: 'from/the/future', params: { value: 1 } })
+  if (way.startsWith('asks:')) return print({ id: 'ask', method: way.slice(5), params: { threadId, turnId } })
+  if (way === 'asks-nobody') return print({ id: 'ask', method: 'who/is/there', params: {} })
+  if (way !== 'deaf' && way !== 'hangs') endTurn('completed')
+}
+
+function endTurn(status) {
+  notify('turn/completed', { turn: { id: turnId, status, items: [] } })
+}
+
+function notify(method, params) {
+  print({ method, params: { threadId, ...params } })
+}
+
+function fail(message, code) {
+  process.stderr.write(`${message}\n`)
+  process.exit(code)
+}
