@@ -69,7 +69,7 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   clientTools?: ClientToolDefinition[]
   additionalDirectories?: string[]
   forkSession?: boolean
-  /** Ask the agent to use this id for a new conversation. */
+  /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
   newSessionId?: string
   outputSchema?: JsonSchema
   env?: Record<string, string>
@@ -163,7 +163,7 @@ export interface HarnessQuery {
   forkSession?: boolean
   /** Continue the newest conversation of `cwd`. */
   continueLast?: boolean
-  /** Ask the agent to use this id for a new conversation. */
+  /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
   newSessionId?: string
 
   // Permissions

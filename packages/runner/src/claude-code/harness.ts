@@ -21,6 +21,7 @@ import { processEnv } from '../env/process-env.ts'
 import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
+import { turnQuery } from '../turn/turn-query.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS } from './models.ts'
@@ -78,7 +79,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
     if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
-    const query = turnQuery(session, userMessage, opts)
+    const query = withDefaults(turnQuery(session, userMessage, opts))
     const turnId = opts.turnId ?? randomUUID()
     const turn = new ProcessTurn({
       program: claudeProgram(this.#context),
@@ -130,30 +131,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 }
 
-function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): HarnessQuery {
-  return {
-    prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
-    cwd: session.projectRoot,
-    resumeSessionId: session.claudeSessionId ?? undefined,
-    forkSession: opts.forkSession,
-    newSessionId: session.claudeSessionId && !opts.forkSession ? undefined : opts.newSessionId,
-    mode: 'read-only',
-    permissionMode: opts.permissionMode ?? 'dontAsk',
-    tools: opts.toolsOverride ?? opts.tools ?? 'default',
-    disallowedTools: opts.disallowedToolsOverride ?? opts.disallowedTools,
-    allowedTools: opts.autoApproveToolsOverride ?? opts.autoApproveTools,
-    maxTurns: opts.maxTurns ?? DEFAULT_MAX_TURNS,
-    appendSystemPrompt: opts.systemPromptAppend,
-    includePartialMessages: opts.includePartialMessages ?? true,
-    model: opts.model,
-    fallbackModel: opts.fallbackModel,
-    thinking: opts.thinking,
-    maxBudgetUsd: opts.maxBudgetUsd,
-    mcpServers: opts.mcpServers,
-    clientTools: opts.clientTools,
-    additionalDirectories: opts.additionalDirectories,
-    outputSchema: opts.outputSchema,
-    env: opts.env,
-    signal: opts.signal ?? new AbortController().signal,
-  }
+/** The specification's defaults for a turn: all tools, and 25 rounds. */
+function withDefaults(query: HarnessQuery): HarnessQuery {
+  return { ...query, tools: query.tools ?? 'default', maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS }
 }

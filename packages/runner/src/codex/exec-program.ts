@@ -77,7 +77,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
       env: { ...program.env, ...mcp.env },
       args,
       cwd: query.cwd,
-      stdin: promptText,
+      stdin: promptText.trim() === '' ? IMAGES_ALONE : promptText,
       promptText,
       attachments: images.length,
       cleanup,
@@ -88,6 +88,9 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     throw error
   }
 }
+
+/** `exec` takes no images without words. */
+const IMAGES_ALONE = 'See what is attached.'
 
 async function writeSchema(
   schema: JsonSchema,

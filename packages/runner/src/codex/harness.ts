@@ -19,6 +19,7 @@ import { HarnessBusyError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importCodexSession } from '../native-sessions/codex/import.ts'
 import { listCodexSessions } from '../native-sessions/codex/list.ts'
+import { turnQuery } from '../turn/turn-query.ts'
 import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
@@ -121,35 +122,3 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
 
 /** Long enough for a person to read and think; a kept server costs memory. */
 const IDLE_MS = 10 * 60_000
-
-function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): HarnessQuery {
-  return {
-    prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
-    cwd: session.projectRoot,
-    resumeSessionId: session.claudeSessionId ?? undefined,
-    forkSession: opts.forkSession,
-    mode: 'read-only',
-    permissionMode: opts.permissionMode ?? 'dontAsk',
-    // `default` is what every agent has anyway.
-    tools: notDefault(opts.toolsOverride ?? opts.tools),
-    disallowedTools: opts.disallowedToolsOverride ?? opts.disallowedTools,
-    allowedTools: opts.autoApproveToolsOverride ?? opts.autoApproveTools,
-    maxTurns: opts.maxTurns,
-    maxBudgetUsd: opts.maxBudgetUsd,
-    appendSystemPrompt: opts.systemPromptAppend,
-    includePartialMessages: opts.includePartialMessages,
-    model: opts.model,
-    fallbackModel: opts.fallbackModel,
-    thinking: opts.thinking,
-    mcpServers: opts.mcpServers,
-    clientTools: opts.clientTools,
-    additionalDirectories: opts.additionalDirectories,
-    outputSchema: opts.outputSchema,
-    env: opts.env,
-    signal: opts.signal ?? new AbortController().signal,
-  }
-}
-
-function notDefault(tools: string | undefined): string | undefined {
-  return tools === 'default' ? undefined : tools
-}

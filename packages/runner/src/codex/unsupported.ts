@@ -18,9 +18,10 @@ const REFUSALS: Partial<Record<keyof HarnessQuery, string>> = {
   maxBudgetUsd: 'Codex does not know what a turn costs.',
   fallbackModel: 'Codex has no fallback model.',
   continueLast: 'Name the thread with resumeSessionId.',
-  newSessionId: 'Codex chooses the id of a thread itself.',
 }
 
+/** `default` is what every agent has anyway. */
 function isSet(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
+  if (Array.isArray(value)) return value.length > 0
+  return value !== undefined && value !== false && value !== 'default'
 }
