@@ -1,4 +1,5 @@
 import { benchRow, reportBench } from '../../core/bench/report.ts'
+import { codexRow } from './codex.ts'
 import { measureTailLatency, type Percentiles } from './tail-latency.ts'
 import { toolServerRow } from './tool-server.ts'
 
@@ -16,4 +17,5 @@ reportBench('@chirality/runner', [
     detail: `spool ${show(file)}; pipe ${show(pipe)}`,
   }),
   await toolServerRow(),
+  await codexRow(),
 ])

@@ -25,7 +25,7 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
   }
-  // `exec` and the app-server take CODEX_API_KEY, although `login status` does not count it.
+  // `exec` takes it from there, and we hand it to an app-server; `login status` does not count it.
   const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
   const authenticated = authType !== 'none'
   return {

@@ -70,6 +70,15 @@ describe.each(VOICES)('what Codex makes of an option through $voice', ({ voice }
     expect(existsSync(picture)).toBe(true)
   })
 
+  test('an image alone is a message too', async () => {
+    const model = await world.model({ answers: ['A pixel.'] })
+    const source = { kind: 'base64', mediaType: 'image/png', data: PIXEL_PNG } as const
+    const opts: HarnessTurnOpts = { images: [{ type: 'image', source }] }
+    const events = await collect(world.harness({ model, voice }).startTurn(world.session(), '', opts))
+    expect(expectOneEnd(events, voice)).toEqual({ reason: 'completed' })
+    expect(told(model)).toContain('input_image')
+  })
+
   test('an image that is not there is refused before anything starts', async () => {
     const source = { kind: 'path', mediaType: 'image/png', path: path.join(world.root, 'no.png') } as const
     const opts: HarnessTurnOpts = { images: [{ type: 'image', source }] }

@@ -1,0 +1,96 @@
+import type { HarnessQuery } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
+
+const ID = '01a1e299-f6ed-7c52-bac1-135cf1f26a6e'
+
+function build(fields: Partial<HarnessQuery> = {}, input: Partial<ExecArgInput> = {}): string[] {
+  const query: HarnessQuery = {
+    prompt: 'SECRET PROMPT',
+    cwd: '/work/it',
+    mode: 'read-only',
+    signal: new AbortController().signal,
+    ...fields,
+  }
+  return buildExecArgs({
+    query,
+    overrides: ['-c', 'first=1'],
+    mcpServers: {},
+    hidden: [],
+    images: [],
+    ...input,
+  })
+}
+
+const overridesOf = (args: string[]) => args.filter((_arg, index) => args[index - 1] === '-c')
+const afterExec = (args: string[]) => args.slice(args.indexOf('exec'))
+
+describe('the command line of codex exec', () => {
+  test('a plain query: the prompt goes through stdin', () => {
+    const args = build()
+    expect(afterExec(args)).toEqual([
+      ...['exec', '-s', 'read-only', '-C', '/work/it', '--skip-git-repo-check', '--json', '-'],
+    ])
+    expect(args.join(' ')).not.toContain('SECRET PROMPT')
+  })
+
+  test('the folder is known as untrusted for this run, so that Codex writes nothing about it', () => {
+    expect(overridesOf(build({ cwd: '/a "b"' }))).toContain(
+      'projects={ "/a \\"b\\"" = { trust_level = "untrusted" } }',
+    )
+  })
+
+  test('later overrides are those of the query', () => {
+    const args = build({ thinking: 'high', systemPrompt: 'Be a "teapot".', appendSystemPrompt: 'Short.' })
+    expect(overridesOf(args)[0]).toBe('first=1')
+    expect(overridesOf(args)).toEqual(
+      expect.arrayContaining([
+        'model_reasoning_effort="xhigh"',
+        'instructions="Be a \\"teapot\\"."',
+        'developer_instructions="Short."',
+      ]),
+    )
+  })
+
+  test.each([
+    [{ mode: 'read-only' }, 'read-only'],
+    [{ mode: 'workspace-write' }, 'workspace-write'],
+    [{ mode: 'yolo' }, 'danger-full-access'],
+    [{ mode: 'yolo', permissionMode: 'dontAsk' }, 'read-only'],
+    [{ mode: 'read-only', permissionMode: 'acceptEdits' }, 'workspace-write'],
+  ] as const)('%j is the sandbox %s', (fields, sandbox) => {
+    expect(build(fields)).toContain(sandbox)
+  })
+
+  test('resume and fork come behind the flags that only exec takes', () => {
+    const resumed = afterExec(build({ resumeSessionId: ID, model: 'm', additionalDirectories: ['/x', '/y'] }))
+    expect(resumed).toEqual([
+      ...['exec', '-s', 'read-only', '-C', '/work/it', '--skip-git-repo-check'],
+      ...['--add-dir', '/x', '--add-dir', '/y', 'resume', '--json', '-m', 'm', ID, '-'],
+    ])
+    expect(afterExec(build({ resumeSessionId: ID, forkSession: true }))).toContain('fork')
+  })
+
+  test('an image cannot swallow what follows', () => {
+    const args = build({}, { images: ['/a.png', '/b.png'], outputSchemaFile: '/s.json' })
+    expect(args.slice(-5)).toEqual(['--output-schema', '/s.json', '--image=/a.png', '--image=/b.png', '-'])
+  })
+
+  test('MCP servers, and the variables that commands must not see', () => {
+    const mcpServers = { one: { url: 'http://a', env_http_headers: { 'X-A': 'V' } } }
+    expect(overridesOf(build({}, { mcpServers, hidden: ['V'] }))).toEqual(
+      expect.arrayContaining([
+        'shell_environment_policy.exclude=["V"]',
+        'mcp_servers.one.url="http://a"',
+        'mcp_servers.one.env_http_headers={ "X-A" = "V" }',
+      ]),
+    )
+  })
+
+  test.each([{ model: '-m' }, { additionalDirectories: ['--yolo'] }, { model: 'a\0b' }])(
+    '%j is refused',
+    fields => {
+      expect(() => build(fields)).toThrow(expect.objectContaining({ code: 'invalid_query' }))
+    },
+  )
+})
