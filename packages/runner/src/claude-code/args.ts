@@ -48,13 +48,13 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
 
 /** Variables a turn sets on top of the filtered environment. */
 export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
-  const env: Record<string, string> = {}
-  if (config.disableTelemetry !== false) {
-    env.DISABLE_TELEMETRY = '1'
-    env.DISABLE_ERROR_REPORTING = '1'
-  }
-  if (config.forceSubagentModel !== false) Object.assign(env, subagentModelEnv(query))
-  return { ...env, ...query.env }
+  const subagents = config.forceSubagentModel === false ? {} : subagentModelEnv(query)
+  return { ...telemetryEnv(config), ...subagents, ...query.env }
+}
+
+/** Set for every start of the CLI, also one that only asks for its version. */
+export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Record<string, string> {
+  return disableTelemetry === false ? {} : { DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' }
 }
 
 /** Both, because older models know only a number of tokens and newer ones only the word. */

@@ -16,11 +16,12 @@ import type {
   SlashCommand,
   UIEvent,
 } from '@chirality/core'
-import { DEFAULT_MAX_TURNS, HarnessBusyError } from '@chirality/core'
+import { DEFAULT_MAX_TURNS, HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
+import { RunningTurns } from '../turn/running-turns.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
@@ -34,7 +35,7 @@ import { claudeProgram } from './turn-program.ts'
 export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   readonly id = HARNESS_ID
   readonly #context: ClaudeContext
-  readonly #turns = new Map<string, ProcessTurn>()
+  readonly #turns = new RunningTurns<ProcessTurn>(HARNESS_ID)
 
   constructor(config: ClaudeCodeHarnessConfig = {}) {
     this.#context = { config, environment: config.environment ?? processEnv() }
@@ -78,29 +79,12 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     userMessage: string,
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
-    if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
-    const query = withDefaults(turnQuery(session, userMessage, opts))
+    refuseUnsupported(opts)
     const turnId = opts.turnId ?? randomUUID()
-    const turn = new ProcessTurn({
-      program: claudeProgram(this.#context),
-      session,
-      turnId,
-      query,
-      stallMs: opts.stallMs,
-    })
-    this.#turns.set(session.id, turn)
-    const settle = () => {
-      if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
-    }
-    try {
-      for await (const event of turn.events()) {
-        // Nothing runs any more: who hears this may start the next turn at once.
-        if (event.type === 'process:exit') settle()
-        yield event
-      }
-    } finally {
-      settle()
-    }
+    const query = withDefaults(turnQuery(session, userMessage, opts))
+    const program = claudeProgram(this.#context)
+    const turn = new ProcessTurn({ program, session, turnId, query, stallMs: opts.stallMs })
+    yield* this.#turns.run(session.id, turn)
   }
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
@@ -110,7 +94,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
   kill(sessionId: string): void {
-    this.#turns.get(sessionId)?.kill()
+    void this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {
@@ -126,8 +110,21 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 
   /** Nothing is kept between turns; what runs is ended. */
-  async close(): Promise<void> {
-    for (const turn of this.#turns.values()) turn.kill()
+  close(): Promise<void> {
+    return this.#turns.killAll()
+  }
+}
+
+/** A process that is gone after its turn can ask nobody, and prints its events only when it is verbose. */
+function refuseUnsupported({ decide, verbose }: HarnessTurnOpts): void {
+  if (decide)
+    throw new HarnessError('decide: Claude Code asks nobody in this form.', 'unsupported', HARNESS_ID)
+  if (verbose === false) {
+    throw new HarnessError(
+      'verbose: Claude Code prints its events only when verbose.',
+      'unsupported',
+      HARNESS_ID,
+    )
   }
 }
 

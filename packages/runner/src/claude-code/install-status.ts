@@ -2,6 +2,7 @@ import type { HarnessInstallStatus } from '@chirality/core'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { runCommand } from '../process/run-command.ts'
+import { telemetryEnv } from './args.ts'
 import type { ClaudeContext } from './config.ts'
 import { claudeVersion, findClaude } from './executable.ts'
 
@@ -23,6 +24,7 @@ export async function claudeInstallStatus({
     source: environment,
     credentials: 'claude',
     allow: config.allowEnvironment,
+    extra: telemetryEnv(config),
   })
   const version = await claudeVersion(binary, env)
   if (version === undefined) {

@@ -92,8 +92,8 @@ export async function* queryClaude(
 }
 
 function started(event: ClaudeEvent): HarnessEvent<ClaudeEvent>[] {
-  if (event.type !== 'system' || event.subtype !== 'init') return []
-  return [{ type: 'session_started', sessionId: String(event.session_id) }]
+  if (event.type !== 'system' || event.subtype !== 'init' || typeof event.session_id !== 'string') return []
+  return [{ type: 'session_started', sessionId: event.session_id }]
 }
 
 function finished(event: ClaudeEvent, outcome: ClaudeOutcome | null): HarnessEvent<ClaudeEvent>[] {

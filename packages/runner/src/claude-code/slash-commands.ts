@@ -8,6 +8,7 @@ import { openSpool } from '../process/spool.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { makeTempFolder } from '../turn/temp-folder.ts'
+import { telemetryEnv } from './args.ts'
 import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { findClaude } from './executable.ts'
 
@@ -24,7 +25,7 @@ export async function discoverClaudeCommands(
   const { config, environment } = context
   const command = await findClaude({ binaryPath: config.binaryPath, environment })
   const source = { source: environment, allow: config.allowEnvironment }
-  const { env } = buildChildEnv({ ...source, credentials: 'claude' })
+  const { env } = buildChildEnv({ ...source, credentials: 'claude', extra: telemetryEnv(config) })
   // A look at the commands is no turn, so its output stays out of the project's logs.
   const folder = await makeTempFolder(environment, HARNESS_ID)
   try {

@@ -60,11 +60,12 @@ export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 export function runPs(args: string[]): Promise<string> {
-  return new Promise(resolve => {
-    // `ps -p` exits with 1 when the pid is gone: an empty answer, not a failure.
-    execFile('/bin/ps', args, { env: { LC_ALL: 'C' }, maxBuffer: PS_MAX_BYTES }, (_error, stdout) =>
-      resolve(stdout),
-    )
+  return new Promise((resolve, reject) => {
+    execFile('/bin/ps', args, { env: { LC_ALL: 'C' }, maxBuffer: PS_MAX_BYTES }, (error, stdout) => {
+      // `ps -p` exits with 1 when the pid is gone: an empty answer. Anything else is not the news that nothing runs.
+      if (error === null || error.code === 1) resolve(stdout)
+      else reject(error)
+    })
   })
 }
 

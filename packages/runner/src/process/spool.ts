@@ -78,7 +78,7 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
   }
   const close = () =>
     finish(async () => {
-      if (fstatSync(stderr.readFd).size === 0) removeIfThere(stderrPath)
+      if (fstatSync(stderr.readFd).size === 0) tidy(stderrPath)
       await restoreDeleted([stdout, stderr], ensureDirectory)
     })
   const discard = () =>
@@ -87,6 +87,15 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
       removeIfThere(stderrPath)
     })
   return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
+}
+
+/** An empty file too many is no reason for a turn that went well to fail. */
+function tidy(file: string): void {
+  try {
+    removeIfThere(file)
+  } catch {
+    // The agent moved the folder or took our rights to it away.
+  }
 }
 
 async function restoreDeleted(files: SpoolFile[], ensureDirectory: () => Promise<unknown>): Promise<void> {

@@ -39,12 +39,12 @@ export class ProcessTurn {
 
   /** Ctrl-C, and then the rest of the ladder if the agent does not heed it. */
   interrupt(): void {
-    this.#stop('interrupted')
+    void this.#stop('interrupted')
   }
 
   /** Straight to SIGTERM, and 5 s later to SIGKILL. */
-  kill(): void {
-    this.#stop('killed')
+  async kill(): Promise<void> {
+    await this.#stop('killed')
   }
 
   /**
@@ -55,7 +55,7 @@ export class ProcessTurn {
     const startedAt = performance.now()
     const { query, session } = this.#options
     const { signal } = query
-    const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
+    const onAbort = () => void this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal.aborted) onAbort()
@@ -173,9 +173,9 @@ export class ProcessTurn {
     return answered && outcome ? outcome.reason : 'crashed'
   }
 
-  #stop(reason: StopReason): void {
+  async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
-    if (this.#attempt) void this.#attempt.stop(this.#stopOptions())
+    await this.#attempt?.stop(this.#stopOptions())
   }
 
   #stopOptions(): StopOptions {
