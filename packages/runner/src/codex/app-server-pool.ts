@@ -1,6 +1,4 @@
-import { HarnessError } from '@chirality/core'
 import { AppServer, type AppServerOptions } from './app-server.ts'
-import { HARNESS_ID } from './config.ts'
 
 /** A session's hold on a server; given back when its turn is over. */
 export interface AppServerLease {
@@ -9,6 +7,12 @@ export interface AppServerLease {
   turns(): number
   /** Resolves when what was only for this turn is gone. */
   release(): Promise<void>
+}
+
+/** Who wants a server. The thread is the one that the session goes on with. */
+export interface Tenant {
+  sessionId: string
+  threadId?: string
 }
 
 /** What a server is started with. Sessions with the same key share one. */
@@ -30,8 +34,8 @@ export class AppServerPool {
     this.#idleMs = idleMs
   }
 
-  async acquire(sessionId: string, launch: AppServerLaunch): Promise<AppServerLease> {
-    this.#leaveHome(sessionId, launch.key)
+  async acquire({ sessionId, threadId }: Tenant, launch: AppServerLaunch): Promise<AppServerLease> {
+    await this.#leaveHome({ sessionId, threadId }, launch.key)
     // One that is on its way out may still hold the thread.
     await Promise.all(this.#endings)
     const entry = this.#entryFor(launch)
@@ -48,7 +52,7 @@ export class AppServerPool {
   }
 
   async close(): Promise<void> {
-    for (const entry of [...this.#entries.values()]) this.#end(entry)
+    for (const entry of [...this.#entries.values()]) void this.#end(entry)
     await Promise.all(this.#endings)
   }
 
@@ -69,15 +73,12 @@ export class AppServerPool {
   }
 
   /** A session whose settings changed needs another process, and its thread has to be let go of by the old one. */
-  #leaveHome(sessionId: string, key: string): void {
+  async #leaveHome({ sessionId, threadId }: Tenant, key: string): Promise<void> {
     const home = this.#homes.get(sessionId)
     if (!home || home.key === key || home.started?.isUsable === false) return
-    if (home.turns > 0) {
-      const message =
-        'The tools of this session changed while other sessions use its app-server. Try again when they rest.'
-      throw new HarnessError(message, 'busy', HARNESS_ID)
-    }
-    this.#end(home)
+    // Others may be at home there.
+    if (home.turns === 0) void this.#end(home)
+    else if (threadId !== undefined) await home.started?.unload(threadId)
   }
 
   async #release(entry: Entry): Promise<void> {
@@ -85,7 +86,7 @@ export class AppServerPool {
     if (entry.turns > 0) return
     if (entry.isShortLived || entry.started?.isUsable === false) await this.#end(entry)
     else if (this.#entries.get(entry.key) === entry)
-      entry.idle = setTimeout(() => this.#end(entry), this.#idleMs)
+      entry.idle = setTimeout(() => void this.#end(entry), this.#idleMs)
   }
 
   #end(entry: Entry): Promise<void> {

@@ -55,11 +55,11 @@ export class AppServerTurn {
   }
 
   /** Only when no other session uses the server may it be ended with the turn. */
-  kill(): void {
+  async kill(): Promise<void> {
     const { lease } = this.#options
     this.#stopReason = 'killed'
     if (lease.turns() > 1) this.#turn?.interrupt()
-    else void lease.server.stop({ interruptGraceMs: 0 })
+    else await lease.server.stop({ interruptGraceMs: 0 })
   }
 
   async steer(text: string): Promise<boolean> {

@@ -28,6 +28,7 @@ export class AppServer {
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
+  readonly #closing = new Map<string, () => void>()
   /** Its last words, for when there are no others. */
   #noise: string[] = []
   #isUsable = true
@@ -38,7 +39,10 @@ export class AppServer {
     this.#config = config
     this.#log = new HarnessLog(config)
     this.#rpc = new JsonRpcConnection(process, {
-      onNotification: (params, raw) => this.news.tell(params, { raw }),
+      onNotification: (method, params, raw) => {
+        if (method === 'thread/closed') this.#forget(params)
+        this.news.tell(params, { raw })
+      },
       onRequest: (request, raw) => this.#ask({ raw, request }),
       onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
     })
@@ -99,6 +103,16 @@ export class AppServer {
     this.#rpc.respondError(id, REFUSED, message)
   }
 
+  /** Lets go of a thread, so that another process may have it. Gives up after a while: the other one will be told. */
+  async unload(threadId: string): Promise<void> {
+    if (!this.loaded.has(threadId)) return
+    const closed = new Promise<void>(resolve => this.#closing.set(threadId, resolve))
+    const patience = setTimeout(() => this.#closing.get(threadId)?.(), UNLOAD_MS)
+    this.send('thread/unsubscribe', { threadId })
+    await closed
+    clearTimeout(patience)
+  }
+
   /** Closing stdin is the polite way: commands are ended with the server. */
   stop(options: StopOptions = {}): Promise<StopReport> {
     this.#isUsable = false
@@ -118,6 +132,12 @@ export class AppServer {
     this.#isUsable = false
     this.#log.exited(await this.process.exited)
     this.news.end()
+  }
+
+  #forget(params: unknown): void {
+    const { threadId } = (params ?? {}) as { threadId?: unknown }
+    this.loaded.delete(String(threadId))
+    this.#closing.get(String(threadId))?.()
   }
 
   #keepNoise(text: string): void {
@@ -140,6 +160,7 @@ const INITIALIZE = {
 }
 const HANDSHAKE_MS = 15_000
 const REQUEST_MS = 60_000
+const UNLOAD_MS = 5_000
 const REFUSED = -32_000
 const MAX_LOG_CHARS = 500
 const MAX_NOISE_LINES = 10

@@ -22,11 +22,15 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
     if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
     return nativeBehind(path.resolve(named))
   }
-  const found = await resolveExecutable('codex', [], { path: options.environment.PATH })
+  // Those of the environment the agent gets: an isolated harness must not find this user's agent.
+  const { PATH = '', HOME = NOWHERE } = options.environment
+  const found = await resolveExecutable('codex', [], { path: PATH, home: HOME })
   const binary = found ? nativeBehind(found) : packagedCodex(import.meta.url)
   if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
   return binary
 }
+
+const NOWHERE = '/nonexistent'
 
 /** npm installs a script that starts the binary; killed hard, it leaves the binary running. */
 function nativeBehind(found: string): string {

@@ -98,7 +98,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   }
 
   kill(sessionId: string): void {
-    this.#turns.get(sessionId)?.kill()
+    void this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {
@@ -115,7 +115,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
 
   /** Ends the turns that run, and the app-servers that are kept between turns. */
   async close(): Promise<void> {
-    for (const turn of this.#turns.values()) turn.kill()
+    await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
     await this.#pool.close()
   }
 }

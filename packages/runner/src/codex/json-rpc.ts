@@ -10,7 +10,7 @@ export interface RpcRequest {
 }
 
 export interface RpcHandlers {
-  onNotification(params: unknown, raw: unknown): void
+  onNotification(method: string, params: unknown, raw: unknown): void
   onRequest(request: RpcRequest, raw: unknown): void
   /** Lines that are no JSON, what the process says on stderr, and damage to its raw log. */
   onNoise(text: string): void
@@ -102,7 +102,7 @@ export class JsonRpcConnection {
     const hasId = typeof id === 'string' || typeof id === 'number'
     if (typeof method === 'string') {
       if (hasId) this.#handlers.onRequest({ id, method, params: asObject(params) }, value)
-      else this.#handlers.onNotification(params, value)
+      else this.#handlers.onNotification(method, params, value)
     } else if (hasId) this.#settle(id, result, error)
     else this.#handlers.onNoise(JSON.stringify(value).slice(0, MAX_NOISE_CHARS))
   }

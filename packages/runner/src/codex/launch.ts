@@ -37,12 +37,16 @@ export function appServerLaunch(
   { projectRoot, distinct }: { projectRoot: string; distinct: string },
 ): AppServerLaunch {
   const { command, env } = program
-  const args = ['app-server', ...overrideArgs(context, env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
+  const extra = [UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
+  const args = ['app-server', ...overrideArgs(context, extra)]
   const key = createHash('sha256')
     .update(JSON.stringify([command, args, env, projectRoot, distinct]))
     .digest('hex')
   return { key, command, args, env, projectRoot, config: context.config }
 }
+
+/** A session that needs another process cannot have its thread before this one lets go of it. */
+const UNLOAD_AT_ONCE = 'thread_unload_delay_secs=0'
 
 /** A key from the environment must not replace the login that the user has stored. */
 const LOGIN_IN_MEMORY = 'cli_auth_credentials_store="ephemeral"'

@@ -37,11 +37,12 @@ export class CodexTurn {
   }
 
   interrupt(): void {
-    this.#stop('interrupted')
+    void this.#stop('interrupted')
   }
 
-  kill(): void {
-    this.#stop('killed')
+  /** Resolves when what ran for it alone is gone. */
+  async kill(): Promise<void> {
+    await this.#stop('killed')
   }
 
   /** False when the voice cannot take more input while a turn runs, or none runs yet. */
@@ -79,7 +80,7 @@ export class CodexTurn {
     const { session, query, opts, context } = this.#options
     const { signal } = query
     const undo: (() => unknown)[] = []
-    const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
+    const onAbort = () => void this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
     undo.push(() => signal.removeEventListener('abort', onAbort))
     try {
@@ -120,9 +121,9 @@ export class CodexTurn {
 
   /** Null when there is no app-server to be had, and `exec` may do instead. */
   async #acquire(launch: AppServerLaunch): Promise<AppServerLease | null> {
-    const { session, context, pool } = this.#options
+    const { session, query, context, pool } = this.#options
     try {
-      return await pool.acquire(session.id, launch)
+      return await pool.acquire({ sessionId: session.id, threadId: query.resumeSessionId }, launch)
     } catch (error) {
       const failure = startFailure(error, CODEX)
       if (context.config.voice === 'app-server' || failure.code !== 'process_crashed') throw failure
@@ -141,12 +142,12 @@ export class CodexTurn {
   #speakThrough(voice: AppServerTurn | ProcessTurn): void {
     this.#voice = voice
     // Asked for while the agent was being started.
-    if (this.#stopReason) this.#stop(this.#stopReason)
+    if (this.#stopReason) void this.#stop(this.#stopReason)
   }
 
-  #stop(reason: StopReason): void {
+  async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
-    if (this.#stopReason === 'killed') this.#voice?.kill()
+    if (this.#stopReason === 'killed') await this.#voice?.kill()
     else if (this.#voice instanceof AppServerTurn) this.#voice.interrupt(this.#stopReason)
     // Of a timeout it hears by itself, from the signal.
     else if (reason === 'interrupted') this.#voice?.interrupt()

@@ -74,6 +74,28 @@ describe.each(VOICES)('tools that a query brings along, through $voice', ({ voic
     }
   })
 
+  test('a session may get tools while others of its project are at work', async () => {
+    const call = { tool: 'weather', namespace: CLIENT_TOOLS, input: { city: 'Oslo' } }
+    const slow = { text: 'Slow.', chunkChars: 2, stallAfter: 1 }
+    const model = await world.model({
+      answers: ['Hello.', call, 'Rain.'],
+      routes: [{ when: { conversationContains: 'other session' }, answers: [slow] }],
+    })
+    const harness = world.harness({ model, voice })
+    const session = world.session()
+    const first = await collect(harness.startTurn(session, 'Hi'))
+    session.claudeSessionId = ofType(first, 'session:init')[0]?.claudeSessionId ?? null
+    const other = collect(harness.startTurn(world.session(), 'I am the other session'))
+    await model.waitForRequest(({ state }) => state === 'stalled')
+    const clientTools = [weather(async () => ({ content: 'rain' }))]
+    const events = await collect(harness.startTurn(session, 'How is it?', { clientTools }))
+    expect(expectOneEnd(events, voice)).toEqual({ reason: 'completed' })
+    expect(ofType(events, 'session:init')[0]?.claudeSessionId).toBe(session.claudeSessionId)
+    expect(ofType(events, 'tool:result')).toMatchObject([{ content: 'rain' }])
+    model.release()
+    expect(expectOneEnd(await other, voice)).toEqual({ reason: 'completed' })
+  })
+
   test.each([
     { what: 'an invalid schema', second: { inputSchema: { type: 'nonsense' } } },
     { what: 'the name of another', second: { name: 'weather' } },
