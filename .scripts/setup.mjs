@@ -12,10 +12,19 @@ const pnpmScript = path.join(tools, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
 /** Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it. */
 export async function setup() {
-  requireNode()
-  await installPnpm()
-  await installDependencies()
+  try {
+    requireNode()
+    await installPnpm()
+    await installDependencies()
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    say(error.message)
+    process.exit(1)
+  }
 }
+
+/** Set-up cannot go on, for a reason that the message names. */
+class SetupError extends Error {}
 
 /** Runs a command in the repo with the pinned pnpm first on PATH; resolves with its exit code. */
 export function run(command, args, options = {}) {
@@ -44,8 +53,7 @@ export function say(text) {
 function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return
-  say(`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`)
-  process.exit(2)
+  throw new SetupError(`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`)
 }
 
 async function installPnpm() {
@@ -66,7 +74,7 @@ async function installPnpm() {
       stdio: ['ignore', 'inherit', 'inherit'],
     },
   )
-  if (npm.status !== 0) fail('npm could not fetch pnpm. Is the npm registry reachable?')
+  if (npm.status !== 0) throw new SetupError('npm could not fetch pnpm. Is the npm registry reachable?')
 }
 
 async function installDependencies() {
@@ -81,7 +89,7 @@ async function installDependencies() {
     '--reporter=append-only',
     '--loglevel=warn',
   ])
-  if (code !== 0) fail('pnpm install failed; its output above says why.')
+  if (code !== 0) throw new SetupError('pnpm install failed; its output above says why.')
   writeFileSync(stamp, wanted)
 }
 
@@ -100,9 +108,4 @@ function toolEnv() {
     TURBO_TELEMETRY_DISABLED: '1',
     DO_NOT_TRACK: '1',
   }
-}
-
-function fail(message) {
-  say(message)
-  process.exit(1)
 }

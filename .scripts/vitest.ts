@@ -15,6 +15,8 @@ export function packageTests(overrides: Record<string, unknown> = {}) {
       hookTimeout: 60_000,
       // Real CLIs want a core each; two files at once is what a two-core machine carries.
       maxWorkers: 2,
+      // Programs that tests start with tsx would leave its cache in the system's temporary folder.
+      env: { TSX_DISABLE_CACHE: '1' },
       reporters: ['default', ['json', { outputFile: '.test-results.json' }]],
       ...overrides,
     },

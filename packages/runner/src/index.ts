@@ -1,4 +1,5 @@
 export type { ClaudeCodeHarnessConfig } from './claude-code/config.ts'
+export { bundledClaude } from './claude-code/executable.ts'
 export { ClaudeCodeHarness } from './claude-code/harness.ts'
 export { ClaudeRunError } from './claude-code/run-error.ts'
 export type { ClaudeRequest, ClaudeResponse } from './claude-code/run-once.ts'

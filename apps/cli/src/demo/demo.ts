@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Session } from '@chirality/core'
-import { ClaudeCodeHarness, processEnv } from '@chirality/runner'
+import { bundledClaude, ClaudeCodeHarness, processEnv } from '@chirality/runner'
 import { claudeEnv, startScriptedModel } from '@chirality/scripted-model'
 import { style } from '../render/style.ts'
 import { TerminalRenderer } from '../render/terminal-renderer.ts'
@@ -17,11 +17,11 @@ process.exitCode = await demo()
 async function demo(): Promise<number> {
   const project = await createDemoProject()
   const model = await startScriptedModel(demoScript(project.folder))
+  const { PATH, CHIRALITY_CLAUDE_BIN } = processEnv()
   const harness = new ClaudeCodeHarness({
-    environment: {
-      ...claudeEnv(model, project.home),
-      ...pick(processEnv(), ['PATH', 'CHIRALITY_CLAUDE_BIN']),
-    },
+    // The pinned agent, not the user's: the demo shows what was tested.
+    binaryPath: CHIRALITY_CLAUDE_BIN ?? bundledClaude(),
+    environment: { ...claudeEnv(model, project.home), ...(PATH ? { PATH } : {}) },
   })
   const session = newSession(project)
   const stop = () => harness.kill(session.id)
@@ -77,8 +77,4 @@ function newSession(project: DemoProject): Session {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
-}
-
-function pick(source: Record<string, string>, names: string[]): Record<string, string> {
-  return Object.fromEntries(names.flatMap(name => (source[name] === undefined ? [] : [[name, source[name]]])))
 }

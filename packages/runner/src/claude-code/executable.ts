@@ -24,13 +24,15 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
     if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
     return path.resolve(named)
   }
-  const home = options.environment.HOME
-  const usual = home ? [path.join(home, '.claude', 'local'), path.join(home, '.local', 'bin')] : []
-  const found = await resolveExecutable('claude', usual, { path: options.environment.PATH ?? '' })
+  // Those of the environment the agent gets: an isolated harness must not find this user's agent.
+  const { PATH = '', HOME = NOWHERE } = options.environment
+  const found = await resolveExecutable('claude', [], { path: PATH, home: HOME })
   const binary = found ?? bundledClaude()
   if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
   return binary
 }
+
+const NOWHERE = '/nonexistent'
 
 /** `2.1.325`, or undefined when the binary does not say. Cached until the file changes: asking costs a process. */
 export async function claudeVersion(
@@ -65,7 +67,7 @@ export function knowsSystemPromptSnapshot(version: string | undefined): boolean 
 }
 
 /** Looked up from this file, so it is found when an app installs the Agent SDK beside this package. */
-function bundledClaude(): string | undefined {
+export function bundledClaude(): string | undefined {
   const owner = '@anthropic-ai/claude-agent-sdk'
   const folder = findPackage(import.meta.url, owner)
   if (!folder) return undefined

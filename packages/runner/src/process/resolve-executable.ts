@@ -3,20 +3,23 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { processEnv } from '../env/process-env.ts'
 
-/** The absolute path of a program: PATH first, then `extraPaths` (folders), then the usual install places. */
+/**
+ * The absolute path of a program: PATH first, then `extraPaths` (folders), then the usual install places. Without
+ * `path` and `home` those of this process count.
+ */
 export async function resolveExecutable(
   name: string,
   extraPaths: string[] = [],
-  options: { path?: string } = {},
+  options: { path?: string; home?: string } = {},
 ): Promise<string | undefined> {
   if (name === '') return undefined
   if (name.includes('/')) {
-    const path = resolve(expandHome(name))
+    const path = resolve(expandHome(name, options.home))
     return (await checkExecutable(path)).ok ? path : undefined
   }
   const path = options.path ?? processEnv().PATH ?? ''
   for (const folder of [...path.split(delimiter), ...extraPaths, ...INSTALL_FOLDERS]) {
-    const expanded = expandHome(folder)
+    const expanded = expandHome(folder, options.home)
     // An empty or relative entry means the current folder: a cloned project must not provide the agent.
     if (!isAbsolute(expanded)) continue
     const candidate = join(expanded, name)
@@ -71,6 +74,6 @@ const INSTALL_FOLDERS = [
   '/usr/bin',
 ]
 
-function expandHome(path: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path
+function expandHome(path: string, home = homedir()): string {
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
