@@ -24,6 +24,8 @@ export class AppServer {
   version: string | null = null
   /** Threads that are loaded, with their model: they need no resume, and no other process may write to them. */
   readonly loaded = new Map<string, string>()
+  /** The instructions that a loaded thread was last given. */
+  readonly instructions = new Map<string, string>()
   readonly news = new ThreadNews()
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
@@ -137,6 +139,7 @@ export class AppServer {
   #forget(params: unknown): void {
     const { threadId } = (params ?? {}) as { threadId?: unknown }
     this.loaded.delete(String(threadId))
+    this.instructions.delete(String(threadId))
     this.#closing.get(String(threadId))?.()
   }
 

@@ -77,7 +77,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
       env: { ...program.env, ...mcp.env },
       args,
       cwd: query.cwd,
-      stdin: promptText.trim() === '' ? IMAGES_ALONE : promptText,
+      stdin: instructed(query, promptText.trim() === '' ? IMAGES_ALONE : promptText),
       promptText,
       attachments: images.length,
       cleanup,
@@ -87,6 +87,12 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     await cleanup()
     throw error
   }
+}
+
+/** A thread that is resumed keeps the instructions it began with: later ones can only come with the message. */
+function instructed({ resumeSessionId, appendSystemPrompt }: HarnessQuery, prompt: string): string {
+  if (resumeSessionId === undefined || !appendSystemPrompt) return prompt
+  return `<system-instructions>\n${appendSystemPrompt}\n</system-instructions>\n\n${prompt}`
 }
 
 /** `exec` takes no images without words. */

@@ -15,7 +15,7 @@ import type {
   SlashCommand,
   UIEvent,
 } from '@chirality/core'
-import { HarnessBusyError } from '@chirality/core'
+import { HarnessBusyError, HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importCodexSession } from '../native-sessions/codex/import.ts'
 import { listCodexSessions } from '../native-sessions/codex/list.ts'
@@ -23,7 +23,7 @@ import { turnQuery } from '../turn/turn-query.ts'
 import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
-import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS } from './models.ts'
+import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './models.ts'
 import { queryCodex } from './query.ts'
 import { CodexTurn } from './turn.ts'
 
@@ -48,7 +48,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   }
 
   capabilities(): HarnessCapabilities {
-    return CODEX_CAPABILITIES
+    return this.#context.config.voice === 'exec' ? EXEC_CAPABILITIES : CODEX_CAPABILITIES
   }
 
   checkInstallStatus(): Promise<HarnessInstallStatus> {
@@ -70,6 +70,9 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     userMessage: string,
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
+    if (opts.decide && !this.capabilities().supportsDecisions) {
+      throw new HarnessError('decide: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
+    }
     if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })

@@ -16,15 +16,14 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
   }
   const { env } = buildChildEnv({ source: options.environment, credentials: 'codex' })
-  const [version, login] = await Promise.all([
-    runCommand(binary, ['--version'], { env }),
-    runCommand(binary, ['login', 'status'], { env }),
-  ])
+  const version = await runCommand(binary, ['--version'], { env })
   const number = /^codex-cli (\d+\.\d+\.\d+\S*)/.exec(version.stdout.trim())?.[1]
   if (number === undefined) {
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
   }
+  // Only now: another program could take these words for anything.
+  const login = await runCommand(binary, ['login', 'status'], { env })
   // `exec` takes it from there, and we hand it to an app-server; `login status` does not count it.
   const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
   const authenticated = authType !== 'none'

@@ -21,6 +21,7 @@ export const CODEX_MODELS: readonly HarnessModel[] = [
   { id: 'gpt-5.5', label: 'GPT-5.5' },
 ]
 
+/** Of the app-server, which is tried first. */
 export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsSystemPrompt: true,
   supportsAppendSystemPrompt: true,
@@ -36,4 +37,11 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsDecisions: true,
   supportsMaxTurns: false,
   supportsBudget: false,
+}
+
+/** `exec` prints whole messages, and has nobody to ask. */
+export const EXEC_CAPABILITIES: HarnessCapabilities = {
+  ...CODEX_CAPABILITIES,
+  supportsStreamingTokens: false,
+  supportsDecisions: false,
 }

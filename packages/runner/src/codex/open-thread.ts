@@ -23,6 +23,26 @@ export interface OpenThread {
 
 /** Starts, resumes or forks the thread that the query asks for. One that is gone is replaced by a new one, and told. */
 export async function openThread(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
+  const thread = await open(server, options)
+  const { resumeSessionId, appendSystemPrompt = '' } = options.query
+  const isNew = resumeSessionId === undefined || thread.lostId !== undefined
+  if (!isNew) await instruct(server, thread.id, appendSystemPrompt)
+  server.instructions.set(thread.id, appendSystemPrompt)
+  return thread
+}
+
+/** Codex heeds instructions only when a thread begins. Later ones are put into the conversation, once. */
+async function instruct(server: AppServer, threadId: string, text: string): Promise<void> {
+  if (text === '' || server.instructions.get(threadId) === text) return
+  const message = { type: 'message', role: 'developer', content: [{ type: 'input_text', text }] }
+  try {
+    await server.request('thread/inject_items', { threadId, items: [message] })
+  } catch (error) {
+    throw error instanceof RpcError ? refusal(error, threadId) : error
+  }
+}
+
+async function open(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   const { resumeSessionId, forkSession, model } = options.query
   if (resumeSessionId === undefined) return start(server, options)
   try {

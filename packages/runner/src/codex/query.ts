@@ -70,9 +70,8 @@ export async function* queryCodex(
 }
 
 function started(event: CodexEvent): HarnessEvent<CodexEvent>[] {
-  return event.type === 'thread.started'
-    ? [{ type: 'session_started', sessionId: String(event.thread_id) }]
-    : []
+  if (event.type !== 'thread.started' || typeof event.thread_id !== 'string') return []
+  return [{ type: 'session_started', sessionId: event.thread_id }]
 }
 
 function finished(outcome: CodexOutcome | null, durationMs: number): HarnessEvent<CodexEvent> | null {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { HarnessTurnOpts, Session, SessionHarness, UIEvent } from '@chirality/core'
+import type { HarnessCapabilities, HarnessTurnOpts, Session, SessionHarness, UIEvent } from '@chirality/core'
 import { initialSessionState, reduceSession } from '@chirality/core'
 import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -128,6 +128,19 @@ describe.each(contestants().map(contestant => [contestant.name, contestant] as c
       expect(lastRequest()).toContain('zebra')
     })
 
+    test('instructions of a turn hold for it, also when the conversation has others before', async () => {
+      await open(agent, { answers: ['First.', 'Second.', 'Third.'] })
+      const session = newSession()
+      await collect(session, 'one', { systemPromptAppend: 'walk on tiptoe' })
+      expect(lastRequest()).toContain('walk on tiptoe')
+      await collect(session, 'two', { systemPromptAppend: 'march in step' })
+      expect(lastRequest()).toContain('march in step')
+      await harness?.close()
+      harness = create(agent)
+      await collect(session, 'three', { systemPromptAppend: 'dance along' })
+      expect(lastRequest()).toContain('dance along')
+    })
+
     test('fork: a new conversation with the same past, the old one untouched', async () => {
       await open(agent, { answers: ['First.', 'Forked.', 'Original.'] })
       expect(harness?.capabilities().supportsFork).toBe(true)
@@ -196,22 +209,44 @@ describe.each(contestants().map(contestant => [contestant.name, contestant] as c
     })
 
     test('what it cannot do is refused, not dropped', async () => {
-      await open(agent, { answers: ['never said'] })
-      const { supportsNamedTools, supportsMaxTurns, supportsBudget } = create(agent).capabilities()
-      const refusals: [boolean, HarnessTurnOpts][] = [
-        [supportsNamedTools, { autoApproveTools: ['Read'] }],
-        [supportsNamedTools, { disallowedTools: ['Write'] }],
-        [supportsMaxTurns, { maxTurns: 3 }],
-        [supportsBudget, { maxBudgetUsd: 1 }],
-      ]
-      for (const [isSupported, opts] of refusals) {
-        if (isSupported) continue
-        await expect(turn('Hello', opts)).rejects.toMatchObject({ code: 'unsupported' })
+      await open(agent, { answers: ['Allowed.'] })
+      for (const [capability, isSupported] of Object.entries(create(agent).capabilities())) {
+        const opts = PROBES[capability as keyof HarnessCapabilities]
+        if (isSupported || opts === null) continue
+        await expect(turn('Hello', opts), capability).rejects.toMatchObject({ code: 'unsupported' })
       }
       expect(model?.requests.filter(request => request.method === 'POST')).toEqual([])
     })
+
+    test('what it says of streaming and cost is so', async () => {
+      await open(agent, { answers: [{ text: 'one two three', chunkChars: 4 }] })
+      const { supportsStreamingTokens, supportsCostTracking } = create(agent).capabilities()
+      const events = await turn('Count')
+      expect(of(events, 'chat:delta').length > 1).toBe(supportsStreamingTokens)
+      expect((of(events, 'session:complete')[0]?.costUsd ?? 0) > 0).toBe(supportsCostTracking)
+    })
   },
 )
+
+/** For each capability, what needs it. A new one does not compile without its probe; null: nothing can ask for it. */
+const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
+  supportsSystemPrompt: null,
+  supportsAppendSystemPrompt: { systemPromptAppend: 'x' },
+  supportsReadOnly: { permissionMode: 'plan' },
+  supportsMcp: { mcpServers: { x: { type: 'stdio', command: 'true' } } },
+  supportsResume: null,
+  supportsFork: { forkSession: true },
+  supportsClientTools: { clientTools: [] },
+  supportsStreamingTokens: null,
+  supportsCostTracking: null,
+  supportsNamedTools: { autoApproveTools: ['Read'] },
+  supportsImages: {
+    images: [{ type: 'image', source: { kind: 'base64', data: '', mediaType: 'image/png' } }],
+  },
+  supportsDecisions: { decide: async () => ({ behavior: 'allow' }) },
+  supportsMaxTurns: { maxTurns: 3 },
+  supportsBudget: { maxBudgetUsd: 1 },
+}
 
 function create(agent: Contestant): SessionHarness {
   if (!model) throw new Error('open a model first')
