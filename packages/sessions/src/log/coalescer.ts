@@ -1,8 +1,19 @@
-import type { UIEvent } from '@chirality/core'
+import type { ChatDeltaEvent, ChatThinkingEvent, ToolInputEvent, UIEvent } from '@chirality/core'
 
 export interface Addressed {
   event: UIEvent
   turnId: string | null
+}
+
+/** A piece of something longer. */
+type DeltaEvent = ChatDeltaEvent | ChatThinkingEvent | Extract<ToolInputEvent, { delta: string }>
+
+interface Run {
+  /** The last piece that came. */
+  event: DeltaEvent
+  turnId: string | null
+  parts: string[]
+  chars: number
 }
 
 /**
@@ -12,8 +23,7 @@ export interface Addressed {
 export class DeltaCoalescer {
   readonly #windowMs: number
   readonly #onWindowEnd: () => void
-  #key: string | undefined
-  #held: { parts: string[]; chars: number; last: Addressed } | undefined
+  #run: Run | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** `onWindowEnd` is called when something was held long enough: `take()` it. */
@@ -23,40 +33,46 @@ export class DeltaCoalescer {
   }
 
   /** What has to be written now, in order. Empty when the event waits for more of its kind. */
-  push(item: Addressed): Addressed[] {
-    const delta = this.#windowMs > 0 ? asDelta(item) : undefined
-    if (delta === undefined) return [...this.end(), item]
-    if (delta.key !== this.#key) {
-      const before = this.end()
-      this.#key = delta.key
-      this.#openWindow()
-      return [...before, item]
+  push(event: UIEvent, turnId: string | null): Addressed[] {
+    if (this.#windowMs === 0 || !isDelta(event)) {
+      return this.#run === undefined ? [{ event, turnId }] : [...this.end(), { event, turnId }]
     }
-    this.#held ??= { parts: [], chars: 0, last: item }
-    this.#held.parts.push(delta.text)
-    this.#held.chars += delta.text.length
-    return this.#held.chars >= MAX_HELD_CHARS ? this.take() : []
+    const run = this.#run
+    if (run === undefined || turnId !== run.turnId || !continues(event, run.event)) {
+      const before = this.end()
+      this.#run = { event, turnId, parts: [], chars: 0 }
+      this.#openWindow()
+      return [...before, { event, turnId }]
+    }
+    run.event = event
+    run.parts.push(textOf(event))
+    run.chars += textOf(event).length
+    return run.chars >= MAX_HELD_CHARS ? this.take() : []
   }
 
   /** What is held, as one event. The run goes on. */
   take(): Addressed[] {
-    const held = this.#held
-    this.#held = undefined
-    return held === undefined ? [] : [joined(held.last, held.parts.join(''))]
+    const run = this.#run
+    if (run === undefined || run.parts.length === 0) return []
+    const { event, turnId, parts } = run
+    run.parts = []
+    run.chars = 0
+    return [{ event: withText(event, parts.join('')), turnId }]
   }
 
   /** What is held; and whatever comes next starts a new run. */
   end(): Addressed[] {
-    this.#key = undefined
+    const held = this.take()
+    this.#run = undefined
     clearTimeout(this.#timer)
-    return this.take()
+    return held
   }
 
   #openWindow(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      if (this.#held === undefined) {
-        this.#key = undefined
+      if (this.#run === undefined || this.#run.parts.length === 0) {
+        this.#run = undefined
         return
       }
       this.#openWindow()
@@ -68,40 +84,45 @@ export class DeltaCoalescer {
 /** Bounds what a crash can take along, and how long a line gets. */
 const MAX_HELD_CHARS = 4096
 
-function asDelta({ event, turnId }: Addressed): { key: string; text: string } | undefined {
-  switch (event.type) {
-    case 'chat:delta': {
-      const { type, sessionId, text, messageId, parentToolUseId, ...others } = event
-      return delta([type, turnId, sessionId, messageId, parentToolUseId], text, others)
-    }
-    case 'chat:thinking': {
-      if (event.final) return undefined
-      const { type, sessionId, text, messageId, parentToolUseId, final: _, ...others } = event
-      return delta([type, turnId, sessionId, messageId, parentToolUseId], text, others)
-    }
-    case 'tool:input': {
-      if (event.delta === undefined) return undefined
-      const { type, sessionId, delta: text, toolUseId, parentToolUseId, input: _, ...others } = event
-      return delta([type, turnId, sessionId, toolUseId, parentToolUseId], text, others)
-    }
-    default:
-      return undefined
-  }
-}
-
-/** A field that this version does not know cannot be joined, so such an event stays alone. */
-function delta(identity: unknown[], text: string, others: object) {
-  return Object.keys(others).length > 0 ? undefined : { key: JSON.stringify(identity), text }
-}
-
-function joined({ event, turnId }: Addressed, text: string): Addressed {
+function isDelta(event: UIEvent): event is DeltaEvent {
   switch (event.type) {
     case 'chat:delta':
+      return hasOnly(event, CHAT_FIELDS)
     case 'chat:thinking':
-      return { turnId, event: { ...event, text } }
+      return !event.final && hasOnly(event, CHAT_FIELDS)
     case 'tool:input':
-      return event.delta === undefined ? { event, turnId } : { turnId, event: { ...event, delta: text } }
+      return event.delta !== undefined && hasOnly(event, TOOL_FIELDS)
     default:
-      return { event, turnId }
+      return false
   }
+}
+
+const CHAT_FIELDS = new Set(['type', 'sessionId', 'text', 'messageId', 'parentToolUseId', 'final'])
+const TOOL_FIELDS = new Set(['type', 'sessionId', 'delta', 'toolUseId', 'parentToolUseId', 'input'])
+
+/** A field that this version does not know cannot be joined, so such an event stays alone. */
+function hasOnly(event: UIEvent, fields: ReadonlySet<string>): boolean {
+  for (const name in event) if (!fields.has(name)) return false
+  return true
+}
+
+function continues(event: DeltaEvent, before: DeltaEvent): boolean {
+  return (
+    event.type === before.type &&
+    idOf(event) === idOf(before) &&
+    event.parentToolUseId === before.parentToolUseId &&
+    event.sessionId === before.sessionId
+  )
+}
+
+function idOf(event: DeltaEvent): string | undefined {
+  return event.type === 'tool:input' ? event.toolUseId : event.messageId
+}
+
+function textOf(event: DeltaEvent): string {
+  return event.type === 'tool:input' ? event.delta : event.text
+}
+
+function withText(event: DeltaEvent, text: string): DeltaEvent {
+  return event.type === 'tool:input' ? { ...event, delta: text } : { ...event, text }
 }

@@ -3,7 +3,18 @@ import type { Envelope } from '@chirality/core'
 /** One line of the log. `seq` comes first, so that a line can be placed without parsing it. */
 export function encodeLine(envelope: Envelope): string {
   const { seq, at, sessionId, turnId, event } = envelope
-  return `{"seq":${seq},"at":"${at}","sessionId":${JSON.stringify(sessionId)},"turnId":${JSON.stringify(turnId)},"event":${JSON.stringify(event)}}\n`
+  return `{"seq":${seq},"at":"${at}"${idMembers(sessionId, turnId)},"event":${JSON.stringify(event)}}\n`
+}
+
+let lastIds = { sessionId: '', turnId: null as string | null, text: '' }
+
+/** The same for all events of a turn, so it is not written out for each. */
+function idMembers(sessionId: string, turnId: string | null): string {
+  if (sessionId !== lastIds.sessionId || turnId !== lastIds.turnId) {
+    const text = `,"sessionId":${JSON.stringify(sessionId)},"turnId":${JSON.stringify(turnId)}`
+    lastIds = { sessionId, turnId, text }
+  }
+  return lastIds.text
 }
 
 /** The envelope in a line, if it is whole and belongs to the session. */
@@ -12,15 +23,18 @@ export function decodeLine(line: Buffer, sessionId: string): Envelope | undefine
   return isEnvelope(value) && value.sessionId === sessionId ? value : undefined
 }
 
-/** The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. */
-export function peekSeq(head: Uint8Array, lastByte: number): number | undefined {
+/**
+ * The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. The line is
+ * `bytes` from `start` on, with its newline or without; of a long one the beginning is enough.
+ */
+export function peekSeq(bytes: Uint8Array, start: number, lastByte: number): number | undefined {
   if (lastByte !== CLOSING_BRACE) return undefined
-  for (let i = 0; i < PREFIX.length; i += 1) if (head[i] !== PREFIX[i]) return undefined
+  for (let i = 0; i < PREFIX.length; i += 1) if (bytes[start + i] !== PREFIX[i]) return undefined
   let seq = 0
-  for (let i = PREFIX.length; i < head.length; i += 1) {
-    const digit = (head[i] ?? 0) - DIGIT_ZERO
+  for (let i = start + PREFIX.length; i < start + HEAD_BYTES; i += 1) {
+    const digit = (bytes[i] ?? 0) - DIGIT_ZERO
     if (digit < 0 || digit > 9) {
-      return head[i] === COMMA && seq > 0 && seq <= Number.MAX_SAFE_INTEGER ? seq : undefined
+      return bytes[i] === COMMA && seq > 0 && seq <= Number.MAX_SAFE_INTEGER ? seq : undefined
     }
     seq = seq * 10 + digit
   }

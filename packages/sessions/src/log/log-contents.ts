@@ -55,7 +55,7 @@ export class LogContents {
 
   /** Writes the batch, and only counts it when the file is still the one that everybody else will open. */
   append(batch: Batch): FileState {
-    const { bytes } = batch
+    const { bytes, lines } = batch.encode()
     this.file.append(bytes)
     const state = this.file.look(bytes.length)
     if (state !== 'sound') {
@@ -65,7 +65,7 @@ export class LogContents {
     // Bytes that nobody could place stand before the batch: they belong to its first line.
     let junk = this.file.size - this.#index.bytes
     this.file.commit(bytes.length)
-    for (const { length, crc } of batch.lines) {
+    for (const { length, crc } of lines) {
       this.#index.add(junk + length, crc, junk > 0)
       junk = 0
     }

@@ -1,6 +1,5 @@
-import type { Envelope, StatusEvent } from '@chirality/core'
+import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
 import { Batch } from './batch.ts'
-import type { Addressed } from './coalescer.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
 import { LogError, toLogError } from './log-error.ts'
@@ -27,6 +26,7 @@ export class LogWriter {
   readonly #batch = new Batch()
   readonly #sync: GroupSync
   #publishedSeq: number
+  #clock = { time: Number.NaN, text: '' }
   #drainScheduled = false
   #fault: Fault | undefined
   #syncFailed = false
@@ -56,10 +56,14 @@ export class LogWriter {
     return this.#paused === undefined ? { state: 'ok' } : { state: 'paused', error: this.#paused }
   }
 
-  append({ event, turnId }: Addressed, urgent: boolean): Envelope {
-    const { sessionId, now } = this.#options
+  get pausedBy(): LogError | undefined {
+    return this.#paused
+  }
+
+  append(event: UIEvent, turnId: string | null, urgent: boolean): Envelope {
+    const { sessionId } = this.#options
     const seq = this.#publishedSeq + this.#batch.count + 1
-    const envelope: Envelope = { seq, at: now().toISOString(), sessionId, turnId, event }
+    const envelope: Envelope = { seq, at: this.#at(), sessionId, turnId, event }
     try {
       this.#batch.add(envelope)
     } catch (error) {
@@ -78,8 +82,8 @@ export class LogWriter {
 
   drain(): void {
     if (this.#fault !== undefined || this.#batch.count === 0 || this.#closed) return
-    const { envelopes, urgent, bytes } = this.#batch
-    const size = bytes.length
+    const { envelopes, urgent } = this.#batch
+    const sizeBefore = this.#contents.file.size
     try {
       const state = this.#contents.append(this.#batch)
       if (state !== 'sound') return this.#recoverFrom(state)
@@ -90,7 +94,7 @@ export class LogWriter {
     this.#batch.clear()
     this.#publishedSeq += envelopes.length
     this.#sync.wrote(this.#publishedSeq, urgent)
-    this.#options.onPublish(envelopes, size)
+    this.#options.onPublish(envelopes, this.#contents.file.size - sizeBefore)
   }
 
   /** Resolves when the disk has everything that was appended; rejects while the log is paused. */
@@ -120,6 +124,13 @@ export class LogWriter {
       await this.#recovering
       this.#contents.index.save()
     }
+  }
+
+  /** Writing a date out takes as long as writing a line; within a millisecond it stays the same. */
+  #at(): string {
+    const now = this.#options.now()
+    if (now.getTime() !== this.#clock.time) this.#clock = { time: now.getTime(), text: now.toISOString() }
+    return this.#clock.text
   }
 
   #scheduleDrain(): void {
@@ -168,7 +179,7 @@ export class LogWriter {
     const wrong = this.#contents.countWrong(unsyncedFrom, this.#publishedSeq)
     const lost = wrong === 0 ? '' : ` ${wrong} of its last events could not be saved.`
     const event = notice(this.#options.sessionId, 'warn', { kind, message: message + lost })
-    this.append({ event, turnId: null }, true)
+    this.append(event, null, true)
   }
 
   #pause(cause: unknown): void {
@@ -192,7 +203,7 @@ export class LogWriter {
     this.#paused = undefined
     const message = `The session log could not be written for a while: ${error.message} Nothing is missing.`
     const event = notice(this.#options.sessionId, 'warn', { kind: 'log_resumed', message })
-    this.append({ event, turnId: null }, true)
+    this.append(event, null, true)
     this.#options.onHealth({ state: 'ok' })
   }
 }

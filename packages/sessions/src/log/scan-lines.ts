@@ -25,23 +25,28 @@ export interface ScanOptions {
  */
 export function* scanLines({ ops, fd, from, to }: ScanOptions): Generator<ScannedLine[], number> {
   const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, to - from)))
-  const line = new OpenLine(from)
+  const open = new OpenLine()
+  let lineStart = from
   for (let position = from; position < to; ) {
     const want = buffer.subarray(0, Math.min(buffer.length, to - position))
     const chunk = readFully(ops, fd, { buffer: want, position })
     if (chunk.length === 0) break
     const lines: ScannedLine[] = []
     let start = 0
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      line.push(chunk.subarray(start, end + 1))
-      lines.push(line.finish(wanted => readFully(ops, fd, wanted)))
-      start = end + 1
+    for (let end = chunk.indexOf(NEWLINE) + 1; end > 0; end = chunk.indexOf(NEWLINE, start) + 1) {
+      const part = chunk.subarray(start, end)
+      const line = open.length === 0 ? wholeLine(part) : open.finish(part)
+      const { length, crc } = line
+      const seq = line.seq ?? parsedSeq(ops, fd, { start: lineStart, length })
+      lines.push({ start: lineStart, length, crc, seq })
+      lineStart += length
+      start = end
     }
-    line.push(chunk.subarray(start))
+    open.push(chunk.subarray(start))
     position += chunk.length
     yield lines
   }
-  return line.start
+  return lineStart
 }
 
 const CHUNK_BYTES = 1024 * 1024
@@ -49,43 +54,45 @@ const NEWLINE = 0x0a
 /** A stranger's line has to be parsed to be placed; one that is larger than this is taken for damage. */
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 
-/** The line that is being put together; of its bytes only the head is kept. */
+interface PeekedLine {
+  length: number
+  crc: number
+  /** Undefined when it has to be parsed. */
+  seq: number | undefined
+}
+
+function wholeLine(line: Buffer): PeekedLine {
+  const { length } = line
+  return { length, crc: crc32(line), seq: peekSeq(line, 0, line[length - 2] ?? 0) }
+}
+
+/** A line that began in an earlier chunk; of its bytes only the head is kept. */
 class OpenLine {
-  start: number
+  length = 0
   readonly #head = Buffer.alloc(HEAD_BYTES)
-  #length = 0
   #crc = 0
-  /** The last byte before the newline. */
   #lastByte = 0
 
-  constructor(start: number) {
-    this.start = start
+  push(part: Buffer): void {
+    if (part.length === 0) return
+    if (this.length < HEAD_BYTES) part.copy(this.#head, this.length)
+    this.#lastByte = part[part.length - 1] ?? 0
+    this.#crc = crc32(part, this.#crc)
+    this.length += part.length
   }
 
-  push(bytes: Buffer): void {
-    if (bytes.length === 0) return
-    if (this.#length < HEAD_BYTES) bytes.copy(this.#head, this.#length)
-    const last = bytes.length - (bytes.at(-1) === NEWLINE ? 2 : 1)
-    if (last >= 0) this.#lastByte = bytes[last] ?? 0
-    this.#crc = crc32(bytes, this.#crc)
-    this.#length += bytes.length
-  }
-
-  finish(read: (wanted: { buffer: Buffer; position: number }) => Buffer): ScannedLine {
-    const { start } = this
-    const length = this.#length
-    const head = this.#head.subarray(0, Math.min(length, HEAD_BYTES))
-    let seq = peekSeq(head, this.#lastByte)
-    if (seq === undefined && head[0] === OPENING_BRACE && length <= MAX_PARSED_BYTES) {
-      seq = parseSeq(read({ buffer: Buffer.allocUnsafe(length), position: start }))
-    }
-    const found = { start, length, crc: this.#crc, seq: seq ?? 0 }
-    this.start += length
-    this.#length = 0
+  /** `part` is the rest, with the newline. */
+  finish(part: Buffer): PeekedLine {
+    const lastByte = part.length > 1 ? part[part.length - 2] : this.#lastByte
+    this.push(part)
+    const line = { length: this.length, crc: this.#crc, seq: peekSeq(this.#head, 0, lastByte ?? 0) }
+    this.length = 0
     this.#crc = 0
-    this.#lastByte = 0
-    return found
+    return line
   }
 }
 
-const OPENING_BRACE = 0x7b
+function parsedSeq(ops: FileOps, fd: number, { start, length }: { start: number; length: number }): number {
+  if (length > MAX_PARSED_BYTES) return 0
+  return parseSeq(readFully(ops, fd, { buffer: Buffer.allocUnsafe(length), position: start })) ?? 0
+}

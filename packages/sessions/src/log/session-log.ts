@@ -120,8 +120,8 @@ export class SessionLog {
    */
   append(event: UIEvent, { turnId, durable = false }: AppendOptions): Envelope | undefined {
     this.#requireOpen()
-    if (this.health.state === 'paused') throw this.health.error
-    const ready = this.#deltas.push({ event, turnId })
+    if (this.#writer.pausedBy !== undefined) throw this.#writer.pausedBy
+    const ready = this.#deltas.push(event, turnId)
     if (durable) ready.push(...this.#deltas.end())
     return this.#write(ready, durable)
   }
@@ -205,8 +205,8 @@ export class SessionLog {
 
   #write(items: Addressed[], durable: boolean): Envelope | undefined {
     let envelope: Envelope | undefined
-    for (const item of items) {
-      envelope = this.#writer.append(item, durable || AT_ONCE.has(item.event.type))
+    for (const { event, turnId } of items) {
+      envelope = this.#writer.append(event, turnId, durable || AT_ONCE.has(event.type))
     }
     return envelope
   }

@@ -96,13 +96,14 @@ export class ProjectSessions {
   }
 
   async #load(): Promise<void> {
-    const found = await this.files.stamps()
-    for (const [id, stamp] of found) if (stamp === undefined) await this.get(id).catch(() => undefined)
-    await this.#writes.run('', async () => {
+    const logOnly = await this.#writes.run('', async () => {
+      // The version first: what changes while the files are looked at is then news next time.
       this.#version = await this.files.version()
-      this.#adopt(await this.files.stamps())
-      this.#order = undefined
+      const stamps = await this.files.stamps()
+      this.#adopt(stamps)
+      return [...stamps].flatMap(([id, stamp]) => (stamp === undefined ? [id] : []))
     })
+    for (const id of logOnly) await this.get(id).catch(() => undefined)
   }
 
   /** Forgets what was remembered of files that are not the same any more. */
@@ -110,6 +111,7 @@ export class ProjectSessions {
     for (const id of this.#cache.keys()) {
       if (stamps.get(id)?.ino !== this.#stamps.get(id)?.ino) this.#cache.delete(id)
     }
+    this.#order = undefined
     this.#stamps = new Map()
     for (const [id, stamp] of stamps) if (stamp !== undefined) this.#stamps.set(id, stamp)
   }

@@ -1,0 +1,29 @@
+import type { ChatDeltaEvent, UIEvent } from '@chirality/core'
+
+export const BENCH_SESSION = '3c0f2f1a-6a0e-4a4e-9a51-6d7f6f6c2b11'
+
+/** About 265 bytes as a line of a log: what a piece of streamed text comes to. */
+export function benchEvent(n: number): ChatDeltaEvent {
+  return {
+    type: 'chat:delta',
+    sessionId: BENCH_SESSION,
+    messageId: `msg_${n % 1000}#0`,
+    text: 'a few words of streamed text that came with one event ',
+  }
+}
+
+/** What an agent prints: pieces of text, one after another, and now and then the output of a tool. */
+export function streamedEvent(n: number): UIEvent {
+  return n % 40 === 39 ? largeEvent(n) : { ...benchEvent(n), messageId: `msg_${Math.floor(n / 40)}#0` }
+}
+
+/** About a kilobyte: a tool's output. */
+export function largeEvent(n: number): UIEvent {
+  return {
+    type: 'tool:result',
+    sessionId: BENCH_SESSION,
+    toolUseId: `toolu_${n}`,
+    content: 'line of output '.repeat(54),
+    isError: false,
+  }
+}
