@@ -19,10 +19,11 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const node = checkNode(process.versions.node)
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
+  const harnesses = createHarnesses()
+  // One that fails to answer is reported like one that is missing, beside the others.
+  const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
-    createHarnesses()
-      .getAll()
-      .map(harness => checkAgent(harness, cwd)),
+    harnesses.getAll().map(harness => checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, cwd)),
   )
   const checks = [node, project, ...agents.flatMap(agent => agent.checks)]
   const paint = style(wantsColour(output.isTerminal))
@@ -40,6 +41,7 @@ export function checkNode(version: string): Check {
   return { check: 'node', ok, detail: version, ...(ok ? {} : fix) }
 }
 
+const UNKNOWN: HarnessInstallStatus = { installed: false, authType: 'none', authenticated: false }
 const MIN_NODE = { major: 20, minor: 19 }
 
 function codeOfAgents(agents: readonly HarnessInstallStatus[]): ExitCode {

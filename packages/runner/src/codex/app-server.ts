@@ -57,8 +57,7 @@ export class AppServer {
     const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: 'app-server', turnId })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, config)
-    const { pid, spoolPath } = process
-    server.#log.write('info', 'process:spawn', { command, args, cwd: projectRoot, pid, spool: spoolPath })
+    server.#log.spawned({ command, args, cwd: projectRoot }, process)
     server.#ended = server.#run()
     try {
       const handshakeMs = config.handshakeMs ?? HANDSHAKE_MS

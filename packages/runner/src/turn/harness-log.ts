@@ -1,4 +1,5 @@
 import type { NdjsonRecord } from '@chirality/core'
+import { redactArgs } from '../env/redact-args.ts'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
 import type { RunnerLogEntry } from './log-entry.ts'
 import type { Invocation, TurnConfig } from './turn-program.ts'
@@ -13,8 +14,11 @@ export class HarnessLog {
     this.#sessionId = sessionId
   }
 
-  spawned({ command, args, cwd }: Invocation, { pid, spoolPath }: AgentProcess): void {
-    this.write('info', 'process:spawn', { command, args, cwd, pid, spool: spoolPath })
+  spawned(
+    { command, args, cwd }: Pick<Invocation, 'command' | 'args' | 'cwd'>,
+    { pid, spoolPath }: AgentProcess,
+  ): void {
+    this.write('info', 'process:spawn', { command, args: redactArgs(args), cwd, pid, spool: spoolPath })
   }
 
   stderr(line: string): void {

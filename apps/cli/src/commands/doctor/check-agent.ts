@@ -8,8 +8,11 @@ export interface AgentReport {
 }
 
 /** Is it there, may it ask its model, and what does it offer? Spends no tokens. */
-export async function checkAgent(harness: CommandHarness, project: string | undefined): Promise<AgentReport> {
-  const status = await harness.checkInstallStatus()
+export async function checkAgent(
+  harness: CommandHarness,
+  status: HarnessInstallStatus,
+  project: string | undefined,
+): Promise<AgentReport> {
   const checks = [installed(harness, status), login(harness, status)]
   if (!status.installed) return { status, checks }
   const offers = [models(harness), commands(harness, project), conversations(harness, project)]
