@@ -33,6 +33,15 @@ export function toStorageError(error: unknown, path: string): StorageError {
   return new StorageError(code, path, message, error)
 }
 
+/** Whatever goes wrong in `work` is a StorageError. */
+export async function withStorageErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toStorageError(error, path)
+  }
+}
+
 function describe(error: unknown, path: string): { code: StorageErrorCode; message: string } {
   switch (errnoOf(error)) {
     case 'ENOSPC':

@@ -5,7 +5,7 @@ import { removeIfThere } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { StorageError, toStorageError, withStorageErrors } from '../files/storage-error.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
@@ -95,20 +95,19 @@ export class SessionStore {
   }
 
   /** Undefined when there is no such session. */
-  async get(sessionId: string): Promise<StoredSession | undefined> {
-    const project = this.#projectOf(sessionId)
-    return project && this.#queue.run(sessionId, () => project.get(sessionId))
+  get(sessionId: string): Promise<StoredSession | undefined> {
+    return this.#inTurn(sessionId, async project => project?.get(sessionId))
   }
 
   async resume(sessionId: string): Promise<StoredSession> {
     const session = await this.get(sessionId)
     if (session !== undefined) return session
-    throw new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId.slice(0, 80))}.`)
+    throw notFound(sessionId)
   }
 
   /** Fields that `session` does not have keep their value. An `updatedAt` that was not touched becomes now. */
   async save(session: Session & Partial<StoredSession>): Promise<void> {
-    await this.#change(requireSessionId(session.id), stored => {
+    await this.#change(session.id, stored => {
       const untouched = session.updatedAt === stored.updatedAt
       const updatedAt = untouched ? this.#now().toISOString() : session.updatedAt
       return { ...stored, ...session, updatedAt }
@@ -117,7 +116,7 @@ export class SessionStore {
 
   /** Changes some fields and leaves the session where it is in the list, unless `updatedAt` is one of them. */
   update(sessionId: string, changes: Partial<StoredSession>): Promise<StoredSession> {
-    return this.#change(requireSessionId(sessionId), stored => ({ ...stored, ...changes }))
+    return this.#change(sessionId, stored => ({ ...stored, ...changes }))
   }
 
   async rename(sessionId: string, title: string): Promise<StoredSession> {
@@ -138,13 +137,11 @@ export class SessionStore {
     const roots = projectRoot === undefined ? this.#userIndex.projects() : [realProjectRoot(projectRoot)]
     const pages = await Promise.all(
       roots.map(root =>
-        this.#project(root)
-          .page(limit + 1, after)
-          .catch((error: unknown) => {
-            // One project that was moved away must not hide the others.
-            if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
-            return []
-          }),
+        withStorageErrors(root, () => this.#project(root).page(limit + 1, after)).catch((error: unknown) => {
+          // One project that was moved away must not hide the others.
+          if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
+          return []
+        }),
       ),
     )
     const listed = pages.flat().sort((a, b) => comparePlaces(a.place, b.place))
@@ -182,10 +179,10 @@ export class SessionStore {
 
   /** Stops what runs in it, and removes everything that is kept of it, raw logs included. */
   async delete(sessionId: string): Promise<void> {
-    const project = this.#projectOf(sessionId)
-    if (project === undefined) return
+    if (this.#projectOf(sessionId) === undefined) return
     await this.#beforeDelete(sessionId)
-    await this.#queue.run(sessionId, async () => {
+    await this.#inTurn(sessionId, async project => {
+      if (project === undefined) return
       const { projectRoot } = project.files
       // Its log first: a session without a log can be deleted again, a log without a session would bring it back.
       await removeSessionLog(projectRoot, sessionId, this.#ops)
@@ -195,23 +192,29 @@ export class SessionStore {
     })
   }
 
-  async #add(session: StoredSession): Promise<void> {
-    await this.#project(session.projectRoot).write(session)
-    await this.#userIndex.put(session)
+  #add(session: StoredSession): Promise<void> {
+    return withStorageErrors(session.projectRoot, async () => {
+      await this.#project(session.projectRoot).write(session)
+      await this.#userIndex.put(session)
+    })
   }
 
   #change(sessionId: string, change: (stored: StoredSession) => StoredSession): Promise<StoredSession> {
-    const project = this.#projectOf(sessionId)
-    return this.#queue.run(sessionId, async () => {
+    return this.#inTurn(sessionId, async project => {
       const stored = await project?.get(sessionId)
-      if (project === undefined || stored === undefined) {
-        throw new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId)}.`)
-      }
+      if (project === undefined || stored === undefined) throw notFound(sessionId)
       // Neither can change: they say where the file is.
       const changed = { ...change(stored), id: stored.id, projectRoot: stored.projectRoot }
       await project.write(changed)
       return changed
     })
+  }
+
+  /** One thing at a time with a session. */
+  #inTurn<T>(sessionId: string, work: (project: ProjectSessions | undefined) => Promise<T>): Promise<T> {
+    return withStorageErrors(sessionId, () =>
+      this.#queue.run(sessionId, async () => work(this.#projectOf(sessionId))),
+    )
   }
 
   async #removeTraces(projectRoot: string, sessionId: string): Promise<void> {
@@ -266,6 +269,10 @@ export class SessionStore {
 }
 
 const DEFAULT_PAGE = 50
+
+function notFound(sessionId: string): StorageError {
+  return new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId.slice(0, 80))}.`)
+}
 
 function formatCursor({ time, id }: Place): string {
   return `${time}_${id}`

@@ -70,12 +70,19 @@ export class UserIndex {
   }
 
   projects(): string[] {
-    const folder = join(this.#folder, 'projects')
-    const names = this.#ops.lstat(folder) === undefined ? [] : this.#ops.readdir(folder)
-    return names.flatMap(name => {
+    return this.#projectFiles().flatMap(name => {
       const projectRoot = name.endsWith('.json') ? this.#read('projects', name)?.projectRoot : undefined
       return typeof projectRoot === 'string' && isAbsolute(projectRoot) ? [projectRoot] : []
     })
+  }
+
+  #projectFiles(): string[] {
+    const folder = join(this.#folder, 'projects')
+    try {
+      return this.#ops.lstat(folder) === undefined ? [] : this.#ops.readdir(folder)
+    } catch (error) {
+      throw toStorageError(error, folder)
+    }
   }
 
   #read(kind: string, name: string): Record<string, unknown> | undefined {
