@@ -9,23 +9,31 @@ import { createWorld } from './support/world.ts'
 const ANSWER = `${JSON.stringify({ type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: 'Hi.' }] } })}\n`
 
 describe('chirality translate', () => {
-  test.each(['plain-text', 'tools', 'sub-agent', 'huge-line'])(
-    'gives the golden events of %s',
-    async name => {
-      const fixtures = fixtureCases().filter(fixture => fixture.name === name)
-      expect(fixtures.map(({ version }) => version)).toEqual(['2.1.197', '2.1.325'])
-      for (const fixture of fixtures) {
-        const { run, home } = await createWorld()
-        const file = path.join(home, 'stdout.ndjson')
-        writeFileSync(file, readStdout(fixture))
-        const { code, stdout, stderr } = await run(['translate', '--harness', 'claude-code', file])
+  const CLAUDE = ['claude-code 2.1.197', 'claude-code 2.1.325']
+  const CODEX = ['codex 0.166.0 exec', 'codex 0.166.0 app-server']
 
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-        const events = shortenTexts(jsonLines<UIEvent>(stdout))
-        expect(events).toEqual(readGolden(fixture).map(inSession('translate')))
-      }
-    },
-  )
+  test.each([
+    ['plain-text', [...CLAUDE, ...CODEX]],
+    ['tools', CLAUDE],
+    ['sub-agent', CLAUDE],
+    ['file-change', CODEX],
+    ['approval-accept', CODEX.slice(1)],
+    ['huge-line', [...CLAUDE, ...CODEX]],
+  ])('gives the golden events of %s', async (name, captured) => {
+    const fixtures = fixtureCases().filter(fixture => fixture.name === name)
+    const agents = fixtures.map(({ harness, version, voice }) => [harness, version, voice].join(' ').trim())
+    expect(agents).toEqual(captured)
+    for (const fixture of fixtures) {
+      const { run, home } = await createWorld()
+      const file = path.join(home, 'stdout.ndjson')
+      writeFileSync(file, readStdout(fixture))
+      const { code, stdout, stderr } = await run(['translate', '--harness', fixture.harness, file])
+
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const events = shortenTexts(jsonLines<UIEvent>(stdout))
+      expect(events).toEqual(readGolden(fixture).map(inSession('translate')))
+    }
+  })
 
   test.each([
     ['for nothing', ['translate']],
