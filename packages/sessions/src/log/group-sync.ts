@@ -32,6 +32,7 @@ export class GroupSync {
   /** Everything up to `seq` is with the operating system. */
   wrote(seq: number, urgent: boolean): void {
     this.#written = seq
+    if (this.#stopped) return
     if (urgent || this.#waiting.length > 0 || seq - this.#synced >= MAX_UNSYNCED_EVENTS) this.#start()
     else this.#timer ??= setTimeout(() => this.#start(), this.#options.delayMs)
   }

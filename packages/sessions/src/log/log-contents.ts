@@ -38,12 +38,14 @@ export class LogContents {
   static async open(options: LogContentsOptions): Promise<{ contents: LogContents; tornFile?: string }> {
     const { ops, folder, sessionId } = options
     const file = await LogFile.open(join(folder, `${sessionId}.ndjson`), options)
+    const indexFile = IndexFile.open(ops, indexPath(options), 'write')
     try {
-      const index = loadIndex(IndexFile.open(ops, indexPath(options), 'write'), file, ops)
+      const index = loadIndex(indexFile, file, ops)
       const contents = new LogContents(file, index.trusted, options)
       const tornFile = await contents.#complete(index.lastSeq)
       return { contents, ...(tornFile === undefined ? {} : { tornFile }) }
     } catch (error) {
+      indexFile.close()
       file.close()
       throw error
     }

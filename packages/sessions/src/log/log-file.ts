@@ -20,6 +20,7 @@ export class LogFile {
   #size: number
   /** Bytes of a failed write may stand behind `#size`. */
   #dirty = false
+  #syncing = Promise.resolve()
 
   private constructor(path: string, fd: number, options: LogFileOptions) {
     this.path = path
@@ -85,8 +86,10 @@ export class LogFile {
     return named.size === this.#size + bytes ? 'sound' : 'changed'
   }
 
-  sync(): Promise<void> {
-    return this.#ops.syncData(this.#fd)
+  async sync(): Promise<void> {
+    const sync = this.#ops.syncData(this.#fd)
+    this.#syncing = sync.catch(() => {})
+    await sync
   }
 
   /** Keeps the bytes from `from` on in a file beside the log, and cuts them off. */
@@ -146,7 +149,8 @@ export class LogFile {
     const { ino, dev } = this.#ops.stat(fd)
     this.#fd = fd
     this.#identity = { ino, dev }
-    this.#close(old)
+    // A sync that waits for its turn would hit whatever file gets this number next.
+    void this.#syncing.then(() => this.#close(old))
   }
 
   #close(fd: number): void {

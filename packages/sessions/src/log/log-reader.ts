@@ -5,15 +5,22 @@ import { readFully } from '../files/read-write.ts'
 import { decodeLine } from './envelope-line.ts'
 import type { LineRange } from './index-block.ts'
 import { IndexDamagedError, type LineIndex } from './line-index.ts'
+import { toLogError } from './log-error.ts'
 
 export interface LogReaderOptions {
   ops: FileOps
   sessionId: string
+  path: string
   /** The file may be replaced under us, so it is asked for anew each time. */
   fd: () => number
   index: () => LineIndex
   /** Makes the index anew from the log. */
   rebuildIndex: () => void
+}
+
+export interface ReadBounds {
+  lastSeq: number
+  maxBytes: number
 }
 
 /** Reads envelopes by number. What cannot be read back is told in its place by a `log:gap`. */
@@ -24,13 +31,15 @@ export class LogReader {
     this.#options = options
   }
 
-  /** From `from` on, at most up to `to`, and no more than fits into `maxBytes` but for a first one that is larger. */
-  forwards(from: number, to: number, maxBytes: number): Envelope[] {
+  /** Those after `seq`, at most `limit`, and no more than fits into `maxBytes` but for a first one that is larger. */
+  after(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): Envelope[] {
+    const from = Math.max(0, seq) + 1
+    const to = Math.min(lastSeq, from + limit - 1)
     return this.#read(() => {
       const ranges: LineRange[] = []
       let bytes = 0
-      for (let seq = from; seq <= to; seq += STEP) {
-        for (const range of this.#options.index().ranges(seq, Math.min(to, seq + STEP - 1))) {
+      for (let next = from; next <= to; next += STEP) {
+        for (const range of this.#options.index().ranges(next, Math.min(to, next + STEP - 1))) {
           bytes += range.length
           if (bytes > maxBytes && ranges.length > 0) return ranges
           ranges.push(range)
@@ -40,14 +49,16 @@ export class LogReader {
     })
   }
 
-  /** The same, but counted from the end: the last ones up to `to`. */
-  backwards(from: number, to: number, maxBytes: number): Envelope[] {
+  /** The last ones before `seq`, oldest first. */
+  before(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): Envelope[] {
+    const to = Math.min(lastSeq, seq - 1)
+    const from = Math.max(1, to - limit + 1)
     return this.#read(() => {
       const ranges: LineRange[] = []
       let bytes = 0
-      for (let seq = to; seq >= from; seq -= STEP) {
-        const before = this.#options.index().ranges(Math.max(from, seq - STEP + 1), seq)
-        for (const range of before.reverse()) {
+      for (let next = to; next >= from; next -= STEP) {
+        const earlier = this.#options.index().ranges(Math.max(from, next - STEP + 1), next)
+        for (const range of earlier.reverse()) {
           bytes += range.length
           if (bytes > maxBytes && ranges.length > 0) return ranges.reverse()
           ranges.push(range)
@@ -57,8 +68,16 @@ export class LogReader {
     })
   }
 
-  /** An index that turns out to be wrong is made again, once. */
   #read(find: () => LineRange[]): Envelope[] {
+    try {
+      return this.#readWithIndex(find)
+    } catch (error) {
+      throw toLogError(error, this.#options.path)
+    }
+  }
+
+  /** An index that turns out to be wrong is made again. */
+  #readWithIndex(find: () => LineRange[]): Envelope[] {
     try {
       return this.#envelopes(find(), 'fail')
     } catch (error) {

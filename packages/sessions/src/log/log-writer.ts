@@ -151,17 +151,20 @@ export class LogWriter {
 
   #recoverFrom(fault: Fault): void {
     this.#fault = fault
-    this.#recovering = this.#recover(fault).finally(() => {
-      this.#recovering = undefined
+    const recovering = this.#recover(fault).finally(() => {
+      // What it wrote at its end may have failed in turn, and then the next one is under way.
+      if (this.#recovering === recovering) this.#recovering = undefined
     })
+    this.#recovering = recovering
   }
 
   async #recover(fault: Fault): Promise<void> {
-    const unsyncedFrom = this.#sync.syncedSeq + 1
+    let wrong = 0
     try {
       await this.#contents.recover(fault, this.#publishedSeq)
       // Once a sync has failed no later one can be believed, not even on a new descriptor of the same file.
       if (this.#syncFailed && !REWRITES.has(fault)) await this.#contents.recover('sync', this.#publishedSeq)
+      wrong = this.#contents.countWrong(this.#sync.syncedSeq + 1, this.#publishedSeq)
     } catch (error) {
       return this.#pause(error)
     }
@@ -169,14 +172,13 @@ export class LogWriter {
     this.#syncFailed = false
     this.#fault = undefined
     if (this.#closed) return
-    if (fault !== 'write') this.#tell(fault, unsyncedFrom)
+    if (fault !== 'write') this.#tell(fault, wrong)
     this.drain()
     if (this.#fault === undefined) this.#resume()
   }
 
-  #tell(fault: keyof typeof FAULT_NOTICES, unsyncedFrom: number): void {
+  #tell(fault: keyof typeof FAULT_NOTICES, wrong: number): void {
     const { kind, message } = FAULT_NOTICES[fault]
-    const wrong = this.#contents.countWrong(unsyncedFrom, this.#publishedSeq)
     const lost = wrong === 0 ? '' : ` ${wrong} of its last events could not be saved.`
     const event = notice(this.#options.sessionId, 'warn', { kind, message: message + lost })
     this.append(event, null, true)

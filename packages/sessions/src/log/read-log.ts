@@ -38,7 +38,7 @@ export async function readSessionLog(
     if (folder === undefined || ops.lstat(path) === undefined) return undefined
     const fd = openRegular(ops, path, OPEN.read)
     try {
-      return await indexed(fd, sessionId, { ops, indexPath: join(folder, `${sessionId}.idx`) })
+      return await indexed(fd, { ops, sessionId, path, indexPath: join(folder, `${sessionId}.idx`) })
     } catch (error) {
       ops.close(fd)
       throw error
@@ -48,11 +48,15 @@ export async function readSessionLog(
   }
 }
 
-async function indexed(
-  fd: number,
-  sessionId: string,
-  { ops, indexPath }: { ops: FileOps; indexPath: string },
-): Promise<SessionLogReader> {
+interface LogPlace {
+  ops: FileOps
+  sessionId: string
+  path: string
+  indexPath: string
+}
+
+async function indexed(fd: number, place: LogPlace): Promise<SessionLogReader> {
+  const { ops, sessionId, path, indexPath } = place
   // The size is asked for after the index is read: a writer may be at work, and then the index must not be ahead.
   const log = {
     fd,
@@ -70,6 +74,7 @@ async function indexed(
   const reader = new LogReader({
     ops,
     sessionId,
+    path,
     fd: () => fd,
     index: () => index,
     rebuildIndex: () => {
@@ -81,18 +86,12 @@ async function indexed(
       index = rebuilt
     },
   })
-  const readBefore = (seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}) => {
-    const to = Math.min(lastSeq, seq - 1)
-    return reader.backwards(Math.max(1, to - limit + 1), to, maxBytes)
-  }
+  const bounds = ({ maxBytes = READ_BYTES }: ReadOptions = {}) => ({ lastSeq, maxBytes })
   return {
     lastSeq,
-    readAfter: (seq, limit, { maxBytes = READ_BYTES } = {}) => {
-      const from = Math.max(0, seq) + 1
-      return reader.forwards(from, Math.min(lastSeq, from + limit - 1), maxBytes)
-    },
-    readBefore,
-    readLast: (limit, options) => readBefore(lastSeq + 1, limit, options),
+    readAfter: (seq, limit, options) => reader.after(seq, limit, bounds(options)),
+    readBefore: (seq, limit, options) => reader.before(seq, limit, bounds(options)),
+    readLast: (limit, options) => reader.before(lastSeq + 1, limit, bounds(options)),
     close: () => {
       index.close()
       ops.close(fd)

@@ -43,6 +43,8 @@ export class SessionLog {
   readonly #recent = new RecentBatches()
   readonly #subscriptions = new Set<Subscription>()
   readonly #healthListeners = new Set<(health: LogHealth) => void>()
+  /** Those who wait until events are taken again. */
+  readonly #waiting = new Set<() => void>()
   #closing: Promise<void> | undefined
   #closed = false
   #release: () => Promise<void> = () => this.shutDown()
@@ -63,6 +65,7 @@ export class SessionLog {
     this.#reader = new LogReader({
       ops,
       sessionId,
+      path: this.path,
       fd: () => contents.file.fd,
       index: () => contents.index,
       rebuildIndex: () => contents.rebuildIndex(this.lastSeq),
@@ -102,15 +105,10 @@ export class SessionLog {
     return () => this.#healthListeners.delete(listener)
   }
 
-  /** Resolves when events are taken: at once, or when the disk has space again. */
+  /** Resolves when events are taken: at once, or when the disk has space again. Or when the log is closed. */
   async whenWritable(): Promise<void> {
-    while (this.health.state === 'paused' && this.#closing === undefined) {
-      await new Promise<void>(resolve => {
-        const stop = this.onHealth(() => {
-          stop()
-          resolve()
-        })
-      })
+    while (this.#writer.pausedBy !== undefined && this.#closing === undefined) {
+      await new Promise<void>(resolve => this.#waiting.add(resolve))
     }
   }
 
@@ -128,13 +126,13 @@ export class SessionLog {
 
   /** Resolves when the disk has everything that was appended so far. Rejects when the log is paused. */
   async flush(): Promise<void> {
-    if (this.health.state === 'ok') this.#write(this.#deltas.end(), false)
+    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.end(), false)
     await this.#writer.flush()
   }
 
   /**
    * Everything after `afterSeq`, first from the file, then as it happens: no gap, no duplicate. A reader may be as slow as
-   * it likes. Ends when the log is closed.
+   * it likes. Ends when the log is closed. If the file cannot be read `next()` rejects: subscribe again from the cursor.
    */
   subscribe(afterSeq: number): AsyncIterableIterator<Envelope[]> {
     this.#requireOpen()
@@ -155,14 +153,12 @@ export class SessionLog {
   }
 
   readAfter(seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}): Envelope[] {
-    const from = Math.max(0, seq) + 1
-    return this.#reader.forwards(from, Math.min(this.lastSeq, from + limit - 1), maxBytes)
+    return this.#reader.after(seq, limit, { lastSeq: this.lastSeq, maxBytes })
   }
 
   /** The last ones before `seq`, oldest first. */
   readBefore(seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}): Envelope[] {
-    const to = Math.min(this.lastSeq, seq - 1)
-    return this.#reader.backwards(Math.max(1, to - limit + 1), to, maxBytes)
+    return this.#reader.before(seq, limit, { lastSeq: this.lastSeq, maxBytes })
   }
 
   readLast(limit: number, options?: ReadOptions): Envelope[] {
@@ -181,6 +177,7 @@ export class SessionLog {
 
   shutDown(): Promise<void> {
     this.#closing ??= this.#finish()
+    this.#wakeWaiting()
     return this.#closing
   }
 
@@ -192,14 +189,13 @@ export class SessionLog {
 
   async #finish(): Promise<void> {
     try {
-      if (this.health.state === 'ok') this.#write(this.#deltas.end(), false)
+      if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.end(), false)
       await this.#writer.close()
     } finally {
       this.#deltas.end()
       for (const subscription of [...this.#subscriptions]) subscription.finish()
       this.#closed = true
       if (this.#subscriptions.size === 0) this.#contents.close()
-      this.#announce(this.health)
     }
   }
 
@@ -213,7 +209,7 @@ export class SessionLog {
 
   #writeHeld(): void {
     // What is held while the log is paused stays held: the window opens again.
-    if (this.health.state === 'ok') this.#write(this.#deltas.take(), false)
+    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
   }
 
   #publish(envelopes: Envelope[], bytes: number): void {
@@ -230,6 +226,12 @@ export class SessionLog {
         // A listener that fails must not keep the log from being written.
       }
     }
+    this.#wakeWaiting()
+  }
+
+  #wakeWaiting(): void {
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
   }
 
   #onSubscriptionEnd(subscription: Subscription): void {
