@@ -26,6 +26,7 @@ export interface TurnOpts {
   autoApproveToolsOverride?: string[]
   maxTurns?: number
   systemPromptAppend?: string
+  /** Agents print their events only when verbose, so `false` changes nothing. */
   verbose?: boolean
   includePartialMessages?: boolean
 }

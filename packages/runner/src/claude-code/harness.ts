@@ -115,17 +115,10 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 }
 
-/** A process that is gone after its turn can ask nobody, and prints its events only when it is verbose. */
-function refuseUnsupported({ decide, verbose }: HarnessTurnOpts): void {
+/** A process that is gone after its turn can ask nobody. */
+function refuseUnsupported({ decide }: HarnessTurnOpts): void {
   if (decide)
     throw new HarnessError('decide: Claude Code asks nobody in this form.', 'unsupported', HARNESS_ID)
-  if (verbose === false) {
-    throw new HarnessError(
-      'verbose: Claude Code prints its events only when verbose.',
-      'unsupported',
-      HARNESS_ID,
-    )
-  }
 }
 
 /** The specification's defaults for a turn: all tools, and 25 rounds. */
