@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
 import type { FileOps } from '../files/file-ops.ts'
 import { readFully } from '../files/read-write.ts'
 import type { Batch } from './batch.ts'
@@ -10,7 +9,6 @@ import { indexLines } from './index-lines.ts'
 import { IndexDamagedError, LineIndex } from './line-index.ts'
 import { loadIndex, matches } from './load-index.ts'
 import { type FileState, LogFile, type LogFileOptions } from './log-file.ts'
-import { MAX_JUMP } from './number-lines.ts'
 
 export interface LogContentsOptions extends LogFileOptions {
   folder: string
@@ -129,34 +127,28 @@ export class LogContents {
 
   /** Indexes what the index lacks, and deals with a line that was never finished. */
   async #complete(lastSeq: number, maxSeq?: number): Promise<string | undefined> {
+    this.#endLastLine()
     const steps = indexLines(this.#index, this.#scan(maxSeq))
     let step = steps.next()
     for (; !step.done; step = steps.next()) await setImmediate()
-    const tornFile = step.value < this.file.size ? await this.#repairEnd(step.value, maxSeq) : undefined
+    const tornFile = step.value < this.file.size ? await this.file.setAside(step.value) : undefined
     const missing = lastSeq - this.#index.count
     if (missing <= 0) return tornFile
     this.#index.addMissing(missing)
     return undefined
   }
 
-  /** A last line that only lacks its newline gets one; any other is put aside. */
-  async #repairEnd(start: number, maxSeq = Number.MAX_SAFE_INTEGER): Promise<string | undefined> {
-    const length = this.file.size - start
-    if (length <= MAX_PARSED_BYTES) {
-      const buffer = Buffer.allocUnsafe(length + 1)
-      const line = readFully(this.#ops, this.file.fd, { buffer: buffer.subarray(0, length), position: start })
-      const seq = line.length === length ? parseSeq(line) : undefined
-      const step = (seq ?? 0) - this.#index.count
-      if (step > 0 && step <= MAX_JUMP && (seq ?? 0) <= maxSeq) {
-        buffer[length] = NEWLINE
-        this.file.append(buffer.subarray(length))
-        this.file.commit(1)
-        this.#index.addMissing(step - 1)
-        this.#index.add(length + 1, crc32(buffer))
-        return undefined
-      }
-    }
-    return this.file.setAside(start)
+  /** A last line that only lacks its newline gets one. */
+  #endLastLine(): void {
+    const { fd, size } = this.file
+    const length = Math.min(size - this.#index.bytes, MAX_PARSED_BYTES)
+    if (length <= 0) return
+    const end = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(1), position: size - 1 })
+    if (end[0] === NEWLINE[0]) return
+    const tail = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(length), position: size - length })
+    if (parseSeq(tail.subarray(tail.lastIndexOf(NEWLINE) + 1)) === undefined) return
+    this.file.append(NEWLINE)
+    this.file.commit(NEWLINE.length)
   }
 
   #scan(maxSeq?: number) {
@@ -165,7 +157,7 @@ export class LogContents {
   }
 }
 
-const NEWLINE = 0x0a
+const NEWLINE = Buffer.from('\n')
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 
 function indexPath({ folder, sessionId }: LogContentsOptions): string {

@@ -24,6 +24,11 @@ describe('a line with a wrong number gets the one of its place', () => {
     ['that of the next', [1, 2, 3, 5, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7]],
     ['at the beginning', [9, 2, 3, 4, 5], [1, 2, 3, 4, 5]],
     ['at the end', [1, 2, 3, 4, 2], [1, 2, 3, 4, 5]],
+    [
+      'that agrees with those before it',
+      [1, 2, 3, 4, 5, 6, 0, 0, 9, 9, 10, 11, 12],
+      [1, 2, 3, 4, 5, 6, 7, 0, 8, 9, 10, 11, 12],
+    ],
     ['two in a row', [1, 2, 3, 80, 90, 6, 7, 8], [1, 2, 3, 4, 5, 6, 7, 8]],
   ])('%s', (_, stated, expected) => {
     expect(number(stated)).toEqual(expected)

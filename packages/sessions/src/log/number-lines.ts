@@ -19,24 +19,49 @@ export function numberLines(stated: readonly number[], options: NumberLinesOptio
   const seqs = stated.map((seq, i) =>
     seq > lastSeq && seq <= Math.min(maxSeq, lastSeq + i + MAX_JUMP) ? seq : 0,
   )
-  const anchors = findAnchors(seqs, lastSeq)
+  const start: Anchor = { at: -1, seq: lastSeq }
+  const end: Anchor = { at: stated.length, seq: maxSeq + 1 }
+  const anchors = Array.from(findAnchors(seqs, lastSeq), (is, at) => (is ? [{ at, seq: seqs[at] ?? 0 }] : []))
   const numbers: number[] = []
-  let last = lastSeq
-  for (let first = 0; first < stated.length; ) {
-    const anchor = anchors.indexOf(1, first)
-    const end = anchor === -1 ? stated.length : anchor
-    const between = { after: last, maxSeq: (seqs[end] ?? maxSeq + 1) - 1, countUnreadable }
-    for (const number of numberBetween(stated.slice(first, end), between)) {
-      numbers.push(number)
-      last = Math.max(last, number)
-    }
-    if (end < stated.length) {
-      last = seqs[end] ?? 0
-      numbers.push(last)
-    }
-    first = end + 1
+  let left = start
+  for (const right of withRoom(stated, [start, ...anchors.flat(), end]).slice(1)) {
+    const between = { after: left.seq, maxSeq: right.seq - 1, countUnreadable }
+    for (const number of numberBetween(stated.slice(left.at + 1, right.at), between)) numbers.push(number)
+    if (right !== end) numbers.push(right.seq)
+    left = right
   }
   return numbers
+}
+
+/** A line that is believed about its number; or the edge of the lines. */
+interface Anchor {
+  at: number
+  seq: number
+}
+
+/**
+ * Where more lines can be read than there are numbers between two anchors, one of the two is wrong about its own, though
+ * its neighbours agree: it is dropped if there is room beyond it.
+ */
+function withRoom(stated: readonly number[], anchors: Anchor[]): Anchor[] {
+  const readableBefore = [0]
+  for (const seq of stated) readableBefore.push((readableBefore.at(-1) ?? 0) + (seq > 0 ? 1 : 0))
+  const fits = (left: Anchor, right: Anchor) => {
+    const readable = (readableBefore[right.at] ?? 0) - (readableBefore[left.at + 1] ?? 0)
+    return readable < right.seq - left.seq
+  }
+  const kept: Anchor[] = []
+  for (const [i, anchor] of anchors.entries()) {
+    const left = kept.at(-1)
+    const beforeLeft = kept.at(-2)
+    const next = anchors[i + 1]
+    if (left !== undefined && !fits(left, anchor)) {
+      if (beforeLeft !== undefined && fits(beforeLeft, anchor)) kept.pop()
+      else if (next !== undefined && fits(left, next)) continue
+    }
+    kept.push(anchor)
+  }
+  return kept
 }
 
 /** A larger step between two lines is a broken number, not a gap. */
