@@ -13,25 +13,34 @@ export function loadIndex(
   indexFile: IndexFile,
   log: { fd: number; size: number },
   ops: FileOps,
-): { trusted: LineIndex; lastSeq: number } {
+): LoadedIndex {
   try {
     const index = LineIndex.load(indexFile)
     const { count: lastSeq, bytes } = index
+    const known = bytes >= log.size ? { lastSeq, maxSeq: lastSeq } : { lastSeq }
     index.cutTo(log.size)
     const ends = index.ranges(Math.max(1, index.count - CHECKED_LINES + 1), index.count)
     const wrong = ends.filter(range => !range.damaged && !matches(range, log.fd, ops))
     const [firstWrong] = wrong
-    if (firstWrong === undefined) return { trusted: index, lastSeq }
+    if (firstWrong === undefined) return { trusted: index, ...known }
     if (wrong.length < ends.length) {
       index.cutTo(firstWrong.start)
-      return { trusted: index, lastSeq }
+      return { trusted: index, ...known }
     }
     // None of the lines is as it was. If at least the size is, it still knows how many there were.
-    return { trusted: LineIndex.empty(indexFile), lastSeq: bytes === log.size ? lastSeq : 0 }
+    if (bytes === log.size) return { trusted: LineIndex.empty(indexFile), ...known }
   } catch (error) {
     if (!(error instanceof IndexDamagedError)) throw error
   }
   return { trusted: LineIndex.empty(indexFile), lastSeq: 0 }
+}
+
+export interface LoadedIndex {
+  trusted: LineIndex
+  /** How many lines there were when it was written. */
+  lastSeq: number
+  /** No line has a higher number; set when nothing was written after the index was. */
+  maxSeq?: number
 }
 
 /** Whether the line is on the disk as it was written. */

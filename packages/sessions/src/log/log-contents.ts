@@ -40,7 +40,7 @@ export class LogContents {
     try {
       const index = loadIndex(indexFile, file, ops)
       const contents = new LogContents(file, index.trusted, options)
-      const tornFile = await contents.#complete(index.lastSeq)
+      const tornFile = await contents.#complete(index.lastSeq, index.maxSeq)
       return { contents, ...(tornFile === undefined ? {} : { tornFile }) }
     } catch (error) {
       indexFile.close()

@@ -67,7 +67,8 @@ async function indexed(fd: number, place: LogPlace): Promise<SessionLogReader> {
   const loaded = loadIndex(IndexFile.open(ops, indexPath, 'read'), log, ops)
   let index = loaded.trusted
   const { size } = log
-  const steps = indexLines(index, { ops, fd, size })
+  const { maxSeq } = loaded
+  const steps = indexLines(index, { ops, fd, size, ...(maxSeq === undefined ? {} : { maxSeq }) })
   while (!steps.next().done) await setImmediate()
   index.addMissing(loaded.lastSeq - index.count)
   const lastSeq = index.count
