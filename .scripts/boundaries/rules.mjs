@@ -27,7 +27,7 @@ const DOWN = {
 }
 const FOR_TESTS = ['fixtures', 'packages/scripted-model']
 
-export const rules = [direction, declared, exported, cycles, processEnv, fileLength]
+export const rules = [direction, declared, serverTypes, exported, cycles, processEnv, fileLength]
 
 /** A manifest lists only packages below it; for tests also the fixtures and the scripted model. */
 function direction(pkg, workspace) {
@@ -54,14 +54,23 @@ function declared(pkg) {
   const { dependencies, optionalDependencies, peerDependencies, devDependencies } = pkg.manifest
   const shipped = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }))
   const anywhere = new Set([...shipped, ...Object.keys(devDependencies ?? {}), pkg.manifest.name])
-  return everyImport(pkg, (file, { specifier, line }) => {
+  return everyImport(pkg, (file, { specifier, line, clause }) => {
     const name = packageName(specifier)
-    if (name === undefined) return
+    if (name === undefined || (isApp(pkg) && isTypeImport(clause))) return
     if (!anywhere.has(name))
       return { file, line, message: `imports ${name}, which package.json does not declare` }
     if (!file.ships || shipped.has(name)) return
     const why = name === pkg.manifest.name ? 'its own package by name' : 'which is only a devDependency'
     return { file, line, message: `imports ${name}, ${why}` }
+  })
+}
+
+/** The dashboard knows the server by its types alone: one value imported, and all of it would be in the bundle. */
+function serverTypes(pkg) {
+  if (pkg.folder !== 'apps/web') return []
+  return everyImport(pkg, (file, { specifier, line, clause }) => {
+    if (!file.inSrc || packageName(specifier) !== '@chirality/server' || isTypeImport(clause)) return
+    return { file, line, message: `imports values of ${specifier}: only types may` }
   })
 }
 
@@ -175,6 +184,10 @@ function packageName(specifier) {
   const parts = specifier.split('/')
   const name = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
   return builtinModules.includes(name) ? undefined : name
+}
+
+function isTypeImport(clause) {
+  return /^\s*(import|export)\s+type\b/.test(clause)
 }
 
 function isRelative(specifier) {

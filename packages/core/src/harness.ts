@@ -1,8 +1,10 @@
 // The contract between Chirality and any coding agent.
 
+import type { PermissionDecision } from './decision.ts'
 import type { HarnessId } from './harness-id.ts'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 import type { Session, TurnOpts } from './session/session.ts'
+import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { PermissionRequestEvent, UIEvent } from './ui-event.ts'
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
@@ -44,6 +46,25 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 
   isRunning(sessionId: string): boolean
 
+  /**
+   * All that a turn of an earlier Chirality printed, from its beginning, and then what it still prints: the same events
+   * that `startTurn` gave, up to `turn:end`. Whoever has some of them already skips those. A turn whose process is gone
+   * ends as its last words say. Without this a turn ends with the program that ran it.
+   */
+  adoptTurn?(session: Session, trace: TurnTrace, opts?: AdoptTurnOpts): AsyncGenerator<UIEvent>
+
+  /** Gives a message to the turn that is running. False when it is too late, and nothing was sent. */
+  steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
+
+  /** Starts the agent ahead of the first message. Does nothing when it is there already. */
+  prewarm?(session: Session, opts?: HarnessTurnOpts): Promise<void>
+
+  /** For the turn that is running and those to come. */
+  setPermissionMode?(sessionId: string, mode: PermissionMode): Promise<void>
+
+  /** How full the model's context is, by the agent's own account. Undefined when it is not there to ask. */
+  contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
+
   /** Ends whatever the harness keeps alive between turns. */
   close(): Promise<void>
 
@@ -75,22 +96,21 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   env?: Record<string, string>
   /** Answers what the agent asks. Without it, and when it throws, the answer is no. */
   decide?: (request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>
+  /** Told of each process that prints for this turn, as soon as it runs. With it `adoptTurn` finds the turn again. */
+  onProcess?: (process: TurnProcess) => void
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
   signal?: AbortSignal
   /** Silence after which the user is told. */
   stallMs?: number
 }
 
-/** The answer to a `permission:request`. */
-export type PermissionDecision =
-  | {
-      behavior: 'allow'
-      /** Replaces the input that was asked for. */
-      updatedInput?: Record<string, unknown>
-      /** `session`: do not ask for the like again in this session. */
-      remember?: 'session'
-    }
-  | { behavior: 'deny'; message?: string; interrupt?: boolean }
+/** What the one who adopts a turn can say about it; the rest was decided when it started. */
+export type AdoptTurnOpts = Pick<HarnessTurnOpts, 'decide' | 'signal' | 'stallMs' | 'onProcess'>
+
+export interface ContextUsage {
+  usedTokens: number
+  maxTokens: number
+}
 
 export interface HarnessMeta {
   id: HarnessId
@@ -129,6 +149,10 @@ export interface HarnessCapabilities {
   supportsImages: boolean
   /** Raises `permission:request`, and heeds the answer. */
   supportsDecisions: boolean
+  /** Takes messages while a turn runs. */
+  supportsSteering: boolean
+  /** Keeps the agent between turns, and can start it ahead. */
+  supportsPrewarm: boolean
   supportsMaxTurns: boolean
   supportsBudget: boolean
 }

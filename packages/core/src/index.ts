@@ -1,3 +1,4 @@
+export type { AllowDecision, DecidedBy, DenyDecision, PermissionDecision } from './decision.ts'
 export type { Envelope } from './envelope.ts'
 export {
   HarnessAuthError,
@@ -6,8 +7,10 @@ export {
   HarnessNotInstalledError,
 } from './errors.ts'
 export type {
+  AdoptTurnOpts,
   ClientToolDefinition,
   ClientToolResult,
+  ContextUsage,
   Harness,
   HarnessCapabilities,
   HarnessErrorCode,
@@ -23,7 +26,6 @@ export type {
   McpHttpServerConfig,
   McpServerConfig,
   McpStdioServerConfig,
-  PermissionDecision,
   PermissionMode,
   PromptPart,
   SessionHarness,
@@ -106,6 +108,7 @@ export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { MALFORMED_TEXT_CHARS, NdjsonFramer } from './ndjson/ndjson-framer.ts'
+export { costOf, type ModelPrice, PRICES, type PriceTable, priceOf } from './prices.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
@@ -140,6 +143,7 @@ export type { CodexAgentFacts, CodexOutcome } from './translate/codex/state.ts'
 export { createCodexTranslator } from './translate/codex/voice.ts'
 export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
+export type { TurnProcess, TurnTrace } from './turn-trace.ts'
 export type {
   BudgetEvent,
   ChatCompleteEvent,

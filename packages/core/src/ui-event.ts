@@ -203,7 +203,9 @@ export interface PermissionResolvedEvent extends Base {
   type: 'permission:resolved'
   requestId: string
   outcome: 'allowed' | 'denied' | 'cancelled'
-  by: 'person' | 'policy' | 'agent' | 'turn-end'
+  by: 'person' | 'policy' | 'timeout' | 'agent' | 'turn-end'
+  /** The rule of a policy that answered. */
+  rule?: string
   message?: string
 }
 

@@ -16,6 +16,8 @@ const CLAUDE: HarnessCapabilities = {
   supportsNamedTools: true,
   supportsImages: true,
   supportsDecisions: false,
+  supportsSteering: false,
+  supportsPrewarm: false,
   supportsMaxTurns: true,
   supportsBudget: true,
 }

@@ -30,6 +30,8 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsImages: true,
   // A process that is gone after its turn has nobody to ask: what is not allowed is denied.
   supportsDecisions: false,
+  supportsSteering: false,
+  supportsPrewarm: false,
   supportsMaxTurns: true,
   supportsBudget: true,
 }

@@ -35,6 +35,8 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsNamedTools: false,
   supportsImages: true,
   supportsDecisions: true,
+  supportsSteering: false,
+  supportsPrewarm: false,
   supportsMaxTurns: false,
   supportsBudget: false,
 }
@@ -44,4 +46,6 @@ export const EXEC_CAPABILITIES: HarnessCapabilities = {
   ...CODEX_CAPABILITIES,
   supportsStreamingTokens: false,
   supportsDecisions: false,
+  supportsSteering: false,
+  supportsPrewarm: false,
 }

@@ -243,6 +243,8 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   supportsImages: {
     images: [{ type: 'image', source: { kind: 'base64', data: '', mediaType: 'image/png' } }],
   },
+  supportsSteering: null,
+  supportsPrewarm: null,
   supportsDecisions: { decide: async () => ({ behavior: 'allow' }) },
   supportsMaxTurns: { maxTurns: 3 },
   supportsBudget: { maxBudgetUsd: 1 },

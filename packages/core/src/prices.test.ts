@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { costOf, PRICES, priceOf } from './prices.ts'
+
+const million = { input_tokens: 1e6, output_tokens: 1e6 }
+
+test('tokens of every kind have their price', () => {
+  const usage = { ...million, cache_read_input_tokens: 1e6, cache_creation_input_tokens: 1e6 }
+  expect(costOf(usage, 'claude-sonnet-4-5')).toBeCloseTo(3 + 15 + 0.3 + 3.75)
+})
+
+test('the longest beginning counts', () => {
+  expect(priceOf('gpt-5-mini-2025-08-07')?.output).toBe(2)
+  expect(priceOf('gpt-5.5')?.output).toBe(10)
+  expect(priceOf('claude-opus-4-1-20250805')?.input).toBe(15)
+  expect(priceOf('claude-opus-4-20250514')?.input).toBe(15)
+  expect(priceOf('claude-opus-4-8')?.input).toBe(5)
+})
+
+test('a model behind a gateway costs what it costs', () => {
+  expect(priceOf('anthropic/claude-haiku-4-5')).toBe(PRICES['claude-haiku'])
+})
+
+test('a model without a price has none, rather than none to pay', () => {
+  expect(costOf(million, 'scripted')).toBeUndefined()
+})
+
+test('prices of one’s own replace ours', () => {
+  const prices = { scripted: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } }
+  expect(costOf(million, 'scripted-1', prices)).toBe(3)
+  expect(costOf(million, 'claude-haiku-4-5', prices)).toBeUndefined()
+})
