@@ -10,12 +10,15 @@ const tools = path.join(root, '.tools')
 const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager.split('@')[1]
 const pnpmScript = path.join(tools, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
-/** Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it. */
-export async function setup() {
+/**
+ * Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it.
+ * With `agents: false` the agents that the tests drive, some 250 MB, are left out, and so is all that only tests need.
+ */
+export async function setup({ agents = true } = {}) {
   try {
     requireNode()
     await installPnpm()
-    await installDependencies()
+    await installDependencies(agents)
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
     say(error.message)
@@ -77,20 +80,29 @@ async function installPnpm() {
   if (npm.status !== 0) throw new SetupError('npm could not fetch pnpm. Is the npm registry reachable?')
 }
 
-async function installDependencies() {
+async function installDependencies(agents) {
   const stamp = path.join(root, 'node_modules', '.chirality-installed')
-  const wanted = manifestHash()
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  say('Installing dependencies (the first time this downloads the agents the tests drive, about 250 MB)')
+  const hash = manifestHash()
+  const there = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
+  const full = `all ${hash}`
+  if (there === full || (!agents && there === `app ${hash}`)) return
+  // Whoever has run the tests keeps what they need: a smaller install would take it away again.
+  const all = agents || there.startsWith('all ')
+  say(
+    all
+      ? 'Installing dependencies (the first time this downloads the agents the tests drive, about 250 MB)'
+      : 'Installing dependencies',
+  )
   const code = await run(process.execPath, [
     pnpmScript,
     'install',
     '--frozen-lockfile',
+    ...(all ? [] : ['--prod']),
     '--reporter=append-only',
     '--loglevel=warn',
   ])
   if (code !== 0) throw new SetupError('pnpm install failed; its output above says why.')
-  writeFileSync(stamp, wanted)
+  writeFileSync(stamp, all ? full : `app ${hash}`)
 }
 
 function manifestHash() {
