@@ -7,6 +7,7 @@ import {
   unreachable,
 } from '@chirality/core'
 import type { AsyncQueue } from '../async-queue.ts'
+import type { Ask } from '../turn/ask.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import {
   failed,
@@ -18,7 +19,6 @@ import {
   turnStart,
 } from '../turn/turn-events.ts'
 import type { AppServerLease } from './app-server-pool.ts'
-import type { Ask } from './ask.ts'
 import { CODEX, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
@@ -135,8 +135,8 @@ export class AppServerTurn {
         return
       }
       case 'resolved':
-        translator.answered(item.requestId)
-        yield resolved(this.#options.session.id, item)
+        translator.answered(item.event.requestId)
+        yield item.event
         return
       case 'idle':
         yield stalled(this.#options.session.id, item.idleMs)
@@ -206,14 +206,4 @@ interface Opened {
 function* lostThread(sessionId: string, lostId: string): Generator<UIEvent> {
   yield lostSession(sessionId, lostId, CODEX.name)
   yield resumeFailed(sessionId, lostId)
-}
-
-function resolved(
-  sessionId: string,
-  { requestId, decision, by }: ThreadTurnItem & { kind: 'resolved' },
-): UIEvent {
-  const base = { type: 'permission:resolved' as const, sessionId, requestId, by }
-  if (decision.behavior === 'allow') return { ...base, outcome: 'allowed' }
-  const { message } = decision
-  return { ...base, outcome: 'denied', ...(message === undefined ? {} : { message }) }
 }

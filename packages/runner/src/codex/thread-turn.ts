@@ -1,7 +1,7 @@
-import type { HarnessQuery, PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import type { HarnessQuery, PermissionRequestEvent, PermissionResolvedEvent } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
+import { type Ask, askForDecision, decisionTold } from '../turn/ask.ts'
 import type { AppServer } from './app-server.ts'
-import { type Ask, askForDecision } from './ask.ts'
 import { codexAnswer } from './decisions.ts'
 import { CODEX_EFFORT } from './effort.ts'
 import type { CodexInput } from './input.ts'
@@ -27,7 +27,7 @@ export interface ThreadTurnOptions {
 /** What happens in a turn, in order. */
 export type ThreadTurnItem =
   | { kind: 'message'; raw: unknown; request?: RpcRequest }
-  | { kind: 'resolved'; requestId: string; decision: PermissionDecision; by: 'person' | 'policy' }
+  | { kind: 'resolved'; event: PermissionResolvedEvent }
   | { kind: 'idle'; idleMs: number }
 
 /** One turn of one thread of an app-server. */
@@ -96,12 +96,13 @@ export class ThreadTurn {
     const asked = this.#asked.get(id)
     if (!asked) return
     const { decide, server } = this.#options
-    const { decision, by } = await askForDecision(decide, event, asked.abort.signal)
+    const answered = await askForDecision(decide, event, asked.abort.signal)
     if (!this.#asked.delete(id)) return
-    const answer = codexAnswer(asked.request, event.input, decision)
+    const answer = codexAnswer(asked.request, event.input, answered.decision)
     if (answer.result) server.respond(id, answer.result)
     else server.respondError(id, answer.decision.message ?? 'denied')
-    this.#items.push({ kind: 'resolved', requestId: event.requestId, decision: answer.decision, by })
+    const { decision } = answer
+    this.#items.push({ kind: 'resolved', event: decisionTold(event, { ...answered, decision }) })
   }
 
   /** For a request that nobody can be shown. */
