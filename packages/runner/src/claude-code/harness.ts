@@ -83,7 +83,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     const turnId = opts.turnId ?? randomUUID()
     const query = withDefaults(turnQuery(session, userMessage, opts))
     const program = claudeProgram(this.#context)
-    const turn = new ProcessTurn({ program, session, turnId, query, stallMs: opts.stallMs })
+    const turn = new ProcessTurn({ program, session, turnId, query, opts })
     yield* this.#turns.run(session.id, turn)
   }
 

@@ -19,7 +19,7 @@ import { refuseUnsupported } from './unsupported.ts'
 export interface CodexTurnOptions {
   session: Session
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs'>
+  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs' | 'onProcess'>
   context: CodexContext
   pool: AppServerPool
 }
@@ -70,7 +70,7 @@ export class CodexTurn {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
     const program = execProgram(context)
-    const turn = new ProcessTurn({ program, session, turnId, query, stallMs: opts.stallMs })
+    const turn = new ProcessTurn({ program, session, turnId, query, opts })
     this.#speakThrough(turn)
     yield* turn.events()
   }

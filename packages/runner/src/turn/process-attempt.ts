@@ -1,7 +1,8 @@
-import { type NdjsonRecord, type UIEvent, unreachable } from '@chirality/core'
+import { type HarnessTurnOpts, type NdjsonRecord, type UIEvent, unreachable } from '@chirality/core'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
+import { traceProcess } from '../process/trace-process.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
 import { spoolDamaged, stalled } from './turn-events.ts'
@@ -12,6 +13,7 @@ export interface AttemptOptions extends Omit<ReaderOptions, 'onLinger'> {
   log: HarnessLog
   /** Silence after which the user is told. */
   stallMs?: number
+  onProcess?: HarnessTurnOpts['onProcess']
 }
 
 export interface AttemptEnd {
@@ -54,6 +56,7 @@ export class ProcessAttempt {
       const spool = await openSpool({ projectRoot: cwd, harness: program.harnessId, sessionId, turnId })
       const idleMs = stallMs ?? STALL_MS
       const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
+      await tellProcess(process, options)
       log.spawned(invocation, process)
       return new ProcessAttempt(process, invocation, options)
     } catch (error) {
@@ -141,6 +144,16 @@ export class ProcessAttempt {
     this.#lingered = true
     this.#options.log.write('warn', 'process:linger', { pid: this.#process.pid })
     void this.stop(this.#options.program.config.stop ?? {})
+  }
+}
+
+/** Whoever cannot keep it loses the turn with this program, but not the turn. */
+async function tellProcess(process: AgentProcess, { onProcess, log }: AttemptOptions): Promise<void> {
+  if (!onProcess) return
+  try {
+    onProcess(await traceProcess(process))
+  } catch (error) {
+    log.write('error', 'turn:untraced', { error: String(error) })
   }
 }
 

@@ -1,4 +1,11 @@
-import type { HarnessQuery, Session, SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  Session,
+  SessionErrorCode,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import { HarnessLog } from './harness-log.ts'
 import { type AttemptEnd, ProcessAttempt } from './process-attempt.ts'
@@ -22,7 +29,7 @@ export interface ProcessTurnOptions {
   session: Session
   turnId: string
   query: HarnessQuery
-  stallMs?: number
+  opts?: Pick<HarnessTurnOpts, 'stallMs' | 'onProcess'>
 }
 
 /** One turn in a process of its own: from the user's message to `process:exit`. */
@@ -82,8 +89,9 @@ export class ProcessTurn {
       await invocation.cleanup()
       return null
     }
-    const { session, turnId, program, query, stallMs } = this.#options
-    const options = { sessionId: session.id, turnId, program, query, log: this.#log, stallMs }
+    const { session, turnId, program, query, opts = {} } = this.#options
+    const { stallMs, onProcess } = opts
+    const options = { sessionId: session.id, turnId, program, query, log: this.#log, stallMs, onProcess }
     this.#attempt = await ProcessAttempt.start(invocation, options)
     // Asked for while it was being started.
     if (this.#stopReason) void this.#attempt.stop(this.#stopOptions())
