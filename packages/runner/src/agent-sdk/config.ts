@@ -1,0 +1,17 @@
+import type { ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
+import type { AgentName } from '../turn/turn-program.ts'
+import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
+
+export const HARNESS_ID = 'agent-sdk'
+
+export const AGENT_SDK: AgentName = { harnessId: HARNESS_ID, name: 'Claude Agent SDK' }
+
+export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {
+  /** Folder of the SDK's package. Found from this package if not set. */
+  sdkPath?: string
+  /**
+   * Told of every hook of the agent; without it no hook is registered. For an event that expects a decision the agent
+   * waits for what this returns; if it throws, the agent may not go on.
+   */
+  onRuntimeEvent?: (event: RuntimeEvent) => RuntimeDecision | undefined | Promise<RuntimeDecision | undefined>
+}

@@ -1,0 +1,81 @@
+import type { HarnessQuery } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { type SdkOptionsInput, sdkOptions } from './options.ts'
+
+const options = (query: Partial<HarnessQuery> = {}, rest: Partial<SdkOptionsInput> = {}) =>
+  sdkOptions({
+    query: { prompt: 'x', cwd: '/p', mode: 'read-only', signal: new AbortController().signal, ...query },
+    config: {},
+    env: { HOME: '/h' },
+    command: '/bin/claude',
+    files: {},
+    ...rest,
+  })
+
+test('what an agent gets when nothing is asked for', () => {
+  expect(options({ permissionMode: 'default' })).toEqual({
+    cwd: '/p',
+    env: { HOME: '/h' },
+    pathToClaudeCodeExecutable: '/bin/claude',
+    includePartialMessages: true,
+    settingSources: ['user', 'project', 'local'],
+    systemPrompt: { type: 'preset', preset: 'claude_code' },
+    permissionMode: 'default',
+  })
+})
+
+test('settings are those that were named, also none', () => {
+  expect(options({}, { config: { settingSources: [] } }).settingSources).toEqual([])
+})
+
+describe('the system prompt', () => {
+  test('is added to that of the agent', () => {
+    expect(options({ appendSystemPrompt: 'more' }).systemPrompt).toMatchObject({
+      preset: 'claude_code',
+      append: 'more',
+    })
+  })
+
+  test('or takes its place', () => {
+    expect(options({ systemPrompt: 'all' }).systemPrompt).toBe('all')
+    expect(options({ systemPrompt: 'all', appendSystemPrompt: 'more' }).systemPrompt).toBe('all\n\nmore')
+  })
+})
+
+test('bypassing permissions has to be asked for twice', () => {
+  expect(options({ permissionMode: 'bypassPermissions' }).allowDangerouslySkipPermissions).toBe(true)
+  expect(options({ permissionMode: 'plan' }).allowDangerouslySkipPermissions).toBeUndefined()
+})
+
+test.each([
+  ['default', undefined],
+  ['', []],
+  ['Read, Grep', ['Read', 'Grep']],
+])('tools %j', (tools, expected) => {
+  expect(options({ tools }).tools).toEqual(expected)
+})
+
+test('servers are named by a file: their tokens must not be in the command line', () => {
+  const made = options(
+    { mcpServers: { x: { type: 'http', url: 'u' } } },
+    { files: { mcpConfig: '/t/mcp.json' } },
+  )
+  expect(made.extraArgs).toEqual({ 'mcp-config': '/t/mcp.json', 'strict-mcp-config': null })
+  expect(made.mcpServers).toBeUndefined()
+})
+
+test('everything can be copied into a Worker', () => {
+  const made = options({
+    thinking: 'high',
+    outputSchema: { type: 'object' },
+    resumeSessionId: 'r',
+    maxTurns: 3,
+  })
+  expect(structuredClone(made)).toEqual(made)
+  expect(made).toMatchObject({
+    effort: 'high',
+    resume: 'r',
+    maxTurns: 3,
+    outputFormat: { type: 'json_schema' },
+  })
+})

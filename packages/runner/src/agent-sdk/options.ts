@@ -1,0 +1,72 @@
+import type { HarnessQuery } from '@chirality/core'
+import type { ClaudeArgFiles } from '../claude-code/args.ts'
+import type { AgentSdkHarnessConfig } from './config.ts'
+
+export interface SdkOptionsInput {
+  query: HarnessQuery
+  config: AgentSdkHarnessConfig
+  /** The whole environment of the agent: the SDK adds nothing of ours to it. */
+  env: Record<string, string>
+  /** Of `claude`, which is looked for as everywhere else. */
+  command: string
+  files: ClaudeArgFiles
+}
+
+/** A query as options of the SDK, those that can be copied into a Worker. */
+export function sdkOptions({ query, config, env, command, files }: SdkOptionsInput): Record<string, unknown> {
+  const { resumeSessionId, tools, outputSchema } = query
+  return present({
+    cwd: query.cwd,
+    env,
+    pathToClaudeCodeExecutable: command,
+    includePartialMessages: query.includePartialMessages !== false,
+    // Left out, the SDK would read all of them, and so what a stranger put into the project.
+    settingSources: config.settingSources ?? ['user', 'project', 'local'],
+    systemPrompt: systemPrompt(query),
+    model: query.model,
+    fallbackModel: query.fallbackModel,
+    ...(query.thinking ? THINKING[query.thinking] : {}),
+    permissionMode: query.permissionMode,
+    allowDangerouslySkipPermissions: query.permissionMode === 'bypassPermissions' ? true : undefined,
+    tools: toolNames(tools),
+    allowedTools: query.allowedTools,
+    disallowedTools: query.disallowedTools,
+    maxTurns: query.maxTurns,
+    maxBudgetUsd: query.maxBudgetUsd,
+    additionalDirectories: query.additionalDirectories,
+    resume: resumeSessionId,
+    continue: query.continueLast,
+    forkSession: query.forkSession,
+    sessionId: query.newSessionId,
+    outputFormat: outputSchema && { type: 'json_schema', schema: outputSchema },
+    extraArgs: extraArgs(files),
+  })
+}
+
+/** Without it the agent has no system prompt at all. */
+function systemPrompt({ systemPrompt, appendSystemPrompt }: HarnessQuery): unknown {
+  if (systemPrompt) return appendSystemPrompt ? `${systemPrompt}\n\n${appendSystemPrompt}` : systemPrompt
+  // Not recorded: a persona that was edited meanwhile counts from the next turn on.
+  const append = appendSystemPrompt ? { append: appendSystemPrompt, snapshot: false } : {}
+  return { type: 'preset', preset: 'claude_code', ...append }
+}
+
+const THINKING = {
+  low: { effort: 'low', maxThinkingTokens: 3000 },
+  med: { effort: 'medium', maxThinkingTokens: 5000 },
+  high: { effort: 'high', maxThinkingTokens: 10_000 },
+} as const
+
+/** The SDK would put the servers, tokens and all, into the command line that every user can read. */
+function extraArgs({ mcpConfig }: ClaudeArgFiles): Record<string, string | null> | undefined {
+  return mcpConfig === undefined ? undefined : { 'mcp-config': mcpConfig, 'strict-mcp-config': null }
+}
+
+function toolNames(tools: string | undefined): unknown {
+  if (tools === undefined || tools === 'default') return undefined
+  return tools.split(',').flatMap(name => name.trim() || [])
+}
+
+function present(options: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,45 @@
+import type { HookName } from './hook-names.ts'
+
+/** Main thread to Worker. */
+export type WorkerRequest =
+  | { type: 'start'; start: StartRequest }
+  /** One more message of the user, in the form the agent reads. */
+  | { type: 'message'; message: Record<string, unknown> }
+  /** What a hook or a permission request is answered with, in the agent's own form. */
+  | { type: 'decision'; requestId: string; output: Record<string, unknown> }
+  | { type: 'control'; id: number; method: ControlMethod; argument?: unknown }
+  /** What the agent printed. */
+  | { type: 'stdout'; text: string }
+  | { type: 'exit'; code: number | null; signal: string | null }
+  /** No more messages will come: end when the last is answered. */
+  | { type: 'finish' }
+  | { type: 'abort' }
+
+export interface StartRequest {
+  /** Where the SDK's module lies: a Worker must not look it up from a place of its own. */
+  sdkUrl: string
+  options: Record<string, unknown>
+  hooks: readonly HookName[]
+  /** Older agents do not know `onFailure`, and the SDK refuses it for them. */
+  blockOnHookFailure: boolean
+}
+
+export type ControlMethod = 'interrupt' | 'setPermissionMode' | 'setModel' | 'getContextUsage'
+
+/** Worker to main thread. */
+export type WorkerResponse =
+  | { type: 'ready' }
+  /** The SDK wants its agent. The main thread starts it, so that it outlives no Worker. */
+  | { type: 'spawn'; command: string; args: string[]; cwd: string; env: Record<string, string> }
+  | { type: 'stdin'; text: string }
+  | { type: 'stdin-end' }
+  | { type: 'kill'; signal: string }
+  | { type: 'hook_event'; requestId: string; hookName: HookName; hookInput: Record<string, unknown> }
+  | { type: 'permission'; requestId: string; toolName: string; input: Record<string, unknown> }
+  /** Nobody waits for that decision any more. */
+  | { type: 'withdrawn'; requestId: string }
+  /** The beginning and the results of a conversation; all the rest is read from the spool. */
+  | { type: 'sdk_message'; message: Record<string, unknown> }
+  | { type: 'control-result'; id: number; value?: unknown; error?: string }
+  | { type: 'done' }
+  | { type: 'error'; error: string }

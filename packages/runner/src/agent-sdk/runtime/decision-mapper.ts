@@ -1,0 +1,59 @@
+import type { HookName } from '../protocol/hook-names.ts'
+import type { RuntimeDecision, RuntimeIntent } from './runtime-event.ts'
+
+/**
+ * A decision in the form that the hook's agent heeds. The agent takes what it does not understand as no objection, so
+ * each shape here was seen to work, and a decision that does not fit its hook blocks.
+ */
+export function mapDecision(hookName: HookName, decision: RuntimeDecision): Record<string, unknown> {
+  switch (decision.type) {
+    case 'passthrough':
+      return {}
+    case 'block':
+      return block(hookName, decision.reason)
+    case 'intent':
+      return mapIntent(hookName, decision.intent)
+    default:
+      return block(hookName, 'The decision makes no sense.')
+  }
+}
+
+/** What a hook is answered with when whoever decides has failed. */
+export function block(hookName: HookName, reason: string): Record<string, unknown> {
+  const said = reason.trim() || 'Blocked.'
+  if (hookName === 'PreToolUse') return preToolUse({ permissionDecision: 'deny' }, said)
+  if (hookName === 'PermissionRequest') return permissionRequest({ behavior: 'deny', message: said })
+  return { decision: 'block', reason: said }
+}
+
+function mapIntent(hookName: HookName, intent: RuntimeIntent): Record<string, unknown> {
+  switch (intent.kind) {
+    case 'pre_tool_allow':
+      if (hookName !== 'PreToolUse') break
+      return preToolUse({ permissionDecision: 'allow', ...changed(intent) }, intent.reason)
+    case 'pre_tool_deny':
+      if (hookName !== 'PreToolUse') break
+      return block(hookName, intent.reason)
+    case 'permission_allow':
+      if (hookName !== 'PermissionRequest') break
+      return permissionRequest({ behavior: 'allow', ...changed(intent) })
+    case 'permission_deny':
+      if (hookName !== 'PermissionRequest') break
+      return block(hookName, intent.reason)
+  }
+  return block(hookName, `${intent.kind} is no answer to ${hookName}.`)
+}
+
+/** Without `hookEventName`, or with `reason` for the long name, the tool runs whatever the rest says. */
+function preToolUse(decision: Record<string, unknown>, reason: string | undefined): Record<string, unknown> {
+  const why = reason === undefined ? {} : { permissionDecisionReason: reason }
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision, ...why } }
+}
+
+function permissionRequest(decision: Record<string, unknown>): Record<string, unknown> {
+  return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }
+}
+
+function changed({ updatedInput }: { updatedInput?: Record<string, unknown> }): Record<string, unknown> {
+  return updatedInput === undefined ? {} : { updatedInput }
+}

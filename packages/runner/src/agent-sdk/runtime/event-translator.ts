@@ -1,0 +1,99 @@
+import type { HookName } from '../protocol/hook-names.ts'
+import type { RuntimeEvent, RuntimeEventKind } from './runtime-event.ts'
+
+/** The input of a hook as a runtime event. Loose on purpose: a field that is missing or new never throws. */
+export function translateHook(id: string, hookName: string, input: Record<string, unknown>): RuntimeEvent {
+  const known = isHookName(hookName) ? hookName : null
+  const toolName = text(input.tool_name)
+  const toolUseId = text(input.tool_use_id)
+  const agentId = text(input.agent_id)
+  return {
+    id,
+    kind: known ? KINDS[known] : 'unknown',
+    hookName: known,
+    nativeSessionId: text(input.session_id) ?? null,
+    ...(toolName === undefined ? {} : { toolName }),
+    ...(toolUseId === undefined ? {} : { toolUseId }),
+    ...(agentId === undefined ? {} : { agentId }),
+    expectsDecision: known !== null && DECIDED.has(known),
+    data: input,
+  }
+}
+
+/** The beginning and the end of a conversation are told by messages, too: the hook of the start does not always fire. */
+export function translateMessage(id: string, message: Record<string, unknown>): RuntimeEvent | undefined {
+  const kind = messageKind(message)
+  if (kind === undefined) return undefined
+  return {
+    id,
+    kind,
+    hookName: null,
+    nativeSessionId: text(message.session_id) ?? null,
+    expectsDecision: false,
+    data: message,
+  }
+}
+
+/** Whether an answer can keep the agent from what it is about to do. */
+export function isDecided(hookName: HookName): boolean {
+  return DECIDED.has(hookName)
+}
+
+const DECIDED: ReadonlySet<HookName> = new Set<HookName>([
+  'PreToolUse',
+  'PermissionRequest',
+  'UserPromptSubmit',
+  'Stop',
+  'SubagentStop',
+  'PreCompact',
+])
+
+const KINDS: Readonly<Record<HookName, RuntimeEventKind>> = {
+  PreToolUse: 'tool.pre',
+  PostToolUse: 'tool.post',
+  PostToolUseFailure: 'tool.failure',
+  PostToolBatch: 'tool.batch',
+  Notification: 'notification',
+  UserPromptSubmit: 'user.prompt',
+  UserPromptExpansion: 'user.prompt.expansion',
+  SessionStart: 'session.start',
+  SessionEnd: 'session.end',
+  Stop: 'stop.request',
+  StopFailure: 'stop.failure',
+  SubagentStart: 'subagent.start',
+  SubagentStop: 'subagent.stop',
+  PreCompact: 'compact.pre',
+  PostCompact: 'compact.post',
+  PreModelSwitch: 'model.pre',
+  PostModelSwitch: 'model.post',
+  PermissionRequest: 'permission.request',
+  PermissionDenied: 'permission.denied',
+  Setup: 'setup',
+  TeammateIdle: 'teammate.idle',
+  TaskCreated: 'task.created',
+  TaskCompleted: 'task.completed',
+  Elicitation: 'elicitation',
+  ElicitationResult: 'elicitation.result',
+  ConfigChange: 'config.change',
+  WorktreeCreate: 'worktree.create',
+  WorktreeRemove: 'worktree.remove',
+  InstructionsLoaded: 'instructions.loaded',
+  CwdChanged: 'cwd.changed',
+  FileChanged: 'file.changed',
+  DirectoryAdded: 'directory.added',
+  MessageDisplay: 'message.display',
+}
+
+function messageKind(message: Record<string, unknown>): RuntimeEventKind | undefined {
+  if (message.type === 'result') return 'session.end'
+  if (message.type === 'system' && message.subtype === 'init') return 'session.start'
+  return undefined
+}
+
+function isHookName(name: string): name is HookName {
+  return Object.hasOwn(KINDS, name)
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
