@@ -1,3 +1,6 @@
+export type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './decisions/ask-context.ts'
+export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
+export { DecisionError, type DecisionErrorCode } from './decisions/decision-error.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'

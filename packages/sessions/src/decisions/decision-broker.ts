@@ -1,0 +1,204 @@
+import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './ask-context.ts'
+import { DecisionError } from './decision-error.ts'
+import { parseAnswer } from './parse-answer.ts'
+import { agentRemembers, SessionMemory } from './session-memory.ts'
+import { type Ending, SettledRequests } from './settled-requests.ts'
+
+export interface DecisionBrokerOptions {
+  /** Milliseconds after which nobody's answer means no. Null, the default: a request waits for ever. */
+  timeoutMs?: number | null
+  policies?: PolicyJudge
+  /** Told what a person should know and no answer says: that "always" could not be written down. */
+  onProblem?: (sessionId: string, message: string) => void
+}
+
+/** Holds what agents ask until a policy, a person, the timeout or the agent itself settles it, each exactly once. */
+export class DecisionBroker {
+  readonly #timeoutMs: number | null
+  readonly #policies: PolicyJudge | undefined
+  readonly #onProblem: DecisionBrokerOptions['onProblem']
+  readonly #open = new Map<string, OpenRequest>()
+  readonly #settled = new SettledRequests()
+  readonly #memory = new SessionMemory()
+  readonly #listeners = new Set<(sessionId: string) => void>()
+
+  constructor({ timeoutMs = null, policies, onProblem }: DecisionBrokerOptions = {}) {
+    if (timeoutMs !== null && !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS))
+      throw new RangeError(`timeoutMs must be null or from 1 to ${MAX_TIMEOUT_MS}, not ${timeoutMs}.`)
+    this.#timeoutMs = timeoutMs
+    this.#policies = policies
+    this.#onProblem = onProblem
+  }
+
+  /**
+   * For `HarnessTurnOpts.decide`. A policy answers at once; else it waits for a person, the timeout or `signal`, which
+   * means that the agent took its request back or that the turn is over. Never rejects: what goes wrong means no.
+   */
+  async ask(
+    context: AskContext,
+    request: PermissionRequestEvent,
+    signal: AbortSignal,
+  ): Promise<PermissionDecision> {
+    try {
+      const key = keyOf(context.sessionId, request.requestId)
+      if (this.#open.has(key)) return denied('The agent asked twice under one id.')
+      this.#settled.forget(key)
+      const verdict = await this.#judge(context, request)
+      if (signal.aborted) return this.#withdrawn(key)
+      const answered = answerOf(verdict)
+      if (answered === undefined) return await this.#hold(context, request, { key, signal, verdict })
+      this.#settled.add(key, 'answered')
+      return answered
+    } catch (error) {
+      return denied(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
+  /** What waits for a person, oldest first. */
+  pending(sessionId?: string): PendingDecision[] {
+    const all = [...this.#open.values()].map(({ pending }) => pending)
+    return sessionId === undefined ? all : all.filter(pending => pending.sessionId === sessionId)
+  }
+
+  /** A person's answer. Throws a DecisionError when it is not taken; a request with an invalid answer stays open. */
+  answer(sessionId: string, requestId: string, decision: PermissionDecision): void {
+    const key = keyOf(sessionId, requestId)
+    const open = this.#open.get(key)
+    if (open === undefined) throw late(requestId, this.#settled.get(key))
+    const { request } = open.pending
+    const parsed = parseAnswer(request, decision)
+    if (parsed.behavior === 'allow' && parsed.remember !== undefined)
+      this.#remember(open.context, request, parsed.remember)
+    open.settle({ ...parsed, by: 'person' }, 'answered')
+  }
+
+  /** Ends what the session has open, and what was allowed "for the session". */
+  closeSession(sessionId: string): void {
+    for (const { pending, settle } of [...this.#open.values()])
+      if (pending.sessionId === sessionId) settle(denied(WITHDRAWN), 'closed')
+    this.#memory.forget(sessionId)
+  }
+
+  /** Told when a request of a session begins to wait, or ends. */
+  onChange(listener: (sessionId: string) => void): () => void {
+    // Wrapped, so that one function registered twice is two listeners, each with its own way out.
+    const own = (sessionId: string) => listener(sessionId)
+    this.#listeners.add(own)
+    return () => this.#listeners.delete(own)
+  }
+
+  async #judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
+    const verdict: PolicyVerdict = (await this.#policies?.judge(context, request)) ?? { effect: 'ask' }
+    if (verdict.effect !== 'ask' || verdict.problem !== undefined) return verdict
+    const rule = this.#memory.ruleFor(context, request)
+    return rule === undefined ? verdict : { effect: 'allow', rule }
+  }
+
+  #hold(context: AskContext, request: PermissionRequestEvent, held: Held): Promise<PermissionDecision> {
+    const { key, signal, verdict } = held
+    const { sessionId } = context
+    if (this.#open.has(key)) return Promise.resolve(denied('The agent asked twice under one id.'))
+    return new Promise(resolve => {
+      const settle = (decision: PermissionDecision, ending: Ending): void => {
+        if (!this.#open.delete(key)) return
+        clearTimeout(timer)
+        signal.removeEventListener('abort', withdraw)
+        this.#settled.add(key, ending)
+        resolve(decision)
+        this.#tell(sessionId)
+      }
+      const withdraw = () => settle(denied(WITHDRAWN), 'closed')
+      const timer = this.#startTimer(() => settle(this.#timedOut(), 'closed'))
+      const pending: PendingDecision = { sessionId, askedAt: new Date().toISOString(), request }
+      if (verdict.problem !== undefined) pending.policyProblem = verdict.problem
+      this.#open.set(key, { context, pending, settle })
+      signal.addEventListener('abort', withdraw, { once: true })
+      this.#tell(sessionId)
+    })
+  }
+
+  #startTimer(onTimeout: () => void): NodeJS.Timeout | undefined {
+    return this.#timeoutMs === null ? undefined : setTimeout(onTimeout, this.#timeoutMs).unref()
+  }
+
+  #timedOut(): PermissionDecision {
+    const message = `Nobody answered within ${(this.#timeoutMs ?? 0) / 1000} s.`
+    return { behavior: 'deny', message, by: 'timeout' }
+  }
+
+  #withdrawn(key: string): PermissionDecision {
+    this.#settled.add(key, 'closed')
+    return denied(WITHDRAWN)
+  }
+
+  /** Most agents keep their own rule; for the others we do. A rule that nobody needs harms nobody. */
+  #remember(context: AskContext, request: PermissionRequestEvent, scope: 'session' | 'always'): void {
+    if (agentRemembers(request, scope)) return
+    this.#memory.add(context, request)
+    if (scope === 'session') return
+    const written = this.#policies?.allowAlways?.(context, request)
+    written?.catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      quietly(() => this.#onProblem?.(context.sessionId, `"Always" holds for this session only: ${reason}`))
+    })
+  }
+
+  #tell(sessionId: string): void {
+    for (const listener of [...this.#listeners]) quietly(() => listener(sessionId))
+  }
+}
+
+interface OpenRequest {
+  context: AskContext
+  pending: PendingDecision
+  settle: (decision: PermissionDecision, ending: Ending) => void
+}
+
+interface Held {
+  key: string
+  signal: AbortSignal
+  verdict: PolicyVerdict
+}
+
+/** Timers take no more; a longer one would fire at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+const WITHDRAWN = 'The request was taken back, or its turn is over.'
+
+/** A listener that fails is one that does not see; no decision depends on it. */
+function quietly(tell: () => void): void {
+  try {
+    tell()
+  } catch {}
+}
+
+function keyOf(sessionId: string, requestId: string): string {
+  return JSON.stringify([sessionId, requestId])
+}
+
+function answerOf({ effect, rule }: PolicyVerdict): PermissionDecision | undefined {
+  const by = { by: 'policy' as const, ...(rule === undefined ? {} : { rule }) }
+  if (effect === 'allow') return { behavior: 'allow', ...by }
+  if (effect === 'deny') return { behavior: 'deny', message: `Denied by a rule: ${rule}`, ...by }
+  return undefined
+}
+
+function denied(message: string): PermissionDecision {
+  return { behavior: 'deny', message, by: 'policy' }
+}
+
+function late(requestId: string, ending: Ending | undefined): DecisionError {
+  switch (ending) {
+    case 'answered':
+      return new DecisionError('answered', 'This request was answered already. The first answer counts.')
+    case 'closed':
+      return new DecisionError(
+        'closed',
+        'The agent no longer waits for this answer: it took the request back, nobody answered in time, or its turn is over. Send a message instead.',
+      )
+    case undefined: {
+      const shown = JSON.stringify(String(requestId).slice(0, 80))
+      return new DecisionError('unknown', `This session has no request ${shown}. Look at what is open now.`)
+    }
+  }
+}
