@@ -6,7 +6,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { UIEvent } from '@chirality/core'
 import { type BenchRow, benchRow, reportBench } from '../../core/bench/report.ts'
 import { openSessionLog, SessionStore } from '../src/index.ts'
-import { BENCH_SESSION, benchEvent, largeEvent } from './events.ts'
+import { BENCH_SESSION, benchEvent, largeEvent, streamedEvent } from './events.ts'
 import { median, runVariant, spread } from './measure.ts'
 
 const ROUNDS = 7
@@ -26,6 +26,7 @@ try {
     ...(await openRows()),
     await tailRow(),
     ...(await listRows()),
+    ...(await searchRows()),
   ])
 } finally {
   rmSync(folder, { recursive: true })
@@ -167,6 +168,32 @@ async function listRows(): Promise<BenchRow[]> {
       samples.map(({ againMs = Number.NaN }) => againMs),
     ),
   ]
+}
+
+async function searchRows(): Promise<BenchRow[]> {
+  const root = project('search')
+  const home = path.join(folder, 'search-home')
+  // Ten sessions of about 10 MB each.
+  for (let n = 0; n < 10; n += 1) await fill(root, `session-${n}`, { events: 36_000, event: streamedEvent })
+  const rows: BenchRow[] = []
+  // What is nowhere, so that all is read; what every output of a tool has; a word in another script; a word of the keys.
+  for (const query of ['heron', 'OUTPUT', 'цапля', 'content']) {
+    const samples: Record<string, number>[] = []
+    for (let round = 0; round < ROUNDS; round += 1)
+      samples.push(await runVariant('search', root, home, query))
+    const times = samples.map(({ ms = Number.NaN }) => ms)
+    const [{ hits = Number.NaN, megabytes = Number.NaN } = {}] = samples
+    rows.push(
+      benchRow({
+        name: `search 100 MB of logs for ${query}, in ms`,
+        ratio: median(times),
+        bar: 1000,
+        better: 'lower',
+        detail: `${spread(times, 0)}; ${hits} hits, ${Math.round(megabytes)} MB of memory`,
+      }),
+    )
+  }
+  return rows
 }
 
 async function fill(

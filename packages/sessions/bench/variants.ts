@@ -5,7 +5,7 @@ import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { initialSessionState, reduceSession, type UIEvent } from '@chirality/core'
-import { openSessionLog, type SessionLogOptions, SessionStore } from '../src/index.ts'
+import { openSessionLog, type SessionLogOptions, SessionStore, searchSessions } from '../src/index.ts'
 import { BENCH_SESSION, benchEvent, streamedEvent } from './events.ts'
 
 /** As many events as one read of 64 KB from a spool holds. */
@@ -19,6 +19,7 @@ const variants: Record<string, () => Promise<Record<string, number>>> = {
   'append-file': appendFiles,
   open: openAndShow,
   list: () => listSessions(args[1] ?? ''),
+  search: () => search(args[1] ?? '', args[2] ?? ''),
 }
 console.log(JSON.stringify(await variants[name]?.()))
 
@@ -77,6 +78,15 @@ async function listSessions(home: string) {
   const first = await timed(() => store.page({ projectRoot: args[0] ?? '' }))
   const again = await timed(() => store.page({ projectRoot: args[0] ?? '' }))
   return { firstMs: first.ms, againMs: again.ms }
+}
+
+async function search(home: string, query: string) {
+  const before = process.memoryUsage.rss()
+  let hits = 0
+  const { ms } = await timed(async () => {
+    hits = (await searchSessions({ projectRoot: args[0] ?? '', home, query })).hits.length
+  })
+  return { ms, hits, megabytes: (process.memoryUsage.rss() - before) / 1e6 }
 }
 
 async function timed(work: () => Promise<unknown>): Promise<{ ms: number; cpuMs: number }> {

@@ -6,6 +6,10 @@ export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
 export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'
+export { SearchError } from './history/search/search-error.ts'
+export type { SearchHit } from './history/search/search-hit.ts'
+export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'
+export type { HitKind } from './history/search/searchable-text.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
 export {
   findProjectOwner,

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { parseQuery } from './parse-query.ts'
+
+test.each([
+  ['word', ['word']],
+  ['  two   words ', ['two', 'words']],
+  ['"a phrase" word', ['a phrase', 'word']],
+  ['"not closed yet', ['not closed yet']],
+  ['a"b c"d', ['a', 'b c', 'd']],
+  ['same same', ['same']],
+  ['.*(', ['.*(']],
+  ['\ud800', ['\ud800']],
+])('%j', (query, terms) => {
+  expect(parseQuery(query)).toEqual(terms)
+})
+
+test.each(['', ' \n', '""', '"  "', '"'])('%j is empty', query => {
+  expect(() => parseQuery(query)).toThrow('The query is empty. Give a word, or a phrase in quotes.')
+})
+
+test('a megabyte is refused', () => {
+  expect(() => parseQuery('x'.repeat(1_000_000))).toThrow('longer than 1000 characters')
+})

@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { type FileOps, realFileOps } from '../../files/file-ops.ts'
+import { findProjectFolder, realProjectRoot } from '../../files/project-folder.ts'
+import { isSessionId } from '../../files/session-id.ts'
+import { StorageError, toStorageError } from '../../files/storage-error.ts'
+import { EVENTS_FOLDER } from '../../log/session-log.ts'
+import { ProjectSessions } from '../../store/project-sessions.ts'
+import { userDataFolder } from '../../store/user-data-folder.ts'
+import { UserIndex } from '../../store/user-index.ts'
+import { needleOf } from './needle.ts'
+import { NewestHits } from './newest-hits.ts'
+import { parseQuery } from './parse-query.ts'
+import type { SearchHit } from './search-hit.ts'
+import { type LogQuery, searchLog } from './search-log.ts'
+import { TextMatcher } from './text-matcher.ts'
+
+export interface SearchOptions {
+  /** Words, all of which an event has to hold; a phrase goes in quotes. Case does not count. */
+  query: string
+  /** Default: every project the user has sessions in. */
+  projectRoot?: string
+  /** The user's data folder. */
+  home?: string
+  /** Default 50. */
+  limit?: number
+  signal?: AbortSignal
+  ops?: FileOps
+}
+
+export interface SearchResult {
+  /** Newest first. */
+  hits: SearchHit[]
+  /** Logs that could not be read, and why. They hide nothing of the others. */
+  unreadable: { path: string; error: string }[]
+}
+
+/** Looks through what was said and done in sessions. Reads the logs themselves: there is no index that could be behind. */
+export async function searchSessions(options: SearchOptions): Promise<SearchResult> {
+  const { limit = DEFAULT_LIMIT, ops = realFileOps, signal } = options
+  const terms = parseQuery(options.query)
+  const query: LogQuery = { needle: needleOf(terms), matcher: new TextMatcher(terms), signal }
+  const userIndex = new UserIndex(options.home ?? userDataFolder(), ops)
+  const hits = new NewestHits(limit)
+  const unreadable: SearchResult['unreadable'] = []
+  for (const log of await findLogs(options.projectRoot, userIndex, ops)) {
+    if (hits.isFullAt(log.modifiedAt + COARSE_MS)) break
+    try {
+      await searchOne(log, query, { ops, hits, limit })
+    } catch (error) {
+      signal?.throwIfAborted()
+      unreadable.push({ path: log.path, error: toStorageError(error, log.path).message })
+    }
+  }
+  return { hits: await withTitles(hits.newest(), userIndex, ops), unreadable }
+}
+
+const DEFAULT_LIMIT = 50
+/** Some file systems keep times only to two seconds. */
+const COARSE_MS = 2001
+
+interface FoundLog {
+  projectRoot: string
+  sessionId: string
+  path: string
+  modifiedAt: number
+}
+
+/** The one that was written to last comes first: nothing in it is newer than that. */
+async function findLogs(
+  projectRoot: string | undefined,
+  userIndex: UserIndex,
+  ops: FileOps,
+): Promise<FoundLog[]> {
+  const roots = projectRoot === undefined ? userIndex.projects() : [realProjectRoot(projectRoot)]
+  const found: FoundLog[] = []
+  for (const root of roots) {
+    const folder = await findProjectFolder(root, EVENTS_FOLDER).catch((error: unknown) => {
+      // One project that was moved away must not hide the others.
+      if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
+      return undefined
+    })
+    for (const name of folder === undefined ? [] : ops.readdir(folder)) {
+      const sessionId = name.endsWith(LOG_ENDING) ? name.slice(0, -LOG_ENDING.length) : ''
+      const path = join(folder ?? '', name)
+      const stats = isSessionId(sessionId) ? ops.lstat(path) : undefined
+      if (stats !== undefined) found.push({ projectRoot: root, sessionId, path, modifiedAt: stats.mtimeMs })
+    }
+  }
+  return found.sort((a, b) => b.modifiedAt - a.modifiedAt)
+}
+
+const LOG_ENDING = '.ndjson'
+
+async function searchOne(
+  { projectRoot, sessionId, path }: FoundLog,
+  query: LogQuery,
+  { ops, hits, limit }: { ops: FileOps; hits: NewestHits; limit: number },
+): Promise<void> {
+  let found = 0
+  for await (const { envelope, kind, snippet } of searchLog({ ops, path, sessionId }, query)) {
+    const { seq, at, turnId } = envelope
+    const { text, ranges } = snippet
+    hits.add({ projectRoot, sessionId, title: null, seq, at, turnId, kind, snippet: text, ranges })
+    found += 1
+    // What follows is older than all of these.
+    if (found >= limit) return
+  }
+}
+
+async function withTitles(hits: SearchHit[], userIndex: UserIndex, ops: FileOps): Promise<SearchHit[]> {
+  const projects = new Map<string, ProjectSessions>()
+  const titles = new Map<string, string | null>()
+  for (const { projectRoot, sessionId } of hits) {
+    const key = `${projectRoot}\0${sessionId}`
+    if (titles.has(key)) continue
+    const project = projects.get(projectRoot) ?? new ProjectSessions(projectRoot, userIndex, ops)
+    projects.set(projectRoot, project)
+    // A session whose file is unusable has still said what it said.
+    const session = await project.get(sessionId).catch(() => undefined)
+    titles.set(key, session?.title ?? null)
+  }
+  return hits.map(hit => ({ ...hit, title: titles.get(`${hit.projectRoot}\0${hit.sessionId}`) ?? null }))
+}
