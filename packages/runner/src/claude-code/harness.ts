@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type {
+  AdoptTurnOpts,
   ClaudeEvent,
   HarnessCapabilities,
   HarnessEvent,
@@ -14,12 +15,14 @@ import type {
   Session,
   SessionHarness,
   SlashCommand,
+  TurnTrace,
   UIEvent,
 } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
+import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
 import { turnQuery } from '../turn/turn-query.ts'
@@ -83,7 +86,15 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     const turnId = opts.turnId ?? randomUUID()
     const query = withDefaults(turnQuery(session, userMessage, opts))
     const program = claudeProgram(this.#context)
-    const turn = new ProcessTurn({ program, session, turnId, query, opts })
+    const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
+    yield* this.#turns.run(session.id, turn)
+  }
+
+  /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
+  async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
+    const program = claudeProgram(this.#context)
+    const source = adoptedAttempts(trace, opts.signal)
+    const turn = new ProcessTurn({ program, session, turnId: trace.turnId, opts, source })
     yield* this.#turns.run(session.id, turn)
   }
 

@@ -6,34 +6,27 @@ import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { Invocation, TurnProgram } from '../turn/turn-program.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { buildExecArgs } from './exec-args.ts'
-import { ExecReader } from './exec-reader.ts'
+import { type ExecFacts, ExecReader } from './exec-reader.ts'
 import { codexInput } from './input.ts'
 import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
 import { codexPermissions } from './permissions.ts'
-import { readThreadFacts, type ThreadFacts } from './thread-facts.ts'
+import { readThreadFacts } from './thread-facts.ts'
 import { heldThreadAdvice, isLostThread } from './thread-id.ts'
 
-/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. For one turn. */
+/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
 export function execProgram(context: CodexContext): TurnProgram {
-  let before: ThreadFacts = {}
-  let threadId: string | undefined
   return {
     ...CODEX,
     config: { ...context.config, stop: { interruptGraceMs: INTERRUPT_GRACE_MS, ...context.config.stop } },
-    prepare: async query => {
-      const prepared = await prepareExec(query, context)
-      threadId = query.resumeSessionId
-      before = prepared.before
-      return prepared
-    },
+    prepare: query => prepareExec(query, context),
     lostSession: isLostThread,
-    explain: stderr => {
+    explain: (stderr, threadId) => {
       const error = heldThreadAdvice(stderr, threadId)
       return error === undefined ? undefined : { error, code: 'unknown' }
     },
-    reader: options => new ExecReader({ ...options, before, lingerMs: context.config.lingerMs }),
+    reader: options => new ExecReader({ ...options, lingerMs: context.config.lingerMs }),
   }
 }
 
@@ -41,8 +34,7 @@ export function execProgram(context: CodexContext): TurnProgram {
 const INTERRUPT_GRACE_MS = 1_500
 
 export interface ExecInvocation extends Invocation {
-  /** Of the thread that is resumed or forked. */
-  before: ThreadFacts
+  facts: ExecFacts
 }
 
 /** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
@@ -81,7 +73,13 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
       promptText,
       attachments: images.length,
       cleanup,
-      before,
+      facts: {
+        model: query.model ?? before.model,
+        cwd: query.cwd,
+        permissionMode: query.permissionMode,
+        expectsJson: query.outputSchema !== undefined,
+        usageBefore: before.usage,
+      },
     }
   } catch (error) {
     await cleanup()

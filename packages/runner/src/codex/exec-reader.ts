@@ -2,13 +2,24 @@ import {
   type CodexTranslator,
   createCodexExecTranslator,
   type NdjsonRecord,
+  type PermissionMode,
   type UIEvent,
+  type UsageInfo,
 } from '@chirality/core'
+import type { TurnFacts } from '../turn/turn-facts.ts'
 import type { ReaderOptions, TurnOutcome, TurnReader } from '../turn/turn-program.ts'
-import type { ThreadFacts } from './thread-facts.ts'
+
+/** What `exec` does not print of itself. */
+export interface ExecFacts extends TurnFacts {
+  model?: string
+  cwd?: string
+  permissionMode?: PermissionMode
+  expectsJson?: boolean
+  /** What the thread had used before the turn: `exec` tells only the total. */
+  usageBefore?: UsageInfo
+}
 
 export interface ExecReaderOptions extends ReaderOptions {
-  before: ThreadFacts
   lingerMs?: number
 }
 
@@ -19,15 +30,11 @@ export class ExecReader implements TurnReader {
   #linger: NodeJS.Timeout | undefined
 
   constructor(options: ExecReaderOptions) {
-    const { sessionId, turnId, query, before } = options
+    const { sessionId, turnId } = options
+    const { usageBefore, model, cwd, permissionMode, expectsJson } = options.facts as ExecFacts
     this.#options = options
-    this.#translator = createCodexExecTranslator({
-      sessionId,
-      turnId,
-      usageBefore: before.usage,
-      agent: { model: query.model ?? before.model, cwd: query.cwd, permissionMode: query.permissionMode },
-      expectsJson: query.outputSchema !== undefined,
-    })
+    const agent = { model, cwd, permissionMode }
+    this.#translator = createCodexExecTranslator({ sessionId, turnId, usageBefore, agent, expectsJson })
   }
 
   read(record: NdjsonRecord): UIEvent[] {

@@ -31,7 +31,7 @@ export async function* queryCodex(
   let isStarted = false
   try {
     // Read only for its outcome: what counts as failed is decided in one place.
-    const translator = createCodexExecTranslator({ sessionId: '', usageBefore: invocation.before.usage })
+    const translator = createCodexExecTranslator({ sessionId: '', usageBefore: invocation.facts.usageBefore })
     const spool = await openSpool({
       projectRoot: query.cwd,
       harness: HARNESS_ID,

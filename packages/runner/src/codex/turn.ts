@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndEvent, UIEvent } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import { startedAttempts } from '../turn/attempt-source.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
@@ -70,7 +71,7 @@ export class CodexTurn {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
     const program = execProgram(context)
-    const turn = new ProcessTurn({ program, session, turnId, query, opts })
+    const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
     this.#speakThrough(turn)
     yield* turn.events()
   }

@@ -1,7 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
 import { Silence } from './silence.ts'
-import type { Spool } from './spool.ts'
+import type { SpoolSource } from './spool.ts'
 import { type FileDamage, Tail } from './tail.ts'
 import { Wake } from './wake.ts'
 
@@ -14,7 +14,9 @@ export type AgentOutput =
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
 
 export interface AgentOutputOptions {
-  spool: Spool
+  spool: SpoolSource
+  /** Where in stdout to begin, at the start of a line. Default 0. */
+  offset?: number
   maxLineBytes?: number
   /** Silence after which an `idle` is yielded. Without it there is none. */
   idleMs?: number
@@ -33,27 +35,28 @@ export class AgentOutputReader {
   readonly #silence: Silence
 
   constructor(options: AgentOutputOptions) {
-    const { spool, maxLineBytes, idleMs, watch } = options
+    const { spool, offset, maxLineBytes, idleMs, watch } = options
     this.#silence = new Silence(idleMs)
     const onWake = () => this.#wake.notify()
-    const tail = ({ path, readFd: fd }: Spool['stdout']) => ({
+    const tail = ({ path, readFd: fd }: SpoolSource['stdout'], offset?: number) => ({
       path,
-      tail: new Tail({ fd, path, onWake, watch }),
+      tail: new Tail({ fd, path, onWake, watch, offset }),
     })
     const stdout = new NdjsonFramer({ maxLineBytes })
-    const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
     this.#sources = [
       {
-        ...tail(spool.stdout),
+        ...tail(spool.stdout, offset),
         push: chunk => stdout.push(chunk).map(toRecord),
         end: () => stdout.end().map(toRecord),
       },
-      {
-        ...tail(spool.stderr),
-        push: chunk => stderr.push(chunk).map(toStderr),
-        end: () => stderr.end().map(toStderr),
-      },
     ]
+    if (spool.stderr === undefined) return
+    const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
+    this.#sources.push({
+      ...tail(spool.stderr),
+      push: chunk => stderr.push(chunk).map(toStderr),
+      end: () => stderr.end().map(toStderr),
+    })
   }
 
   /** The agent is gone: read to the end of the files and finish. */

@@ -2,7 +2,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
 import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
-import { sendSignal, startTicks } from './process-table.ts'
+import { sendSignal, startTimeNow } from './process-table.ts'
 import { toSpawnError } from './spawn-error.ts'
 import type { Spool } from './spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
@@ -123,7 +123,7 @@ class SpawnedAgent implements AgentProcess {
     this.#ladder = new StopLadder({
       pid,
       marker,
-      startedTicks: startTicks(pid),
+      startTime: startTimeNow(pid),
       exited: this.exited,
       hasExited: () => this.#hasExited,
       leftGroupBehind: () => this.#leftGroupBehind,

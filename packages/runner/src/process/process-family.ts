@@ -5,9 +5,9 @@ import { listProcesses, type ProcessEntry, sendSignal } from './process-table.ts
 export interface Leader {
   readonly pid: number
   readonly marker: string
-  /** From `startTicks`. What is older cannot be its child, and its environment need not be read. */
-  readonly startedTicks?: number
-  /** From the moment Node has reaped it, its pid may name a stranger. */
+  /** When it started. On Linux it counts up: what is older cannot be its child, and its environment need not be read. */
+  readonly startTime?: string
+  /** From the moment it was reaped, its pid may name a stranger. */
   hasExited(): boolean
   /** Whether others were in its group when it ended. An empty group never fills again. */
   leftGroupBehind(): boolean
@@ -44,8 +44,8 @@ export class ProcessFamily {
   }
 
   #notOlder(table: ProcessEntry[]): ProcessEntry[] {
-    const since = this.#leader.startedTicks
-    return since === undefined ? table : table.filter(entry => Number(entry.startedAt) >= since)
+    const since = Number(this.#leader.startTime)
+    return Number.isNaN(since) ? table : table.filter(entry => Number(entry.startedAt) >= since)
   }
 
   /** Without a process table (no file descriptor left to read it with) there is still what we know. */
@@ -59,7 +59,8 @@ export class ProcessFamily {
   /** The kernel keeps a group's number reserved while the group has members, so a process with it is a stranger. */
   #groupIsOurs(table: ProcessEntry[]): boolean {
     if (!this.#leader.hasExited()) return true
-    return this.#leader.leftGroupBehind() && !table.some(entry => entry.pid === this.#leader.pid)
+    const { pid, startTime } = this.#leader
+    return this.#leader.leftGroupBehind() && !table.some(e => e.pid === pid && e.startedAt !== startTime)
   }
 }
 

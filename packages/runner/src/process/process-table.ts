@@ -2,12 +2,15 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { errnoOf } from './spool-error.ts'
 
-export interface ProcessEntry {
+export interface ProcessIdentity {
   pid: number
-  parentPid: number
-  groupId: number
   /** Opaque; together with the pid it names one process for ever, though pids are reused. */
   startedAt: string
+}
+
+export interface ProcessEntry extends ProcessIdentity {
+  parentPid: number
+  groupId: number
   /** Dead, waiting for its parent to notice. A plain `kill -0` takes it for alive. */
   zombie: boolean
 }
@@ -23,18 +26,18 @@ export async function readProcess(pid: number): Promise<ProcessEntry | undefined
   return parsePs(await runPs(['-ww', '-o', PS_COLUMNS, '-p', String(pid)]))[0]
 }
 
-/** When a process started, in ticks that only grow; undefined where the system keeps no such count. */
-export function startTicks(pid: number): number | undefined {
+/** When a process started, known without waiting; undefined where the system cannot tell it so quickly. */
+export function startTimeNow(pid: number): string | undefined {
   if (process.platform !== 'linux') return undefined
   try {
-    return Number(readProcStat(pid)?.startedAt ?? Number.NaN) || undefined
+    return readProcStat(pid)?.startedAt
   } catch {
     return undefined
   }
 }
 
 /** Those that still run. A stranger that got the pid of one of them does not count. */
-export async function stillRunning(entries: ProcessEntry[]): Promise<ProcessEntry[]> {
+export async function stillRunning<T extends ProcessIdentity>(entries: T[]): Promise<T[]> {
   try {
     // Off Linux a look at one process costs as much as a look at all: each is a `ps`.
     const table =

@@ -3,6 +3,8 @@ export type SpoolErrorCode =
   | 'project-not-a-directory'
   | 'not-writable'
   | 'unsafe'
+  /** Of a run that had one: deleted, or shorter than it was. */
+  | 'lost'
   | 'no-space'
   | 'too-many-files'
   | 'io'

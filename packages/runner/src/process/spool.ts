@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureLogDirectory } from './log-directory.ts'
+import { removeIfThere, settleSpool } from './settle-spool.ts'
 import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
 
 export interface SpoolOptions {
@@ -11,27 +12,37 @@ export interface SpoolOptions {
   at?: Date
 }
 
-/** The two files an agent writes to. The agent gets the write ends, the tail reads from ends of its own. */
-export interface Spool {
+/** The two files an agent writes to, as their reader needs them. */
+export interface SpoolSource {
   readonly path: string
   readonly stderrPath: string
-  readonly stdout: SpoolFile
-  readonly stderr: SpoolFile
-  /** After the spawn the agent holds its own copies. */
-  closeWriters(): void
+  readonly stdout: SpoolReadEnd
+  /** Not there when an earlier reader found it empty. */
+  readonly stderr?: SpoolReadEnd
   /**
    * Closes everything. A stderr file that nothing was written to is removed; a file that someone deleted meanwhile is
    * written again from what is still open, because the raw log is the one thing that is never lost.
    */
   close(): Promise<void>
+}
+
+/** Files that are made for an agent. It gets the write ends, the tail reads from ends of its own. */
+export interface Spool extends SpoolSource {
+  readonly stdout: SpoolFile
+  readonly stderr: SpoolFile
+  /** After the spawn the agent holds its own copies. */
+  closeWriters(): void
   /** Closes and removes both files: there was no run. */
   discard(): Promise<void>
 }
 
-export interface SpoolFile {
+export interface SpoolReadEnd {
   readonly path: string
-  readonly writeFd: number
   readonly readFd: number
+}
+
+export interface SpoolFile extends SpoolReadEnd {
+  readonly writeFd: number
 }
 
 /** Creates the raw log of one run, before the agent starts: `.chirality/logs/<harness>/<time>-<session>-<turn>.ndjson`. */
@@ -51,7 +62,6 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
 const MAX_NAME_ATTEMPTS = 100
 const PRIVATE_FILE_MODE = 0o600
-const COPY_BYTES = 256 * 1024
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
 
 function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
@@ -76,55 +86,13 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
       closeAll([stdout.readFd, stderr.readFd])
     }
   }
-  const close = () =>
-    finish(async () => {
-      if (fstatSync(stderr.readFd).size === 0) tidy(stderrPath)
-      await restoreDeleted([stdout, stderr], ensureDirectory)
-    })
+  const close = () => finish(() => settleSpool({ stdout, stderr }, ensureDirectory))
   const discard = () =>
     finish(async () => {
       removeIfThere(path)
       removeIfThere(stderrPath)
     })
   return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
-}
-
-/** An empty file too many is no reason for a turn that went well to fail. */
-function tidy(file: string): void {
-  try {
-    removeIfThere(file)
-  } catch {
-    // The agent moved the folder or took our rights to it away.
-  }
-}
-
-async function restoreDeleted(files: SpoolFile[], ensureDirectory: () => Promise<unknown>): Promise<void> {
-  const deleted = files.filter(file => {
-    const { size, nlink } = fstatSync(file.readFd)
-    return nlink === 0 && size > 0
-  })
-  if (deleted.length === 0) return
-  try {
-    await ensureDirectory()
-    for (const file of deleted) copyBack(file)
-  } catch {
-    // The project is gone too. Whoever reads the output was told that the log was deleted.
-  }
-}
-
-function copyBack({ path, readFd }: SpoolFile): void {
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
-  const buffer = Buffer.allocUnsafe(COPY_BYTES)
-  try {
-    let offset = 0
-    for (let bytes = readSync(readFd, buffer, 0, COPY_BYTES, 0); bytes > 0; ) {
-      writeFileSync(fd, buffer.subarray(0, bytes))
-      offset += bytes
-      bytes = readSync(readFd, buffer, 0, COPY_BYTES, offset)
-    }
-  } finally {
-    closeSync(fd)
-  }
 }
 
 /** Both or none. Undefined when a name is taken. */
@@ -158,14 +126,6 @@ function createSpoolFile(path: string, created: SpoolFile[]): SpoolFile {
 
 function closeAll(fds: number[]): void {
   for (const fd of fds) closeSync(fd)
-}
-
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
 }
 
 function timeStamp(time: number): string {

@@ -7,6 +7,8 @@ export interface TailOptions {
   onWake: () => void
   /** `false` leaves it all to the poll, as on file systems that send no events. */
   watch?: boolean
+  /** Where to begin. Default: at the beginning. */
+  offset?: number
 }
 
 /** What happened to the file under the reader. Reading goes on. */
@@ -19,7 +21,7 @@ export type FileDamage = 'deleted' | 'truncated'
 export class Tail {
   readonly #fd: number
   readonly #onWake: () => void
-  #offset = 0
+  #offset: number
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -32,6 +34,7 @@ export class Tail {
 
   constructor(options: TailOptions) {
     this.#fd = options.fd
+    this.#offset = options.offset ?? 0
     this.#onWake = options.onWake
     this.#watchMissed = options.watch === false || !this.#startWatching(options.path)
     this.#schedulePoll()

@@ -1,15 +1,25 @@
-import { type HarnessTurnOpts, type NdjsonRecord, type UIEvent, unreachable } from '@chirality/core'
+import {
+  type HarnessTurnOpts,
+  type NdjsonRecord,
+  type TurnProcess,
+  type UIEvent,
+  unreachable,
+} from '@chirality/core'
+import { adoptAgent } from '../process/adopt-agent.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
+import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
 import { spoolDamaged, stalled } from './turn-events.ts'
+import { keepTurnFacts, readTurnFacts, removeTurnFacts, type TurnFacts } from './turn-facts.ts'
 import type { Invocation, ReaderOptions, TurnOutcome, TurnProgram, TurnReader } from './turn-program.ts'
 
-export interface AttemptOptions extends Omit<ReaderOptions, 'onLinger'> {
+export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'> {
   program: TurnProgram
+  projectRoot: string
   log: HarnessLog
   /** Silence after which the user is told. */
   stallMs?: number
@@ -35,32 +45,59 @@ export interface AttemptEnd {
 /** One process of a turn: from its start to what is left of it. */
 export class ProcessAttempt {
   readonly #process: AgentProcess
-  readonly #invocation: Invocation
+  readonly #cleanup: () => Promise<void>
   readonly #options: AttemptOptions
   readonly #reader: TurnReader
   readonly #stderr: string[] = []
   #lingered = false
 
-  private constructor(process: AgentProcess, invocation: Invocation, options: AttemptOptions) {
-    this.#process = process
-    this.#invocation = invocation
+  private constructor(source: AttemptedProcess, options: AttemptOptions) {
+    this.#process = source.process
+    this.#cleanup = source.cleanup
     this.#options = options
-    this.#reader = options.program.reader({ ...options, onLinger: () => this.#endLinger() })
+    const onLinger = () => this.#endLinger()
+    this.#reader = options.program.reader({ ...options, facts: source.facts, onLinger })
   }
 
   /** Takes over the invocation's files, also when it fails. */
   static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
-    const { sessionId, turnId, stallMs, log, program } = options
-    const { command, args, env, cwd, stdin } = invocation
+    const { sessionId, turnId, projectRoot, log, program, onProcess } = options
+    const { command, args, env, cwd, stdin, facts = {} } = invocation
+    const undo = [invocation.cleanup]
+    const cleanup = async () => {
+      for (const step of undo.splice(0)) await step()
+    }
     try {
-      const spool = await openSpool({ projectRoot: cwd, harness: program.harnessId, sessionId, turnId })
-      const idleMs = stallMs ?? STALL_MS
+      const spool = await openSpool({ projectRoot, harness: program.harnessId, sessionId, turnId })
+      if (onProcess && invocation.facts) {
+        const place = { spoolPath: spool.path, turnId }
+        undo.push(() => removeTurnFacts(place))
+        await keepTurnFacts(place, facts)
+      }
+      const idleMs = idleMsOf(options)
       const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
       await tellProcess(process, options)
       log.spawned(invocation, process)
-      return new ProcessAttempt(process, invocation, options)
+      return new ProcessAttempt({ process, cleanup, facts }, options)
     } catch (error) {
-      await invocation.cleanup()
+      await cleanup()
+      throw startFailure(error, program)
+    }
+  }
+
+  /** One that an earlier Chirality started. When its output cannot be read it is stopped. */
+  static async adopt(trace: TurnProcess, options: AttemptOptions): Promise<ProcessAttempt> {
+    const { turnId, projectRoot, log, program } = options
+    const place = { spoolPath: trace.spoolPath, turnId }
+    const cleanup = () => removeTurnFacts(place)
+    const { pid, spoolPath: spool } = trace
+    log.write('info', 'process:adopt', { pid, spool })
+    try {
+      const idleMs = idleMsOf(options)
+      const process = await adoptAgent({ process: trace, projectRoot, harness: program.harnessId, idleMs })
+      return new ProcessAttempt({ process, cleanup, facts: await readTurnFacts(place) }, options)
+    } catch (error) {
+      await stopTraced(trace, program.config.stop)
       throw startFailure(error, program)
     }
   }
@@ -121,7 +158,7 @@ export class ProcessAttempt {
     const steps = [
       () => this.stop(program.config.stop ?? {}),
       () => this.#process.close(),
-      () => this.#invocation.cleanup(),
+      () => this.#cleanup(),
     ]
     for (const step of steps) {
       await step().catch((error: unknown) => log.write('error', 'turn:release', { error: String(error) }))
@@ -145,6 +182,18 @@ export class ProcessAttempt {
     this.#options.log.write('warn', 'process:linger', { pid: this.#process.pid })
     void this.stop(this.#options.program.config.stop ?? {})
   }
+}
+
+/** What an attempt is made of, wherever it comes from. */
+interface AttemptedProcess {
+  process: AgentProcess
+  facts: TurnFacts
+  /** Removes what was written for the process. */
+  cleanup(): Promise<void>
+}
+
+function idleMsOf({ stallMs }: AttemptOptions): number {
+  return stallMs ?? STALL_MS
 }
 
 /** Whoever cannot keep it loses the turn with this program, but not the turn. */

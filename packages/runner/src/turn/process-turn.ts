@@ -1,14 +1,8 @@
-import type {
-  HarnessQuery,
-  HarnessTurnOpts,
-  Session,
-  SessionErrorCode,
-  TurnEndReason,
-  UIEvent,
-} from '@chirality/core'
+import type { HarnessTurnOpts, Session, SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
+import type { AttemptSource, Candidate } from './attempt-source.ts'
 import { HarnessLog } from './harness-log.ts'
-import { type AttemptEnd, ProcessAttempt } from './process-attempt.ts'
+import type { AttemptEnd, ProcessAttempt } from './process-attempt.ts'
 import { startFailure } from './start-failure.ts'
 import {
   describeExit,
@@ -22,13 +16,13 @@ import {
   stopped,
   turnStart,
 } from './turn-events.ts'
-import type { Invocation, TurnProgram } from './turn-program.ts'
+import type { TurnProgram } from './turn-program.ts'
 
 export interface ProcessTurnOptions {
   program: TurnProgram
   session: Session
   turnId: string
-  query: HarnessQuery
+  source: AttemptSource
   opts?: Pick<HarnessTurnOpts, 'stallMs' | 'onProcess'>
 }
 
@@ -60,61 +54,69 @@ export class ProcessTurn {
    */
   async *events(): AsyncGenerator<UIEvent> {
     const startedAt = performance.now()
-    const { query, session } = this.#options
-    const { signal } = query
+    const { source, session } = this.#options
+    const { signal, resumedId } = source
     const onAbort = () => void this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal.aborted) onAbort()
-      if (query.resumeSessionId)
-        this.#log.write('info', 'resume:attempt', { claudeSessionId: query.resumeSessionId })
-      const invocation = await this.#options.program.prepare(query)
-      const attempt = await this.#start(invocation)
-      yield turnStart(session.id, invocation)
-      let end = yield* this.#run(attempt, query.resumeSessionId)
+      if (resumedId) this.#log.write('info', 'resume:attempt', { claudeSessionId: resumedId })
+      const candidate = await source.first()
+      // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
+      const opened = source.hasBegun ? undefined : await this.#open(candidate)
+      yield turnStart(session.id, candidate)
+      const first = () => (opened === undefined ? this.#open(candidate) : Promise.resolve(opened))
+      let end = yield* this.#run(first, resumedId)
       if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh()
       const durationMs = Math.round(performance.now() - startedAt)
-      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, durationMs }
-      await this.#attempt?.release()
+      const lasted = source.hasBegun ? {} : { durationMs }
+      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }
+      await this.#release()
       yield { type: 'process:exit', sessionId: session.id, ...end.exit }
     } finally {
       signal.removeEventListener('abort', onAbort)
-      await this.#attempt?.release()
+      await this.#release()
     }
   }
 
   /** Null when the turn was stopped before there was a process. */
-  async #start(invocation: Invocation): Promise<ProcessAttempt | null> {
-    if (this.#stopReason) {
-      await invocation.cleanup()
-      return null
-    }
-    const { session, turnId, program, query, opts = {} } = this.#options
+  async #open(candidate: Candidate): Promise<Opened | null> {
+    const { session, turnId, program, source, opts = {} } = this.#options
+    if (this.#stopReason && !source.hasBegun) return null
+    const { id: sessionId, projectRoot } = session
     const { stallMs, onProcess } = opts
-    const options = { sessionId: session.id, turnId, program, query, log: this.#log, stallMs, onProcess }
-    this.#attempt = await ProcessAttempt.start(invocation, options)
+    const options = { sessionId, turnId, program, projectRoot, log: this.#log, stallMs, onProcess }
+    const attempt = await candidate.open(options)
+    this.#attempt = attempt
     // Asked for while it was being started.
-    if (this.#stopReason) void this.#attempt.stop(this.#stopOptions())
-    return this.#attempt
+    if (this.#stopReason) void attempt.stop(this.#stopOptions())
+    return { attempt, expectedId: candidate.expectedId }
   }
 
   async *#run(
-    attempt: ProcessAttempt | null,
+    open: () => Promise<Opened | null>,
     resumedId: string | undefined,
   ): AsyncGenerator<UIEvent, AttemptVerdict> {
     const sessionId = this.#options.session.id
-    if (!attempt) {
+    let opened: Opened | null
+    try {
+      opened = await open()
+    } catch (error) {
+      return yield* this.#notOpened(error)
+    }
+    if (!opened) {
       const reason = this.#stopReason ?? 'interrupted'
       yield stopped(sessionId, reason)
       return { reason, exit: NO_PROCESS, resumeFailed: false }
     }
+    const { attempt, expectedId } = opened
     let isResumeFailed = false
     let failure: { error: unknown } | undefined
     try {
       for await (const event of attempt.events()) {
         const isMissing = resumedId !== undefined && isMissingSession(event)
         isResumeFailed ||= isMissing
-        if (event.type === 'session:init') this.#compareId(event.claudeSessionId, resumedId)
+        if (event.type === 'session:init') this.#compareId(event.claudeSessionId, expectedId)
         yield isMissing ? { ...event, recovered: !this.#stopReason } : event
       }
     } catch (error) {
@@ -133,30 +135,27 @@ export class ProcessTurn {
   }
 
   /** The agent's word counts, but whoever reads the log should know that it was another. */
-  #compareId(claudeSessionId: string | null, resumedId: string | undefined): void {
-    const { forkSession, newSessionId } = this.#options.query
-    const expected = resumedId === undefined || forkSession ? newSessionId : resumedId
+  #compareId(claudeSessionId: string | null, expected: string | undefined): void {
     if (expected !== undefined && expected !== claudeSessionId)
       this.#log.write('warn', 'session:other-id', { expected, claudeSessionId })
   }
 
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */
   async *#runAfresh(): AsyncGenerator<UIEvent, AttemptVerdict> {
-    const { query, session } = this.#options
-    this.#log.write('warn', 'resume:failed', { claudeSessionId: query.resumeSessionId })
-    yield resumeFailed(session.id, query.resumeSessionId)
+    const { source, session } = this.#options
+    this.#log.write('warn', 'resume:failed', { claudeSessionId: source.resumedId })
+    yield resumeFailed(session.id, source.resumedId)
     await this.#attempt?.release()
-    const fresh = { ...query, resumeSessionId: undefined, forkSession: undefined }
-    let attempt: ProcessAttempt | null
-    try {
-      attempt = await this.#start(await this.#options.program.prepare(fresh))
-    } catch (error) {
-      const { code, message } = startFailure(error, this.#options.program)
-      const errorCode: SessionErrorCode = code === 'not_installed' ? code : 'process_crashed'
-      yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
-      return { reason: 'failed', exit: NO_PROCESS, resumeFailed: false }
-    }
-    return yield* this.#run(attempt, undefined)
+    return yield* this.#run(async () => this.#open(await source.afresh()), undefined)
+  }
+
+  *#notOpened(error: unknown): Generator<UIEvent, AttemptVerdict> {
+    const { program, session, source } = this.#options
+    const { code, message } = startFailure(error, program)
+    const errorCode: SessionErrorCode = code === 'not_installed' ? code : 'process_crashed'
+    this.#log.write('error', 'turn:error', { error: message })
+    yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
+    return { reason: source.hasBegun ? 'crashed' : 'failed', exit: NO_PROCESS, resumeFailed: false }
   }
 
   /** What is to be said when the process is gone, the missing result last. */
@@ -167,7 +166,7 @@ export class ProcessTurn {
     if (failure) yield failed(sessionId, failure.error)
     else if (!end.answered) {
       const { name, explain } = this.#options.program
-      const explained = explain?.(end.stderr)
+      const explained = explain?.(end.stderr, this.#options.source.resumedId)
       if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
       else if (explained) yield { type: 'session:error', sessionId, ...explained }
       else yield noResult(sessionId, describeExit(name, end.exit, end.stderr))
@@ -181,6 +180,11 @@ export class ProcessTurn {
     return answered && outcome ? outcome.reason : 'crashed'
   }
 
+  async #release(): Promise<void> {
+    await this.#attempt?.release()
+    await this.#options.source.release()
+  }
+
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
     await this.#attempt?.stop(this.#stopOptions())
@@ -190,6 +194,11 @@ export class ProcessTurn {
     const { stop } = this.#options.program.config
     return this.#stopReason === 'killed' ? { ...stop, interruptGraceMs: 0 } : { ...stop }
   }
+}
+
+interface Opened {
+  attempt: ProcessAttempt
+  expectedId: string | undefined
 }
 
 interface AttemptVerdict {

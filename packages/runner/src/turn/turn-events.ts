@@ -70,7 +70,8 @@ export function describeExit(
   { code, signal }: Pick<ProcessExit, 'code' | 'signal'>,
   stderr: string,
 ): string {
-  const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
+  const exited = code === null ? 'ended' : `exited with code ${code}`
+  const how = signal ? `was ended by ${signal}` : exited
   const said = stderr.trim()
   return `${name} ${how} without a result.${said ? ` It said: ${said}` : ''}`
 }

@@ -9,6 +9,7 @@ import type {
 } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import type { RunnerLogEntry } from './log-entry.ts'
+import type { TurnFacts } from './turn-facts.ts'
 
 /** Whose agent it is: the id for programs, the name for people. */
 export interface AgentName {
@@ -24,7 +25,7 @@ export interface TurnProgram extends AgentName {
   /** The conversation to resume is gone, by what the process said instead of printing an event. */
   lostSession?(stderr: string): boolean
   /** What the end without a result means, where the agent's own words do not help a person. */
-  explain?(stderr: string): Pick<SessionErrorEvent, 'error' | 'code'> | undefined
+  explain?(stderr: string, resumedId?: string): Pick<SessionErrorEvent, 'error' | 'code'> | undefined
   /** One for each process. */
   reader(options: ReaderOptions): TurnReader
 }
@@ -46,6 +47,8 @@ export interface Invocation {
   stdin: string
   promptText: string
   attachments: number
+  /** For the reader. */
+  facts?: TurnFacts
   /** Ends what was started and removes what was written for it; safe to call twice. */
   cleanup(): Promise<void>
 }
@@ -53,7 +56,8 @@ export interface Invocation {
 export interface ReaderOptions {
   sessionId: string
   turnId: string
-  query: HarnessQuery
+  /** Those of the invocation. */
+  facts: TurnFacts
   /** The agent has answered, and yet its process neither prints nor exits. */
   onLinger(): void
 }

@@ -3,6 +3,7 @@ import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import { claudeProgram } from '../../src/claude-code/turn-program.ts'
+import { startedAttempts } from '../../src/turn/attempt-source.ts'
 import { ProcessTurn } from '../../src/turn/process-turn.ts'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
 import { useWorld } from './support/world.ts'
@@ -148,12 +149,9 @@ describe('trouble on our own side', () => {
 
   test('an error while reading still ends the turn as an event, and the agent with it', async () => {
     const config = { binaryPath: world.fake('fake-claude-stubborn') }
-    const turn = new ProcessTurn({
-      program: claudeProgram({ config, environment: { TMPDIR: world.temporary } }),
-      session: world.session(),
-      turnId: 'turn',
-      query: world.query(),
-    })
+    const program = claudeProgram({ config, environment: { TMPDIR: world.temporary } })
+    const source = startedAttempts(world.query(), program)
+    const turn = new ProcessTurn({ program, session: world.session(), turnId: 'turn', source })
     const events = turn.events()
     const first = await events.next()
     const init = await events.next()

@@ -1,0 +1,75 @@
+import type { TurnProcess } from '@chirality/core'
+import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './agent-output.ts'
+import type { AgentProcess, ProcessExit } from './agent-process.ts'
+import { reopenSpool, type SpoolPlace } from './reopen-spool.ts'
+import type { SpoolSource } from './spool.ts'
+import type { StopOptions, StopReport } from './stop.ts'
+import { TracedProcess } from './traced-process.ts'
+
+export interface AdoptAgentOptions
+  extends SpoolPlace,
+    Pick<AgentOutputOptions, 'maxLineBytes' | 'idleMs' | 'watch'> {
+  process: TurnProcess
+}
+
+/**
+ * An agent that an earlier Chirality started, whether it still runs or not: its output from `spoolOffset` on. How it
+ * ended is not known, and its input is gone. Rejects with a SpoolError; what runs is not touched then.
+ */
+export async function adoptAgent(options: AdoptAgentOptions): Promise<AgentProcess> {
+  const spool = await reopenSpool(options.process, options)
+  return new AdoptedAgent(await TracedProcess.find(options.process), spool, options)
+}
+
+class AdoptedAgent implements AgentProcess {
+  readonly pid: number
+  readonly marker: string
+  readonly spoolPath: string
+  readonly stderrPath: string
+  readonly exited: Promise<ProcessExit>
+  readonly #process: TracedProcess
+  readonly #spool: SpoolSource
+  readonly #reader: AgentOutputReader
+
+  constructor(process: TracedProcess, spool: SpoolSource, options: AdoptAgentOptions) {
+    const { pid, marker, spoolPath, stderrPath, spoolOffset } = options.process
+    this.pid = pid
+    this.marker = marker
+    this.spoolPath = spoolPath
+    this.stderrPath = stderrPath
+    this.#process = process
+    this.#spool = spool
+    this.#reader = new AgentOutputReader({ ...options, spool, offset: spoolOffset })
+    if (process.hasExited) this.#reader.end()
+    const adoptedAt = performance.now()
+    this.exited = process.exited.then(() => {
+      this.#reader.end()
+      const durationMs = performance.now() - adoptedAt
+      return { code: null, signal: null, durationMs, stopped: process.stopped }
+    })
+  }
+
+  output(): AsyncGenerator<AgentOutput> {
+    return this.#reader.read(() => this.close())
+  }
+
+  async write(): Promise<boolean> {
+    return false
+  }
+
+  endInput(): void {}
+
+  signal(signal: NodeJS.Signals): boolean {
+    return this.#process.signal(signal)
+  }
+
+  stop(options?: StopOptions): Promise<StopReport> {
+    return this.#process.stop(options)
+  }
+
+  close(): Promise<void> {
+    this.#process.close()
+    this.#reader.close()
+    return this.#spool.close()
+  }
+}

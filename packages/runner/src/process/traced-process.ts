@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { TurnProcess } from '@chirality/core'
+import { sendSignal, stillRunning } from './process-table.ts'
+import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
+
+/** A process that an earlier Chirality started. Nobody tells us when it ends, nor how. */
+export class TracedProcess {
+  readonly exited: Promise<void>
+  readonly #trace: TurnProcess
+  readonly #ladder: StopLadder
+  readonly #watching = new AbortController()
+  #hasExited = false
+  #leftGroupBehind = false
+
+  private constructor(trace: TurnProcess, isRunning: boolean) {
+    this.#trace = trace
+    this.#hasExited = !isRunning
+    this.exited = isRunning ? this.#watch() : Promise.resolve()
+    this.#ladder = new StopLadder({
+      ...trace,
+      exited: this.exited,
+      hasExited: () => this.#hasExited,
+      leftGroupBehind: () => this.#leftGroupBehind,
+    })
+  }
+
+  static async find(trace: TurnProcess): Promise<TracedProcess> {
+    return new TracedProcess(trace, await isRunning(trace))
+  }
+
+  get hasExited(): boolean {
+    return this.#hasExited
+  }
+
+  get stopped(): boolean {
+    return this.#ladder.started
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    return !this.#hasExited && sendSignal(this.#trace.pid, signal)
+  }
+
+  /** With all that it started, also when it has gone itself. */
+  stop(options?: StopOptions): Promise<StopReport> {
+    return this.#ladder.stop(options)
+  }
+
+  /** No more is heard of it. */
+  close(): void {
+    this.#watching.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#watching
+    while (!signal.aborted && (await isRunning(this.#trace))) {
+      await pause(POLL_MS, undefined, { signal }).catch(() => {})
+    }
+    this.#hasExited = true
+    // The group's number cannot have been given away in so short a time.
+    this.#leftGroupBehind = !signal.aborted && sendSignal(-this.#trace.pid, 0)
+  }
+}
+
+/** A look is one small file on Linux, and a `ps` elsewhere. */
+const POLL_MS = process.platform === 'linux' ? 20 : 250
+
+async function isRunning({ pid, startTime: startedAt }: TurnProcess): Promise<boolean> {
+  return (await stillRunning([{ pid, startedAt }])).length > 0
+}

@@ -1,0 +1,74 @@
+import { HarnessError, type HarnessQuery, type TurnTrace } from '@chirality/core'
+import { stopTraced } from '../process/stop-leftovers.ts'
+import { type AttemptOptions, ProcessAttempt } from './process-attempt.ts'
+import type { Invocation, TurnProgram } from './turn-program.ts'
+
+/** Where the processes of a turn come from: they are started now, or an earlier Chirality did. */
+export interface AttemptSource {
+  /** The conversation that the turn goes on with. */
+  readonly resumedId: string | undefined
+  readonly signal: AbortSignal
+  /** The turn has begun already: whatever is wrong with it now is an event, and a stop has something to stop. */
+  readonly hasBegun: boolean
+  /** Throws what keeps the turn from starting. */
+  first(): Promise<Candidate>
+  /** The same message again, without the conversation. */
+  afresh(): Promise<Candidate>
+  /** Leaves nothing of what was not opened. May be called twice. */
+  release(): Promise<void>
+}
+
+export interface Candidate extends Pick<Invocation, 'promptText' | 'attachments'> {
+  /** The id that the conversation should have, where that is known beforehand. */
+  expectedId?: string
+  open(options: AttemptOptions): Promise<ProcessAttempt>
+}
+
+export function startedAttempts(query: HarnessQuery, program: TurnProgram): AttemptSource {
+  const { resumeSessionId, forkSession, newSessionId, signal } = query
+  let waiting: Invocation | undefined
+  const candidate = async (wanted: HarnessQuery, expectedId: string | undefined): Promise<Candidate> => {
+    const invocation = await program.prepare(wanted)
+    waiting = invocation
+    const { promptText, attachments } = invocation
+    const open = (options: AttemptOptions) => {
+      waiting = undefined
+      return ProcessAttempt.start(invocation, options)
+    }
+    return { promptText, attachments, expectedId, open }
+  }
+  return {
+    resumedId: resumeSessionId,
+    signal,
+    hasBegun: false,
+    first: () => candidate(query, forkSession ? newSessionId : (resumeSessionId ?? newSessionId)),
+    afresh: () => candidate({ ...query, resumeSessionId: undefined, forkSession: undefined }, newSessionId),
+    release: async () => waiting?.cleanup(),
+  }
+}
+
+export function adoptedAttempts(trace: TurnTrace, signal = new AbortController().signal): AttemptSource {
+  const { message: promptText, attachments = 0, resumeSessionId } = trace
+  const unopened = [...trace.processes]
+  const candidate = async (): Promise<Candidate> => ({
+    promptText,
+    attachments,
+    open: async options => {
+      const process = unopened.shift()
+      if (process) return ProcessAttempt.adopt(process, options)
+      throw new HarnessError(NEVER_RAN, 'process_crashed', options.program.harnessId)
+    },
+  })
+  return {
+    resumedId: resumeSessionId,
+    signal,
+    hasBegun: true,
+    first: candidate,
+    afresh: candidate,
+    release: async () => {
+      for (const process of unopened.splice(0)) await stopTraced(process)
+    },
+  }
+}
+
+const NEVER_RAN = 'Chirality ended before it could start the agent. Send the message again.'
