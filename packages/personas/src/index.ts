@@ -1,3 +1,4 @@
+export { type ParsedRule, type PolicyEffect, type PolicyRule, parsePolicyRule } from './parse/policy-rule.ts'
 export type {
   BrokenPersona,
   GoodPersona,

@@ -1,4 +1,5 @@
 import type { HarnessId, PermissionMode } from '@chirality/core'
+import type { PolicyRule } from './parse/policy-rule.ts'
 
 /** What a persona's file says. Absent: the file does not say it. */
 export interface PersonaConfig {
@@ -19,6 +20,8 @@ export interface PersonaConfig {
   permissionMode?: PersonaPermissionMode
   /** The most that may be spent, in US dollars. */
   budgetUsd?: number
+  /** `policy`: what is asked about and what is denied, the first that matches counts. Never allows. */
+  policy?: PolicyRule[]
 }
 
 /** A file in a project may not take all checks away: that is for the person who runs it. */

@@ -8,6 +8,8 @@ export interface FieldValue {
   /** `at`: the part of the value that is meant; the whole of it if absent. */
   problem: (message: string, at?: unknown) => void
   warning: (message: string, at?: unknown) => void
+  /** Line of a part of the value. */
+  lineOf: (at: unknown) => number
 }
 
 export function readText(value: FieldValue): string | undefined {

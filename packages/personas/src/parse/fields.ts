@@ -1,6 +1,7 @@
 import { isScalar } from 'yaml'
 import type { PersonaConfig, PersonaPermissionMode } from '../persona.ts'
 import { type FieldValue, readChoice, readNumber, readText, readTexts, readWord } from './field-value.ts'
+import { type PolicyRule, parsePolicyRule } from './policy-rule.ts'
 import { isPattern, splitToolList, toolName, toolProblem } from './tool-list.ts'
 
 export type PersonaSettings = Omit<PersonaConfig, 'id' | 'sourceFile'>
@@ -16,6 +17,7 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   model: value => ({ model: readWord(value, MODEL) }),
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
+  policy: value => ({ policy: readPolicy(value) }),
 }
 
 const HARNESS = /^[a-z][a-z0-9-]{0,63}$/
@@ -76,3 +78,19 @@ function readTools(value: FieldValue): string[] | undefined {
   }
   return [...tools]
 }
+
+/** First match wins, so their order is kept. A rule that cannot be read may be the one that denies. */
+function readPolicy(value: FieldValue): PolicyRule[] | undefined {
+  const rules: PolicyRule[] = []
+  for (const { text, node } of readTexts(value) ?? []) {
+    const { rule, problem } = parsePolicyRule(text, value.lineOf(node))
+    if (rule === undefined) value.problem(`policy: ${problem}`, node)
+    else if (rule.effect === 'allow') value.problem(`policy: "${rule.text}" ${NO_ALLOW}`, node)
+    else rules.push(rule)
+  }
+  return rules
+}
+
+const NO_ALLOW =
+  'is not for a persona: a file in a project can only ask or deny. Allow it in your own policy; ' +
+  '`chirality policy show` says where that is.'

@@ -23,6 +23,9 @@ test('every key', () => {
     'model: sonnet[1m]',
     'permission_mode: acceptEdits',
     'budget_usd: 2.50',
+    'policy:',
+    '  - deny Bash(rm *)',
+    '  - ask mcp__files__*',
   )
   expect(parsePersona(text)).toEqual({
     settings: {
@@ -35,6 +38,10 @@ test('every key', () => {
       model: 'sonnet[1m]',
       permissionMode: 'acceptEdits',
       budgetUsd: 2.5,
+      policy: [
+        { effect: 'deny', tool: 'Bash', pattern: 'rm *', line: 12, text: 'deny Bash(rm *)' },
+        { effect: 'ask', tool: 'mcp__files__*', line: 13, text: 'ask mcp__files__*' },
+      ],
     },
     problems: [],
     warnings: [],
@@ -60,6 +67,18 @@ describe('lists', () => {
   test('tools: default is the same as no line', () => {
     expect(settings('tools: default')).toEqual({})
     expect(problems(file('tools: default, Read'))).toEqual([expect.stringMatching(/^2: .*stand alone/)])
+  })
+})
+
+describe('policy', () => {
+  test.each([
+    [['policy:', '  - deny Bash', '  - denny Write'], /^4: policy: .*not "denny". Did you mean "deny"/],
+    [['policy: [deny Bash, allow Read]'], /^2: policy: "allow Read" is not for a persona/],
+    [['policy: ["deny Bash(rm *) # no"]'], /^2: policy: .*after its end/],
+    [['policy: {deny: Bash}'], /^2: policy must be a list/],
+    [['policy:', '  - 3'], /^3: policy has the number 3/],
+  ])('%j is refused', (frontmatter, problem) => {
+    expect(problems(file(...frontmatter))).toEqual([expect.stringMatching(problem)])
   })
 })
 

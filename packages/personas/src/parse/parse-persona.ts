@@ -74,14 +74,15 @@ function readField({ key, node, line, lineAt }: FieldPlace, parsed: ParsedPerson
     parsed.problems.push({ line, message: unknownKey(name) })
     return
   }
-  const say = (list: PersonaProblem[]) => (message: string, at?: unknown) => {
+  const lineOf = (at: unknown) => {
     const offset = startOf(at)
-    list.push({ line: offset === undefined ? line : lineAt(offset), message })
+    return offset === undefined ? line : lineAt(offset)
   }
-  Object.assign(
-    parsed.settings,
-    read({ key: name, node, problem: say(parsed.problems), warning: say(parsed.warnings) }),
-  )
+  const say = (list: PersonaProblem[]) => (message: string, at?: unknown) => {
+    list.push({ line: lineOf(at), message })
+  }
+  const value = { key: name, node, lineOf, problem: say(parsed.problems), warning: say(parsed.warnings) }
+  Object.assign(parsed.settings, read(value))
 }
 
 function yamlProblem({ code, message }: YAMLError): string {
