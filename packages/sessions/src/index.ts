@@ -10,6 +10,20 @@ export { SearchError } from './history/search/search-error.ts'
 export type { SearchHit } from './history/search/search-hit.ts'
 export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
+export type { LiveSession, QueuedTurn, StartedTurn } from './host/live-session.ts'
+export {
+  SessionBusyError,
+  SessionStartError,
+  type SessionStartErrorCode,
+} from './host/session-errors.ts'
+export {
+  type NewSession,
+  type ProjectReport,
+  SessionHost,
+  type SessionHostOptions,
+} from './host/session-host.ts'
+export type { SessionStatus } from './host/session-status.ts'
+export type { TurnRequest } from './host/turn-request.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
 export {
   findProjectOwner,
@@ -23,6 +37,9 @@ export type { LogHealth } from './log/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
 export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
+export type { MessageQueue } from './queue/message-queue.ts'
+export { QueueError, type QueueErrorCode } from './queue/queue-error.ts'
+export type { QueuedMessage, QueuedRequest } from './queue/queued-message.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type BudgetState,
@@ -31,6 +48,7 @@ export {
   claudeSessionFile,
   noteClaudeSession,
 } from './store/project-state.ts'
+export type { SessionSettings } from './store/session-settings.ts'
 export {
   type CreateOptions,
   type ForkOptions,
@@ -42,3 +60,4 @@ export {
 export type { StateFile } from './store/state-file.ts'
 export type { ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
 export { userDataFolder } from './store/user-data-folder.ts'
+export type { TurnPhase } from './turns/turn-phase.ts'

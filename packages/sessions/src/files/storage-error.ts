@@ -10,6 +10,8 @@ export type StorageErrorCode =
   | 'invalid-id'
   | 'not-found'
   | 'closed'
+  /** A raw log that a run had and that is gone. */
+  | 'lost'
   | 'cursor-ahead'
   | 'io'
 

@@ -23,6 +23,11 @@ export class SessionFold {
     return this.#session.status === 'idle' ? undefined : { turnId: this.#turnId }
   }
 
+  /** What the log does not say: a title that was given, settings. */
+  change(changes: Partial<StoredSession>): void {
+    this.#session = { ...this.#session, ...changes }
+  }
+
   add(envelopes: readonly Envelope[]): this {
     for (const envelope of envelopes) {
       if (envelope.seq <= this.#session.lastSeq) continue

@@ -24,8 +24,8 @@ export async function rebuildSession({
   if (log === undefined) return entry && newSession({ ...entry, projectRoot })
   try {
     const createdAt = entry?.createdAt ?? log.readAfter(0, 1)[0]?.at ?? new Date().toISOString()
-    const { persona = null, mode = 'direct', title = null } = entry ?? {}
-    const fold = new SessionFold(newSession({ id, projectRoot, persona, mode, createdAt, title }))
+    const { persona = null, mode = 'direct', title = null, settings } = entry ?? {}
+    const fold = new SessionFold(newSession({ id, projectRoot, persona, mode, createdAt, title, settings }))
     for (let seq = 0; seq < log.lastSeq; seq = fold.session.lastSeq) {
       fold.add(log.readAfter(seq, BATCH_EVENTS))
       await setImmediate()

@@ -11,6 +11,7 @@ import { readSessionLog } from '../log/read-log.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
+import type { SessionSettings } from './session-settings.ts'
 import { newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
 import { userDataFolder } from './user-data-folder.ts'
 import { UserIndex } from './user-index.ts'
@@ -28,6 +29,7 @@ export interface CreateOptions {
   title?: string
   harness?: HarnessId
   model?: string
+  settings?: SessionSettings
 }
 
 export interface PageOptions {
@@ -155,12 +157,12 @@ export class SessionStore {
   /** A new session with the same history, up to a point. */
   async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
-    const { projectRoot, persona, mode, harness, model } = source
+    const { projectRoot, persona, mode, harness, model, settings } = source
     const createdAt = this.#now().toISOString()
     const log = await readSessionLog(projectRoot, sessionId, this.#ops)
     const lastSeq = Math.max(0, Math.min(atSeq ?? Number.POSITIVE_INFINITY, log?.lastSeq ?? 0))
     const empty = newSession({
-      ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model },
+      ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model, settings },
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
     })
     const forkedFrom = { sessionId, seq: lastSeq, claudeSessionId: source.claudeSessionId }

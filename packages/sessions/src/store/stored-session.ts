@@ -7,6 +7,7 @@ import {
   type TurnEndReason,
 } from '@chirality/core'
 import { isSessionId } from '../files/session-id.ts'
+import { parseSettings, type SessionSettings } from './session-settings.ts'
 
 /** A session as it is kept in `sessions/<id>.json`. A cache: its log says the same, and can rebuild it. */
 export interface StoredSession extends Session {
@@ -21,6 +22,7 @@ export interface StoredSession extends Session {
   /** The last `seq` of the log that is in here. */
   lastSeq: number
   forkedFrom: ForkOrigin | null
+  settings: SessionSettings
 }
 
 export interface ForkOrigin {
@@ -42,6 +44,7 @@ export interface NewSession {
   title?: string | null
   harness?: HarnessId | null
   model?: string | null
+  settings?: SessionSettings
 }
 
 export function newSession(start: NewSession): StoredSession {
@@ -62,6 +65,7 @@ export function newSession(start: NewSession): StoredSession {
     costUsd: 0,
     lastSeq: 0,
     forkedFrom: null,
+    settings: start.settings ?? {},
   }
 }
 
@@ -95,6 +99,7 @@ export function parseSession(
     costUsd: typeof value.costUsd === 'number' && value.costUsd >= 0 ? value.costUsd : 0,
     lastSeq: count(value.lastSeq),
     forkedFrom: parseFork(value.forkedFrom),
+    settings: parseSettings(value.settings),
   }
 }
 

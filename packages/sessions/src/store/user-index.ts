@@ -8,6 +8,7 @@ import type { FileOps } from '../files/file-ops.ts'
 import { readSmallFile } from '../files/read-write.ts'
 import { isSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
+import { parseSettings, type SessionSettings } from './session-settings.ts'
 import { isMode, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
 
 /** What is known about a session outside its project, and what its log does not say. */
@@ -18,6 +19,7 @@ export interface IndexEntry {
   persona: string | null
   mode: SessionMode
   title: string | null
+  settings: SessionSettings
 }
 
 /**
@@ -34,8 +36,9 @@ export class UserIndex {
     this.#ops = ops
   }
 
-  async put({ id, projectRoot, createdAt, persona, mode, title }: StoredSession): Promise<void> {
-    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title }
+  async put(session: StoredSession): Promise<void> {
+    const { id, projectRoot, createdAt, persona, mode, title, settings } = session
+    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title, settings }
     await this.#write('sessions', `${id}.json`, entry)
     await this.addProject(projectRoot)
   }
@@ -53,6 +56,7 @@ export class UserIndex {
       persona: textOrNull(persona),
       mode: isMode(mode) ? mode : 'direct',
       title: textOrNull(title),
+      settings: parseSettings(value.settings),
     }
   }
 

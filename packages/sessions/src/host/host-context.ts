@@ -1,0 +1,22 @@
+import type { HarnessTurnOpts, PriceTable, SessionHarness } from '@chirality/core'
+import type { PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry } from '@chirality/runner'
+import type { AskContext } from '../decisions/ask-context.ts'
+import type { HarnessLog } from '../harness-log/harness-log.ts'
+import type { SessionStore } from '../store/session-store.ts'
+
+/** What every session of a host works with. */
+export interface HostContext {
+  store: SessionStore
+  harnesses: HarnessRegistry<SessionHarness>
+  personas: PersonaManager
+  prices: PriceTable
+  /** Where what an agent asks is put. */
+  decider: (context: AskContext) => NonNullable<HarnessTurnOpts['decide']>
+}
+
+/** What the sessions of one project share. */
+export interface ProjectContext extends HostContext {
+  projectRoot: string
+  harnessLog: HarnessLog
+}

@@ -1,0 +1,208 @@
+import {
+  type HarnessId,
+  type PermissionMode,
+  PRICES,
+  type PriceTable,
+  type SessionHarness,
+  type SessionMode,
+} from '@chirality/core'
+import { PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
+import { DecisionBroker } from '../decisions/decision-broker.ts'
+import { realProjectRoot } from '../files/project-folder.ts'
+import { requireSessionId } from '../files/session-id.ts'
+import { StorageError } from '../files/storage-error.ts'
+import type { SessionSettings } from '../store/session-settings.ts'
+import { type ForkOptions, SessionStore } from '../store/session-store.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+import type { HostContext } from './host-context.ts'
+import type { HostedSession } from './hosted-session.ts'
+import type { LiveSession } from './live-session.ts'
+import { OpenProject } from './open-project.ts'
+import type { SessionStatus } from './session-status.ts'
+
+export interface SessionHostOptions {
+  harnesses: HarnessRegistry<SessionHarness>
+  /** Where this process can be reached, for the lock file of each project. */
+  address: string
+  /** The user's data folder. */
+  home?: string
+  personas?: PersonaManager
+  prices?: PriceTable
+  /** Answers what agents ask. Default: one that waits for a person. */
+  decisions?: DecisionBroker
+  /** How long a request waits for a person before the answer is no. Null, the default: for ever. */
+  decisionTimeoutMs?: number | null
+}
+
+export interface NewSession {
+  persona?: string | null
+  mode?: SessionMode
+  harness?: HarnessId
+  model?: string
+  title?: string
+  permissionMode?: PermissionMode
+  thinking?: SessionSettings['thinking']
+  /** The most that all its turns may cost together. */
+  budgetUsd?: number
+}
+
+export interface ProjectReport {
+  projectRoot: string
+}
+
+/** Runs the sessions of the projects that this process owns. */
+export class SessionHost {
+  /** For reading; changes go through the host. */
+  readonly store: SessionStore
+  /** What agents ask, and where it is answered. */
+  readonly decisions: DecisionBroker
+  readonly #context: HostContext
+  readonly #address: string
+  readonly #projects = new Map<string, Promise<OpenProject>>()
+  readonly #open = new Set<OpenProject>()
+  readonly #listeners = new Set<(status: SessionStatus) => void>()
+
+  constructor(options: SessionHostOptions) {
+    const { harnesses, home, personas = new PersonaManager(), prices = PRICES } = options
+    this.#address = options.address
+    this.decisions = options.decisions ?? new DecisionBroker({ timeoutMs: options.decisionTimeoutMs })
+    this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
+    this.#context = {
+      ...{ store: this.store, harnesses, personas, prices },
+      decider: context => (request, signal) => this.decisions.ask(context, request, signal),
+    }
+  }
+
+  /** Makes this process the owner of a project. Throws `ProjectLockedError` when another one is. */
+  async openProject(projectRoot: string): Promise<ProjectReport> {
+    const project = await this.#project(projectRoot)
+    return { projectRoot: project.projectRoot }
+  }
+
+  async closeProject(projectRoot: string): Promise<void> {
+    const root = realProjectRoot(projectRoot)
+    const project = this.#projects.get(root)
+    if (project === undefined) return
+    this.#projects.delete(root)
+    await this.#close(await project, 'stop')
+  }
+
+  projects(): string[] {
+    return [...this.#projects.keys()]
+  }
+
+  async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
+    const {
+      persona = null,
+      mode = 'direct',
+      harness,
+      title,
+      model,
+      permissionMode,
+      thinking,
+      budgetUsd,
+    } = options
+    const project = await this.#project(projectRoot)
+    const settings = { model, permissionMode, thinking, budgetUsd }
+    return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
+  }
+
+  async renameSession(id: string, title: string): Promise<StoredSession> {
+    const session = await this.#hosted(id)
+    return session.rename(title)
+  }
+
+  async forkSession(id: string, options?: ForkOptions): Promise<StoredSession> {
+    const session = await this.#hosted(id)
+    await session.log.flush().catch(() => {})
+    return this.store.fork(id, options)
+  }
+
+  /** Stops what runs in it, and removes everything that is kept of it. */
+  async deleteSession(id: string): Promise<void> {
+    await this.store.delete(requireSessionId(id))
+  }
+
+  /** One of the agent's own conversations as a session of ours. */
+  async importSession(harnessId: HarnessId, nativeSessionId: string, cwd?: string): Promise<StoredSession> {
+    const harness = this.#context.harnesses.getOrThrow(harnessId)
+    if (harness.importSession === undefined)
+      throw new StorageError('not-found', '', `${harnessId} keeps no conversations that can be imported.`)
+    const imported = await harness.importSession(nativeSessionId, cwd)
+    await this.#project(imported.session.projectRoot)
+    return this.store.import(imported)
+  }
+
+  /** Opens its project if need be. Throws a StorageError `not-found` when there is no such session. */
+  session(id: string): Promise<LiveSession> {
+    return this.#hosted(id)
+  }
+
+  /** Of the sessions that are open here; the store lists all. */
+  statuses(): SessionStatus[] {
+    return [...this.#open].flatMap(project => project.sessions().map(session => session.status))
+  }
+
+  /** Every change of any session. */
+  onStatus(listener: (status: SessionStatus) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** For `onLog` of a harness: what it says goes to the harness.log of the project that its session is in. */
+  log(entry: RunnerLogEntry): void {
+    for (const project of this.#open) project.relay(entry)
+  }
+
+  /** With `leave` agents work on, and the next host of their project finds them again. */
+  async close({ agents = 'stop' }: { agents?: 'stop' | 'leave' } = {}): Promise<void> {
+    const projects = await Promise.allSettled(this.#projects.values())
+    this.#projects.clear()
+    const opened = projects.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    await Promise.all(opened.map(project => this.#close(project, agents)))
+    if (agents === 'stop') await Promise.all(this.#context.harnesses.getAll().map(harness => harness.close()))
+  }
+
+  async #project(projectRoot: string): Promise<OpenProject> {
+    const root = realProjectRoot(projectRoot)
+    const known = this.#projects.get(root)
+    if (known !== undefined) return known
+    const onStatus = (status: SessionStatus) => this.#tell(status)
+    const opening = OpenProject.open(root, { host: this.#context, address: this.#address, onStatus })
+    this.#projects.set(root, opening)
+    try {
+      const project = await opening
+      this.#open.add(project)
+      return project
+    } catch (error) {
+      this.#projects.delete(root)
+      throw error
+    }
+  }
+
+  async #close(project: OpenProject, agents: 'stop' | 'leave'): Promise<void> {
+    await project.close(agents)
+    this.#open.delete(project)
+  }
+
+  async #hosted(id: string): Promise<HostedSession> {
+    const stored = await this.store.resume(id)
+    const project = await this.#project(stored.projectRoot)
+    return project.session(stored)
+  }
+
+  async #stop(id: string): Promise<void> {
+    for (const project of this.#open) await project.drop(id, 'stop')
+  }
+
+  #tell(status: SessionStatus): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(status)
+      } catch {
+        // Whoever watches must not disturb what is watched.
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { HarnessId, PermissionRequestEvent, SessionMode, TurnEndReason } from '@chirality/core'
+import type { LogHealth } from '../log/log-writer.ts'
+import type { QueuedMessage } from '../queue/queued-message.ts'
+import type { TurnPhase } from '../turns/turn-phase.ts'
+
+/** What a list of running sessions shows of each. */
+export interface SessionStatus {
+  sessionId: string
+  projectRoot: string
+  title: string | null
+  harness: HarnessId | null
+  model: string | null
+  persona: string | null
+  mode: SessionMode
+  phase: TurnPhase
+  turnId: string | null
+  turnStartedAt: string | null
+  lastTurn: TurnEndReason | null
+  /** What the agent stated, and an estimate for what it has not stated yet. */
+  costUsd: number
+  updatedAt: string
+  lastSeq: number
+  /** The last thing the agent said or did, one line. */
+  lastLine: string | null
+  pending: PermissionRequestEvent[]
+  queue: QueuedMessage[]
+  queueHeld: boolean
+  logHealth: LogHealth['state']
+}

@@ -1,0 +1,116 @@
+import type { Envelope, PermissionRequestEvent, UIEvent } from '@chirality/core'
+import { SessionFold } from '../store/fold-session.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
+import { lineOf } from './last-line.ts'
+import type { SessionStatus } from './session-status.ts'
+
+/** What is known of a session without reading its log: kept up to date event by event. */
+export class SessionView {
+  readonly #fold: SessionFold
+  readonly #onChange: () => void
+  readonly #pending = new Map<string, PermissionRequestEvent>()
+  #phase: TurnPhase = 'idle'
+  #turn: { turnId: string; startedAt: string | null } | undefined
+  #lastLine: string | null = null
+
+  constructor(session: StoredSession, onChange: () => void) {
+    this.#fold = new SessionFold(session)
+    this.#onChange = onChange
+  }
+
+  get session(): StoredSession {
+    return this.#fold.session
+  }
+
+  get phase(): TurnPhase {
+    return this.#phase
+  }
+
+  get turnId(): string | null {
+    return this.#turn?.turnId ?? null
+  }
+
+  get pending(): PermissionRequestEvent[] {
+    return [...this.#pending.values()]
+  }
+
+  /** Everything but what belongs to the log and the queue. */
+  get facts(): Omit<SessionStatus, 'queue' | 'queueHeld' | 'logHealth'> {
+    const { id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd, ...rest } = this.session
+    return {
+      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd },
+      phase: this.#phase,
+      turnId: this.turnId,
+      turnStartedAt: this.#turn?.startedAt ?? null,
+      updatedAt: rest.updatedAt,
+      lastSeq: rest.lastSeq,
+      lastLine: this.#lastLine,
+      pending: this.pending,
+    }
+  }
+
+  /** A turn begins; `turn:start` makes it a running one. */
+  begin(turnId: string): void {
+    this.#turn = { turnId, startedAt: null }
+    this.#move('start')
+    this.#onChange()
+  }
+
+  refused(): void {
+    this.#leave('refused')
+  }
+
+  settled(): void {
+    this.#leave('settled')
+  }
+
+  /** Envelopes that are in the log already, at the opening of a session. */
+  replay(envelopes: readonly Envelope[]): void {
+    this.#fold.add(envelopes)
+    for (const { event } of envelopes) this.#lastLine = lineOf(event) ?? this.#lastLine
+  }
+
+  /** A piece of text has no envelope yet; it changes nothing that is shown here. */
+  note(event: UIEvent, envelope: Envelope | undefined): void {
+    if (envelope === undefined) return
+    this.#fold.add([envelope])
+    this.#lastLine = lineOf(event) ?? this.#lastLine
+    switch (event.type) {
+      case 'turn:start':
+        if (this.#turn !== undefined) this.#turn.startedAt ??= envelope.at
+        this.#move('started')
+        break
+      case 'turn:end':
+        this.#pending.clear()
+        this.#move('ended')
+        break
+      case 'permission:request':
+        this.#pending.set(event.requestId, event)
+        this.#move('asked')
+        break
+      case 'permission:resolved':
+        this.#pending.delete(event.requestId)
+        if (this.#pending.size === 0) this.#move('answered')
+        break
+    }
+    this.#onChange()
+  }
+
+  /** What was changed by hand: a title, the settings. */
+  replace(changes: Partial<StoredSession>): void {
+    this.#fold.change(changes)
+    this.#onChange()
+  }
+
+  #leave(input: 'refused' | 'settled'): void {
+    this.#move(input)
+    this.#turn = undefined
+    this.#pending.clear()
+    this.#onChange()
+  }
+
+  #move(input: PhaseInput): void {
+    this.#phase = nextPhase(this.#phase, input) ?? this.#phase
+  }
+}

@@ -1,0 +1,10 @@
+import type { HarnessTurnOpts } from '@chirality/core'
+
+/** What one turn can be given. It wins over the persona, which wins over the session's settings. */
+export interface TurnRequest extends Omit<HarnessTurnOpts, 'turnId' | 'decide' | 'onProcess' | 'signal'> {
+  /** Ends the turn as `timeout`. */
+  timeoutMs?: number
+  signal?: AbortSignal
+  /** The turn that this one repeats: said in the log, nothing more. */
+  retryOfTurnId?: string
+}

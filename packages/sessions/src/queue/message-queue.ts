@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import type { FileOps } from '../files/file-ops.ts'
+import type { TurnRequest } from '../host/turn-request.ts'
+import { KeyedQueue } from '../store/keyed-queue.ts'
+import { QueueError } from './queue-error.ts'
+import { EMPTY_QUEUE, MAX_QUEUE_BYTES, QueueFile, type QueueState } from './queue-file.ts'
+import type { QueuedMessage } from './queued-message.ts'
+
+export interface MessageQueueOptions {
+  projectRoot: string
+  sessionId: string
+  /** The queue looks different now. */
+  onChange: () => void
+  /** A person wants it to go on. */
+  onRelease: () => void
+  ops?: FileOps
+}
+
+/** Follow-ups that wait behind a turn. Every change is on the disk before it is told. */
+export class MessageQueue {
+  readonly #file: QueueFile
+  readonly #changes = new KeyedQueue()
+  readonly #onChange: () => void
+  readonly #onRelease: () => void
+  #state: QueueState = EMPTY_QUEUE
+
+  private constructor(options: MessageQueueOptions) {
+    this.#file = new QueueFile(options.projectRoot, options.sessionId, options.ops)
+    this.#onChange = options.onChange
+    this.#onRelease = options.onRelease
+  }
+
+  static async open(options: MessageQueueOptions): Promise<MessageQueue> {
+    const queue = new MessageQueue(options)
+    queue.#state = await queue.#file.read()
+    return queue
+  }
+
+  get held(): boolean {
+    return this.#state.held
+  }
+
+  /** The message that is on its way. */
+  get sending(): string | null {
+    return this.#state.sending
+  }
+
+  list(): QueuedMessage[] {
+    return [...this.#state.messages]
+  }
+
+  edit(id: string, message: string): Promise<void> {
+    return this.#changeOne(id, (state, at) => {
+      const messages = state.messages.map((queued, i) => (i === at ? { ...queued, message } : queued))
+      return { ...state, messages }
+    })
+  }
+
+  /** 0 is next. */
+  move(id: string, index: number): Promise<void> {
+    return this.#changeOne(id, (state, at) => {
+      const messages = [...state.messages]
+      const [moved] = messages.splice(at, 1)
+      // What is on its way stays first.
+      const first = state.sending === null ? 0 : 1
+      if (moved) messages.splice(Math.max(first, Math.min(index, messages.length)), 0, moved)
+      return { ...state, messages }
+    })
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#changeOne(id, state => without(state, id))
+  }
+
+  clear(): Promise<void> {
+    return this.#change(state => ({
+      ...state,
+      messages: state.messages.filter(({ id }) => id === state.sending),
+    }))
+  }
+
+  hold(): Promise<void> {
+    return this.#change(state => ({ ...state, held: true }))
+  }
+
+  /** Goes on with the first message, when no turn runs. */
+  async release(): Promise<void> {
+    await this.#change(state => ({ ...state, held: false }))
+    this.#onRelease()
+  }
+
+  /** For the session: everything below keeps step with its turns. */
+  async add(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedMessage> {
+    const { clientTools, signal, ...kept } = request
+    if (clientTools?.length || signal)
+      throw new QueueError(
+        'not-keepable',
+        'Client tools and signals cannot wait in the queue. Start the turn instead.',
+      )
+    const queued = { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }
+    await this.#change(state => {
+      const at = place === 'last' ? state.messages.length : state.sending === null ? 0 : 1
+      const messages = [...state.messages]
+      messages.splice(at, 0, queued)
+      return { ...state, messages }
+    })
+    return queued
+  }
+
+  /** What is to be sent now, marked as being on its way. Undefined when nothing is. */
+  async take(): Promise<QueuedMessage | undefined> {
+    let taken: QueuedMessage | undefined
+    await this.#change(state => {
+      taken = state.held ? undefined : state.messages[0]
+      return taken === undefined ? state : { ...state, sending: taken.id }
+    })
+    return taken
+  }
+
+  /** Its turn has begun, and the log says so. */
+  sent(id: string): Promise<void> {
+    return this.#change(state => ({ ...without(state, id), sending: null }))
+  }
+
+  /** Its turn did not begin: it stays, and waits for a person. */
+  notSent(): Promise<void> {
+    return this.#change(state => ({ ...state, sending: null, held: state.messages.length > 0 }))
+  }
+
+  /** Writes the file again if somebody deleted it. */
+  async repair(): Promise<boolean> {
+    const isEmpty = this.#state.messages.length === 0 && !this.#state.held
+    if (isEmpty || (await this.#file.exists())) return false
+    await this.#change(state => ({ ...state }))
+    return true
+  }
+
+  async destroy(): Promise<void> {
+    this.#state = EMPTY_QUEUE
+    await this.#file.remove()
+  }
+
+  #changeOne(id: string, change: (state: QueueState, at: number) => QueueState): Promise<void> {
+    return this.#change(state => {
+      const at = state.messages.findIndex(queued => queued.id === id)
+      if (at === -1)
+        throw new QueueError('not-found', `No message ${id} waits in the queue. It may have been sent.`)
+      if (state.sending === id)
+        throw new QueueError('sending', 'This message is being sent. Interrupt its turn instead.')
+      return change(state, at)
+    })
+  }
+
+  #change(change: (state: QueueState) => QueueState): Promise<void> {
+    return this.#changes.run('', async () => {
+      const state = change(this.#state)
+      if (state === this.#state) return
+      checkSize(state)
+      await this.#file.write(state)
+      this.#state = state
+      this.#onChange()
+    })
+  }
+}
+
+const MAX_MESSAGES = 200
+
+function without(state: QueueState, id: string): QueueState {
+  return { ...state, messages: state.messages.filter(queued => queued.id !== id) }
+}
+
+function checkSize({ messages }: QueueState): void {
+  if (messages.length > MAX_MESSAGES)
+    throw new QueueError('full', `No more than ${MAX_MESSAGES} messages can wait. Remove some, or wait.`)
+  const bytes = messages.reduce((sum, queued) => sum + Buffer.byteLength(JSON.stringify(queued)), 0)
+  if (bytes < MAX_QUEUE_BYTES - ROOM_BYTES) return
+  const megabytes = Math.floor(MAX_QUEUE_BYTES / 1024 / 1024)
+  throw new QueueError(
+    'full',
+    `Messages and images in the queue are over ${megabytes} MiB. Send images with a turn of their own.`,
+  )
+}
+
+/** For what is around the messages. */
+const ROOM_BYTES = 4096

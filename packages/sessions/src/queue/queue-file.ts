@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { requireSessionId } from '../files/session-id.ts'
+import { toStorageError } from '../files/storage-error.ts'
+import { parseObject } from '../store/stored-session.ts'
+import type { QueuedMessage } from './queued-message.ts'
+
+export interface QueueState {
+  /** Nothing is sent until a person says so. */
+  held: boolean
+  /** The message that is on its way: its turn may have begun, and the log knows. */
+  sending: string | null
+  messages: QueuedMessage[]
+}
+
+export const EMPTY_QUEUE: QueueState = { held: false, sending: null, messages: [] }
+export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
+
+/** `.chirality/state/queue/<sessionId>.json`. No file is an empty queue; a spoilt one is kept aside. */
+export class QueueFile {
+  readonly #projectRoot: string
+  readonly #name: string
+  readonly #ops: FileOps
+
+  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
+    this.#projectRoot = projectRoot
+    this.#name = `${requireSessionId(sessionId)}.json`
+    this.#ops = ops
+  }
+
+  async read(): Promise<QueueState> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder === undefined) return EMPTY_QUEUE
+    const path = join(folder, this.#name)
+    try {
+      const text = readSmallFile(this.#ops, path, MAX_QUEUE_BYTES)
+      if (text === undefined) return EMPTY_QUEUE
+      const state = parseQueue(text.toString('utf8'))
+      if (state !== undefined) return state
+      this.#ops.rename(path, `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
+      return EMPTY_QUEUE
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  /** An empty queue that is not held needs no file. */
+  async write(state: QueueState): Promise<void> {
+    if (state.messages.length === 0 && !state.held) return this.remove()
+    const path = join(await ensureProjectFolder(this.#projectRoot, ...FOLDER), this.#name)
+    try {
+      await writeFileAtomic(path, `${JSON.stringify(state)}\n`, { ops: this.#ops })
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  async exists(): Promise<boolean> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    return folder !== undefined && this.#ops.lstat(join(folder, this.#name)) !== undefined
+  }
+
+  async remove(): Promise<void> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder === undefined) return
+    try {
+      removeIfThere(this.#ops, join(folder, this.#name))
+    } catch (error) {
+      throw toStorageError(error, join(folder, this.#name))
+    }
+  }
+}
+
+const FOLDER = ['state', 'queue']
+
+function parseQueue(text: string): QueueState | undefined {
+  const value = parseObject(text)
+  if (value === undefined || !Array.isArray(value.messages)) return undefined
+  const messages = value.messages.filter(isQueued)
+  const sending = typeof value.sending === 'string' ? value.sending : null
+  return { held: value.held === true, sending, messages }
+}
+
+function isQueued(value: unknown): value is QueuedMessage {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, message, queuedAt, request } = value as Record<string, unknown>
+  const isRequest = typeof request === 'object' && request !== null
+  return typeof id === 'string' && typeof message === 'string' && typeof queuedAt === 'string' && isRequest
+}

@@ -1,0 +1,34 @@
+import { HarnessError, type HarnessId, type SessionHarness } from '@chirality/core'
+import type { PersonaConfig, PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry } from '@chirality/runner'
+import { SessionStartError } from '../host/session-errors.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+
+/** The persona of a session as its file says today. Throws when there is none, or it cannot be used. */
+export async function choosePersona(
+  { persona: id, projectRoot }: Pick<StoredSession, 'persona' | 'projectRoot'>,
+  personas: PersonaManager,
+): Promise<PersonaConfig | null> {
+  if (id === null) return null
+  const persona = await personas.load(projectRoot, id)
+  if (persona !== null) return persona
+  throw new SessionStartError(
+    'persona',
+    `There is no persona ${id} in this project. Write agents/AGENT_${id}.md, or choose another one.`,
+  )
+}
+
+/** The one the session has; else the one its persona is meant for; else Claude Code, or the first there is. */
+export function chooseHarness(
+  { harness }: Pick<StoredSession, 'harness'>,
+  persona: PersonaConfig | null,
+  harnesses: HarnessRegistry<SessionHarness>,
+): SessionHarness {
+  const wanted = harness ?? persona?.harness
+  if (wanted !== undefined && wanted !== null) return harnesses.getOrThrow(wanted)
+  const first = harnesses.get(DEFAULT_HARNESS) ?? harnesses.getAll()[0]
+  if (first !== undefined) return first
+  throw new HarnessError('No harness is registered.', 'not_installed', DEFAULT_HARNESS)
+}
+
+const DEFAULT_HARNESS: HarnessId = 'claude-code'

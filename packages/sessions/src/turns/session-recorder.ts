@@ -1,0 +1,44 @@
+import type { Envelope, UIEvent } from '@chirality/core'
+import { LogError } from '../log/log-error.ts'
+import type { SessionLog } from '../log/session-log.ts'
+
+export interface RecorderOptions {
+  log: SessionLog
+  /** Told of each event once the log has taken it. */
+  onRecorded: (event: UIEvent, envelope: Envelope | undefined) => void
+}
+
+/** Writes the events of a session to its log, and waits where the log cannot take them: nothing is dropped. */
+export class SessionRecorder {
+  readonly #log: SessionLog
+  readonly #onRecorded: RecorderOptions['onRecorded']
+
+  constructor({ log, onRecorded }: RecorderOptions) {
+    this.#log = log
+    this.#onRecorded = onRecorded
+  }
+
+  async record(event: UIEvent, turnId: string | null): Promise<void> {
+    for (;;) {
+      try {
+        const envelope = this.#log.append(event, { turnId })
+        return this.#onRecorded(event, envelope)
+      } catch (error) {
+        if (!this.#isPaused(error)) throw error
+        await this.#log.whenWritable()
+      }
+    }
+  }
+
+  /** The disk has what was recorded so far, or the log is paused and keeps it. */
+  async flush(): Promise<void> {
+    await this.#log.flush().catch((error: unknown) => {
+      if (!this.#isPaused(error)) throw error
+    })
+  }
+
+  /** A closed log will never take anything, also one that was closed while it was paused. */
+  #isPaused(error: unknown): boolean {
+    return error instanceof LogError && error.code !== 'closed' && this.#log.health.state === 'paused'
+  }
+}

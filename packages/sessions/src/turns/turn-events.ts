@@ -1,0 +1,43 @@
+import type { SessionErrorEvent, StatusEvent, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
+
+// What the host itself says about a turn. All that the agent says comes from its harness.
+
+export function notice(sessionId: string, message: string, data: Record<string, unknown> = {}): StatusEvent {
+  return {
+    ...{ type: 'status', sessionId, status: 'notice', level: 'warn', message },
+    data: { kind: 'chirality', ...data },
+  }
+}
+
+export function retrying(sessionId: string, error: string): StatusEvent {
+  const message = 'The agent ended before it answered. Nothing was spent, so the message is sent once more.'
+  const data = { attempt: 1, maxRetries: 1, error }
+  return { type: 'status', sessionId, status: 'retrying', level: 'warn', message, data }
+}
+
+export function crashed(sessionId: string, error: string): SessionErrorEvent {
+  return { type: 'session:error', sessionId, error, code: 'process_crashed' }
+}
+
+export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent {
+  return { type: 'turn:end', sessionId, reason }
+}
+
+/** Something the model said or did: a turn with any of it has cost money, or changed something. */
+export function isOutput({ type }: UIEvent): boolean {
+  return OUTPUT.has(type)
+}
+
+const OUTPUT: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
+  'chat:delta',
+  'chat:message',
+  'chat:thinking',
+  'chat:complete',
+  'tool:start',
+  'tool:input',
+  'tool:result',
+  'permission:request',
+  'session:complete',
+  'usage',
+  'native:unknown',
+])

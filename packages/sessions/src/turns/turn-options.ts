@@ -1,0 +1,98 @@
+import type { HarnessCapabilities, HarnessId, HarnessTurnOpts, SessionHarness } from '@chirality/core'
+import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import { SessionStartError } from '../host/session-errors.ts'
+import type { TurnRequest } from '../host/turn-request.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+
+export interface TurnPlan {
+  opts: HarnessTurnOpts
+  persona: PersonaConfig | null
+  /** What was asked for and cannot be had. To be shown. */
+  warnings: string[]
+}
+
+export interface PlanOptions {
+  session: StoredSession
+  persona: PersonaConfig | null
+  harness: SessionHarness
+  request: TurnRequest
+  personas: PersonaManager
+  decide?: HarnessTurnOpts['decide']
+}
+
+/**
+ * What a turn is given: the session's settings, over them the persona's, over them the request's. What the harness
+ * cannot do is left out and said; where leaving it out would change what was asked, the turn is refused.
+ */
+export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
+  const { session, persona, harness, request, personas } = options
+  const capabilities = harness.capabilities()
+  const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, ...asked } = request
+  const { opts: scoped, warnings: unmet } = persona
+    ? personaTurnOpts(persona, capabilities, harness.id)
+    : { opts: {}, warnings: [] }
+  // The host itself holds a persona to its budget, over all turns of the session.
+  const { maxBudgetUsd: _budget, ...limits } = scoped
+  const { budgetUsd: _sessionBudget, ...settings } = session.settings
+  const decide = capabilities.supportsDecisions ? options.decide : undefined
+  const prompt = await personas.composePrompt(session.projectRoot, persona, session.mode)
+  await personas.savePrompt(session.projectRoot, session.id, prompt.text)
+  const wanted: HarnessTurnOpts = {
+    // Without anybody to ask, what would have to be asked is denied.
+    permissionMode: decide ? 'default' : 'dontAsk',
+    ...definedOnly(settings),
+    ...limits,
+    ...definedOnly(asked),
+    systemPromptAppend: [prompt.text, asked.systemPromptAppend].filter(Boolean).join('\n\n'),
+    ...(decide ? { decide } : {}),
+  }
+  const { opts, warnings } = withinCapabilities(wanted, capabilities, harness.id)
+  return { opts, persona, warnings: [...unmet, ...prompt.warnings, ...warnings] }
+}
+
+/** Options that this harness does not know, left out and named. */
+function withinCapabilities(
+  wanted: HarnessTurnOpts,
+  capabilities: HarnessCapabilities,
+  harnessId: HarnessId,
+): { opts: HarnessTurnOpts; warnings: string[] } {
+  const opts = { ...wanted }
+  const warnings: string[] = []
+  if (opts.images?.length && !capabilities.supportsImages)
+    throw new SessionStartError('unsupported', `${harnessId} takes no images. Send the message without them.`)
+  for (const [option, capability, effect] of OPTIONAL) {
+    if (capabilities[capability] || isEmpty(opts[option])) continue
+    delete opts[option]
+    if (effect !== null) warnings.push(`${harnessId} does not take ${option}: ${effect}`)
+  }
+  return { opts, warnings }
+}
+
+/** The host keeps budgets itself, so nothing is lost by an agent that does not. */
+const OPTIONAL: readonly [keyof HarnessTurnOpts, keyof HarnessCapabilities, string | null][] = [
+  [
+    'systemPromptAppend',
+    'supportsAppendSystemPrompt',
+    'the project and the persona are not explained to it.',
+  ],
+  ['tools', 'supportsNamedTools', 'it has its own set of tools.'],
+  ['toolsOverride', 'supportsNamedTools', 'it has its own set of tools.'],
+  ['disallowedTools', 'supportsNamedTools', 'it cannot be denied them.'],
+  ['disallowedToolsOverride', 'supportsNamedTools', 'it cannot be denied them.'],
+  ['autoApproveTools', 'supportsNamedTools', 'it approves by sandbox.'],
+  ['autoApproveToolsOverride', 'supportsNamedTools', 'it approves by sandbox.'],
+  ['maxTurns', 'supportsMaxTurns', 'it counts no rounds.'],
+  ['maxBudgetUsd', 'supportsBudget', null],
+  ['mcpServers', 'supportsMcp', 'they are not there in this turn.'],
+  ['clientTools', 'supportsClientTools', 'they are not there in this turn.'],
+  ['forkSession', 'supportsFork', 'it begins a new conversation and does not know the old one.'],
+]
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === false || (Array.isArray(value) && value.length === 0)
+}
+
+/** An option that is there but undefined would hide the one that it is spread over. */
+function definedOnly<T extends object>(options: T): Partial<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
+}

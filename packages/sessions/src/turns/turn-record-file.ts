@@ -1,0 +1,117 @@
+import { join } from 'node:path'
+import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
+import { removeIfThere, temporaryName } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
+import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
+import { isSessionId, requireSessionId } from '../files/session-id.ts'
+import { toStorageError } from '../files/storage-error.ts'
+import { parseObject, textOrNull } from '../store/stored-session.ts'
+
+/** What a later host needs to find a turn again, and to tell which of its events the log has. */
+export interface TurnRecord extends TurnTrace {
+  harness: HarnessId
+  /** Events of this attempt come after it; those of an attempt that crashed before. */
+  afterSeq: number
+}
+
+/** `.chirality/state/turns/<sessionId>.json`: there from before the agent is started until all of its turn is stored. */
+export class TurnRecordFile {
+  readonly #projectRoot: string
+  readonly #name: string
+  readonly #ops: FileOps
+  #folder: string | undefined
+
+  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
+    this.#projectRoot = projectRoot
+    this.#name = `${requireSessionId(sessionId)}.json`
+    this.#ops = ops
+  }
+
+  /** Must come first: `write` cannot wait. */
+  async prepare(): Promise<void> {
+    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
+  }
+
+  /**
+   * At once and without waiting for the disk: it must be there before the agent is given its first word, and a power
+   * cut that takes the file takes the agent, too.
+   */
+  write(record: TurnRecord): void {
+    const path = join(this.#folder ?? '', this.#name)
+    const temporary = temporaryName(path)
+    try {
+      const fd = this.#ops.open(temporary, OPEN.create)
+      try {
+        writeAll(this.#ops, fd, Buffer.from(`${JSON.stringify(record)}\n`))
+      } finally {
+        this.#ops.close(fd)
+      }
+      this.#ops.rename(temporary, path)
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  async read(): Promise<TurnRecord | undefined> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder === undefined) return undefined
+    const path = join(folder, this.#name)
+    try {
+      const text = readSmallFile(this.#ops, path, MAX_RECORD_BYTES)
+      return text && parseRecord(text.toString('utf8'))
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  exists(): boolean {
+    return this.#folder !== undefined && this.#ops.lstat(join(this.#folder, this.#name)) !== undefined
+  }
+
+  async remove(): Promise<void> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
+  }
+}
+
+/** The sessions that have a record: turns that were at work when their host ended. */
+export async function sessionsWithRecords(
+  projectRoot: string,
+  ops: FileOps = realFileOps,
+): Promise<string[]> {
+  const folder = await findProjectFolder(projectRoot, ...FOLDER)
+  if (folder === undefined) return []
+  return ops.readdir(folder).flatMap(name => {
+    const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+    return isSessionId(id) ? [id] : []
+  })
+}
+
+const FOLDER = ['state', 'turns']
+const MAX_RECORD_BYTES = 16 * 1024 * 1024
+
+/** An agent can write to the file: what is not clearly a record of ours is none. */
+function parseRecord(text: string): TurnRecord | undefined {
+  const value = parseObject(text)
+  if (value === undefined) return undefined
+  const { turnId, startedAt, message, harness, afterSeq, attachments, resumeSessionId, processes } = value
+  if (typeof turnId !== 'string' || typeof startedAt !== 'string' || typeof message !== 'string')
+    return undefined
+  if (typeof harness !== 'string' || !Array.isArray(processes) || !processes.every(isProcess))
+    return undefined
+  return {
+    ...{ turnId, startedAt, message, harness, processes },
+    afterSeq: typeof afterSeq === 'number' ? afterSeq : 0,
+    ...(typeof attachments === 'number' ? { attachments } : {}),
+    ...(textOrNull(resumeSessionId) === null ? {} : { resumeSessionId: String(resumeSessionId) }),
+  }
+}
+
+function isProcess(value: unknown): value is TurnProcess {
+  if (typeof value !== 'object' || value === null) return false
+  const { pid, spoolOffset, ...texts } = value as Record<string, unknown>
+  const { startTime, marker, spoolPath, stderrPath } = texts
+  const areTexts = [startTime, marker, spoolPath, stderrPath].every(text => typeof text === 'string')
+  return areTexts && Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isSafeInteger(spoolOffset)
+}

@@ -1,0 +1,134 @@
+import type { TurnEndReason, UIEvent } from '@chirality/core'
+import { CrashHold } from './crash-hold.ts'
+import { crashed, retrying, turnEnd } from './turn-events.ts'
+
+export interface TurnRunOptions {
+  sessionId: string
+  /** Starts the agent; a second time when the first crashed before it answered. */
+  open: (attempt: number) => AsyncGenerator<UIEvent>
+  /** Takes the events in order. Rejects when they can never be taken. */
+  record: (event: UIEvent) => Promise<void>
+  /** Another attempt follows: what was noted of the first is void. */
+  onRetry?: () => Promise<void>
+  mayRetry?: boolean
+  /** How the turn is to end when it is stopped for a reason of ours. */
+  endAs?: () => TurnEndReason | undefined
+}
+
+export type TurnRunEnd = { kind: 'ended'; reason: TurnEndReason } | { kind: 'left' }
+
+/** One turn as its log has it: begun once, ended once, whatever the harness does. */
+export class TurnRun {
+  readonly #options: TurnRunOptions
+  #events: AsyncGenerator<UIEvent>
+  #hold: CrashHold
+  #started = false
+  #reason: TurnEndReason | undefined
+  #crashedWith: string | undefined
+  #left = false
+  #wake: () => void = () => {}
+
+  constructor(options: TurnRunOptions) {
+    this.#options = options
+    this.#hold = new CrashHold(options.mayRetry ?? true)
+    this.#events = options.open(1)
+  }
+
+  /** Up to `turn:start`. Rejects with what kept the turn from starting; nothing is recorded then. */
+  async begin(): Promise<void> {
+    const first = await this.#events.next()
+    if (first.done) throw new Error('The harness ended before the turn began.')
+    if (first.value.type !== 'turn:start') {
+      await this.#events.return(undefined)
+      throw new Error(`The harness began with ${first.value.type} instead of turn:start.`)
+    }
+    await this.#take(first.value)
+  }
+
+  /** To the end. Never rejects. */
+  async finish(): Promise<TurnRunEnd> {
+    let failure: unknown
+    try {
+      for (;;) {
+        const step = await this.#next()
+        if (step === LEFT) return { kind: 'left' }
+        if (!step.done) await this.#take(step.value)
+        else if (this.#crashedWith === undefined) break
+        else await this.#again(this.#crashedWith)
+      }
+    } catch (error) {
+      failure = error
+      await this.#events.return(undefined).catch(() => {})
+    }
+    return { kind: 'ended', reason: await this.#close(failure).catch(() => 'crashed' as const) }
+  }
+
+  /** Lets go of the turn and of its agent, which works on. */
+  leave(): void {
+    this.#left = true
+    this.#wake()
+  }
+
+  /** The turn is to stop, so it is not to be tried again. */
+  forbidRetry(): void {
+    this.#hold.forbid()
+  }
+
+  /** Not a race of promises: the one that never ends would remember every event. */
+  #next(): Promise<IteratorResult<UIEvent> | typeof LEFT> {
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve(LEFT)
+      if (this.#left) resolve(LEFT)
+      else this.#events.next().then(resolve, reject)
+    })
+  }
+
+  async #take(event: UIEvent): Promise<void> {
+    const { events, retryAfter } = this.#hold.push(event)
+    if (retryAfter !== undefined) this.#crashedWith = retryAfter.error
+    for (const each of events) await this.#record(each)
+  }
+
+  async #record(event: UIEvent): Promise<void> {
+    const { record, endAs } = this.#options
+    // The second attempt belongs to the same turn, and of the first only the words count.
+    if (this.#crashedWith !== undefined && event.type === 'process:exit') return
+    if (event.type === 'turn:start') {
+      if (this.#started) return
+      this.#started = true
+    }
+    if (event.type !== 'turn:end') return record(event)
+    if (this.#reason !== undefined) return
+    const reason = event.reason === 'completed' ? event.reason : (endAs?.() ?? event.reason)
+    await record({ ...event, reason })
+    this.#reason = reason
+  }
+
+  async #again(error: string): Promise<void> {
+    const { sessionId, record, open, onRetry } = this.#options
+    await onRetry?.()
+    await record(retrying(sessionId, error))
+    this.#crashedWith = undefined
+    this.#hold = new CrashHold(false)
+    this.#events = open(2)
+  }
+
+  /** The one `turn:end`, where the harness gave none. */
+  async #close(failure: unknown): Promise<TurnEndReason> {
+    const { sessionId, record, endAs } = this.#options
+    for (const held of this.#hold.release()) await this.#record(held)
+    if (this.#reason !== undefined) return this.#reason
+    const reason = endAs?.() ?? 'crashed'
+    await record(crashed(sessionId, whatHappened(failure)))
+    await record(turnEnd(sessionId, reason))
+    return reason
+  }
+}
+
+const LEFT = Symbol('left')
+
+function whatHappened(failure: unknown): string {
+  const how =
+    failure instanceof Error ? failure.message : 'The agent ended without saying how the turn ended.'
+  return `${how} What it did so far is kept; send a message to go on from there.`
+}
