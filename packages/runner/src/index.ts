@@ -8,6 +8,8 @@ export { CodexHarness } from './codex/harness.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions, type CredentialSet } from './env/child-env.ts'
 export { processEnv } from './env/process-env.ts'
 export { detectShellEnvironment } from './env/shell-environment.ts'
+export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
+export { MessagesApiHarness } from './messages-api/harness.ts'
 export type { AgentOutput } from './process/agent-output.ts'
 export {
   type AgentProcess,

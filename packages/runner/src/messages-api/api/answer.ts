@@ -1,0 +1,184 @@
+import type { UsageInfo } from '@chirality/core'
+import type { ApiEvent, ContentBlock, StopReason } from './messages.ts'
+
+/** A whole answer of the model. */
+export interface Answer {
+  id: string
+  model: string
+  content: ContentBlock[]
+  stopReason: StopReason | null
+  usage: UsageInfo
+  /** Calls whose input is no JSON object, by id, with what is wrong. Their input in `content` is empty. */
+  badInputs: ReadonlyMap<string, string>
+}
+
+/** Puts an answer together out of the events of its stream. Unknown events and fields change nothing. */
+export class AnswerBuilder {
+  id = ''
+  model = ''
+  stopReason: StopReason | null = null
+  isStopped = false
+  readonly #blocks: OpenBlock[] = []
+  readonly #badInputs = new Map<string, string>()
+  readonly #usage: Record<string, number> = {}
+
+  /** Returns the block that this event finished. */
+  add(event: ApiEvent): ContentBlock | undefined {
+    switch (event.type) {
+      case 'content_block_delta':
+        this.#grow(event)
+        return undefined
+      case 'content_block_start':
+        this.#blocks[indexOf(event)] = { start: objectOf(event.content_block), pieces: [], signature: '' }
+        return undefined
+      case 'content_block_stop':
+        return this.#finish(this.#blocks[indexOf(event)])
+      case 'message_start':
+        this.#begin(objectOf(event.message))
+        return undefined
+      case 'message_delta': {
+        const reason = objectOf(event.delta).stop_reason
+        if (typeof reason === 'string') this.stopReason = reason
+        this.#count(event.usage)
+        return undefined
+      }
+      case 'message_stop':
+        this.isStopped = true
+        return undefined
+      default:
+        return undefined
+    }
+  }
+
+  get usage(): UsageInfo {
+    const { input_tokens = 0, output_tokens = 0 } = this.#usage
+    return { ...this.#usage, input_tokens, output_tokens }
+  }
+
+  answer(): Answer {
+    const content = this.#blocks.flatMap(block => (block?.finished ? [block.finished] : []))
+    return {
+      id: this.id,
+      model: this.model,
+      content,
+      stopReason: this.stopReason,
+      usage: this.usage,
+      badInputs: this.#badInputs,
+    }
+  }
+
+  /** What was said of an answer that broke off: whole blocks, and the beginning of a text. */
+  saidSoFar(): ContentBlock[] {
+    return this.#blocks.flatMap((block): ContentBlock[] => {
+      if (block === undefined) return []
+      if (block.finished) return [block.finished]
+      return block.start.type === 'text' ? [{ type: 'text', text: textOf(block, 'text') }] : []
+    })
+  }
+
+  #begin(message: Record<string, unknown>): void {
+    if (typeof message.id === 'string') this.id = message.id
+    if (typeof message.model === 'string') this.model = message.model
+    this.#count(message.usage)
+  }
+
+  #grow(event: ApiEvent): void {
+    const block = this.#blocks[indexOf(event)]
+    if (block === undefined) return
+    const delta = objectOf(event.delta)
+    const piece = delta.text ?? delta.thinking ?? delta.partial_json
+    if (typeof piece === 'string') block.pieces.push(piece)
+    if (typeof delta.signature === 'string') block.signature += delta.signature
+  }
+
+  #finish(block: OpenBlock | undefined): ContentBlock | undefined {
+    if (block === undefined) return undefined
+    block.finished = this.#whole(block)
+    return block.finished
+  }
+
+  #whole(block: OpenBlock): ContentBlock {
+    const { start, signature } = block
+    switch (start.type) {
+      case 'text':
+        return { ...start, type: 'text', text: textOf(block, 'text') }
+      case 'thinking': {
+        const signed = signature || (typeof start.signature === 'string' ? start.signature : '')
+        return { ...start, type: 'thinking', thinking: textOf(block, 'thinking'), signature: signed }
+      }
+      case 'redacted_thinking':
+        return { ...start, type: 'redacted_thinking', data: String(start.data ?? '') }
+      case 'tool_use': {
+        const call = { ...start, type: 'tool_use' as const, id: String(start.id), name: String(start.name) }
+        return { ...call, input: this.#inputOf(call.id, block) }
+      }
+      default: {
+        const json = block.pieces.join('')
+        const parsed = json === '' ? undefined : parseObject(json)
+        return { type: 'other', raw: typeof parsed === 'object' ? { ...start, input: parsed } : start }
+      }
+    }
+  }
+
+  #inputOf(id: string, block: OpenBlock): Record<string, unknown> {
+    const json = block.pieces.join('')
+    const input = json === '' ? objectOf(block.start.input) : parseObject(json)
+    if (typeof input !== 'string') return input
+    this.#badInputs.set(id, input)
+    return {}
+  }
+
+  /** Later counts replace earlier ones: each is the total so far. */
+  #count(usage: unknown): void {
+    const counts = objectOf(usage)
+    for (const field of COUNTED) {
+      const value = counts[field]
+      if (typeof value === 'number' && Number.isFinite(value)) this.#usage[field] = value
+    }
+  }
+}
+
+interface OpenBlock {
+  start: Record<string, unknown>
+  pieces: string[]
+  signature: string
+  finished?: ContentBlock
+}
+
+const COUNTED = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const
+
+function indexOf(event: ApiEvent): number {
+  const { index } = event
+  // A number that is none must not make an array of a billion holes.
+  return typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MAX_BLOCKS ? index : 0
+}
+
+const MAX_BLOCKS = 10_000
+
+function textOf({ start, pieces }: OpenBlock, field: 'text' | 'thinking'): string {
+  const begun = start[field]
+  return (typeof begun === 'string' ? begun : '') + pieces.join('')
+}
+
+/** The object, or in words why it is none. */
+function parseObject(json: string): Record<string, unknown> | string {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+    return 'it is JSON, but no object'
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
+}

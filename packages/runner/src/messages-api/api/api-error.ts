@@ -1,0 +1,136 @@
+/** The API, or the way to it, failed. */
+export class ApiError extends Error {
+  /** HTTP status, or what the kind of error in a stream stands for. Undefined when there was no answer at all. */
+  readonly status: number | undefined
+  /** As the API names it: `overloaded_error`, `rate_limit_error` …; `connection_error` where there was no answer. */
+  readonly type: string
+  readonly requestId: string | undefined
+  /** How long the API asks to wait. */
+  readonly retryAfterMs: number | undefined
+  /** What the API itself says about trying again. */
+  readonly shouldRetry: boolean | undefined
+
+  constructor(message: string, facts: ApiErrorFacts) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.name = 'ApiError'
+    this.status = facts.status
+    this.type = facts.type
+    this.requestId = facts.requestId
+    this.retryAfterMs = facts.retryAfterMs
+    this.shouldRetry = facts.shouldRetry
+  }
+
+  /** Whether the same request may succeed a little later. */
+  get isPassing(): boolean {
+    if (this.shouldRetry !== undefined) return this.shouldRetry
+    if (this.type === CONNECTION_ERROR) return true
+    const { status } = this
+    return status !== undefined && (status === 408 || status === 409 || status === 429 || status >= 500)
+  }
+}
+
+export interface ApiErrorFacts {
+  status?: number | undefined
+  type: string
+  requestId?: string | undefined
+  retryAfterMs?: number | undefined
+  shouldRetry?: boolean | undefined
+  cause?: unknown
+}
+
+export const CONNECTION_ERROR = 'connection_error'
+
+/** The answer was no stream: its body says what is wrong. */
+export async function errorOfResponse(response: Response): Promise<ApiError> {
+  const text = await readSome(response)
+  const { type, message } = errorFields(parse(text))
+  const { status, headers } = response
+  const said = message ?? (text.trim().slice(0, MAX_TEXT_CHARS) || `HTTP ${status}`)
+  const shouldRetry = headers.get('x-should-retry')
+  return new ApiError(said, {
+    status,
+    type: type ?? 'api_error',
+    requestId: headers.get('request-id') ?? undefined,
+    retryAfterMs: retryAfter(headers),
+    shouldRetry: shouldRetry === null ? undefined : shouldRetry === 'true',
+  })
+}
+
+/** An `error` event inside a stream that began well: the status was 200 then. */
+export function errorOfEvent(event: unknown): ApiError {
+  const { type = 'api_error', message } = errorFields(event)
+  return new ApiError(message ?? 'The API broke off its answer.', { status: STATUS_OF[type] ?? 500, type })
+}
+
+export function connectionError(cause: unknown): ApiError {
+  return new ApiError(`The connection to the API failed: ${describe(cause)}`, {
+    type: CONNECTION_ERROR,
+    cause,
+  })
+}
+
+const MAX_TEXT_CHARS = 500
+const MAX_ERROR_BYTES = 64 * 1024
+
+const STATUS_OF: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** A proxy's error page can be of any length. */
+async function readSome(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes >= MAX_ERROR_BYTES) break
+    }
+  } catch {
+    // What came of it has to do.
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function errorFields(body: unknown): { type?: string; message?: string } {
+  const { error } = (typeof body === 'object' && body !== null ? body : {}) as { error?: unknown }
+  const fields = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
+  return {
+    ...(typeof fields.type === 'string' ? { type: fields.type } : {}),
+    ...(typeof fields.message === 'string' ? { message: fields.message } : {}),
+  }
+}
+
+function retryAfter(headers: Headers): number | undefined {
+  const ms = Number.parseFloat(headers.get('retry-after-ms') ?? '')
+  if (ms >= 0) return ms
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  const seconds = Number.parseFloat(value)
+  if (seconds >= 0) return seconds * 1000
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}
+
+/** `fetch failed` says nothing; what it failed of is in its cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message
+}

@@ -1,0 +1,32 @@
+/** Where requests go, and who pays. */
+export interface Endpoint {
+  apiKey?: string | undefined
+  /** Sent as `Authorization: Bearer`, for gateways. */
+  authToken?: string | undefined
+  /** Default: the vendor's own. */
+  baseUrl?: string | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+}
+
+export const DEFAULT_BASE_URL = 'https://api.anthropic.com'
+export const API_VERSION = '2023-06-01'
+
+export function messagesUrl({ baseUrl = DEFAULT_BASE_URL }: Endpoint): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new TypeError(`The base URL of the API is no http(s) address: ${baseUrl}`)
+  }
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/messages`
+  return url.href
+}
+
+export function requestHeaders({ apiKey, authToken, headers }: Endpoint): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    'anthropic-version': API_VERSION,
+    ...(apiKey ? { 'x-api-key': apiKey } : {}),
+    ...(authToken ? { authorization: `Bearer ${authToken}` } : {}),
+    ...headers,
+  }
+}

@@ -1,0 +1,27 @@
+import type { PriceTable } from '@chirality/core'
+import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+
+export const HARNESS_ID = 'messages-api'
+
+export const MESSAGES_API: AgentName = { harnessId: HARNESS_ID, name: 'Messages API' }
+
+export interface MessagesApiHarnessConfig extends TurnConfig {
+  /** Where the key, the address and what commands may see come from. Default: the environment of this process. */
+  environment?: Record<string, string>
+  /** Names that commands see beside the allow-list. */
+  allowEnvironment?: string[]
+  /** Of each answer. Default: what the model can. */
+  maxTokens?: number
+  /** How often a request that failed in passing is sent again. Default 10. */
+  maxRetries?: number
+  /** Default true. */
+  promptCaching?: boolean
+  /** Instead of the list prices that are known. */
+  prices?: PriceTable
+}
+
+/** What every way of running the agent needs to know. */
+export interface MessagesApiContext {
+  config: MessagesApiHarnessConfig
+  environment: Record<string, string>
+}

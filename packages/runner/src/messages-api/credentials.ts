@@ -1,0 +1,28 @@
+import { HarnessAuthError, HarnessError } from '@chirality/core'
+import { buildChildEnv } from '../env/child-env.ts'
+import { type Endpoint, messagesUrl } from './api/endpoint.ts'
+import { HARNESS_ID } from './config.ts'
+
+export const KEY_INSTRUCTIONS = 'Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.'
+
+/** Where requests go and who pays, from the environment and what a turn adds to it. Throws before anything is sent. */
+export function endpointOf(environment: Record<string, string>, extra?: Record<string, string>): Endpoint {
+  const endpoint = readEndpoint(environment, extra)
+  if (!endpoint.apiKey && !endpoint.authToken) throw new HarnessAuthError(HARNESS_ID, KEY_INSTRUCTIONS)
+  try {
+    messagesUrl(endpoint)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new HarnessError(`ANTHROPIC_BASE_URL: ${why}`, 'invalid_query', HARNESS_ID, error)
+  }
+  return endpoint
+}
+
+export function readEndpoint(source: Record<string, string>, extra?: Record<string, string>): Endpoint {
+  const { env } = buildChildEnv({ source, credentials: 'claude', ...(extra ? { extra } : {}) })
+  return {
+    apiKey: env.ANTHROPIC_API_KEY || undefined,
+    authToken: env.ANTHROPIC_AUTH_TOKEN || undefined,
+    baseUrl: env.ANTHROPIC_BASE_URL || undefined,
+  }
+}

@@ -1,0 +1,234 @@
+import type { UsageInfo } from '@chirality/core'
+import type { Answer } from '../api/answer.ts'
+import { ApiError } from '../api/api-error.ts'
+import { askModel } from '../api/ask-model.ts'
+import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
+import { requestBody } from '../api/request-body.ts'
+import { BrokenAnswer } from '../api/stream-answer.ts'
+import { addUsage } from '../api/usage.ts'
+import {
+  type Config,
+  DEFAULT_LOOP_TURNS,
+  DEFAULT_MAX_RETRIES,
+  DEFAULT_MAX_TOKENS,
+  DEFAULT_MODEL,
+} from './config.ts'
+import type { EventHandler } from './event-handler.ts'
+import { History, type PromptContent, unansweredCalls } from './history.ts'
+import { callsOf, INTERRUPTED, runTools } from './run-tools.ts'
+import { SafeHandler } from './safe-handler.ts'
+import type { Tool } from './tool.ts'
+
+export interface PromptResult {
+  /** Why the model stopped, or which limit ended the loop. */
+  reason: StopReason | 'max_turns' | 'stopped'
+  /** The text of the last answer. */
+  text: string
+  /** Requests that were answered. */
+  turns: number
+  /** Of all answers. */
+  usage: UsageInfo
+  /** What the event handler threw. */
+  handlerErrors: readonly unknown[]
+}
+
+export interface PromptOptions {
+  signal?: AbortSignal
+  /** Asked after each answer that wants to go on; false ends the loop. The tools of that answer have run. */
+  mayGoOn?(answer: Answer): boolean
+}
+
+/** An agent: a conversation with a model that calls tools. Knows nothing of files, processes or sessions. */
+export class AgentLoop {
+  readonly #config: Config
+  readonly #tools: readonly Tool[]
+  readonly #handler: SafeHandler
+  readonly #history: History
+  #model: string
+  #running: AbortController | null = null
+  #added: PromptContent[] = []
+
+  constructor(config: Config, tools: readonly Tool[] = [], handler?: EventHandler) {
+    if (!config.apiKey && !config.authToken) throw new TypeError('apiKey is required.')
+    this.#config = config
+    this.#tools = [...tools]
+    this.#handler = new SafeHandler(handler ?? {})
+    this.#history = new History(config.history, message => this.#handler.call('onMessage', message))
+    this.#model = config.model ?? DEFAULT_MODEL
+  }
+
+  /** A copy that cannot be changed. */
+  get history(): readonly Message[] {
+    return this.#history.messages
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null
+  }
+
+  /**
+   * Runs until the model has no more calls, or a limit is reached. Rejects when the API fails (ApiError), when it is
+   * cancelled (the signal's reason) and when a prompt runs already; the next prompt goes on with what there is.
+   */
+  async prompt(content: PromptContent, options: PromptOptions = {}): Promise<PromptResult> {
+    if (this.#running) throw new Error('A prompt is running already. Wait for it, or cancel it.')
+    const running = new AbortController()
+    const { signal } = options
+    const onAbort = () => running.abort(signal?.reason)
+    this.#running = running
+    this.#added = []
+    this.#handler.forgetErrors()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (signal?.aborted) onAbort()
+      this.#answerOpenCalls()
+      this.#addUser([], [content])
+      return await this.#run(running.signal, options)
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      this.#running = null
+    }
+  }
+
+  /** Safe to call when nothing runs. */
+  cancel(): void {
+    this.#running?.abort(new DOMException('The prompt was cancelled.', 'AbortError'))
+  }
+
+  /** Gives the model more to read, with the next results of its tools or when it rests. False when nothing runs. */
+  add(content: PromptContent): boolean {
+    if (!this.#running || this.#running.signal.aborted) return false
+    this.#added.push(content)
+    return true
+  }
+
+  async #run(signal: AbortSignal, { mayGoOn }: PromptOptions): Promise<PromptResult> {
+    let usage: UsageInfo = { input_tokens: 0, output_tokens: 0 }
+    const limit = this.#config.maxTurns ?? DEFAULT_LOOP_TURNS
+    for (let turns = 1; ; turns += 1) {
+      const answer = await this.#ask(signal)
+      usage = addUsage(usage, answer.usage)
+      const goesOn = await this.#settle(answer, signal)
+      const end = { text: textOf(answer), turns, usage, handlerErrors: this.#handler.errors }
+      if (!goesOn) return { ...end, reason: answer.stopReason ?? 'end_turn' }
+      if (mayGoOn?.(answer) === false) return { ...end, reason: 'stopped' }
+      if (turns >= limit) return { ...end, reason: 'max_turns' }
+    }
+  }
+
+  /** Adds the answer, and what it asked for, to the conversation. True when the model has to see the outcome. */
+  async #settle(answer: Answer, signal: AbortSignal): Promise<boolean> {
+    this.#history.append('assistant', answer.content)
+    if (callsOf(answer).length > 0) {
+      const results = await runTools(answer, {
+        tools: this.#tools,
+        signal,
+        onResult: ({ tool_use_id, content, is_error = false }, detail) =>
+          this.#handler.call('onToolResult', tool_use_id, content, is_error, detail),
+      })
+      this.#addUser(results, this.#added.splice(0))
+      signal.throwIfAborted()
+      return answer.stopReason !== 'refusal' && answer.stopReason !== 'model_context_window_exceeded'
+    }
+    if (answer.stopReason === 'pause_turn') return true
+    if (this.#added.length === 0) return false
+    this.#addUser([], this.#added.splice(0))
+    return true
+  }
+
+  async #ask(signal: AbortSignal): Promise<Answer> {
+    try {
+      return await this.#askOnce(signal)
+    } catch (error) {
+      const to = this.#config.fallbackModel
+      if (!to || to === this.#model || !isOverloaded(error)) throw this.#afterBreak(error)
+      this.#handler.call('onFallback', this.#model, to)
+      this.#model = to
+    }
+    return await this.#askOnce(signal).catch((error: unknown) => {
+      throw this.#afterBreak(error)
+    })
+  }
+
+  async #askOnce(signal: AbortSignal): Promise<Answer> {
+    const { systemPrompt, maxTokens, promptCaching, maxRetries, extraBody } = this.#config
+    signal.throwIfAborted()
+    const messages = this.history
+    const request = requestBody({
+      model: this.#model,
+      maxTokens: maxTokens ?? DEFAULT_MAX_TOKENS,
+      systemPrompt,
+      tools: this.#tools,
+      messages,
+      caching: promptCaching ?? true,
+      extra: extraBody,
+    })
+    const body = JSON.stringify(request)
+    const handler = this.#handler
+    handler.call('onRequest', {
+      model: this.#model,
+      messages: messages.length,
+      bytes: Buffer.byteLength(body),
+    })
+    return await askModel({
+      endpoint: this.#config,
+      body,
+      signal,
+      maxRetries: maxRetries ?? DEFAULT_MAX_RETRIES,
+      onRetry: notice => handler.call('onRetry', notice),
+      onEvent: event => handler.call('onEvent', event),
+      onUsage: (usage, model) => handler.call('onUsage', usage, model),
+      onBlock: (block, answer) => {
+        handler.call('onBlock', block, answer)
+        tellBlock(block, handler)
+      },
+    })
+  }
+
+  /** What a person read of an answer that was stopped stays in the conversation, without the calls that never ran. */
+  #afterBreak(error: unknown): unknown {
+    if (!(error instanceof BrokenAnswer)) return error
+    if (!(error.cause instanceof ApiError)) {
+      this.#history.append(
+        'assistant',
+        error.said.filter(({ type }) => type === 'text'),
+      )
+    }
+    return error.cause
+  }
+
+  /** A process that died in the middle left calls without results. */
+  #answerOpenCalls(): void {
+    const open = unansweredCalls(this.history)
+    const results = open.map(id => ({
+      type: 'tool_result' as const,
+      tool_use_id: id,
+      content: INTERRUPTED,
+      is_error: true,
+    }))
+    this.#history.append('user', results)
+  }
+
+  #addUser(results: readonly ContentBlock[], contents: readonly PromptContent[]): void {
+    const said = contents.flatMap((content): readonly ContentBlock[] =>
+      typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    )
+    this.#history.append('user', [...results, ...said])
+    for (const content of contents) this.#handler.call('onUser', content)
+  }
+}
+
+function tellBlock(block: ContentBlock, handler: SafeHandler): void {
+  if (block.type === 'text') handler.call('onText', block.text)
+  if (block.type === 'thinking') handler.call('onReasoning', block.thinking)
+  if (block.type === 'tool_use') handler.call('onToolCall', block.id, block.name, block.input)
+}
+
+function isOverloaded(error: unknown): boolean {
+  const cause = error instanceof BrokenAnswer ? error.cause : error
+  return cause instanceof ApiError && cause.isPassing && cause.status !== 429
+}
+
+function textOf({ content }: Answer): string {
+  return content.flatMap(block => (block.type === 'text' ? [block.text] : [])).join('')
+}

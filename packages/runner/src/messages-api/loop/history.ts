@@ -1,0 +1,50 @@
+import type { ContentBlock, Message, PromptBlock } from '../api/messages.ts'
+
+export type PromptContent = string | readonly PromptBlock[]
+
+/** A conversation that only grows. What it was given and what it gives out cannot be changed. */
+export class History {
+  readonly #messages: Message[]
+  readonly #onMessage: ((message: Message) => void) | undefined
+
+  constructor(messages: readonly Message[] = [], onMessage?: (message: Message) => void) {
+    this.#messages = messages.map(frozenCopy)
+    this.#onMessage = onMessage
+  }
+
+  get messages(): readonly Message[] {
+    return Object.freeze([...this.#messages])
+  }
+
+  /** Without blocks that the API would refuse; a message that is empty then is left out. */
+  append(role: Message['role'], content: PromptContent | readonly ContentBlock[]): void {
+    const kept = typeof content === 'string' ? content : content.filter(isAccepted)
+    if (kept.length === 0) return
+    const message = frozenCopy({ role, content: kept })
+    this.#messages.push(message)
+    this.#onMessage?.(message)
+  }
+}
+
+/** Calls without a result: the API refuses a conversation in which one is missing. */
+export function unansweredCalls(messages: readonly Message[]): string[] {
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant' || typeof last.content === 'string') return []
+  return last.content.flatMap(block => (block.type === 'tool_use' ? [block.id] : []))
+}
+
+/** The API takes no blank text, and no thinking without its signature. */
+function isAccepted(block: ContentBlock): boolean {
+  if (block.type === 'text') return block.text.trim() !== ''
+  return block.type !== 'thinking' || block.signature !== ''
+}
+
+function frozenCopy(message: Message): Message {
+  return deepFreeze(structuredClone(message))
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) deepFreeze(part)
+  return Object.freeze(value)
+}

@@ -1,0 +1,71 @@
+import type { Answer } from '../api/answer.ts'
+import type { ToolResultBlock, ToolUseBlock } from '../api/messages.ts'
+import type { Tool, ToolOutput } from './tool.ts'
+
+export interface RunToolsOptions {
+  tools: readonly Tool[]
+  signal: AbortSignal
+  onResult(result: ToolResultBlock, detail: unknown): void
+}
+
+/**
+ * The calls of an answer, one after the other, up to the first that fails: the model is to think again before it goes on.
+ * Calls that did not run get a result that says so, because the API wants one for each. Never rejects.
+ */
+export async function runTools(answer: Answer, options: RunToolsOptions): Promise<ToolResultBlock[]> {
+  const results: ToolResultBlock[] = []
+  const tell = (call: ToolUseBlock, { content, isError = false, detail }: ToolOutput) => {
+    const result: ToolResultBlock = {
+      type: 'tool_result',
+      tool_use_id: call.id,
+      // The API refuses an error without words.
+      content: content === '' && isError ? 'The tool failed and did not say why.' : content,
+      ...(isError ? { is_error: true } : {}),
+    }
+    results.push(result)
+    options.onResult(result, detail)
+    return isError
+  }
+  let reason = answer.stopReason === 'tool_use' ? undefined : notRunReason(answer)
+  for (const call of callsOf(answer)) {
+    if (options.signal.aborted) reason = INTERRUPTED
+    if (reason !== undefined) tell(call, { content: reason, isError: true })
+    else if (tell(call, await runTool(call, answer, options))) {
+      reason = options.signal.aborted ? INTERRUPTED : `Not executed because ${call.name} (${call.id}) failed.`
+    }
+  }
+  return results
+}
+
+export const INTERRUPTED = 'Not executed: the user interrupted the turn.'
+
+export function callsOf({ content }: Pick<Answer, 'content'>): ToolUseBlock[] {
+  return content.filter(block => block.type === 'tool_use')
+}
+
+/** A call that was cut off may still look whole. */
+function notRunReason({ stopReason }: Answer): string | undefined {
+  if (stopReason === 'max_tokens')
+    return 'Not executed: the answer was cut off at the limit of its tokens. Use shorter inputs.'
+  if (stopReason === 'model_context_window_exceeded') return 'Not executed: the context window is full.'
+  return stopReason === 'refusal' ? 'Not executed: the answer was refused.' : undefined
+}
+
+async function runTool(call: ToolUseBlock, answer: Answer, options: RunToolsOptions): Promise<ToolOutput> {
+  const fault = answer.badInputs.get(call.id)
+  if (fault !== undefined) {
+    return { content: `The input of ${call.name} is no JSON object: ${fault}`, isError: true }
+  }
+  const tool = options.tools.find(({ name }) => name === call.name)
+  if (tool === undefined) {
+    const known = options.tools.map(({ name }) => name).join(', ') || 'none'
+    return { content: `There is no tool ${call.name}. There are: ${known}.`, isError: true }
+  }
+  try {
+    const context = { signal: options.signal, toolUseId: call.id }
+    const output = await tool.execute(structuredClone(call.input), context)
+    return typeof output === 'string' ? { content: output } : output
+  } catch (error) {
+    return { content: error instanceof Error ? error.message : String(error), isError: true }
+  }
+}

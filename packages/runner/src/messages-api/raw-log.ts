@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs'
+import { openSpool, type Spool, type SpoolOptions } from '../process/spool.ts'
+import type { MessagesApiEvent } from './native-event.ts'
+
+/** The spool of a turn that we write ourselves, because there is no process to do it. */
+export class RawLog {
+  readonly path: string
+  readonly #spool: Spool
+  #failure: unknown
+
+  private constructor(spool: Spool) {
+    this.path = spool.path
+    this.#spool = spool
+  }
+
+  static async open(options: SpoolOptions): Promise<RawLog> {
+    return new RawLog(await openSpool(options))
+  }
+
+  /** A full disk must not end a turn that a person pays for: they are told of it at its end. */
+  write(event: MessagesApiEvent): void {
+    if (this.#failure !== undefined) return
+    try {
+      writeFileSync(this.#spool.stdout.writeFd, `${JSON.stringify(event)}\n`)
+    } catch (error) {
+      this.#failure = error
+    }
+  }
+
+  /** Why it stopped, if it did. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  close(): Promise<void> {
+    return this.#spool.close()
+  }
+}

@@ -1,0 +1,25 @@
+import type { Tool } from '../loop/tool.ts'
+
+/** A tool of ours, and what its permission depends on. */
+export interface BuiltInTool extends Tool {
+  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything. */
+  effect: 'read' | 'edit' | 'run'
+  /** What rules such as `bash(git *)` look at. */
+  subject(input: Record<string, unknown>): string | undefined
+}
+
+export function objectSchema(
+  properties: Record<string, Record<string, unknown>>,
+  required: string[],
+): Record<string, unknown> {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+/** Values come checked against the schema; what is optional may still be missing. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,120 @@
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { NdjsonFramer } from '@chirality/core'
+import { ensurePrivateDirectory } from '../process/private-directory.ts'
+import { errnoOf } from '../process/spool-error.ts'
+import type { Message } from './api/messages.ts'
+
+/** The messages of one conversation, a line each, only ever appended to. With it any later process can go on. */
+export class Transcript {
+  readonly nativeSessionId: string
+  readonly #fd: number
+
+  private constructor(nativeSessionId: string, fd: number) {
+    this.nativeSessionId = nativeSessionId
+    this.#fd = fd
+  }
+
+  /** For a new conversation, with the messages that it begins with. `.chirality` has to be there. */
+  static async create(
+    projectRoot: string,
+    nativeSessionId: string,
+    messages: readonly Message[],
+  ): Promise<Transcript> {
+    const state = path.join(projectRoot, '.chirality', 'state')
+    await ensurePrivateDirectory(state)
+    await ensurePrivateDirectory(path.join(state, FOLDER))
+    const fd = openSync(
+      fileOf(projectRoot, nativeSessionId),
+      O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW,
+      0o600,
+    )
+    const transcript = new Transcript(nativeSessionId, fd)
+    for (const message of messages) transcript.append(message)
+    return transcript
+  }
+
+  static open(projectRoot: string, nativeSessionId: string): Transcript {
+    const fd = openSync(fileOf(projectRoot, nativeSessionId), O_WRONLY | O_APPEND | O_NOFOLLOW)
+    // A line that a crash cut off must not swallow the next one.
+    writeFileSync(fd, '\n')
+    return new Transcript(nativeSessionId, fd)
+  }
+
+  append(message: Message): void {
+    writeFileSync(this.#fd, `${JSON.stringify(message)}\n`)
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** Undefined when there is no such conversation. Lines that cannot be read are left out. */
+export async function readTranscript(
+  projectRoot: string,
+  nativeSessionId: string,
+): Promise<Message[] | undefined> {
+  if (!isSessionId(nativeSessionId)) return undefined
+  const bytes = await readFile(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
+    throw error
+  })
+  if (bytes === undefined) return undefined
+  const framer = new NdjsonFramer()
+  const records = [...framer.push(bytes), ...framer.end()]
+  return withResults(records.flatMap(record => (record.kind === 'json' ? messageOf(record.value) : [])))
+}
+
+/** It becomes a file's name. */
+export function isSessionId(id: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(id)
+}
+
+const FOLDER = 'messages-api'
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+
+function fileOf(projectRoot: string, nativeSessionId: string): string {
+  return path.join(projectRoot, '.chirality', 'state', FOLDER, `${nativeSessionId}.ndjson`)
+}
+
+function messageOf(value: unknown): Message[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { role, content } = value as Partial<Message>
+  const isMessage =
+    (role === 'user' || role === 'assistant') && (typeof content === 'string' || Array.isArray(content))
+  return isMessage ? [{ role, content } as Message] : []
+}
+
+/** The API refuses a call without a result, and a result without its call: a crash or a lost line leaves both. */
+function withResults(messages: Message[]): Message[] {
+  const repaired: Message[] = []
+  let open: string[] = []
+  for (const message of messages) {
+    const blocks = typeof message.content === 'string' ? [] : message.content
+    const answered = blocks.flatMap(block => (block.type === 'tool_result' ? [block.tool_use_id] : []))
+    const missing = open.filter(id => !answered.includes(id)).map(lostResult)
+    const kept = blocks.filter(block => block.type !== 'tool_result' || open.includes(block.tool_use_id))
+    if (message.role === 'assistant') {
+      if (missing.length > 0) repaired.push({ role: 'user', content: missing })
+      repaired.push(message)
+    } else if (typeof message.content === 'string' && missing.length === 0) {
+      repaired.push(message)
+    } else {
+      const said =
+        typeof message.content === 'string' ? [{ type: 'text' as const, text: message.content }] : kept
+      if (missing.length + said.length > 0) repaired.push({ role: 'user', content: [...missing, ...said] })
+    }
+    open =
+      message.role === 'assistant'
+        ? blocks.flatMap(block => (block.type === 'tool_use' ? [block.id] : []))
+        : []
+  }
+  return repaired
+}
+
+function lostResult(id: string) {
+  const content = 'The result was lost: the turn was cut off.'
+  return { type: 'tool_result' as const, tool_use_id: id, content, is_error: true }
+}
