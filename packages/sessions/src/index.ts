@@ -1,6 +1,17 @@
 export type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './decisions/ask-context.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
 export { DecisionError, type DecisionErrorCode } from './decisions/decision-error.ts'
+export { judgeCall } from './decisions/policy/judge-call.ts'
+export { type ParsedPolicy, type PolicyProblem, parsePolicy } from './decisions/policy/parse-policy.ts'
+export { PolicyBook, type PolicyBookOptions, type PolicyPlaces } from './decisions/policy/policy-book.ts'
+export {
+  ignoredRules,
+  type PolicySource,
+  type PolicySourceKind,
+  problemLines,
+} from './decisions/policy/policy-source.ts'
+export { argumentText, describeCall, type ToolCall } from './decisions/policy/tool-call.ts'
+export { SESSION_RULE } from './decisions/session-memory.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'

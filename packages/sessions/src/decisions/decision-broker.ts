@@ -69,7 +69,7 @@ export class DecisionBroker {
     const { request } = open.pending
     const parsed = parseAnswer(request, decision)
     if (parsed.behavior === 'allow' && parsed.remember !== undefined)
-      this.#remember(open.context, request, parsed.remember)
+      void this.#remember(open.context, request, parsed.remember)
     open.settle({ ...parsed, by: 'person' }, 'answered')
   }
 
@@ -132,16 +132,20 @@ export class DecisionBroker {
     return denied(WITHDRAWN)
   }
 
-  /** Most agents keep their own rule; for the others we do. A rule that nobody needs harms nobody. */
-  #remember(context: AskContext, request: PermissionRequestEvent, scope: 'session' | 'always'): void {
-    if (agentRemembers(request, scope)) return
-    this.#memory.add(context, request)
-    if (scope === 'session') return
-    const written = this.#policies?.allowAlways?.(context, request)
-    written?.catch((error: unknown) => {
+  /** Most agents keep their own rule; for the others we do. That it cannot be kept does not undo the answer. */
+  async #remember(
+    context: AskContext,
+    request: PermissionRequestEvent,
+    scope: 'session' | 'always',
+  ): Promise<void> {
+    try {
+      if (agentRemembers(request, scope)) return
+      this.#memory.add(context, request)
+      if (scope === 'always') await this.#policies?.allowAlways?.(context, request)
+    } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       quietly(() => this.#onProblem?.(context.sessionId, `"Always" holds for this session only: ${reason}`))
-    })
+    }
   }
 
   #tell(sessionId: string): void {

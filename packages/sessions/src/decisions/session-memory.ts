@@ -1,40 +1,53 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { AskContext } from './ask-context.ts'
+import { argumentText, describeCall, sortedJson } from './policy/tool-call.ts'
 
 /** What people allowed "for the session", for agents that do not keep it themselves. Never on disk. */
 export class SessionMemory {
-  readonly #rules = new Map<string, Set<string>>()
+  readonly #allowed = new Map<string, Map<string, string>>()
 
-  add({ sessionId }: AskContext, request: PermissionRequestEvent): void {
+  add(context: AskContext, request: PermissionRequestEvent): void {
     if (request.kind !== 'tool') return
-    const rules = this.#rules.get(sessionId) ?? new Set()
-    rules.add(ruleText(request))
-    this.#rules.set(sessionId, rules)
+    const { key, text } = sameCall(context, request)
+    const allowed = this.#allowed.get(context.sessionId) ?? new Map<string, string>()
+    this.#allowed.set(context.sessionId, allowed.set(key, text))
   }
 
-  /** The rule that allows this request. */
-  ruleFor({ sessionId }: AskContext, request: PermissionRequestEvent): string | undefined {
-    if (request.kind !== 'tool') return undefined
-    const text = ruleText(request)
-    return this.#rules.get(sessionId)?.has(text) ? `session: ${text}` : undefined
+  /** What allows this request, if anything does. */
+  ruleFor(context: AskContext, request: PermissionRequestEvent): string | undefined {
+    const allowed = this.#allowed.get(context.sessionId)
+    if (allowed === undefined || request.kind !== 'tool') return undefined
+    return allowed.get(sameCall(context, request).key)
   }
 
   forget(sessionId: string): void {
-    this.#rules.delete(sessionId)
+    this.#allowed.delete(sessionId)
   }
 }
 
-/** Whether the agent's own suggestions let it keep the answer; then ours would only be a second copy. */
+/** How an answer by this memory is told from one by a file. */
+export const SESSION_RULE = 'session: '
+
+/** Whether the agent can keep the answer by a rule that it suggests itself. */
 export function agentRemembers(request: PermissionRequestEvent, scope: 'session' | 'always'): boolean {
   return (request.suggestions ?? []).some(suggestion => {
     // Codex names what it can do, Claude offers whole rules.
     if (typeof suggestion === 'string') return scope === 'session' && SESSION_WORDS.has(suggestion)
-    return typeof suggestion === 'object' && suggestion !== null && 'type' in suggestion
+    return (suggestion as { type?: unknown } | null)?.type === 'addRules'
   })
 }
 
 const SESSION_WORDS = new Set(['acceptForSession', 'session'])
 
-function ruleText({ toolName, input }: PermissionRequestEvent): string {
-  return `allow ${toolName}(${JSON.stringify(input)})`
+/** The same tool with the same argument; for an MCP tool, the tool. What asks for more has to be the same in all. */
+function sameCall(
+  { projectRoot }: AskContext,
+  request: PermissionRequestEvent,
+): { key: string; text: string } {
+  const { toolName, argument, asksForMore } = describeCall(request, projectRoot)
+  const shown = argument.kind === 'input' && toolName.startsWith('mcp__') ? undefined : argumentText(argument)
+  const text = `${SESSION_RULE}allow ${toolName}${shown === undefined ? '' : `(${shown})`}`
+  const whole = asksForMore ? sortedJson(request.input) : undefined
+  const paths = argument.kind === 'paths' ? argument.paths.map(({ real }) => real) : undefined
+  return { key: JSON.stringify([toolName, paths ?? shown, whole]), text }
 }

@@ -1,0 +1,436 @@
+import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import type { AskContext, PolicyJudge } from './ask-context.ts'
+import { DecisionBroker } from './decision-broker.ts'
+import { DecisionError } from './decision-error.ts'
+
+const context: AskContext = {
+  sessionId: 's1',
+  projectRoot: '/project',
+  persona: null,
+  harness: 'claude-code',
+}
+
+/** A signal that never fires. */
+function never(): AbortSignal {
+  return new AbortController().signal
+}
+
+function request(changes: Partial<PermissionRequestEvent> = {}): PermissionRequestEvent {
+  return {
+    type: 'permission:request',
+    sessionId: 's1',
+    requestId: 'r1',
+    kind: 'tool',
+    toolName: 'Bash',
+    input: { command: 'ls' },
+    raw: null,
+    ...changes,
+  }
+}
+
+/** Asks, and waits until a person can answer. */
+async function ask(broker: DecisionBroker, changes: Partial<PermissionRequestEvent> = {}, signal = never()) {
+  const waiting = new Promise<void>(resolve => {
+    const stop = broker.onChange(() => {
+      stop()
+      resolve()
+    })
+  })
+  const decision = broker.ask(context, request(changes), signal)
+  await waiting
+  return { decision }
+}
+
+function codeOf(work: () => void): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof DecisionError) return error.code
+    throw error
+  }
+  return 'taken'
+}
+
+test('a request is listed until a person answers it', async () => {
+  const broker = new DecisionBroker()
+  const { decision } = await ask(broker)
+  await ask(broker, { requestId: 'r2' })
+  expect(broker.pending('s1').map(({ request }) => request.requestId)).toEqual(['r1', 'r2'])
+  expect(broker.pending()[0]).toEqual({
+    sessionId: 's1',
+    askedAt: expect.stringMatching(/^\d{4}-/),
+    request: request(),
+  })
+  expect(broker.pending('other')).toEqual([])
+  broker.answer('s1', 'r1', { behavior: 'allow', updatedInput: { command: 'ls -l' } })
+  expect(await decision).toEqual({ behavior: 'allow', updatedInput: { command: 'ls -l' }, by: 'person' })
+  expect(broker.pending('s1').map(({ request }) => request.requestId)).toEqual(['r2'])
+})
+
+describe('an answer that is not taken', () => {
+  test('a second one', async () => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker)
+    broker.answer('s1', 'r1', { behavior: 'deny' })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
+    expect(await decision).toEqual({ behavior: 'deny', by: 'person' })
+  })
+
+  test('one for an unknown request, or for one of another session', async () => {
+    const broker = new DecisionBroker()
+    await ask(broker)
+    expect(codeOf(() => broker.answer('s1', 'r9', { behavior: 'allow' }))).toBe('unknown')
+    expect(codeOf(() => broker.answer('s2', 'r1', { behavior: 'allow' }))).toBe('unknown')
+    expect(codeOf(() => broker.answer('s1","r1', '', { behavior: 'allow' }))).toBe('unknown')
+    expect(broker.pending()).toHaveLength(1)
+  })
+
+  test('one after the agent took the request back', async () => {
+    const broker = new DecisionBroker()
+    const agent = new AbortController()
+    const { decision } = await ask(broker, {}, agent.signal)
+    agent.abort()
+    expect(await decision).toMatchObject({ behavior: 'deny', by: 'policy' })
+    expect(broker.pending()).toEqual([])
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+  })
+
+  test.each<[string, unknown, Partial<PermissionRequestEvent>?]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'allow'],
+    ['true', true],
+    ['a list', ['allow']],
+    ['no behavior', {}],
+    ['another behavior', { behavior: 'Allow' }],
+    ['a behavior that is inherited', Object.create({ behavior: 'allow' })],
+    [
+      'a behavior of a class',
+      new (class Answer {
+        behavior = 'allow'
+      })(),
+    ],
+    ['a key __proto__', JSON.parse('{"behavior":"allow","__proto__":{}}')],
+    ['a misspelt key', { behavior: 'allow', updatedinput: { command: 'ls -l' } }],
+    ['a message with a yes', { behavior: 'allow', message: 'only once' }],
+    ['remember with a no', { behavior: 'deny', remember: 'session' }],
+    ['remember of an unknown kind', { behavior: 'allow', remember: 'forever' }],
+    ['an edited input that is a list', { behavior: 'allow', updatedInput: [] }],
+    ['an edited input that is a text', { behavior: 'allow', updatedInput: 'ls' }],
+    ['an edited input that is null', { behavior: 'allow', updatedInput: null }],
+    [
+      'an edited input with __proto__',
+      JSON.parse('{"behavior":"allow","updatedInput":{"a":{"__proto__":1}}}'),
+    ],
+    ['an edited input with a function', { behavior: 'allow', updatedInput: { toJSON: () => ({}) } }],
+    ['an edited input with a Map', { behavior: 'allow', updatedInput: { a: new Map() } }],
+    ['an edited input with NaN', { behavior: 'allow', updatedInput: { a: Number.NaN } }],
+    ['an edited input without end', { behavior: 'allow', updatedInput: circular() }],
+    ['an edited input of 5 MB', { behavior: 'allow', updatedInput: { a: 'x'.repeat(5_000_000) } }],
+    ['an edited input that throws', { behavior: 'allow', updatedInput: throwing() }],
+    ['a message that is no text', { behavior: 'deny', message: {} }],
+    ['a message of 1 MB', { behavior: 'deny', message: 'x'.repeat(1_000_000) }],
+    ['interrupt that is no boolean', { behavior: 'deny', interrupt: 'yes' }],
+    ['a plan sent back without a word', { behavior: 'deny' }, { kind: 'plan' }],
+    ['a yes to a question', { behavior: 'allow' }, question()],
+    ['a question with no answers', { behavior: 'allow', updatedInput: { answers: {} } }, question()],
+    ['answers that are a list', { behavior: 'allow', updatedInput: { answers: ['Blue'] } }, question()],
+    ['an answer to another question', answered({ 'Which size?': 'L' }), question()],
+    ['an empty answer', answered({ 'Which colour?': ' ' }), question()],
+    ['an answer that is a number', answered({ 'Which colour?': 3 }), question()],
+    ['no choice of a list', answered({ 'Which colour?': [] }), question()],
+    ['a remembered answer', { ...answered({ 'Which colour?': 'Blue' }), remember: 'always' }, question()],
+    ['a form not filled in', { behavior: 'allow' }, { kind: 'question', input: { schema: {} } }],
+  ])('%s: the request stays open', async (_what, answer, changes = {}) => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker, changes)
+    expect(codeOf(() => broker.answer('s1', 'r1', answer as PermissionDecision))).toBe('invalid')
+    expect(broker.pending()).toHaveLength(1)
+    broker.answer('s1', 'r1', { behavior: 'deny', message: 'no' })
+    expect(await decision).toEqual({ behavior: 'deny', message: 'no', by: 'person' })
+  })
+})
+
+describe('an answer that is taken', () => {
+  test.each<[PermissionDecision, Partial<PermissionRequestEvent>, object]>([
+    [{ behavior: 'allow' }, {}, { behavior: 'allow' }],
+    [{ behavior: 'allow', remember: 'session' }, {}, { behavior: 'allow', remember: 'session' }],
+    [
+      { behavior: 'deny', message: 'use rg', interrupt: true },
+      {},
+      { behavior: 'deny', message: 'use rg', interrupt: true },
+    ],
+    [{ behavior: 'allow' }, { kind: 'plan' }, { behavior: 'allow' }],
+    [{ behavior: 'deny', message: 'shorter' }, { kind: 'plan' }, { behavior: 'deny', message: 'shorter' }],
+    [{ behavior: 'deny', interrupt: true }, { kind: 'plan' }, { behavior: 'deny', interrupt: true }],
+    [{ behavior: 'allow' }, { kind: 'unknown' }, { behavior: 'allow' }],
+    [answered({ c1: ['Blue', 'Red'] }), question(), answered({ c1: ['Blue', 'Red'] }, question().input)],
+    [
+      answered({ 'Which colour?': 'Blue' }),
+      question(),
+      answered({ 'Which colour?': 'Blue' }, question().input),
+    ],
+    [{ behavior: 'deny' }, question(), { behavior: 'deny' }],
+    [
+      { behavior: 'allow', updatedInput: { size: 1 } },
+      { kind: 'question', input: { schema: {} } },
+      { behavior: 'allow', updatedInput: { size: 1 } },
+    ],
+  ])('%j', async (answer, changes, expected) => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker, changes)
+    // Who answered is not for the answer to say.
+    broker.answer('s1', 'r1', { ...answer, by: 'policy', rule: 'mine' })
+    expect(await decision).toEqual({ ...expected, by: 'person' })
+  })
+
+  test('is a copy: what its sender changes later does not count', async () => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker)
+    const updatedInput = { command: 'ls' }
+    broker.answer('s1', 'r1', { behavior: 'allow', updatedInput })
+    updatedInput.command = 'rm -rf /'
+    expect(await decision).toMatchObject({ updatedInput: { command: 'ls' } })
+  })
+})
+
+describe('ends without a person', () => {
+  test('by a timeout, if one is set', async () => {
+    const broker = new DecisionBroker({ timeoutMs: 1 })
+    const { decision } = await ask(broker)
+    expect(await decision).toEqual({
+      behavior: 'deny',
+      message: 'Nobody answered within 0.001 s.',
+      by: 'timeout',
+    })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+  })
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])('never by a timeout of %d', timeoutMs => {
+    expect(() => new DecisionBroker({ timeoutMs })).toThrow(RangeError)
+  })
+
+  test('when the turn was over before it was asked', async () => {
+    const broker = new DecisionBroker()
+    expect(await broker.ask(context, request(), AbortSignal.abort())).toMatchObject({ behavior: 'deny' })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+  })
+
+  test('when the session is closed', async () => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker)
+    broker.closeSession('s2')
+    expect(broker.pending()).toHaveLength(1)
+    broker.closeSession('s1')
+    expect(await decision).toMatchObject({ behavior: 'deny' })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+  })
+
+  test('with a no for the second of two under one id', async () => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker)
+    expect(await broker.ask(context, request(), never())).toMatchObject({ behavior: 'deny', by: 'policy' })
+    broker.answer('s1', 'r1', { behavior: 'allow' })
+    expect(await decision).toMatchObject({ behavior: 'allow' })
+  })
+
+  test('an id that comes again is a new request', async () => {
+    const broker = new DecisionBroker()
+    await ask(broker)
+    broker.answer('s1', 'r1', { behavior: 'allow' })
+    const { decision } = await ask(broker)
+    broker.answer('s1', 'r1', { behavior: 'deny' })
+    expect(await decision).toMatchObject({ behavior: 'deny' })
+  })
+})
+
+describe('a policy', () => {
+  const judge = (verdict: Awaited<ReturnType<PolicyJudge['judge']>>): PolicyJudge => ({
+    judge: async () => verdict,
+  })
+
+  test('answers at once, and says which rule did it', async () => {
+    const policies = judge({ effect: 'allow', rule: 'f:1 allow Bash' })
+    const broker = new DecisionBroker({ policies })
+    expect(await broker.ask(context, request(), never())).toEqual({
+      behavior: 'allow',
+      by: 'policy',
+      rule: 'f:1 allow Bash',
+    })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('answered')
+  })
+
+  test('denies with its rule as the reason', async () => {
+    const broker = new DecisionBroker({ policies: judge({ effect: 'deny', rule: 'f:2 deny Bash' }) })
+    expect(await broker.ask(context, request(), never())).toEqual({
+      behavior: 'deny',
+      message: 'Denied by a rule: f:2 deny Bash',
+      by: 'policy',
+      rule: 'f:2 deny Bash',
+    })
+  })
+
+  test('that is broken is shown with the request', async () => {
+    const broker = new DecisionBroker({ policies: judge({ effect: 'ask', problem: 'f:3: what is this?' }) })
+    await ask(broker)
+    expect(broker.pending()[0]?.policyProblem).toBe('f:3: what is this?')
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('boom')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('boom'))],
+  ])('that %s means no', async (_how, fail) => {
+    const broker = new DecisionBroker({ policies: { judge: fail } })
+    expect(await broker.ask(context, request(), never())).toEqual({
+      behavior: 'deny',
+      message: 'The decision failed: boom',
+      by: 'policy',
+    })
+    expect(broker.pending()).toEqual([])
+  })
+
+  test('that says something else means no yes', async () => {
+    const policies = judge({ effect: 'Allow' as 'allow' })
+    await ask(new DecisionBroker({ policies }))
+  })
+
+  test('whose answer comes after the turn ended does not count', async () => {
+    const agent = new AbortController()
+    const policies: PolicyJudge = {
+      judge: async () => {
+        agent.abort()
+        return { effect: 'allow' }
+      },
+    }
+    expect(await new DecisionBroker({ policies }).ask(context, request(), agent.signal)).toMatchObject({
+      behavior: 'deny',
+    })
+  })
+})
+
+describe('"for the session"', () => {
+  /** Whether it is answered without a person. */
+  const isAnswered = async (broker: DecisionBroker, changes: Partial<PermissionRequestEvent>) => {
+    const { sessionId = 's1' } = changes
+    const answer = broker.ask({ ...context, sessionId }, request({ requestId: 'again', ...changes }), never())
+    const waits = new Promise<undefined>(resolve => broker.onChange(() => resolve(undefined)))
+    const decision = await Promise.race([answer, waits])
+    broker.closeSession('s2')
+    if (decision === undefined && sessionId === 's1') broker.answer('s1', 'again', { behavior: 'deny' })
+    return decision !== undefined
+  }
+
+  test('is kept when the agent does not keep it, for the same call only, until the session is closed', async () => {
+    const broker = new DecisionBroker()
+    await ask(broker)
+    broker.answer('s1', 'r1', { behavior: 'allow', remember: 'session' })
+    const again = await broker.ask(
+      context,
+      request({ requestId: 'r2', input: { command: 'ls', description: 'List' } }),
+      never(),
+    )
+    expect(again).toEqual({ behavior: 'allow', by: 'policy', rule: 'session: allow Bash(ls)' })
+    for (const other of [
+      { input: { command: 'ls -l' } },
+      { input: { command: 'ls', dangerouslyDisableSandbox: true } },
+      { toolName: 'Write' },
+      { kind: 'unknown' as const },
+      { sessionId: 's2' },
+    ])
+      expect(await isAnswered(broker, other)).toBe(false)
+    broker.closeSession('s1')
+    await ask(broker, { requestId: 'r4' })
+  })
+
+  test.each([
+    [[{ type: 'addRules' }], 'session', true],
+    [[{ type: 'addRules' }], 'always', true],
+    [['accept', 'acceptForSession'], 'session', true],
+    [['session', 'always'], 'always', false],
+    [[null, 3, 'accept'], 'session', false],
+    [[], 'session', false],
+  ] as const)(
+    'with the suggestions %j and %s: left to the agent: %s',
+    async (suggestions, remember, left) => {
+      const broker = new DecisionBroker()
+      await ask(broker, { suggestions: [...suggestions] })
+      broker.answer('s1', 'r1', { behavior: 'allow', remember })
+      expect(await isAnswered(broker, {})).toBe(!left)
+    },
+  )
+
+  test('"always" also goes to the policies; if it cannot be written that is told', async () => {
+    const problems: string[] = []
+    const told = new Promise<void>(resolve => {
+      const broker = new DecisionBroker({
+        policies: {
+          judge: async () => ({ effect: 'ask' }),
+          allowAlways: () => Promise.reject(new Error('disk full')),
+        },
+        onProblem: (sessionId, message) => {
+          problems.push(`${sessionId} ${message}`)
+          resolve()
+          throw new Error('a listener that fails')
+        },
+      })
+      void ask(broker).then(() => broker.answer('s1', 'r1', { behavior: 'allow', remember: 'always' }))
+    })
+    await told
+    expect(problems).toEqual(['s1 "Always" holds for this session only: disk full'])
+  })
+})
+
+test('a listener that throws, or that leaves, does not matter', async () => {
+  const broker = new DecisionBroker()
+  const seen: string[] = []
+  broker.onChange(() => {
+    throw new Error('a listener that fails')
+  })
+  const listener = (sessionId: string) => seen.push(sessionId)
+  const stop = broker.onChange(listener)
+  broker.onChange(listener)
+  await ask(broker)
+  stop()
+  broker.answer('s1', 'r1', { behavior: 'deny' })
+  expect(seen).toEqual(['s1', 's1', 's1'])
+})
+
+test('the memory of what is over has an end', async () => {
+  const broker = new DecisionBroker({ policies: { judge: async () => ({ effect: 'deny', rule: 'f:1' }) } })
+  for (let n = 0; n <= 4096; n += 1) await broker.ask(context, request({ requestId: `r${n}` }), never())
+  expect(codeOf(() => broker.answer('s1', 'r0', { behavior: 'allow' }))).toBe('unknown')
+  expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
+})
+
+function question(): Partial<PermissionRequestEvent> & { input: Record<string, unknown> } {
+  return {
+    kind: 'question',
+    toolName: 'AskUserQuestion',
+    input: { questions: [{ id: 'c1', question: 'Which colour?', options: [] }, null] },
+  }
+}
+
+function answered(answers: Record<string, unknown>, input: Record<string, unknown> = {}): PermissionDecision {
+  return { behavior: 'allow', updatedInput: { ...input, answers } }
+}
+
+function circular(): Record<string, unknown> {
+  const value: Record<string, unknown> = {}
+  value.self = value
+  return value
+}
+
+function throwing(): object {
+  return Object.defineProperty({}, 'command', {
+    enumerable: true,
+    get: () => {
+      throw new Error('boom')
+    },
+  })
+}

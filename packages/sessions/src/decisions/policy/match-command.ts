@@ -1,0 +1,46 @@
+import { anywhere, type Glob, globMatches, literalOf, parseGlob } from './glob.ts'
+import { commandsIn, unwrapShell } from './shell-commands.ts'
+
+/**
+ * Whether an `allow` pattern covers a whole command. What a shell could read as a second command, a redirection or a
+ * substitution is covered by no star: such a command is allowed only by its exact words.
+ */
+export function allowsCommand(pattern: string, command: string): boolean {
+  const words = unwrapShell(command)
+  const isPlain = words.length <= MAX_COMMAND_CHARS && !SHELL_MEANING.test(words)
+  return variantsOf(pattern).some(glob => {
+    if (literalOf(glob) !== undefined) return literalOf(glob) === words || literalOf(glob) === command
+    return isPlain && globMatches(glob, words.trim())
+  })
+}
+
+/**
+ * Whether an `ask` or `deny` pattern finds something in a command: the whole, or any command in it, also behind `sudo`,
+ * `env`, `xargs`, `sh -c`, in quotes, by its full path, in another case. A guard against accidents: a shell has more ways to
+ * hide a command than can be listed.
+ */
+export function findsCommand(pattern: string, command: string): boolean {
+  const whole = oneLine(command)
+  const candidates = [command, whole, ...commandsIn(command)]
+  return variantsOf(pattern).some(glob => {
+    const folded: Glob = { parts: glob.parts.map(part => part.replace(/\s+/g, ' ')) }
+    const wanted = glob.parts.some(part => OPERATORS.test(part)) ? [folded, anywhere(folded)] : [folded]
+    return wanted.some(each => candidates.some(text => globMatches(each, text, { ignoreCase: true })))
+  })
+}
+
+const MAX_COMMAND_CHARS = 64 * 1024
+const OPERATORS = /[;&|<>()`$\n]/
+/** Also what is invisible, or moves the text around it. */
+const SHELL_MEANING = /[;&|<>()`${}!\\]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u
+
+/** `git log *` means `git log` as well, and so does `git log:*`, as Claude Code writes it. */
+function variantsOf(pattern: string): Glob[] {
+  const trimmed = pattern.trim().replace(/:\*$/, ' *')
+  const bare = / +\*$/.test(trimmed) ? [parseGlob(trimmed.replace(/ +\*$/, ''))] : []
+  return [parseGlob(trimmed), ...bare]
+}
+
+function oneLine(text: string): string {
+  return text.trim().replace(/\s+/g, ' ')
+}

@@ -1,0 +1,138 @@
+import { posix } from 'node:path'
+import { globMatches, parseGlob } from './glob.ts'
+
+/** A path that a tool was given: as it was written, made absolute, and where it leads on the disk. */
+export interface CallPath {
+  written: string
+  lexical: string
+  real: string
+}
+
+export interface PathPlace {
+  /** Real path of the project. */
+  root: string
+  home: string
+  /** The real path of a pattern's beginning, as far as it has no star. */
+  realPath: (path: string) => string
+}
+
+/**
+ * Whether an `allow` pattern covers a path, by where it really leads. Patterns that do not begin with `/` or `~/` reach no
+ * further than the project, and a star does not reach into what decides about permissions.
+ */
+export function allowsPath(
+  pattern: string,
+  path: CallPath,
+  place: PathPlace & { changes: boolean },
+): boolean {
+  const segments = patternSegments(pattern, place)
+  if (!isAbsolutePattern(pattern) && !isInside(place.root, path.real)) return false
+  if (place.changes && isOffLimits(path.real, segments)) return false
+  return segmentsMatch(segments, split(path.real), { ignoreCase: false })
+}
+
+/** Whether an `ask` or `deny` pattern finds a path: as it was written or where it leads, or a folder above it. */
+export function findsPath(pattern: string, path: CallPath, place: PathPlace): boolean {
+  const wanted = patternSegments(pattern, place)
+  const patterns = [wanted, realSegments(wanted, place)]
+  if (!pattern.includes('/')) patterns.push(['**', pattern.trim()])
+  const paths = [path.lexical, path.real].map(value => split(value.normalize('NFC')))
+  return patterns.some(segments =>
+    paths.some(
+      found => segmentsMatch(segments, found, FOLDED) || segmentsMatch([...segments, '**'], found, FOLDED),
+    ),
+  )
+}
+
+const FOLDED = { ignoreCase: true }
+
+function patternSegments(pattern: string, { root, home }: PathPlace): string[] {
+  const trimmed = pattern.trim().normalize('NFC')
+  const open = trimmed.endsWith('/') ? `${trimmed}**` : trimmed
+  if (open.startsWith('~/')) return split(posix.join(home, open.slice(2)))
+  if (open.startsWith('/')) return split(posix.normalize(open.replace(/^\/+/, '/')))
+  const relative = open.startsWith('./') ? open.slice(2) : open
+  // As in .gitignore: a name alone is meant wherever it stands.
+  return relative.includes('/') ? split(posix.join(root, relative)) : [...split(root), '**', relative]
+}
+
+function isAbsolutePattern(pattern: string): boolean {
+  return /^\s*(?:\/|~\/)/.test(pattern)
+}
+
+/** `/etc` is a link on some systems; the pattern means where it leads. */
+function realSegments(segments: string[], { realPath }: PathPlace): string[] {
+  const star = segments.findIndex(segment => segment.includes('*') || segment.includes('\\'))
+  const fixed = star === -1 ? segments : segments.slice(0, star)
+  return [...split(realPath(`/${fixed.join('/')}`)), ...segments.slice(fixed.length)]
+}
+
+function isInside(root: string, path: string): boolean {
+  return path === root || path.startsWith(root === '/' ? root : `${root}/`)
+}
+
+/** Files that say what is allowed, or that run by themselves: an agent that may write them may do anything. */
+const PROTECTED_NAMES = new Set([
+  '.bash_profile',
+  '.bashrc',
+  '.chirality',
+  '.claude',
+  '.codex',
+  '.git',
+  '.gitconfig',
+  '.gitmodules',
+  '.husky',
+  '.mcp.json',
+  '.profile',
+  '.ssh',
+  '.vscode',
+  '.idea',
+  '.zprofile',
+  '.zshrc',
+])
+const PERSONA_OR_POLICY = /^agent_.*\.md$|\.policy$/
+
+/** Each such name in the path has to be in the pattern, too, by its letters. */
+function isOffLimits(path: string, segments: string[]): boolean {
+  return protectedNames(split(path)) > protectedNames(segments)
+}
+
+function protectedNames(names: string[]): number {
+  return names.filter(name => isProtectedName(name.toLowerCase())).length
+}
+
+function isProtectedName(name: string): boolean {
+  return PROTECTED_NAMES.has(name) || PERSONA_OR_POLICY.test(name)
+}
+
+function split(path: string): string[] {
+  return path.split('/').filter(segment => segment !== '')
+}
+
+/** `**` is any number of folders. The leftmost fit of what stands between two of them is as good as any later one. */
+function segmentsMatch(pattern: string[], path: string[], options: { ignoreCase: boolean }): boolean {
+  const fits = (at: number, index: number) => {
+    const name = path[index]
+    return name !== undefined && globMatches(parseGlob(pattern[at] ?? ''), name, options)
+  }
+  let at = 0
+  let index = 0
+  let star = -1
+  let resume = 0
+  while (index < path.length) {
+    if (pattern[at] === '**') {
+      star = at
+      resume = index
+      at += 1
+    } else if (at < pattern.length && fits(at, index)) {
+      at += 1
+      index += 1
+    } else if (star !== -1) {
+      resume += 1
+      index = resume
+      at = star + 1
+    } else return false
+  }
+  while (pattern[at] === '**') at += 1
+  return at === pattern.length
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import type { PermissionRequestEvent } from '@chirality/core'
+import { PersonaError, PersonaManager, type PolicyRule, parsePolicyRule } from '@chirality/personas'
+import { type FileOps, realFileOps } from '../../files/file-ops.ts'
+import { userDataFolder } from '../../store/user-data-folder.ts'
+import type { AskContext, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
+import { judgeCall } from './judge-call.ts'
+import { ruleMatches } from './match-rule.ts'
+import { narrowestRule } from './narrowest-rule.ts'
+import type { PolicyProblem } from './parse-policy.ts'
+import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
+import type { PolicySource } from './policy-source.ts'
+import { realPath } from './real-path.ts'
+import { describeCall } from './tool-call.ts'
+
+export interface PolicyBookOptions {
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  home?: string
+  personas?: PersonaManager
+  ops?: FileOps
+}
+
+/** Which policy files there are for a project, by the one place that a rule can be written to. */
+export interface PolicyPlaces {
+  global: string
+  project: string
+}
+
+/** The rules that hold for a call: from the user's data folder, from the persona, from the project. */
+export class PolicyBook implements PolicyJudge {
+  readonly #home: string
+  readonly #personas: PersonaManager
+  readonly #files: PolicyFiles
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor({ home, personas, ops = realFileOps }: PolicyBookOptions = {}) {
+    this.#home = home ?? userDataFolder()
+    this.#personas = personas ?? new PersonaManager()
+    this.#files = new PolicyFiles(ops)
+  }
+
+  async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
+    const sources = await this.sources(context.projectRoot, context.persona)
+    return judgeCall(sources, request, describeCall(request, context.projectRoot))
+  }
+
+  /** "Always", in the user's own policy for the project. Nothing in the project is written. */
+  async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
+    const root = realPath(context.projectRoot)
+    const call = describeCall(request, root)
+    const { rule, problem } = parsePolicyRule(narrowestRule(call), 1)
+    if (rule === undefined) throw new Error(`no rule can be written for it: ${problem}`)
+    if (!ruleMatches(rule, call)) throw new Error('it asks for more than a rule can say')
+    const path = userPolicyFile(this.#home, root)
+    const comment = `What is allowed, asked about or denied in ${JSON.stringify(root)}`
+    const written = this.#writing.then(() => this.#files.append(path, rule.text, comment))
+    this.#writing = written.catch(() => {})
+    await written
+  }
+
+  places(projectRoot: string): PolicyPlaces {
+    return { global: userPolicyFile(this.#home), project: userPolicyFile(this.#home, projectRoot) }
+  }
+
+  /** Everything that applies, in the order in which it is asked. Also what is missing. */
+  async sources(projectRoot: string, persona: string | null = null): Promise<PolicySource[]> {
+    const root = realPath(projectRoot)
+    const own = (kind: PolicySource['kind'], file: string): PolicySource => {
+      // What lies in the project an agent can write there.
+      const trusted = !realPath(file).startsWith(root === '/' ? root : `${root}/`)
+      return { kind, file, trusted, ...this.#files.read(file, { owned: true }) }
+    }
+    const project = this.#files.read(join(root, PROJECT_POLICY), { owned: false })
+    return [
+      ...(persona === null ? [] : [own('user-persona', userPolicyFile(this.#home, root, persona))]),
+      own('user-project', userPolicyFile(this.#home, root)),
+      own('user-global', userPolicyFile(this.#home)),
+      ...(persona === null ? [] : [await this.#personaSource(root, persona)]),
+      { kind: 'project', file: PROJECT_POLICY, trusted: false, ...project },
+    ]
+  }
+
+  async #personaSource(root: string, persona: string): Promise<PolicySource> {
+    const source = { kind: 'persona' as const, file: `agents/AGENT_${persona}.md`, trusted: false }
+    const nothing = { exists: true, rules: [] as PolicyRule[] }
+    try {
+      const config = await this.#personas.load(root, persona)
+      if (config !== null) return { ...source, ...nothing, rules: config.policy ?? [], problems: [] }
+      return {
+        ...source,
+        ...nothing,
+        exists: false,
+        problems: [{ line: 0, message: 'is not there, and its rules are not known.' }],
+      }
+    } catch (error) {
+      return { ...source, ...nothing, problems: personaProblems(error) }
+    }
+  }
+}
+
+function personaProblems(error: unknown): PolicyProblem[] {
+  if (error instanceof PersonaError) return error.problems.map(({ line = 0, message }) => ({ line, message }))
+  return [{ line: 0, message: error instanceof Error ? error.message : String(error) }]
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { writeFileAtomic } from '../../files/atomic-write.ts'
+import type { FileOps } from '../../files/file-ops.ts'
+import { CHIRALITY_FOLDER } from '../../files/project-folder.ts'
+import { readSmallFile } from '../../files/read-write.ts'
+import { toStorageError, withStorageErrors } from '../../files/storage-error.ts'
+import { type ParsedPolicy, parsePolicy } from './parse-policy.ts'
+import { realPath } from './real-path.ts'
+
+export const PROJECT_POLICY = `${CHIRALITY_FOLDER}/policy`
+
+/** The user's policy files: names and places. */
+export function userPolicyFile(home: string, projectRoot?: string, persona?: string): string {
+  if (projectRoot === undefined) return join(home, 'policies', 'global.policy')
+  const hash = createHash('sha256').update(realPath(projectRoot)).digest('hex').slice(0, 32)
+  return join(home, 'policies', `${hash}${persona === undefined ? '' : `.${persona}`}.policy`)
+}
+
+export interface PolicyFile extends ParsedPolicy {
+  exists: boolean
+}
+
+/** Policy files as they are now: read again only when they changed on disk. */
+export class PolicyFiles {
+  readonly #ops: FileOps
+  readonly #known = new Map<string, { stamp: string; file: PolicyFile }>()
+
+  constructor(ops: FileOps) {
+    this.#ops = ops
+  }
+
+  /** Never throws: what cannot be read is a problem of the file. `owned`: others must not be able to write it. */
+  read(path: string, { owned }: { owned: boolean }): PolicyFile {
+    try {
+      const stats = this.#ops.lstat(path)
+      if (stats === undefined) return { exists: false, rules: [], problems: [] }
+      const { mtimeMs, ctimeMs, size, ino, mode, uid } = stats
+      const stamp = [mtimeMs, ctimeMs, size, ino].join(' ')
+      const known = this.#known.get(path)
+      if (known?.stamp === stamp) return known.file
+      const file = owned && isOpenToOthers({ mode, uid }) ? OPEN_TO_OTHERS : this.#parse(path)
+      // Written in this very moment, perhaps again in the same tick of the clock: not to be relied on yet.
+      if (Date.now() - mtimeMs > SETTLED_MS) this.#remember(path, { stamp, file })
+      return file
+    } catch (error) {
+      return broken(toStorageError(error, path).message)
+    }
+  }
+
+  /** Adds a rule to a file of the user, which is made if it is missing. The first match wins, so it comes last. */
+  async append(path: string, rule: string, comment: string): Promise<void> {
+    await withStorageErrors(path, async () => {
+      const folder = dirname(path)
+      await mkdir(dirname(dirname(folder)), { recursive: true })
+      await ensurePrivateDirectory(dirname(folder))
+      await ensurePrivateDirectory(folder)
+      const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? `# ${comment}\n`
+      if (before.split('\n').includes(rule)) return
+      const gap = before === '' || before.endsWith('\n') ? '' : '\n'
+      await writeFileAtomic(path, `${before}${gap}${rule}\n`, { ops: this.#ops })
+    })
+  }
+
+  #parse(path: string): PolicyFile {
+    const bytes = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)
+    if (bytes === undefined) return { exists: false, rules: [], problems: [] }
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    try {
+      return { exists: true, ...parsePolicy(text.decode(bytes)) }
+    } catch {
+      return broken('is not UTF-8 text.')
+    }
+  }
+
+  #remember(path: string, entry: { stamp: string; file: PolicyFile }): void {
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    this.#known.set(path, entry)
+  }
+}
+
+const MAX_POLICY_BYTES = 256 * 1024
+const MAX_KNOWN = 1000
+/** Coarser than the clock of any file system in use. */
+const SETTLED_MS = 2_000
+
+const OPEN_TO_OTHERS = broken('can be written by others. Make it your own: chmod go-w, chown.')
+
+function isOpenToOthers({ mode, uid }: { mode: number; uid: number }): boolean {
+  return (mode & 0o022) !== 0 || (process.getuid !== undefined && uid !== process.getuid())
+}
+
+function broken(message: string): PolicyFile {
+  return { exists: true, rules: [], problems: [{ line: 0, message }] }
+}
