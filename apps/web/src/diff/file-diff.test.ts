@@ -1,0 +1,90 @@
+import type { ToolItem } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { diffTexts, parseUnifiedDiff } from './file-diff.ts'
+import { inputEdits, toolEdits } from './tool-edits.ts'
+
+const tool = (fields: Partial<ToolItem>): ToolItem => ({
+  kind: 'tool',
+  id: 'u',
+  at: '2026-01-01T00:00:00.000Z',
+  turnId: 't',
+  name: 'Edit',
+  input: {},
+  status: 'done',
+  content: '',
+  endedAt: null,
+  durationMs: null,
+  ...fields,
+})
+
+describe('parseUnifiedDiff', () => {
+  test('reads what git prints', () => {
+    const files = parseUnifiedDiff(
+      'diff --git a/x.ts b/x.ts\nindex 1..2 100644\n--- a/x.ts\n+++ b/x.ts\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n' +
+        'diff --git a/new.ts b/new.ts\nnew file mode 100644\n--- /dev/null\n+++ b/new.ts\n@@ -0,0 +1 @@\n+n\n\\ No newline at end of file\n',
+    )
+    expect(files.map(({ path, kind, added, removed }) => [path, kind, added, removed])).toEqual([
+      ['x.ts', 'update', 1, 1],
+      ['new.ts', 'add', 1, 0],
+    ])
+    expect(files[1]?.hunks[0]?.lines).toEqual(['+n'])
+  })
+
+  test.each(['', 'not a diff', '@@ -1 +1 @@\nbroken', '--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a'])(
+    '%j is no reason to fail',
+    text => expect(parseUnifiedDiff(text)).toBeInstanceOf(Array),
+  )
+})
+
+test('two texts without a line in common are shown one after the other', () => {
+  const diff = diffTexts('x', 'a\n', 'b\n')
+  expect(diff).toMatchObject({ added: 1, removed: 1 })
+})
+
+describe('toolEdits', () => {
+  test('Claude: the patch of the result wins over the input', () => {
+    const [edit] = toolEdits(
+      tool({
+        input: { file_path: '/p/n.txt', old_string: 'beta', new_string: 'gamma' },
+        detail: {
+          filePath: '/p/n.txt',
+          structuredPatch: [
+            { oldStart: 7, oldLines: 1, newStart: 7, newLines: 1, lines: [' a', '-beta', '+gamma'] },
+          ],
+        },
+      }),
+    )
+    expect(edit).toMatchObject({ path: '/p/n.txt', added: 1, removed: 1, hunks: [{ oldStart: 7 }] })
+  })
+
+  test('Claude: a file that was made', () => {
+    const detail = { type: 'create', filePath: '/p/l.txt', content: 'a\nb\n', structuredPatch: [] }
+    expect(toolEdits(tool({ name: 'Write', detail }))).toMatchObject([{ kind: 'add', added: 2 }])
+  })
+
+  test('Codex: several files in one call', () => {
+    const changes = [
+      { path: 'new.txt', kind: 'add', diff: 'brand new\n' },
+      { path: 'notes.txt', kind: 'update', diff: '@@ -1,2 +1,2 @@\n first\n-second\n+last\n' },
+      { path: 'old.txt', kind: 'delete', diff: 'old\n' },
+    ]
+    expect(toolEdits(tool({ name: 'file_change', detail: { changes } }))).toMatchObject([
+      { kind: 'add', added: 1 },
+      { kind: 'update', added: 1, removed: 1 },
+      { kind: 'delete', removed: 1 },
+    ])
+  })
+
+  test('a call that reads changes nothing', () => {
+    expect(toolEdits(tool({ name: 'Read', input: { file_path: '/p/n.txt' }, content: 'x' }))).toEqual([])
+  })
+
+  test.each([
+    { changes: [1, null, {}] },
+    { file_path: 7, old_string: 'a', new_string: 'b' },
+    { file_path: 'x', edits: ['?'] },
+    { file_path: 'x', old_string: 'a' },
+  ])('input of the wrong shape is no reason to fail: %j', input => {
+    expect(() => inputEdits('Edit', input)).not.toThrow()
+  })
+})

@@ -1,0 +1,76 @@
+import type { ErrorItem, GapItem, TextItem, UserItem } from '@chirality/core'
+import { Markdown } from '../../markdown/Markdown.tsx'
+import { useLiveText } from '../../state/use-session.ts'
+import { plural } from '../../ui/format.ts'
+import { errorHelp } from './error-help.ts'
+import { MessageActions } from './MessageActions.tsx'
+import { NoticeLine } from './NoticeLine.tsx'
+import type { ItemNode } from './rows.logic.ts'
+import { SubAgent } from './SubAgent.tsx'
+import { ThinkingView } from './ThinkingView.tsx'
+import { ToolView } from './ToolView.tsx'
+
+export function ItemView({ node }: { node: ItemNode }) {
+  const { item } = node
+  switch (item.kind) {
+    case 'user':
+      return <UserMessage item={item} />
+    case 'text':
+      return <Answer item={item} />
+    case 'thinking':
+      return <ThinkingView item={item} />
+    case 'tool':
+      return (
+        <ToolView
+          node={node}
+          item={item}
+          nested={node.children.length > 0 ? <SubAgent nodes={node.children} View={ItemView} /> : null}
+        />
+      )
+    case 'notice':
+      return <NoticeLine item={item} />
+    case 'error':
+      return <ErrorLine item={item} />
+    case 'gap':
+      return <GapLine item={item} />
+  }
+}
+
+function UserMessage({ item }: { item: UserItem }) {
+  return (
+    <article className="you" aria-label="You">
+      <div className="you__text">{item.text}</div>
+      {item.attachments > 0 ? <p className="you__note">{plural(item.attachments, 'attachment')}</p> : null}
+      <MessageActions text={item.text} turnId={item.turnId} own />
+    </article>
+  )
+}
+
+function Answer({ item }: { item: TextItem }) {
+  const live = useLiveText(item.id)
+  const text = item.streaming ? (live ?? '') : item.text
+  return (
+    <article className="say" aria-label="Agent">
+      <Markdown text={text} live={item.streaming} />
+      {item.aborted ? <p className="say__note">cut short</p> : null}
+      {item.streaming ? null : <MessageActions text={item.text} turnId={item.turnId} />}
+    </article>
+  )
+}
+
+function ErrorLine({ item }: { item: ErrorItem }) {
+  if (item.code === 'interrupted') return <p className="quiet-line">Stopped by you.</p>
+  const help = errorHelp(item.code)
+  return (
+    <div className={item.recovered ? 'quiet-line' : 'error-line'} role={item.recovered ? undefined : 'alert'}>
+      <span className="error-line__text">{item.message}</span>
+      {help && !item.recovered ? <span className="error-line__help">{help}</span> : null}
+    </div>
+  )
+}
+
+function GapLine({ item }: { item: GapItem }) {
+  return (
+    <p className="quiet-line quiet-line--warn">{`${plural(item.missing, 'event')} of the log cannot be read: ${item.reason}`}</p>
+  )
+}

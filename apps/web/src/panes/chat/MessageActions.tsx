@@ -1,0 +1,20 @@
+import { useSessionActions } from '../../state/session-actions.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+
+/** Shown when the message is pointed at or has the focus; their place is kept free, so nothing moves. */
+export function MessageActions(props: { text: string; turnId: string | null; own?: boolean }) {
+  const { text, turnId, own = false } = props
+  const actions = useSessionActions()
+  return (
+    <div className="message-actions">
+      <CopyButton text={text} />
+      {own && actions.retry ? (
+        <IconButton icon="retry" label="Retry this message" onClick={() => actions.retry?.(text, turnId)} />
+      ) : null}
+      {turnId !== null && actions.fork ? (
+        <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(turnId)} />
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,12 @@
+import type { NoticeItem } from '@chirality/core'
+import { TodoList } from './TodoList.tsx'
+import { readTodos, type Todo } from './todos.ts'
+
+/** Retries, limits, hooks, tasks: said once, quietly. */
+export function NoticeLine({ item }: { item: NoticeItem }) {
+  const todos: Todo[] | undefined = readTodos(item.data?.todos)
+  if (todos) return <TodoList todos={todos} />
+  const isPerson = item.data?.kind === 'user_message'
+  if (isPerson) return <div className="you you--added">{item.message}</div>
+  return <p className={`quiet-line quiet-line--${item.level}`}>{item.message}</p>
+}

@@ -1,0 +1,28 @@
+import { memo } from 'react'
+import { DecisionCard } from '../decisions/DecisionCard.tsx'
+import { ItemView } from './ItemView.tsx'
+import type { ChatRow } from './rows.logic.ts'
+import { StatusLine } from './StatusLine.tsx'
+import { TurnEnd } from './TurnEnd.tsx'
+
+export const RowView = memo(
+  function RowView({ row }: { row: ChatRow }) {
+    switch (row.kind) {
+      case 'item':
+        return <ItemView node={row.node} />
+      case 'turn-end':
+        return <TurnEnd turn={row.turn} />
+      case 'decision':
+        return <DecisionCard request={row.request} />
+      case 'status':
+        return <StatusLine status={row.status} />
+    }
+  },
+  (before, after) => before.row === after.row || sameItem(before.row, after.row),
+)
+
+/** Rows of the open turn are made anew with every event; one whose item did not change need not be drawn again. */
+function sameItem(a: ChatRow, b: ChatRow): boolean {
+  if (a.kind !== 'item' || b.kind !== 'item') return false
+  return a.node.item === b.node.item && a.node.children.length === 0 && b.node.children.length === 0
+}

@@ -1,0 +1,12 @@
+import type { StatusEvent } from '@chirality/core'
+import { Dot } from '../../ui/Dot.tsx'
+
+/** One line that is always as high, so that nothing moves when it changes. */
+export function StatusLine({ status }: { status: StatusEvent | null }) {
+  return (
+    <p className={status?.level === 'warn' ? 'status-line status-line--warn' : 'status-line'} role="status">
+      <Dot tone="work" />
+      <span className="truncate">{status?.message || 'Working'}</span>
+    </p>
+  )
+}

@@ -1,0 +1,24 @@
+import type { Todo } from './todos.ts'
+
+const MARKS = { open: '○', active: '◐', done: '●' } as const
+const WORDS = { open: 'to do', active: 'at work', done: 'done' } as const
+
+export function TodoList({ todos }: { todos: readonly Todo[] }) {
+  const done = todos.filter(({ state }) => state === 'done').length
+  return (
+    <section className="todos" aria-label="Plan">
+      <p className="todos__head">
+        Plan <span className="number">{`${done} of ${todos.length}`}</span>
+      </p>
+      <ul>
+        {todos.map((todo, index) => (
+          <li key={index} className={`todos__item todos__item--${todo.state}`}>
+            <span aria-hidden="true">{MARKS[todo.state]}</span>
+            <span className="hidden-visually">{`${WORDS[todo.state]}: `}</span>
+            <span>{todo.text}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,45 @@
+import type { ToolItem } from '@chirality/core'
+import { Ansi } from '../../ansi/Ansi.tsx'
+import { useLiveText, useSession } from '../../state/use-session.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { plainCommand } from './tool-summary.logic.ts'
+
+/** What went in and what came out. A diff has said both already, unless it failed. */
+export function ToolBody({ item, hasEdits }: { item: ToolItem; hasEdits: boolean }) {
+  const written = useLiveText(item.id)
+  const output = useSession(({ extras }) => extras.output[item.id])
+  const result = item.content ?? output ?? null
+  if (hasEdits && item.status !== 'failed') return null
+  return (
+    <>
+      {hasEdits ? null : <Part label="Input" text={inputText(item, written)} />}
+      {result === null ? null : (
+        <Part label={item.content === null ? 'Output so far' : 'Result'} text={result} ansi />
+      )}
+    </>
+  )
+}
+
+function Part({ label, text, ansi = false }: { label: string; text: string; ansi?: boolean }) {
+  if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
+  return (
+    <div className="tool__part">
+      <p className="tool__label">
+        {label}
+        <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
+      </p>
+      <ScrollRegion className="tool__text" label={label}>
+        <pre>{ansi ? <Ansi text={text} /> : text}</pre>
+      </ScrollRegion>
+    </div>
+  )
+}
+
+function inputText({ input }: ToolItem, written: string | undefined): string {
+  const keys = Object.keys(input)
+  if (keys.length === 0) return written ?? ''
+  const { command } = input
+  if (typeof command === 'string') return plainCommand(command)
+  return JSON.stringify(input, null, 2)
+}

@@ -1,0 +1,79 @@
+import type { ToolItem } from '@chirality/core'
+import { type ReactNode, useState } from 'react'
+import { DiffCount } from '../../diff/DiffCount.tsx'
+import { DiffView } from '../../diff/DiffView.tsx'
+import { toolEdits } from '../../diff/tool-edits.ts'
+import { useProjectRoot } from '../../state/project-root.ts'
+import { Dot } from '../../ui/Dot.tsx'
+import { formatDuration, plural } from '../../ui/format.ts'
+import { Icon } from '../../ui/Icon.tsx'
+import { countSteps, type ItemNode } from './rows.logic.ts'
+import { TodoList } from './TodoList.tsx'
+import { ToolBody } from './ToolBody.tsx'
+import { readTodos } from './todos.ts'
+import { relative, toolSummary } from './tool-summary.logic.ts'
+import './tool.css'
+
+/** A diff up to this long is open from the start; a longer one would push the conversation away. */
+const OPEN_DIFF_LINES = 24
+
+export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactNode }) {
+  const { node, item, nested } = props
+  const cwd = useProjectRoot()
+  const edits = toolEdits(item)
+  const lines = edits.reduce((sum, { added, removed }) => sum + added + removed, 0)
+  const [choice, setChoice] = useState<boolean | null>(null)
+  const todos = readTodos(item.input.todos)
+  if (todos) return <TodoList todos={todos} />
+
+  const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES
+  const open = choice ?? (smallEdit || item.status === 'failed' || isBusyAgent(node, item))
+  const { name, argument, note } = toolSummary(item, cwd)
+  const steps = countSteps(node.children)
+  return (
+    <section className="tool" aria-label={`${name} ${argument}`}>
+      <button type="button" className="tool__head" aria-expanded={open} onClick={() => setChoice(!open)}>
+        <Icon name="chevron" size={12} />
+        <span className="tool__name">{name}</span>
+        <span className="tool__argument truncate">{argument}</span>
+        {node.children.length > 0 ? <span className="number">{plural(steps, 'step')}</span> : null}
+        {note ? (
+          <span className={item.status === 'failed' ? 'number tool__bad' : 'number'}>{note}</span>
+        ) : null}
+        {edits.length > 0 ? <DiffCount added={sum(edits, 'added')} removed={sum(edits, 'removed')} /> : null}
+        <ToolTime item={item} />
+      </button>
+      {open ? (
+        <div className="tool__body">
+          {edits.map(edit => (
+            <div key={edit.path}>
+              {edits.length > 1 ? <p className="tool__path">{relative(edit.path, cwd)}</p> : null}
+              <DiffView diff={edit} />
+            </div>
+          ))}
+          {nested}
+          <ToolBody item={item} hasEdits={edits.length > 0} />
+        </div>
+      ) : null}
+    </section>
+  )
+}
+
+function ToolTime({ item }: { item: ToolItem }) {
+  if (item.status === 'running') {
+    return (
+      <span className="number tool__running">
+        <Dot tone="work" /> running
+      </span>
+    )
+  }
+  return item.durationMs === null ? null : <span className="number">{formatDuration(item.durationMs)}</span>
+}
+
+function isBusyAgent({ children }: ItemNode, { status }: ToolItem): boolean {
+  return status === 'running' && children.length > 0
+}
+
+function sum(edits: readonly { added: number; removed: number }[], side: 'added' | 'removed'): number {
+  return edits.reduce((total, edit) => total + edit[side], 0)
+}

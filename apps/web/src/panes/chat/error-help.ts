@@ -1,0 +1,22 @@
+import type { SessionErrorCode } from '@chirality/core'
+
+const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
+  auth_failed: 'Log the agent in, then retry. The start page shows the command.',
+  billing: 'The account has no credit left.',
+  rate_limited: 'Wait until the limit is over, then retry.',
+  overloaded: 'The model is busy. Retry in a minute.',
+  model_not_found: 'Choose another model for this session.',
+  context_overflow: 'Start a new session, or type /compact where the agent knows it.',
+  max_turns: 'The limit of steps is reached. Send a message to go on.',
+  budget_exceeded: 'Raise the budget to go on.',
+  session_not_found: 'The agent does not know this conversation any more. A new message starts afresh.',
+  process_crashed: 'The agent ended without a word. Retry, and look into Raw if it happens again.',
+  not_installed: 'The start page shows how to install it.',
+  timeout: 'It took longer than it may. Retry, or give it more time.',
+  api_error: 'Retry in a minute.',
+}
+
+/** What a person can do about it. */
+export function errorHelp(code: SessionErrorCode): string | undefined {
+  return HELP[code]
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { argumentOf, plainCommand, relative, toolName, toolSummary } from './tool-summary.logic.ts'
+
+test.each([
+  [{ command: 'npm test -- ndjson' }, 'npm test -- ndjson'],
+  [{ command: "/bin/bash -lc 'echo a && cat b'" }, 'echo a && cat b'],
+  [{ file_path: '/p/src/a.ts', content: 'x' }, 'src/a.ts'],
+  [{ pattern: 'a\n  b', path: '/p' }, '/p'],
+  [{ changes: [{ path: '/p/a.ts' }, { path: '/p/b.ts' }, 3] }, 'a.ts, b.ts'],
+  [{ todos: [1, 2] }, '2 steps'],
+  [{ anything: 'else' }, 'else'],
+  [{ n: 1 }, ''],
+])('%j is about %s', (input, expected) => expect(argumentOf(input, '/p')).toBe(expected))
+
+test('names', () => {
+  expect([toolName('mcp__git_hub__list'), toolName('file_change'), toolName('Read')]).toEqual([
+    'git_hub list',
+    'Edit',
+    'Read',
+  ])
+})
+
+test('only a path inside the project is shortened', () => {
+  expect([relative('/p/a', '/p'), relative('/pa', '/p'), relative('/p/a', '')]).toEqual(['a', '/pa', '/p/a'])
+})
+
+test('a shell is taken off only as a whole', () => {
+  expect(plainCommand('bash -c "ls" && rm x')).toBe('bash -c "ls" && rm x')
+})
+
+test('a note says how many lines a search found, or that it failed', () => {
+  const base = { name: 'Grep', input: {}, content: 'a\nb\n' }
+  expect(toolSummary({ ...base, status: 'done' }, '').note).toBe('2 lines')
+  expect(toolSummary({ ...base, status: 'failed' }, '').note).toBe('failed')
+  expect(toolSummary({ ...base, status: 'running', content: null }, '').note).toBe('')
+})

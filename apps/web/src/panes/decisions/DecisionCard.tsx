@@ -1,0 +1,35 @@
+import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { memo, useState } from 'react'
+import { useApi } from '../../state/use-api.ts'
+import { messageOf } from '../../ui/error-message.ts'
+import { toasts } from '../../ui/toast-store.ts'
+import { PlanDecision } from './PlanDecision.tsx'
+import { QuestionDecision } from './QuestionDecision.tsx'
+import { ToolDecision } from './ToolDecision.tsx'
+import { UnknownDecision } from './UnknownDecision.tsx'
+import './decision.css'
+
+/** What the agent waits for, where the work is. It goes when the log says that it was settled, whoever settled it. */
+export const DecisionCard = memo(function DecisionCard({ request }: { request: PermissionRequestEvent }) {
+  const api = useApi()
+  const [busy, setBusy] = useState(false)
+  const answer = (decision: PermissionDecision) => {
+    if (busy) return
+    setBusy(true)
+    api.decide(request.sessionId, request.requestId, decision).catch((error: unknown) => {
+      setBusy(false)
+      toasts.error(messageOf(error))
+    })
+  }
+  const props = { request, busy, answer }
+  switch (request.kind) {
+    case 'tool':
+      return <ToolDecision {...props} />
+    case 'question':
+      return <QuestionDecision {...props} />
+    case 'plan':
+      return <PlanDecision {...props} />
+    case 'unknown':
+      return <UnknownDecision {...props} />
+  }
+})

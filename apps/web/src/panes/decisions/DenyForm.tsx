@@ -1,0 +1,57 @@
+import type { PermissionDecision } from '@chirality/core'
+import { useState } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { Field } from '../../ui/Field.tsx'
+
+/** No, and what to do instead. */
+export function DenyForm(props: {
+  busy: boolean
+  answer(decision: PermissionDecision): void
+  onBack(): void
+}) {
+  const { busy, answer, onBack } = props
+  const [message, setMessage] = useState('')
+  const deny = (interrupt: boolean) =>
+    answer({
+      behavior: 'deny',
+      ...(message.trim() ? { message: message.trim() } : {}),
+      ...(interrupt ? { interrupt: true } : {}),
+    })
+  return (
+    <form
+      className="decision__form"
+      onSubmit={event => {
+        event.preventDefault()
+        deny(false)
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape') onBack()
+      }}
+    >
+      <Field label="What should it do instead?">
+        {id => (
+          <input
+            id={id}
+            className="input"
+            value={message}
+            onChange={event => setMessage(event.target.value)}
+            placeholder="Optional"
+            // biome-ignore lint/a11y/noAutofocus: the person has just asked for this field
+            autoFocus
+          />
+        )}
+      </Field>
+      <div className="decision__row">
+        <Button type="submit" look="primary" disabled={busy}>
+          Deny
+        </Button>
+        <Button disabled={busy} onClick={() => deny(true)}>
+          Deny and stop the turn
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          Back
+        </Button>
+      </div>
+    </form>
+  )
+}

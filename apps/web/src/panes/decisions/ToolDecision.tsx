@@ -1,0 +1,97 @@
+import { useState } from 'react'
+import { DiffView } from '../../diff/DiffView.tsx'
+import { inputEdits } from '../../diff/tool-edits.ts'
+import { useProjectRoot } from '../../state/project-root.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Kbd } from '../../ui/Kbd.tsx'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
+import { DecisionFrame } from './DecisionFrame.tsx'
+import { DenyForm } from './DenyForm.tsx'
+import { alwaysRule, decisionTitle } from './decision.logic.ts'
+import type { DecisionProps } from './decision-props.ts'
+import { EditForm } from './EditForm.tsx'
+import { useDecisionKeys } from './use-decision-keys.ts'
+
+export function ToolDecision({ request, busy, answer }: DecisionProps) {
+  const [form, setForm] = useState<'edit' | 'deny' | null>(null)
+  const rule = alwaysRule(request)
+  const allow = () => answer({ behavior: 'allow' })
+  const always = () => rule !== undefined && answer({ behavior: 'allow', remember: 'always' })
+  useDecisionKeys(request.requestId, {
+    allow,
+    always,
+    edit: () => setForm('edit'),
+    deny: () => setForm('deny'),
+    enabled: form === null && !busy,
+  })
+  const edits = inputEdits(request.toolName, request.input)
+  const title = edits ? 'Change this file?' : decisionTitle(request, toolName(request.toolName))
+  return (
+    <DecisionFrame title={title} reason={request.reason ?? describe(request.input)}>
+      {form === 'edit' ? (
+        <EditForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
+      ) : (
+        <>
+          <Asked request={request} />
+          {form === 'deny' ? (
+            <DenyForm busy={busy} answer={answer} onBack={() => setForm(null)} />
+          ) : (
+            <>
+              <div className="decision__row">
+                <Button look="primary" disabled={busy} onClick={allow}>
+                  Allow
+                </Button>
+                {rule ? (
+                  <Button disabled={busy} onClick={always} title={rule}>
+                    <span className="decision__rule">{`Always: ${shortRule(rule)}`}</span>
+                  </Button>
+                ) : null}
+                <Button look="quiet" disabled={busy} onClick={() => setForm('edit')}>
+                  Edit
+                </Button>
+                <Button look="quiet" disabled={busy} onClick={() => setForm('deny')}>
+                  Deny…
+                </Button>
+                <span className="spacer" />
+                <Kbd>A · Shift A · E · D</Kbd>
+              </div>
+              {rule ? <p className="decision__fine">{`Always allows ${rule}`}</p> : null}
+            </>
+          )}
+        </>
+      )}
+    </DecisionFrame>
+  )
+}
+
+function Asked({ request }: Pick<DecisionProps, 'request'>) {
+  const cwd = useProjectRoot()
+  const edits = inputEdits(request.toolName, request.input)
+  if (edits && edits.length > 0) {
+    return edits.map(edit => (
+      <div key={edit.path} className="decision__diff">
+        <p className="tool__path">{relative(edit.path, cwd)}</p>
+        <DiffView diff={edit} />
+      </div>
+    ))
+  }
+  const { command } = request.input
+  const text = typeof command === 'string' ? plainCommand(command) : JSON.stringify(request.input, null, 2)
+  return (
+    <ScrollRegion className="decision__asked" label="What is asked for">
+      <pre>{text}</pre>
+    </ScrollRegion>
+  )
+}
+
+function describe(input: Record<string, unknown>): string | undefined {
+  return typeof input.description === 'string' && typeof input.command === 'string'
+    ? input.description
+    : undefined
+}
+
+/** `Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
+function shortRule(rule: string): string {
+  return /^\w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule
+}

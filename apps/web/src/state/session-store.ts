@@ -1,0 +1,67 @@
+import { type Envelope, initialSessionState, reduceSession, type SessionState } from '@chirality/core'
+import { onNextFrame } from './next-frame.ts'
+import { foldExtras, NO_EXTRAS, type SessionExtras } from './session-extras.ts'
+
+export interface SessionSnapshot {
+  readonly state: SessionState
+  readonly extras: SessionExtras
+  /** False until the first batch came, so that an empty session and one that still loads look different. */
+  readonly loaded: boolean
+}
+
+/**
+ * One session, outside React. Envelopes are collected and folded once a frame: two hundred deltas a second are sixty
+ * renders, and each of them touches only the rows that changed.
+ */
+export class SessionStore {
+  readonly sessionId: string
+  #snapshot: SessionSnapshot
+  #waiting: Envelope[] = []
+  #scheduled = false
+  readonly #schedule: (run: () => void) => void
+  readonly #listeners = new Set<() => void>()
+
+  constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
+    this.sessionId = sessionId
+    this.#schedule = schedule
+    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false }
+  }
+
+  readonly get = (): SessionSnapshot => this.#snapshot
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The cursor to go on from, with what is not folded in yet. */
+  get lastSeq(): number {
+    return this.#waiting.at(-1)?.seq ?? this.#snapshot.state.seq
+  }
+
+  push(envelopes: readonly Envelope[]): void {
+    for (const envelope of envelopes) this.#waiting.push(envelope)
+    this.#wake()
+  }
+
+  /** There is nothing to wait for: the log is empty, or all of it was seen. */
+  markLoaded(): void {
+    if (!this.#snapshot.loaded) this.#wake()
+  }
+
+  /** Folds in what waits, at once. */
+  flush(): void {
+    this.#scheduled = false
+    const batch = this.#waiting.filter(({ seq }) => seq > this.#snapshot.state.seq)
+    this.#waiting = []
+    const state = reduceSession(this.#snapshot.state, batch)
+    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true }
+    for (const listener of this.#listeners) listener()
+  }
+
+  #wake(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    this.#schedule(() => this.#scheduled && this.flush())
+  }
+}

@@ -1,0 +1,48 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import { IconButton } from './IconButton.tsx'
+import './dialog.css'
+
+export interface DialogProps {
+  title: string
+  onClose(): void
+  children: ReactNode
+  /** `left` and `right` are sheets that slide over the page on small screens. */
+  place?: 'center' | 'top' | 'left' | 'right' | 'bottom'
+  /** Without a visible heading the title is only read aloud. */
+  bare?: boolean
+}
+
+/** The browser's own modal dialog: it keeps the focus inside, closes on Escape and needs no inline style. */
+export function Dialog({ title, onClose, children, place = 'center', bare = false }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = ref.current
+    if (!dialog || dialog.open) return
+    dialog.showModal()
+    return () => dialog.close()
+  }, [])
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; the keyboard has Escape
+    <dialog
+      ref={ref}
+      className={`dialog dialog--${place}`}
+      aria-label={title}
+      onClose={onClose}
+      onClick={event => {
+        if (event.target === ref.current) ref.current?.close()
+      }}
+    >
+      <div className="dialog__body">
+        {bare ? null : (
+          <header className="dialog__head">
+            <h2>{title}</h2>
+            <span className="spacer" />
+            <IconButton icon="close" label="Close" onClick={() => ref.current?.close()} />
+          </header>
+        )}
+        {children}
+      </div>
+    </dialog>
+  )
+}

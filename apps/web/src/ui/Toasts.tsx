@@ -1,0 +1,28 @@
+import { useSyncExternalStore } from 'react'
+import { Button } from './Button.tsx'
+import { IconButton } from './IconButton.tsx'
+import { toasts } from './toast-store.ts'
+import './toasts.css'
+
+export function Toasts() {
+  const list = useSyncExternalStore(toasts.subscribe, toasts.list)
+  return (
+    <section className="toasts" aria-label="Messages" aria-live="polite">
+      {list.map(toast => (
+        <div
+          key={toast.id}
+          className={`toast toast--${toast.level}`}
+          role={toast.level === 'error' ? 'alert' : 'status'}
+        >
+          <span className="toast__text">{toast.message}</span>
+          {toast.action ? (
+            <Button size="small" onClick={toast.action.run}>
+              {toast.action.label}
+            </Button>
+          ) : null}
+          <IconButton icon="close" label="Close message" onClick={() => toasts.close(toast.id)} />
+        </div>
+      ))}
+    </section>
+  )
+}

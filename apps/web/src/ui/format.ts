@@ -1,0 +1,46 @@
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** `38 ms`, `4.2 s`, `1 min 12 s`, `2 h 5 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < MINUTE_MS) return `${Math.round(ms / 1000)} s`
+  if (ms < HOUR_MS) {
+    const seconds = Math.round((ms % MINUTE_MS) / 1000)
+    return `${Math.floor(ms / MINUTE_MS)} min${seconds > 0 ? ` ${seconds} s` : ''}`
+  }
+  const minutes = Math.round((ms % HOUR_MS) / MINUTE_MS)
+  return `${Math.floor(ms / HOUR_MS)} h${minutes > 0 ? ` ${minutes} min` : ''}`
+}
+
+/** Two digits after the point, more for what would else be nothing. */
+export function formatUsd(usd: number): string {
+  if (usd === 0) return '$0.00'
+  if (usd < 0.01) return `$${usd.toFixed(4)}`
+  return `$${usd.toFixed(2)}`
+}
+
+export function formatCount(value: number): string {
+  if (value < 1000) return String(value)
+  if (value < 1_000_000) return `${trim(value / 1000)}k`
+  return `${trim(value / 1_000_000)}M`
+}
+
+function trim(value: number): string {
+  return value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value))
+}
+
+/** `now`, `12 min ago`, `3 h ago`, `2 d ago`. */
+export function formatAge(at: string, now: number): string {
+  const ms = now - Date.parse(at)
+  if (!(ms >= MINUTE_MS)) return 'now'
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`
+  return `${Math.floor(ms / DAY_MS)} d ago`
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,5 @@
+/** Whether a key belongs to what has the focus: letters typed into a field are no shortcuts. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return target.isContentEditable || target.closest('input, textarea, select, [role="textbox"]') !== null
+}

@@ -1,0 +1,50 @@
+export interface Toast {
+  id: number
+  level: 'info' | 'error'
+  message: string
+  action?: { label: string; run(): void }
+}
+
+const SHOWN_MS = 6000
+const MAX_TOASTS = 4
+
+/** Errors stay until they are closed: whoever looked away must still see them. */
+export class ToastStore {
+  #toasts: readonly Toast[] = []
+  #nextId = 1
+  readonly #listeners = new Set<() => void>()
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly list = (): readonly Toast[] => this.#toasts
+
+  info(message: string, action?: Toast['action']): void {
+    const id = this.#add({ level: 'info', message, ...(action ? { action } : {}) })
+    setTimeout(() => this.close(id), SHOWN_MS)
+  }
+
+  error(message: string): void {
+    if (this.#toasts.some(toast => toast.message === message)) return
+    this.#add({ level: 'error', message })
+  }
+
+  close(id: number): void {
+    this.#set(this.#toasts.filter(toast => toast.id !== id))
+  }
+
+  #add(toast: Omit<Toast, 'id'>): number {
+    const id = this.#nextId++
+    this.#set([...this.#toasts, { ...toast, id }].slice(-MAX_TOASTS))
+    return id
+  }
+
+  #set(toasts: readonly Toast[]): void {
+    this.#toasts = toasts
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+export const toasts = new ToastStore()
