@@ -8,7 +8,8 @@ export const DEFAULT_HARNESS = HARNESS_IDS[0]
 
 export function createHarnesses(): HarnessRegistry<CommandHarness> {
   const harnesses = new HarnessRegistry<CommandHarness>()
-  harnesses.register(new ClaudeCodeHarness())
+  // One turn, and the command is over: nothing is worth keeping.
+  harnesses.register(new ClaudeCodeHarness({ keepAlive: false }))
   harnesses.register(new CodexHarness())
   return harnesses
 }

@@ -222,7 +222,13 @@ export interface HarnessQuery {
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'dontAsk' | 'plan' | 'bypassPermissions'
 
-export type PromptPart = { type: 'text'; text: string } | { type: 'image'; source: ImageSource }
+export type PromptPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; source: ImageSource }
+  /** A PDF or a plain text. A harness whose agent takes none refuses it. */
+  | { type: 'document'; source: DocumentSource }
+
+export type DocumentSource = ImageSource
 
 export type ImageSource =
   | { kind: 'path'; path: string; mediaType: string }

@@ -11,6 +11,7 @@ export type {
   ClientToolDefinition,
   ClientToolResult,
   ContextUsage,
+  DocumentSource,
   Harness,
   HarnessCapabilities,
   HarnessErrorCode,

@@ -41,6 +41,7 @@ async function demo(): Promise<number> {
     return 0
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop)
+    await harness.close()
     await model.close()
     await project.remove()
   }

@@ -48,8 +48,15 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
 
 /** Variables a turn sets on top of the filtered environment. */
 export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
-  const subagents = config.forceSubagentModel === false ? {} : subagentModelEnv(query)
-  return { ...telemetryEnv(config), ...subagents, ...query.env }
+  return { ...telemetryEnv(config), ...subagentEnv(query, config), ...query.env }
+}
+
+/** Those of them that follow from the model. */
+export function subagentEnv(
+  query: Pick<HarnessQuery, 'model' | 'fallbackModel'>,
+  { forceSubagentModel }: ClaudeCodeHarnessConfig,
+): Record<string, string> {
+  return forceSubagentModel === false ? {} : subagentModelEnv(query)
 }
 
 /** Set for every start of the CLI, also one that only asks for its version. */
@@ -115,7 +122,10 @@ function systemPromptArgs({ query, files, systemPromptSnapshot }: ClaudeArgInput
  * The `DEFAULT` variables say what the aliases mean, so only a full name may go there: an alias would reach the API as
  * if it were a model. `default` is an alias only for `--model`. A fallback that is an alias has to keep its meaning.
  */
-function subagentModelEnv({ model, fallbackModel }: HarnessQuery): Record<string, string> {
+function subagentModelEnv({
+  model,
+  fallbackModel,
+}: Pick<HarnessQuery, 'model' | 'fallbackModel'>): Record<string, string> {
   if (!model || model === 'default') return {}
   const env = { CLAUDE_CODE_SUBAGENT_MODEL: model }
   if (isAlias(model) || (fallbackModel && isAlias(fallbackModel))) return env

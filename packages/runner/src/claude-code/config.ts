@@ -19,6 +19,12 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
   allowEnvironment?: string[]
   /** How long an agent that has answered may stay silent before its process is ended. Default 10 s. */
   lingerMs?: number
+  /** Keeps the agent between the turns of a session. Default true; without it every turn starts a process. */
+  keepAlive?: boolean
+  /** How long a kept agent may have nothing to do before it is ended. Default 10 min. */
+  idleMs?: number
+  /** How many kept agents may have nothing to do at a time; the least recently used is ended first. Default 4. */
+  maxIdle?: number
 }
 
 /** What every way of running the agent needs to know. */

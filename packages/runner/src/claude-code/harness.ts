@@ -28,20 +28,24 @@ import { RunningTurns } from '../turn/running-turns.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
-import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS } from './models.ts'
+import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './models.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
 import { discoverClaudeCommands } from './slash-commands.ts'
 import { claudeProgram } from './turn-program.ts'
+import { LivePool } from './warm/live-pool.ts'
+import { WarmTurn, type WarmTurnOptions } from './warm/warm-turn.ts'
 
-/** Runs Claude Code, one process for each turn. */
+/** Runs Claude Code: by default in a process that a session keeps between its turns, else in one for each turn. */
 export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   readonly id = HARNESS_ID
   readonly #context: ClaudeContext
-  readonly #turns = new RunningTurns<ProcessTurn>(HARNESS_ID)
+  readonly #turns = new RunningTurns<ProcessTurn | WarmTurn>(HARNESS_ID)
+  readonly #pool: LivePool
 
   constructor(config: ClaudeCodeHarnessConfig = {}) {
     this.#context = { config, environment: config.environment ?? processEnv() }
+    this.#pool = new LivePool(config)
   }
 
   meta(): HarnessMeta {
@@ -53,7 +57,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 
   capabilities(): HarnessCapabilities {
-    return CLAUDE_CAPABILITIES
+    return this.#isWarm ? WARM_CAPABILITIES : CLAUDE_CAPABILITIES
   }
 
   checkInstallStatus(): Promise<HarnessInstallStatus> {
@@ -75,19 +79,17 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   /**
    * One turn of a session as UI events. Starts when the first event is asked for, and rejects then if the session
-   * has a turn running. `process:exit` is the last event; leaving the loop early stops the agent.
+   * has a turn running. The last event is `turn:end`, or `process:exit` where the turn has a process of its own;
+   * leaving the loop early stops the agent.
    */
   async *startTurn(
     session: Session,
     userMessage: string,
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
-    refuseUnsupported(opts)
     const turnId = opts.turnId ?? randomUUID()
     const query = withDefaults(turnQuery(session, userMessage, opts))
-    const program = claudeProgram(this.#context)
-    const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
-    yield* this.#turns.run(session.id, turn)
+    yield* this.#turns.run(session.id, this.#turn({ session, turnId, query, opts }))
   }
 
   /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
@@ -120,9 +122,23 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     return importClaudeSession(nativeSessionId, { environment: this.#context.environment, cwd })
   }
 
-  /** Nothing is kept between turns; what runs is ended. */
-  close(): Promise<void> {
-    return this.#turns.killAll()
+  /** Ends the turns that run, and the agents that are kept between turns. */
+  async close(): Promise<void> {
+    await this.#turns.killAll()
+    await this.#pool.close()
+  }
+
+  get #isWarm(): boolean {
+    return this.#context.config.keepAlive !== false
+  }
+
+  #turn(
+    turn: Pick<WarmTurnOptions, 'session' | 'turnId' | 'query'> & { opts: HarnessTurnOpts },
+  ): WarmTurn | ProcessTurn {
+    if (this.#isWarm) return new WarmTurn({ ...turn, context: this.#context, pool: this.#pool })
+    refuseUnsupported(turn.opts)
+    const program = claudeProgram(this.#context)
+    return new ProcessTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
   }
 }
 

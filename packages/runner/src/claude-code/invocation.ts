@@ -15,6 +15,8 @@ export interface InvocationContext extends ClaudeContext {
   extraArgs?: string[]
 }
 
+export type Launch = Omit<Invocation, 'stdin' | 'promptText' | 'attachments'>
+
 /** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
 export async function prepareClaude(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
   try {
@@ -25,8 +27,18 @@ export async function prepareClaude(query: HarnessQuery, context: InvocationCont
 }
 
 async function prepare(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
+  const { inputFormat, stdin, text: promptText, attachments } = await encodePrompt(query.prompt)
+  const launch = await prepareLaunch(query, context, inputFormat)
+  return { ...launch, stdin, promptText, attachments }
+}
+
+/** The command without a prompt: that comes through stdin, at once or again and again. */
+export async function prepareLaunch(
+  query: HarnessQuery,
+  context: InvocationContext,
+  inputFormat: 'text' | 'stream-json',
+): Promise<Launch> {
   const { config, environment, extraArgs } = context
-  const prompt = await encodePrompt(query.prompt)
   await checkDirectory('The project folder', query.cwd, HARNESS_ID)
   for (const directory of query.additionalDirectories ?? [])
     await checkDirectory('The extra folder', directory, HARNESS_ID)
@@ -50,7 +62,6 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
     const served = { ...query, mcpServers, allowedTools: [...(query.allowedTools ?? []), ...toolNames] }
     const { files, remove } = await writeTempFiles(served, environment)
     cleanups.push(remove)
-    const { inputFormat, stdin, text: promptText, attachments } = prompt
     const args = buildClaudeArgs({
       query: served,
       config,
@@ -59,7 +70,7 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
       systemPromptSnapshot,
       extraArgs,
     })
-    return { command, args, env, cwd: query.cwd, stdin, promptText, attachments, cleanup }
+    return { command, args, env, cwd: query.cwd, cleanup }
   } catch (error) {
     await cleanup()
     throw error

@@ -35,3 +35,11 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsMaxTurns: true,
   supportsBudget: true,
 }
+
+/** Of an agent that stays between turns. */
+export const WARM_CAPABILITIES: HarnessCapabilities = {
+  ...CLAUDE_CAPABILITIES,
+  supportsDecisions: true,
+  supportsSteering: true,
+  supportsPrewarm: true,
+}

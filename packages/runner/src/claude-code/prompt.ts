@@ -1,7 +1,15 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { HarnessQuery, ImageSource, PromptPart } from '@chirality/core'
+import type { HarnessQuery, PromptPart } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { HARNESS_ID } from './config.ts'
+import { type MessageContent, userLine } from './stdin-lines.ts'
+
+export interface PromptMessage {
+  content: MessageContent
+  /** The text of it, for people. */
+  text: string
+  attachments: number
+}
 
 export interface EncodedPrompt {
   inputFormat: 'text' | 'stream-json'
@@ -17,39 +25,54 @@ export interface EncodedPrompt {
  * here, because one release of the CLI takes it, says nothing and exits with 0.
  */
 export async function encodePrompt(prompt: HarnessQuery['prompt']): Promise<EncodedPrompt> {
+  const { content, text, attachments } = await promptMessage(prompt)
+  if (attachments === 0) return { inputFormat: 'text', stdin: text, text, attachments }
+  return { inputFormat: 'stream-json', stdin: userLine(content), text, attachments }
+}
+
+/** The prompt as a message of the conversation. */
+export async function promptMessage(prompt: HarnessQuery['prompt']): Promise<PromptMessage> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
-  const attachments = parts.filter(part => part.type === 'image').length
+  const attachments = parts.filter(part => part.type !== 'text').length
   if (text.trim() === '' && attachments === 0)
     throw refused('The prompt is empty. Say what the agent should do.')
-  if (attachments === 0) return { inputFormat: 'text', stdin: text, text, attachments }
-
+  if (attachments === 0) return { content: text, text, attachments }
   // The API refuses a text block of blanks.
-  const sent = parts.filter(part => part.type === 'image' || part.text.trim() !== '')
-  const content = await Promise.all(sent.map(part => (part.type === 'text' ? part : imageBlock(part.source))))
-  const line = JSON.stringify({ type: 'user', message: { role: 'user', content } })
-  return { inputFormat: 'stream-json', stdin: `${line}\n`, text, attachments }
+  const sent = parts.filter(part => part.type !== 'text' || part.text.trim() !== '')
+  return { content: await Promise.all(sent.map(contentBlock)), text, attachments }
 }
 
-async function imageBlock(source: ImageSource): Promise<Record<string, unknown>> {
-  if (!IMAGE_TYPES.has(source.mediaType)) {
-    throw refused(`Images of type ${source.mediaType} are not taken; use ${[...IMAGE_TYPES].join(', ')}.`)
+async function contentBlock(part: PromptPart): Promise<Record<string, unknown>> {
+  if (part.type === 'text') return part
+  const { type, source } = part
+  const known = TYPES[type]
+  if (!known.has(source.mediaType)) {
+    throw refused(`A ${type} of type ${source.mediaType} is not taken; use ${[...known].join(', ')}.`)
   }
-  const data = source.kind === 'base64' ? source.data : await readImage(source.path)
-  return { type: 'image', source: { type: 'base64', media_type: source.mediaType, data } }
+  const data = source.kind === 'base64' ? source.data : await readAttachment(type, source.path)
+  if (source.mediaType !== PLAIN_TEXT)
+    return { type, source: { type: 'base64', media_type: source.mediaType, data } }
+  const text = Buffer.from(data, 'base64').toString('utf8')
+  return { type, source: { type: 'text', media_type: PLAIN_TEXT, data: text } }
 }
 
-const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const PLAIN_TEXT = 'text/plain'
+const TYPES = {
+  image: new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+  document: new Set(['application/pdf', PLAIN_TEXT]),
+}
 
-/** The API takes 5 MB an image; more than that only fills memory on the way to an error. */
-const MAX_IMAGE_BYTES = 20 * 1024 * 1024
+/** The API takes 5 MB an image and 32 MB a request; more than that only fills memory on the way to an error. */
+const MAX_ATTACHMENT_BYTES = 20 * 1024 * 1024
 
-async function readImage(path: string): Promise<string> {
+async function readAttachment(what: string, path: string): Promise<string> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw refused(`The image ${path} cannot be read.`, cause)
+    throw refused(`The ${what} ${path} cannot be read.`, cause)
   })
-  if (!info.isFile()) throw refused(`The image ${path} is not a file.`)
-  if (info.size > MAX_IMAGE_BYTES) throw refused(`The image ${path} is over ${MAX_IMAGE_BYTES} bytes.`)
+  if (!info.isFile()) throw refused(`The ${what} ${path} is not a file.`)
+  if (info.size > MAX_ATTACHMENT_BYTES)
+    throw refused(`The ${what} ${path} is over ${MAX_ATTACHMENT_BYTES} bytes.`)
   return readFile(path, 'base64')
 }
 

@@ -20,6 +20,12 @@ export async function codexInput(
 ): Promise<CodexInput> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+  if (parts.some(({ type }) => type === 'document'))
+    throw new HarnessError(
+      'Codex takes no documents. Name the file in the message.',
+      'unsupported',
+      HARNESS_ID,
+    )
   const sources = parts.flatMap(part => (part.type === 'image' ? [part.source] : []))
   if (text.trim() === '' && sources.length === 0)
     throw refused('The prompt is empty. Say what the agent should do.')

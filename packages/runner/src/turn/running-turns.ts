@@ -3,6 +3,8 @@ import { HarnessBusyError, type HarnessId, type UIEvent } from '@chirality/core'
 /** A turn that can be told to stop. */
 export interface StoppableTurn {
   events(): AsyncGenerator<UIEvent>
+  /** The event that nothing follows. Default `process:exit`. */
+  readonly lastEvent?: UIEvent['type']
   interrupt(): void
   /** Resolves when nothing of it runs any more. */
   kill(): Promise<void>
@@ -27,7 +29,7 @@ export class RunningTurns<T extends StoppableTurn> {
     try {
       for await (const event of turn.events()) {
         // Nothing runs any more: who hears this may start the next turn at once.
-        if (event.type === 'process:exit') settle()
+        if (event.type === (turn.lastEvent ?? 'process:exit')) settle()
         yield event
       }
     } finally {

@@ -12,12 +12,14 @@ export interface Place {
   marker: string
 }
 
+export type ModelAddress = Pick<ScriptedModel, 'url' | 'openaiUrl'>
+
 /** One agent in one of its forms. The suite knows nothing else about it. */
 export interface Contestant {
   name: string
   /** Runs each turn in a process of its own, so its turns end with `process:exit`. */
   processPerTurn: boolean
-  create(model: ScriptedModel, place: Place, binary?: string): SessionHarness
+  create(model: ModelAddress, place: Place, binary?: string): SessionHarness
   binary: string
   /** What the model has to say for the agent to run a shell command. */
   command(shell: string): ScriptBlock
@@ -31,20 +33,24 @@ export interface Contestant {
 
 export function contestants(): Contestant[] {
   return [
-    ...claudeBinaries().map(({ version, path }) => claude(version, path)),
+    ...claudeBinaries().flatMap(({ version, path }) => [
+      claude(version, path, false),
+      claude(version, path, true),
+    ]),
     codex('app-server'),
     codex('exec'),
   ]
 }
 
-function claude(version: string, binary: string): Contestant {
+function claude(version: string, binary: string, keepAlive: boolean): Contestant {
   return {
-    name: `claude-code ${version}`,
-    processPerTurn: true,
+    name: `claude-code ${version}${keepAlive ? ', kept' : ''}`,
+    processPerTurn: !keepAlive,
     binary,
     create: (model, { home, marker }, other) =>
       new ClaudeCodeHarness({
         binaryPath: other ?? binary,
+        keepAlive,
         environment: { ...claudeEnv(model, home), [MARKER_VARIABLE]: marker, CLAUDE_CODE_MAX_RETRIES: '1' },
       }),
     command: shell => ({ tool: 'Bash', input: { command: shell, description: 'x' } }),

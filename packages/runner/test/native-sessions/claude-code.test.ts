@@ -102,7 +102,7 @@ async function start(binary: AgentBinary, script: Script, cwd = world.project) {
     [MARKER_VARIABLE]: world.marker,
     CLAUDE_CODE_MAX_RETRIES: '0',
   }
-  const harness = new ClaudeCodeHarness({ binaryPath: binary.path, environment })
+  const harness = new ClaudeCodeHarness({ binaryPath: binary.path, environment, keepAlive: false })
   const claude = async (input: string, ...args: string[]): Promise<string> => {
     const flags = ['-p', '--output-format', 'json', '--allowedTools', 'Bash', ...args]
     const answer = JSON.parse(await plainRun(binary.path, flags, { cwd, env: environment, input }))

@@ -78,6 +78,7 @@ export function useHostWorld(): HostWorld {
       new ClaudeCodeHarness({
         binaryPath: claudeBinary(),
         environment: world.environment(model),
+        keepAlive: false,
         ...config,
       }),
     host: (harnesses, options = {}) => {

@@ -32,6 +32,7 @@ export function useWorld(): World {
     return new ClaudeCodeHarness({
       stop: PATIENT,
       lingerMs: PATIENT_MS,
+      keepAlive: false,
       ...config,
       binaryPath,
       environment: definedOnly({ ...clean, [MARKER_VARIABLE]: world.marker, ...environment }),

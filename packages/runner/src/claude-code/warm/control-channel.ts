@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import type { ClaudeEvent } from '@chirality/core'
+import type { AgentProcess } from '../../process/agent-process.ts'
+import { controlErrorLine, controlRequestLine, controlResponseLine } from '../stdin-lines.ts'
+
+/** The agent refused a request, did not answer it, or is gone. */
+export class ControlError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ControlError'
+  }
+}
+
+/** The questions we ask the agent beside the conversation, and the answers to those it asks us. */
+export class ControlChannel {
+  readonly #process: Pick<AgentProcess, 'write'>
+  readonly #pending = new Map<string, Pending>()
+  #closed = false
+
+  constructor(process: Pick<AgentProcess, 'write'>) {
+    this.#process = process
+  }
+
+  /** Rejects with a ControlError. */
+  async request(request: ControlRequest): Promise<Record<string, unknown>> {
+    if (this.#closed) throw gone()
+    const id = randomUUID()
+    const answer = new Promise<Record<string, unknown>>((resolve, reject) => {
+      const late = () => this.#take(id)?.reject(new ControlError(`${request.subtype} was not answered.`))
+      this.#pending.set(id, { resolve, reject, patience: setTimeout(late, REQUEST_MS) })
+    })
+    void this.#process.write(controlRequestLine(id, request)).then(isWritten => {
+      if (!isWritten) this.#take(id)?.reject(gone())
+    })
+    return answer
+  }
+
+  respond(requestId: string, response: Record<string, unknown>): void {
+    void this.#process.write(controlResponseLine(requestId, response))
+  }
+
+  respondError(requestId: string, error: string): void {
+    void this.#process.write(controlErrorLine(requestId, error))
+  }
+
+  /** To be told of everything the agent prints. */
+  see(event: ClaudeEvent): void {
+    if (event.type !== 'control_response') return
+    const { subtype, request_id: id, response, error } = asObject(event.response)
+    const pending = this.#take(String(id))
+    if (subtype === 'success') pending?.resolve(asObject(response))
+    else pending?.reject(new ControlError(String(error ?? 'The agent refused.')))
+  }
+
+  /** The agent is gone: nobody waits for it any more. */
+  close(): void {
+    this.#closed = true
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(gone())
+  }
+
+  #take(id: string): Pending | undefined {
+    const pending = this.#pending.get(id)
+    clearTimeout(pending?.patience)
+    this.#pending.delete(id)
+    return pending
+  }
+}
+
+export type ControlRequest = { subtype: string } & Record<string, unknown>
+
+interface Pending {
+  resolve(answer: Record<string, unknown>): void
+  reject(error: ControlError): void
+  patience: NodeJS.Timeout
+}
+
+/** An agent that is busy answers late; one that takes longer than this does not answer. */
+const REQUEST_MS = 60_000
+
+function gone(): ControlError {
+  return new ControlError('Claude Code is gone.')
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}

@@ -1,0 +1,57 @@
+import type { ClaudeEvent, NdjsonRecord, UIEvent } from '@chirality/core'
+import { AsyncQueue } from '../../async-queue.ts'
+import type { FileDamage } from '../../process/tail.ts'
+
+/** What reaches a turn, in order. */
+export type InboxItem =
+  | { kind: 'record'; record: NdjsonRecord; event: ClaudeEvent | null }
+  /** Something of ours that a person is told. */
+  | { kind: 'told'; event: UIEvent }
+  | { kind: 'spool-damaged'; path: string; damage: FileDamage }
+  /** The agent has had nothing to do for a while. */
+  | { kind: 'rested' }
+  /** Nothing came for a while. */
+  | { kind: 'silent'; idleMs: number }
+
+/** What the agent printed and no turn has taken yet. Full, it lets the rest wait in the spool. */
+export class Inbox {
+  readonly #items = new AsyncQueue<InboxItem>()
+  #bytes = 0
+  #maxBytes = MAX_WAITING_BYTES
+  #makeRoom: (() => void) | null = null
+
+  /** Resolves when there is room for more. */
+  async push(item: InboxItem): Promise<void> {
+    this.#items.push(item)
+    if (item.kind === 'record') this.#bytes += item.record.bytes
+    if (this.#bytes <= this.#maxBytes) return
+    await new Promise<void>(resolve => {
+      this.#makeRoom = resolve
+    })
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0
+  }
+
+  /** One reader at a time; who stops reading leaves the rest to the next. */
+  async *read(): AsyncGenerator<InboxItem> {
+    for await (const item of this.#items) {
+      if (item.kind === 'record') this.#bytes -= item.record.bytes
+      if (this.#bytes <= this.#maxBytes) this.#makeRoom?.()
+      yield item
+    }
+  }
+
+  /** The agent is going: what it still says is taken in, so that nobody waits for a reader who may never come. */
+  openWide(): void {
+    this.#maxBytes = Number.POSITIVE_INFINITY
+    this.#makeRoom?.()
+  }
+
+  end(): void {
+    this.#items.end()
+  }
+}
+
+const MAX_WAITING_BYTES = 1024 * 1024

@@ -1,0 +1,211 @@
+import {
+  type ClaudeEvent,
+  type ClaudeTranslator,
+  createClaudeTranslator,
+  parseClaudeEvent,
+} from '@chirality/core'
+import { type AgentProcess, type ProcessExit, spawnAgent } from '../../process/agent-process.ts'
+import { openSpool } from '../../process/spool.ts'
+import type { StopOptions } from '../../process/stop.ts'
+import { HarnessLog } from '../../turn/harness-log.ts'
+import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
+import type { Launch } from '../invocation.ts'
+import { Rest } from '../rest.ts'
+import { type MessageContent, userLine } from '../stdin-lines.ts'
+import { ControlChannel, type ControlRequest } from './control-channel.ts'
+import { Inbox, type InboxItem } from './inbox.ts'
+
+export interface LiveClaudeOptions {
+  launch: Launch
+  config: ClaudeCodeHarnessConfig
+  sessionId: string
+  /** The first turn's: it names the raw log. */
+  turnId: string
+  model: string | undefined
+  mode: string | undefined
+}
+
+/** How a process came to its end. */
+export interface LiveEnd {
+  exit: ProcessExit
+  stderr: string
+  /** What it had started and left alive. */
+  leftBehind: number
+}
+
+/** A `claude` that stays between the turns of a session. */
+export class LiveClaude {
+  readonly process: AgentProcess
+  readonly control: ControlChannel
+  readonly inbox = new Inbox()
+  /** One for the process: what a result costs is the growth of a total that goes on over its turns. */
+  readonly translator: ClaudeTranslator
+  /** Resolves when it is gone with everything that it started. */
+  readonly ended: Promise<LiveEnd>
+  /** As it was last told; undefined leaves the choice to the agent. */
+  model: string | undefined
+  /** By what turns have read. */
+  readonly shownRest: Rest
+  /** By what was printed. */
+  readonly #rest: Rest
+  readonly #config: ClaudeCodeHarnessConfig
+  readonly #log: HarnessLog
+  readonly #stderr: string[] = []
+  #mode: string | null = null
+  #readTo = 0
+  #isUsable = true
+  #isStopped = false
+
+  private constructor(process: AgentProcess, { launch, config, sessionId, model, mode }: LiveClaudeOptions) {
+    this.model = model
+    this.#mode = mode ?? null
+    this.process = process
+    this.control = new ControlChannel(process)
+    this.translator = createClaudeTranslator({ sessionId })
+    const { lingerMs } = config
+    this.shownRest = new Rest({ lingerMs, onLinger: () => void this.inbox.push({ kind: 'rested' }) })
+    this.#rest = new Rest({ lingerMs, onLinger: () => {} })
+    this.#config = config
+    this.#log = new HarnessLog(config, sessionId)
+    this.#log.spawned(launch, process)
+    void process.exited.then(() => this.inbox.openWide())
+    this.ended = this.#run(launch)
+  }
+
+  /** Takes over what was made for the launch, also when it fails. */
+  static async start(options: LiveClaudeOptions): Promise<LiveClaude> {
+    const { launch, sessionId, turnId } = options
+    const { command, args, env, cwd } = launch
+    try {
+      const spool = await openSpool({ projectRoot: cwd, harness: HARNESS_ID, sessionId, turnId })
+      const process = await spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true })
+      return new LiveClaude(process, options)
+    } catch (error) {
+      await launch.cleanup()
+      throw error
+    }
+  }
+
+  /** False as soon as it is being stopped, or has gone by itself. */
+  get isUsable(): boolean {
+    return this.#isUsable
+  }
+
+  /** It was ended by us: nobody needs to be told. */
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  /** Nothing runs in it, not even in the background. One that was never asked anything rests, too. */
+  get isResting(): boolean {
+    return this.#readTo === 0 || this.#rest.reached
+  }
+
+  /** The permission mode that it is in, as it was told or said last; null when nobody did. */
+  get mode(): string | null {
+    return this.#mode
+  }
+
+  /** Where in the spool the next turn begins: after all that turns have read. */
+  get readTo(): number {
+    return this.#readTo
+  }
+
+  send(content: MessageContent, uuid: string): Promise<boolean> {
+    return this.process.write(userLine(content, uuid))
+  }
+
+  request(request: ControlRequest): Promise<Record<string, unknown>> {
+    return this.control.request(request)
+  }
+
+  /** To be called for each record that a turn takes from the inbox. */
+  taken({ record, event }: InboxItem & { kind: 'record' }): void {
+    this.#readTo = record.offset + record.bytes + 1
+    if (event) this.shownRest.see(event)
+  }
+
+  /** With everything it started. All calls share one ladder; a stricter one moves it on. */
+  async stop(options: StopOptions = {}): Promise<void> {
+    this.#isUsable = false
+    this.#isStopped = true
+    this.process.endInput()
+    await this.process.stop({ ...this.#config.stop, ...options })
+    await this.ended
+  }
+
+  /** The polite way, for one that has nothing to do: it ends by itself when its stdin does. */
+  async dismiss(): Promise<void> {
+    this.#isUsable = false
+    this.#isStopped = true
+    this.process.endInput()
+    const impatience = setTimeout(() => void this.stop({ interruptGraceMs: 0 }), DISMISS_MS)
+    await this.ended
+    clearTimeout(impatience)
+  }
+
+  async #run(launch: Launch): Promise<LiveEnd> {
+    try {
+      await this.#pump()
+    } catch (error) {
+      // Ours: the raw output cannot be read any more. An agent that nobody hears is of no use.
+      this.#log.write('error', 'turn:error', { error: String(error) })
+      this.#stderr.push(String(error))
+    }
+    this.#isUsable = false
+    this.control.close()
+    const report = await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
+    const exit = await this.process.exited
+    this.#rest.end()
+    this.shownRest.end()
+    this.#log.exited(exit)
+    if (report.leftRunning.length > 0) this.#log.write('error', 'process:left', { pids: report.leftRunning })
+    await this.#release(launch)
+    this.inbox.end()
+    const leftBehind = report.stopped.filter(pid => pid !== this.process.pid).length
+    return { exit, stderr: this.#stderr.join('\n'), leftBehind }
+  }
+
+  async #pump(): Promise<void> {
+    for await (const output of this.process.output()) {
+      if (output.kind === 'record') {
+        const { record } = output
+        this.#log.record(record)
+        const event = record.kind === 'json' ? parseClaudeEvent(record.value) : null
+        if (event) this.#see(event)
+        await this.inbox.push({ kind: 'record', record, event })
+      } else if (output.kind === 'stderr') {
+        this.#keepStderr(output.line)
+      } else if (output.kind === 'spool-damaged') {
+        this.#log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
+        await this.inbox.push(output)
+      }
+    }
+  }
+
+  #see(event: ClaudeEvent): void {
+    this.control.see(event)
+    this.#rest.see(event)
+    if (event.type !== 'system') return
+    if (event.subtype !== 'init' && event.subtype !== 'status') return
+    if (typeof event.permissionMode === 'string') this.#mode = event.permissionMode
+  }
+
+  async #release(launch: Launch): Promise<void> {
+    for (const step of [() => this.process.close(), () => launch.cleanup()]) {
+      await step().catch((error: unknown) =>
+        this.#log.write('error', 'turn:release', { error: String(error) }),
+      )
+    }
+  }
+
+  #keepStderr(line: string): void {
+    this.#log.stderr(line)
+    this.#stderr.push(line)
+    if (this.#stderr.length > MAX_STDERR_LINES) this.#stderr.shift()
+  }
+}
+
+/** Its exit hooks and the good-byes of its MCP servers take a while. */
+const DISMISS_MS = 5_000
+const MAX_STDERR_LINES = 50

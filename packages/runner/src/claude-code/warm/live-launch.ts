@@ -1,0 +1,62 @@
+import type { HarnessQuery } from '@chirality/core'
+import { startFailure } from '../../turn/start-failure.ts'
+import { CLAUDE_CODE, type ClaudeContext } from '../config.ts'
+import { prepareLaunch } from '../invocation.ts'
+import { LiveClaude } from './live-claude.ts'
+import { RelayedTools } from './relayed-tools.ts'
+
+/** What a process is started with, and what tells whether one that runs will do instead. */
+export interface LiveLaunch {
+  query: HarnessQuery
+  /** All that cannot change while it runs. */
+  key: string
+  /** Ended with its turn. */
+  isShortLived: boolean
+  tools: RelayedTools
+  start(names: { sessionId: string; turnId: string }): Promise<LiveClaude>
+}
+
+export interface LiveLaunchOptions {
+  context: ClaudeContext
+  /** Someone is there to answer. Otherwise what is not allowed is denied, and the agent is told so beforehand. */
+  asks: boolean
+}
+
+export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOptions): LiveLaunch {
+  const tools = new RelayedTools(query.clientTools)
+  return {
+    query,
+    key: launchKey(query, asks),
+    // The agent counts what the process has cost, and the limit is for a turn.
+    isShortLived: query.maxBudgetUsd !== undefined,
+    tools,
+    start: async names => {
+      const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
+      const relayed = { ...query, clientTools: tools.definitions }
+      try {
+        const launch = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
+        const { model, permissionMode: mode } = query
+        return await LiveClaude.start({ launch, config: context.config, model, mode, ...names })
+      } catch (error) {
+        throw startFailure(error, CLAUDE_CODE)
+      }
+    },
+  }
+}
+
+/** Model and permission mode are missing, because they can be set; which conversation it is, the pool compares. */
+function launchKey(query: HarnessQuery, asks: boolean): string {
+  const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
+  const { resumeSessionId, forkSession, newSessionId, continueLast, ...fixed } = rest
+  const tools = clientTools?.map(({ handler, ...definition }) => definition)
+  return JSON.stringify([fixed, tools, asks, isBypass(query)], sortedKeys)
+}
+
+export function isBypass({ permissionMode, mode }: HarnessQuery): boolean {
+  return permissionMode ? permissionMode === 'bypassPermissions' : mode === 'yolo'
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

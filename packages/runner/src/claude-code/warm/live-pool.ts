@@ -1,0 +1,169 @@
+import type { HarnessQuery } from '@chirality/core'
+import type { ClaudeCodeHarnessConfig } from '../config.ts'
+import { adjust } from './adjust.ts'
+import type { LiveClaude } from './live-claude.ts'
+import type { LiveLaunch } from './live-launch.ts'
+
+/** A turn's hold on its session's process. */
+export interface LiveLease {
+  live: LiveClaude
+  /** How the process before came to its end, when that was not our doing and nobody was told yet. */
+  lost?: string
+  /** Resolves when what was only for this turn is gone. */
+  release(): Promise<void>
+}
+
+/** Keeps one process for each session between its turns, and ends those that nobody uses. */
+export class LivePool {
+  readonly #config: ClaudeCodeHarnessConfig
+  readonly #entries = new Map<string, Entry>()
+  readonly #lost = new Map<string, string>()
+  readonly #endings = new Map<string, Promise<void>>()
+
+  constructor(config: ClaudeCodeHarnessConfig) {
+    this.#config = config
+  }
+
+  /** The session's process if it will do, else a new one. Rejects with a HarnessError when none can be started. */
+  async acquire(sessionId: string, turnId: string, launch: LiveLaunch): Promise<LiveLease> {
+    const entry = await this.#entryFor(sessionId, turnId, launch)
+    const live = await entry.live
+    const lost = this.#lost.get(sessionId)
+    this.#lost.delete(sessionId)
+    const release = () => this.#release(sessionId, entry)
+    return lost === undefined ? { live, release } : { live, lost, release }
+  }
+
+  /** The session's process, if one runs. */
+  get(sessionId: string): LiveClaude | undefined {
+    const started = this.#entries.get(sessionId)?.started
+    return started?.isUsable ? started : undefined
+  }
+
+  all(): LiveClaude[] {
+    return [...this.#entries.values()].flatMap(({ started }) => (started?.isUsable ? [started] : []))
+  }
+
+  async close(): Promise<void> {
+    for (const [sessionId, entry] of [...this.#entries]) void this.#end(sessionId, entry)
+    await Promise.all(this.#endings.values())
+  }
+
+  async #entryFor(sessionId: string, turnId: string, launch: LiveLaunch): Promise<Entry> {
+    const known = this.#entries.get(sessionId)
+    if (known) {
+      clearTimeout(known.idle)
+      known.users += 1
+      if (await this.#willDo(known, launch)) return known
+      await this.#end(sessionId, known)
+    }
+    // Two processes that write to one conversation lose one of its branches.
+    await this.#endings.get(sessionId)
+    return this.#start(sessionId, turnId, launch)
+  }
+
+  async #willDo(entry: Entry, launch: LiveLaunch): Promise<boolean> {
+    const live = await entry.live.catch(() => null)
+    if (!live?.isUsable || entry.launch.key !== launch.key || !isSameConversation(live, entry, launch))
+      return false
+    entry.launch.tools.use(launch.query.clientTools)
+    return adjust(live, launch.query, this.#config)
+  }
+
+  #start(sessionId: string, turnId: string, launch: LiveLaunch): Entry {
+    const live = launch.start({ sessionId, turnId })
+    const entry: Entry = { launch, live, started: null, users: 1, lastUsedAt: 0, idle: undefined }
+    this.#entries.set(sessionId, entry)
+    live.then(
+      started => this.#watch(sessionId, entry, started),
+      () => this.#forget(sessionId, entry),
+    )
+    return entry
+  }
+
+  /** One that ends by itself is remembered until somebody can be told. */
+  #watch(sessionId: string, entry: Entry, live: LiveClaude): void {
+    entry.started = live
+    void live.ended.then(({ exit: { code, signal } }) => {
+      const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
+      if (!live.isStopped) this.#lost.set(sessionId, how)
+      this.#forget(sessionId, entry)
+    })
+  }
+
+  async #release(sessionId: string, entry: Entry): Promise<void> {
+    entry.users -= 1
+    if (this.#entries.get(sessionId) !== entry || entry.users > 0) return
+    if (entry.launch.isShortLived || !entry.started?.isUsable) return this.#end(sessionId, entry)
+    entry.lastUsedAt = performance.now()
+    this.#startIdling(sessionId, entry)
+    this.#endSurplus()
+  }
+
+  #startIdling(sessionId: string, entry: Entry): void {
+    clearTimeout(entry.idle)
+    entry.idle = setTimeout(() => {
+      // What runs in the background is work, though nobody talks to the agent.
+      if (entry.started?.isResting) void this.#end(sessionId, entry)
+      else this.#startIdling(sessionId, entry)
+    }, this.#config.idleMs ?? IDLE_MS)
+  }
+
+  /** The least recently used goes first. */
+  #endSurplus(): void {
+    const idle = [...this.#entries].filter(([, { users, started }]) => users === 0 && started?.isResting)
+    const surplus = idle.length - (this.#config.maxIdle ?? MAX_IDLE)
+    if (surplus <= 0) return
+    idle.sort(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt)
+    for (const [sessionId, entry] of idle.slice(0, surplus)) void this.#end(sessionId, entry)
+  }
+
+  #end(sessionId: string, entry: Entry): Promise<void> {
+    this.#forget(sessionId, entry)
+    const before = this.#endings.get(sessionId)
+    const ending = Promise.all([before, endEntry(entry)]).then(() => {
+      if (this.#endings.get(sessionId) === ending) this.#endings.delete(sessionId)
+    })
+    this.#endings.set(sessionId, ending)
+    return ending
+  }
+
+  #forget(sessionId: string, entry: Entry): void {
+    clearTimeout(entry.idle)
+    if (this.#entries.get(sessionId) === entry) this.#entries.delete(sessionId)
+  }
+}
+
+interface Entry {
+  launch: LiveLaunch
+  live: Promise<LiveClaude>
+  /** Known once it runs. */
+  started: LiveClaude | null
+  users: number
+  lastUsedAt: number
+  idle: NodeJS.Timeout | undefined
+}
+
+/** Long enough for a person to read and think; a kept agent costs some hundred megabytes. */
+const IDLE_MS = 10 * 60_000
+const MAX_IDLE = 4
+
+async function endEntry(entry: Entry): Promise<void> {
+  const live = await entry.live.catch(() => null)
+  await live?.dismiss()
+}
+
+/** Where the process stands is what it last told; one that has told nothing was started for this or for another. */
+function isSameConversation(live: LiveClaude, entry: Entry, { query }: LiveLaunch): boolean {
+  const { nativeSessionId } = live.translator
+  if (nativeSessionId !== null) return query.resumeSessionId === nativeSessionId && !query.forkSession
+  return sameStart(entry.launch.query, query)
+}
+
+function sameStart(a: HarnessQuery, b: HarnessQuery): boolean {
+  return (
+    a.resumeSessionId === b.resumeSessionId &&
+    a.newSessionId === b.newSessionId &&
+    Boolean(a.forkSession) === Boolean(b.forkSession)
+  )
+}

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { type ClaudeEvent, type UIEvent, unreachable } from '@chirality/core'
+import { Silence } from '../../process/silence.ts'
+import type { Ask } from '../../turn/ask.ts'
+import { spoolDamaged, stalled } from '../../turn/turn-events.ts'
+import type { MessageContent } from '../stdin-lines.ts'
+import type { InboxItem } from './inbox.ts'
+import type { LiveClaude } from './live-claude.ts'
+import { Messages } from './messages.ts'
+import { Requests } from './requests.ts'
+
+export interface LiveTurnOptions {
+  live: LiveClaude
+  sessionId: string
+  content: MessageContent
+  /** Of the message; it comes back with it. */
+  uuid: string
+  decide?: Ask
+  stallMs: number
+  /** How long an interrupted agent may take to end the turn before it is ended itself. */
+  interruptGraceMs: number
+}
+
+/** From one message to the agent's rest, on a process that goes on living. */
+export class LiveTurn {
+  readonly #options: LiveTurnOptions
+  readonly #live: LiveClaude
+  readonly #messages = new Messages()
+  readonly #requests: Requests
+  readonly #steered = new Map<string, string>()
+  #isInterrupted = false
+  #isOver = false
+  #escalation: NodeJS.Timeout | undefined
+
+  constructor(options: LiveTurnOptions) {
+    this.#options = options
+    this.#live = options.live
+    this.#requests = new Requests(options.live, options.decide)
+  }
+
+  /** Ends when the agent rests, or is gone. Whoever leaves early stops the turn. */
+  async *events(): AsyncGenerator<UIEvent> {
+    const { content, uuid, sessionId, stallMs } = this.#options
+    const silence = new Silence(stallMs)
+    const watch = setInterval(() => this.#watch(silence), Math.min(stallMs, STALL_CHECK_MS))
+    try {
+      this.#messages.sent(uuid)
+      // One that does not read any more is on its way out; its end ends the turn.
+      await this.#live.send(content, uuid)
+      for await (const item of this.#live.inbox.read()) {
+        silence.reset()
+        yield* this.#show(item)
+        if (this.#isOver) break
+      }
+      this.#isOver = true
+      yield* this.#requests.close()
+      if (this.#messages.waiting.length > 0) yield unread(sessionId, this.#messages.waiting.length)
+    } finally {
+      clearInterval(watch)
+      await this.#finish()
+    }
+  }
+
+  /** The agent has answered every message, whether or not more was to come. */
+  get isAnswered(): boolean {
+    return this.#messages.areAnswered && this.#live.shownRest.answered
+  }
+
+  /** The process stays; if the agent does not heed it in time, it goes. */
+  interrupt(): void {
+    if (this.#isOver || this.#isInterrupted) return
+    this.#isInterrupted = true
+    const { interruptGraceMs } = this.#options
+    this.#escalation = setTimeout(() => void this.#live.stop({ interruptGraceMs: 0 }), interruptGraceMs)
+    // Only something in the background is left, and that heeds no interrupt.
+    if (this.#messages.areAnswered) void this.#live.stop({ interruptGraceMs: 0 })
+    else void this.#interruptAll()
+  }
+
+  /** One more message. False when it is too late for it. */
+  async steer(content: MessageContent, text: string): Promise<boolean> {
+    if (this.#isOver || this.#isInterrupted || !this.#live.isUsable) return false
+    const uuid = randomUUID()
+    this.#messages.sent(uuid)
+    this.#steered.set(uuid, text)
+    if (await this.#live.send(content, uuid)) return true
+    this.#messages.withdrawn(uuid)
+    return false
+  }
+
+  *#show(item: InboxItem): Generator<UIEvent> {
+    const { sessionId } = this.#options
+    switch (item.kind) {
+      case 'record': {
+        const { record, event } = item
+        this.#live.taken(item)
+        const { translator } = this.#live
+        if (!event) return yield* translator.translateRecord(record)
+        yield* this.#requests.see(event, translator.translate(event))
+        yield* this.#seeMessages(event)
+        if (event.type === 'result') this.#isOver = this.#messages.areAnswered && this.#live.shownRest.reached
+        return
+      }
+      case 'told':
+        yield item.event
+        return
+      case 'spool-damaged':
+        yield spoolDamaged(sessionId, item.path, item.damage)
+        return
+      case 'rested':
+        this.#isOver = this.#messages.areAnswered && this.#live.shownRest.reached
+        return
+      case 'silent':
+        yield stalled(sessionId, item.idleMs)
+        return
+      default:
+        unreachable(item)
+    }
+  }
+
+  *#seeMessages(event: ClaudeEvent): Generator<UIEvent> {
+    this.#messages.see(event)
+    if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
+      // A message that could not be taken back in time.
+      void this.#interruptAll()
+    }
+    const text =
+      event.type === 'user' && event.isReplay === true ? this.#steered.get(String(event.uuid)) : undefined
+    if (text === undefined) return
+    const message = text.split('\n', 1)[0]?.slice(0, MAX_HEADLINE_CHARS) ?? ''
+    const { sessionId } = this.#options
+    const data = { kind: 'user_message', text }
+    yield { type: 'status', sessionId, status: 'notice', level: 'info', message, data }
+  }
+
+  /** What waits in the agent's queue would run after the interrupt. */
+  async #interruptAll(): Promise<void> {
+    try {
+      for (const uuid of this.#messages.waiting.filter(uuid => this.#steered.has(uuid))) {
+        const { cancelled } = await this.#live.request({
+          subtype: 'cancel_async_message',
+          message_uuid: uuid,
+        })
+        if (cancelled === true) this.#messages.withdrawn(uuid)
+      }
+      await this.#live.request({ subtype: 'interrupt' })
+    } catch {
+      // Refused, unanswered or gone: the escalation, or the end of the process, ends the turn.
+    }
+  }
+
+  /** While a person is asked, the silence is theirs. */
+  #watch(silence: Silence): void {
+    const idleMs = silence.take()
+    if (idleMs === undefined || this.#requests.areOpen || this.#live.shownRest.reached) return
+    void this.#live.inbox.push({ kind: 'silent', idleMs })
+  }
+
+  /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
+  async #finish(): Promise<void> {
+    this.#requests.close()
+    if (!this.#isOver) await this.#abandon()
+    clearTimeout(this.#escalation)
+  }
+
+  async #abandon(): Promise<void> {
+    this.interrupt()
+    for await (const item of this.#live.inbox.read()) {
+      for (const _ of this.#show(item));
+      if (this.#isOver) return
+    }
+    this.#isOver = true
+  }
+}
+
+const STALL_CHECK_MS = 1_000
+const MAX_HEADLINE_CHARS = 120
+
+function unread(sessionId: string, count: number): UIEvent {
+  const what = count === 1 ? 'A message was' : `${count} messages were`
+  const message = `${what} not read before the turn ended.`
+  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { count } }
+}

@@ -1,0 +1,74 @@
+import type { ClaudeEvent, PermissionRequestEvent, PermissionResolvedEvent, UIEvent } from '@chirality/core'
+import { type Ask, askForDecision, decisionTold } from '../../turn/ask.ts'
+import { claudeAnswer, questionOf } from './decisions.ts'
+import type { LiveClaude } from './live-claude.ts'
+
+/** What the agent asks during a turn. Each question is answered once, or withdrawn, or closed with the turn. */
+export class Requests {
+  readonly #live: LiveClaude
+  readonly #decide: Ask | undefined
+  readonly #open = new Map<string, { event: PermissionRequestEvent; abort: AbortController }>()
+
+  constructor(live: LiveClaude, decide: Ask | undefined) {
+    this.#live = live
+    this.#decide = decide
+  }
+
+  get areOpen(): boolean {
+    return this.#open.size > 0
+  }
+
+  /** What of the translator's events is to be told, now that the question behind them is known. */
+  see(native: ClaudeEvent, events: UIEvent[]): UIEvent[] {
+    if (native.type === 'control_request' && !events.some(isRequest)) this.#refuse(native)
+    return events.filter(event => {
+      if (isRequest(event)) void this.#ask(event)
+      // An answer may cross a withdrawal; it was told already.
+      return !isWithdrawal(event) || this.#withdraw(event.requestId)
+    })
+  }
+
+  /** Nobody is asked any more. */
+  close(): UIEvent[] {
+    const closed = [...this.#open.values()].map(({ event, abort }): UIEvent => {
+      abort.abort()
+      const { sessionId, requestId } = event
+      return { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
+    })
+    this.#open.clear()
+    return closed
+  }
+
+  async #ask(event: PermissionRequestEvent): Promise<void> {
+    const { requestId, raw } = event
+    const abort = new AbortController()
+    this.#open.set(requestId, { event, abort })
+    const asked = await askForDecision(this.#decide, event, abort.signal)
+    if (!this.#open.delete(requestId)) return
+    const question = questionOf((raw as { request?: unknown }).request)
+    const { response, error = '', note } = claudeAnswer(question, asked.decision)
+    // Told before the agent hears it, so that it stands before what the agent makes of it.
+    void this.#live.inbox.push({ kind: 'told', event: decisionTold(event, asked, note) })
+    if (response) this.#live.control.respond(requestId, response)
+    else this.#live.control.respondError(requestId, error)
+  }
+
+  /** For a question that nobody can be shown. */
+  #refuse({ request_id: id, request }: ClaudeEvent & { type: 'control_request' }): void {
+    if (typeof id !== 'string') return
+    this.#live.control.respondError(id, `Chirality does not do ${questionOf(request).subtype}.`)
+  }
+
+  #withdraw(requestId: string): boolean {
+    this.#open.get(requestId)?.abort.abort()
+    return this.#open.delete(requestId)
+  }
+}
+
+function isRequest(event: UIEvent): event is PermissionRequestEvent {
+  return event.type === 'permission:request'
+}
+
+function isWithdrawal(event: UIEvent): event is PermissionResolvedEvent {
+  return event.type === 'permission:resolved'
+}

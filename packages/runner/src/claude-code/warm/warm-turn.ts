@@ -1,0 +1,214 @@
+import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
+import { traceProcess } from '../../process/trace-process.ts'
+import { HarnessLog } from '../../turn/harness-log.ts'
+import { startFailure } from '../../turn/start-failure.ts'
+import {
+  describeExit,
+  failed,
+  leftBehind,
+  noResult,
+  resumeFailed,
+  type StopReason,
+  stopped,
+  turnStart,
+} from '../../turn/turn-events.ts'
+import { CLAUDE_CODE, type ClaudeContext } from '../config.ts'
+import { type PromptMessage, promptMessage } from '../prompt.ts'
+import type { LiveClaude } from './live-claude.ts'
+import { liveLaunch } from './live-launch.ts'
+import type { LiveLease, LivePool } from './live-pool.ts'
+import { LiveTurn } from './live-turn.ts'
+
+export interface WarmTurnOptions {
+  session: Session
+  turnId: string
+  query: HarnessQuery
+  opts: Pick<HarnessTurnOpts, 'decide' | 'stallMs' | 'onProcess'>
+  context: ClaudeContext
+  pool: LivePool
+}
+
+/** One turn of a session in the process that its session keeps. The process goes on, so `turn:end` is the last event. */
+export class WarmTurn {
+  readonly lastEvent = 'turn:end'
+  readonly #options: WarmTurnOptions
+  readonly #log: HarnessLog
+  #lease: LiveLease | null = null
+  #turn: LiveTurn | null = null
+  #stopReason: StopReason | null = null
+
+  constructor(options: WarmTurnOptions) {
+    this.#options = options
+    this.#log = new HarnessLog(options.context.config, options.session.id)
+  }
+
+  /** By a request to the agent; if that is not heeded, by signals. */
+  interrupt(): void {
+    void this.#stop('interrupted')
+  }
+
+  /** Resolves when the process is gone with everything that it started. */
+  async kill(): Promise<void> {
+    await this.#stop('killed')
+  }
+
+  async steer(message: HarnessQuery['prompt']): Promise<boolean> {
+    const turn = this.#turn
+    if (!turn) return false
+    const { content, text } = await promptMessage(message)
+    return turn.steer(content, text)
+  }
+
+  /** What is wrong before the start throws, so that no turn begins. After `turn:start` every way out is an event. */
+  async *events(): AsyncGenerator<UIEvent> {
+    const startedAt = performance.now()
+    const { query, session } = this.#options
+    const { signal } = query
+    const onAbort = () => void this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (signal.aborted) onAbort()
+      const message = await promptMessage(query.prompt)
+      const lease = this.#stopReason ? null : await this.#acquire(query)
+      yield turnStart(session.id, { promptText: message.text, attachments: message.attachments })
+      let end = yield* this.#run(lease, message)
+      if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh(message)
+      await this.#release()
+      const durationMs = Math.round(performance.now() - startedAt)
+      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, durationMs }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      await this.#release()
+    }
+  }
+
+  async #acquire(query: HarnessQuery): Promise<LiveLease> {
+    const { session, turnId, context, pool, opts } = this.#options
+    const launch = liveLaunch(query, { context, asks: opts.decide !== undefined })
+    const lease = await pool.acquire(session.id, turnId, launch)
+    this.#lease = lease
+    await this.#tellProcess(lease.live)
+    return lease
+  }
+
+  async *#run(lease: LiveLease | null, message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
+    const { session, query } = this.#options
+    if (lease?.lost) yield goesOn(session.id, lease.lost)
+    if (!lease || this.#stopReason) {
+      const reason = this.#stopReason ?? 'interrupted'
+      yield stopped(session.id, reason)
+      return { reason, resumeFailed: false }
+    }
+    const { live } = lease
+    let isResumeFailed = false
+    let failure: { error: unknown } | undefined
+    this.#turn = this.#liveTurn(live, message)
+    try {
+      for await (const event of this.#turn.events()) {
+        const isMissing = query.resumeSessionId !== undefined && isMissingSession(event)
+        isResumeFailed ||= isMissing
+        yield isMissing ? { ...event, recovered: !this.#stopReason } : event
+      }
+    } catch (error) {
+      this.#log.write('error', 'turn:error', { error: String(error) })
+      failure = { error }
+      await live.stop({ interruptGraceMs: 0 })
+    }
+    yield* this.#closing(live, failure)
+    return { reason: this.#reasonOf(live, failure), resumeFailed: isResumeFailed }
+  }
+
+  #liveTurn(live: LiveClaude, { content }: PromptMessage): LiveTurn {
+    const { session, turnId, opts, context } = this.#options
+    return new LiveTurn({
+      live,
+      sessionId: session.id,
+      content,
+      uuid: turnId,
+      decide: opts.decide,
+      stallMs: opts.stallMs ?? STALL_MS,
+      interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
+    })
+  }
+
+  /** The agent no longer has the conversation: the same message again, as the first of a new one. */
+  async *#runAfresh(message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
+    const { query, session } = this.#options
+    this.#log.write('warn', 'resume:failed', { claudeSessionId: query.resumeSessionId })
+    yield resumeFailed(session.id, query.resumeSessionId)
+    await this.#lease?.live.dismiss()
+    await this.#release()
+    try {
+      const lease = await this.#acquire({ ...query, resumeSessionId: undefined, forkSession: undefined })
+      return yield* this.#run(lease, message)
+    } catch (error) {
+      const { code, message: said } = startFailure(error, CLAUDE_CODE)
+      const errorCode = code === 'not_installed' ? code : 'process_crashed'
+      yield { type: 'session:error', sessionId: session.id, error: said, code: errorCode }
+      return { reason: 'failed', resumeFailed: false }
+    }
+  }
+
+  /** What is to be said when the process is gone, the missing result last. */
+  async *#closing(live: LiveClaude, failure: { error: unknown } | undefined): AsyncGenerator<UIEvent> {
+    const sessionId = this.#options.session.id
+    if (failure) yield failed(sessionId, failure.error)
+    if (live.isUsable || this.#turn?.isAnswered) return
+    const end = await live.ended
+    yield* live.translator.end()
+    if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
+    if (failure) return
+    if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
+    else yield noResult(sessionId, describeExit(CLAUDE_CODE.name, end.exit, end.stderr))
+  }
+
+  #reasonOf({ translator, shownRest }: LiveClaude, failure: unknown): TurnEndReason {
+    if (failure) return 'crashed'
+    const { outcome } = translator
+    // Stopped too late to matter: the agent had already finished.
+    const isAnswered = this.#turn?.isAnswered === true
+    const isFinished = isAnswered && shownRest.reached && outcome?.reason === 'completed'
+    if (this.#stopReason && !isFinished) return this.#stopReason
+    return isAnswered && outcome ? outcome.reason : 'crashed'
+  }
+
+  async #stop(reason: StopReason): Promise<void> {
+    if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    if (this.#stopReason === 'killed') await this.#lease?.live.stop({ interruptGraceMs: 0 })
+    else this.#turn?.interrupt()
+  }
+
+  async #release(): Promise<void> {
+    const lease = this.#lease
+    this.#lease = null
+    await lease?.release()
+  }
+
+  /** Whoever cannot keep it loses the turn with this program, but not the turn. */
+  async #tellProcess({ process, readTo }: LiveClaude): Promise<void> {
+    const { onProcess } = this.#options.opts
+    if (!onProcess) return
+    try {
+      onProcess(await traceProcess(process, readTo))
+    } catch (error) {
+      this.#log.write('error', 'turn:untraced', { error: String(error) })
+    }
+  }
+}
+
+interface Verdict {
+  reason: TurnEndReason
+  resumeFailed: boolean
+}
+
+const STALL_MS = 120_000
+const INTERRUPT_GRACE_MS = 5_000
+
+function goesOn(sessionId: string, how: string): UIEvent {
+  const message = `${CLAUDE_CODE.name} ${how}. The conversation goes on in a new process.`
+  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
+}
+
+function isMissingSession(event: UIEvent): event is UIEvent & { type: 'session:error' } {
+  return event.type === 'session:error' && event.code === 'session_not_found'
+}

@@ -1,0 +1,43 @@
+import type { HarnessTurnOpts, Session, TurnProcess, UIEvent } from '@chirality/core'
+import type { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
+import { type HarnessOptions, useWorld, type World } from './world.ts'
+
+/** A conversation with an agent that is kept between turns. */
+export interface Chat {
+  harness: ClaudeCodeHarness
+  session: Session
+  /** All events of a turn; the session learns its native id, as a store would see to. */
+  turn(message: string, opts?: HarnessTurnOpts): Promise<UIEvent[]>
+  /** The same as it happens. */
+  events(message: string, opts?: HarnessTurnOpts): AsyncGenerator<UIEvent>
+  /** The processes that the turns ran in, one for each. */
+  processes: TurnProcess[]
+  pids(): number[]
+}
+
+export interface WarmWorld extends World {
+  chat(options?: HarnessOptions & { with?: ClaudeCodeHarness; session?: Session }): Chat
+}
+
+export function useWarmWorld(binary: string): WarmWorld {
+  const world = useWorld()
+  const chat: WarmWorld['chat'] = ({ with: other, session = world.session(), ...options } = {}) => {
+    const harness = other ?? world.harness(binary, { keepAlive: true, ...options })
+    world.atEnd(() => harness.close())
+    const processes: TurnProcess[] = []
+    async function* events(message: string, opts: HarnessTurnOpts = {}): AsyncGenerator<UIEvent> {
+      const onProcess = (process: TurnProcess) => void processes.push(process)
+      for await (const event of harness.startTurn(session, message, { onProcess, ...opts })) {
+        if (event.type === 'session:init') session.claudeSessionId = event.claudeSessionId
+        yield event
+      }
+    }
+    const turn: Chat['turn'] = async (message, opts) => {
+      const all: UIEvent[] = []
+      for await (const event of events(message, opts)) all.push(event)
+      return all
+    }
+    return { harness, session, turn, events, processes, pids: () => processes.map(({ pid }) => pid) }
+  }
+  return Object.assign(world, { chat })
+}
