@@ -1,5 +1,5 @@
 import { anywhere, type Glob, globMatches, literalOf, parseGlob } from './glob.ts'
-import { commandsIn, unwrapShell } from './shell-commands.ts'
+import { type ShellPart, shellParts, unwrapShell } from './shell-commands.ts'
 
 /**
  * Whether an `allow` pattern covers a whole command. What a shell could read as a second command, a redirection or a
@@ -20,13 +20,26 @@ export function allowsCommand(pattern: string, command: string): boolean {
  * hide a command than can be listed.
  */
 export function findsCommand(pattern: string, command: string): boolean {
-  const whole = oneLine(command)
-  const candidates = [command, whole, ...commandsIn(command)]
-  return variantsOf(pattern).some(glob => {
-    const folded: Glob = { parts: glob.parts.map(part => part.replace(/\s+/g, ' ')) }
-    const wanted = glob.parts.some(part => OPERATORS.test(part)) ? [folded, anywhere(folded)] : [folded]
-    return wanted.some(each => candidates.some(text => globMatches(each, text, { ignoreCase: true })))
-  })
+  const text = command.toLowerCase()
+  const whole = oneLine(text)
+  const globs = variantsOf(pattern.toLowerCase().replace(/\s+/g, ' '))
+  const isFoundInWhole = (glob: Glob) =>
+    globMatches(glob, text) ||
+    globMatches(glob, whole) ||
+    (glob.parts.some(part => OPERATORS.test(part)) && globMatches(anywhere(glob), whole))
+  if (globs.some(isFoundInWhole)) return true
+  for (const part of shellParts(text)) if (globs.some(glob => isFoundIn(part, glob))) return true
+  return false
+}
+
+/** Of all places where the pattern's beginning fits the first decides: what follows a later one also follows it. */
+function isFoundIn({ text, starts }: ShellPart, glob: Glob): boolean {
+  const [beginning = ''] = glob.parts
+  const literal = literalOf(glob)
+  const start = starts.find(at =>
+    literal === undefined ? text.startsWith(beginning, at) : text.length - at === literal.length,
+  )
+  return start !== undefined && globMatches(glob, text.slice(start))
 }
 
 const MAX_COMMAND_CHARS = 64 * 1024

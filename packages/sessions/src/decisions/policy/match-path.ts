@@ -35,7 +35,8 @@ export function allowsPath(
 export function findsPath(pattern: string, path: CallPath, place: PathPlace): boolean {
   const wanted = patternSegments(pattern, place)
   const patterns = [wanted, realSegments(wanted, place)]
-  if (!pattern.includes('/')) patterns.push(['**', pattern.trim()])
+  // A name alone is meant wherever it stands, outside of the project too.
+  if (/^\s*(?:\*\*\/|[^/]*$)/.test(pattern)) patterns.push(['**', ...split(pattern.trim().normalize('NFC'))])
   const paths = [path.lexical, path.real].map(value => split(value.normalize('NFC')))
   return patterns.some(segments =>
     paths.some(

@@ -1,29 +1,25 @@
+/** A part of a command, and where in it the name of a program can stand. */
+export interface ShellPart {
+  text: string
+  starts: number[]
+}
+
 /**
- * Every text in a command that could be run as a command of its own. Splits at operators whether they are quoted or not:
- * too many are looked at, never too few.
+ * Every part of a command that could be run as a command of its own, without quotes. Splits at operators whether they are
+ * quoted or not: too much is looked at, never too little.
  */
-export function commandsIn(command: string): string[] {
+export function* shellParts(command: string): Generator<ShellPart> {
   const plain = unwrapShell(command)
     .replace(/\\\r?\n/g, '')
-    .replace(/\$\{?IFS\}?/g, ' ')
+    .replace(/\$\{?IFS\}?/gi, ' ')
     .replace(REDIRECTION, ' ')
-  const found = new Set<string>()
   for (const segment of plain.split(OPERATOR)) {
     const raw = segment.trim().replace(/\s+/g, ' ')
     if (raw === '') continue
-    found.add(raw)
-    for (const words of runnable(
-      raw
-        .replace(/['"\\]/g, '')
-        .trim()
-        .split(/\s+/),
-    )) {
-      found.add(words.join(' '))
-      const [program = '', ...rest] = words
-      found.add([program.slice(program.lastIndexOf('/') + 1), ...rest].join(' '))
-    }
+    yield { text: raw, starts: [0] }
+    const text = raw.replace(/['"\\]/g, '').trim()
+    yield { text, starts: programPlaces(text) }
   }
-  return [...found]
 }
 
 /** Codex runs everything as `/bin/bash -lc '…'`. What stands in simple quotes is the command; else the whole is. */
@@ -35,21 +31,26 @@ export function unwrapShell(command: string): string {
 const SHELL_WRAPPER =
   /^(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:ba|z|da)?sh -l?c (?:'([^']*)'|"([^"`$\\]*)"|([^\s'"`$\\;&|<>(){}*?[\]~#!]+))$/
 const OPERATOR = /[;&|\n\r()`{}<>]/
-const REDIRECTION = /\d*(?:>>?|<{1,3})&?\s*[^\s;&|()<>]+/g
+/** Not `<<<`: what follows it can be a program. */
+const REDIRECTION = /\d{0,3}(?:>>?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>]+/g
 
-/** The words from each place where a program's name can stand. */
-function runnable(words: string[]): string[][] {
-  let start = 0
-  while (start < words.length - 1 && SKIPPED.test(words[start] ?? '')) start += 1
-  const first = words[start] ?? ''
-  const runs = [words.slice(start)]
-  if (!WRAPPERS.has(first.slice(first.lastIndexOf('/') + 1).toLowerCase())) return runs
-  for (let at = start + 1; at < words.length; at += 1) runs.push(words.slice(at))
-  return runs
+/** Where words begin, and the names behind their last slash: at the command, and behind a wrapper everywhere. */
+function programPlaces(text: string): number[] {
+  const places: number[] = []
+  let everywhere = false
+  for (const { index, 0: word } of text.matchAll(/\S+/g)) {
+    const name = word.slice(word.lastIndexOf('/') + 1)
+    places.push(index, index + word.length - name.length)
+    if (everywhere || SHELL_WORDS.has(word)) continue
+    if (!WRAPPERS.has(name.toLowerCase()) && !ASSIGNMENT.test(word)) break
+    everywhere = true
+  }
+  return places
 }
 
-/** Assignments, and words of the shell before a command. */
-const SKIPPED = /^(?:[A-Za-z_]\w*\+?=.*|if|then|else|elif|do|while|until|!|\$)$/
+/** What stands behind an assignment is not told apart from a value with blanks in it. */
+const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
+const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '$'])
 
 /** Programs that run what stands behind them. */
 const WRAPPERS = new Set(
