@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AnswerBuilder } from './api/answer.ts'
 import type { ApiError } from './api/api-error.ts'
-import type { ApiEvent, ContentBlock } from './api/messages.ts'
+import type { ApiEvent, ContentBlock, PromptBlock } from './api/messages.ts'
 import type { RetryNotice } from './api/retry.ts'
 import type { EventHandler } from './loop/event-handler.ts'
 import type { Emit } from './native-event.ts'
@@ -11,7 +11,18 @@ export function answerEvents(emit: Emit): EventHandler {
   // Whole blocks of an answer that broke off later: the next attempt takes their place.
   let said: string[] = []
   let withdrawn: string[] = []
+  let isPrompt = true
   return {
+    onUser(content) {
+      const text = typeof content === 'string' ? content : content.map(nameOf).join('\n')
+      // The prompt is told by whoever runs the turn; what is added to it later is news.
+      emit({
+        type: 'user',
+        message: { role: 'user', content: text },
+        ...(isPrompt ? { isReplay: true } : {}),
+      })
+      isPrompt = false
+    },
     onRequest(request) {
       emit({ type: 'request', ...request })
       emit({ type: 'system', subtype: 'status', status: 'requesting' })
@@ -51,6 +62,10 @@ export function answerEvents(emit: Emit): EventHandler {
       emit({ type: 'user', message, tool_use_result: detail, parent_tool_use_id: null })
     },
   }
+}
+
+function nameOf(block: PromptBlock): string {
+  return block.type === 'text' ? block.text : `[${block.type} ${block.source.media_type}]`
 }
 
 function assistant(block: ContentBlock, { id, model, usage }: AnswerBuilder) {

@@ -10,7 +10,7 @@ export interface MessagesApiHarnessConfig extends TurnConfig {
   environment?: Record<string, string>
   /** Names that commands see beside the allow-list. */
   allowEnvironment?: string[]
-  /** Of each answer. Default: what the model can. */
+  /** Of each answer. Default: 16 384, or what an older model can. */
   maxTokens?: number
   /** How often a request that failed in passing is sent again. Default 10. */
   maxRetries?: number
@@ -24,4 +24,6 @@ export interface MessagesApiHarnessConfig extends TurnConfig {
 export interface MessagesApiContext {
   config: MessagesApiHarnessConfig
   environment: Record<string, string>
+  /** Native ids of the conversations that have a turn running. Two at once would tear the history apart. */
+  busyConversations: Set<string>
 }

@@ -6,58 +6,59 @@ import {
   type PriceTable,
   priceOf,
 } from '@chirality/core'
+import { CLAUDE_NAMES } from '../env/allowed-names.ts'
+import { buildChildEnv } from '../env/child-env.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
+import { clientTools } from './client-tools.ts'
 import { HARNESS_ID, type MessagesApiContext } from './config.ts'
 import { endpointOf } from './credentials.ts'
 import type { Config } from './loop/config.ts'
-import type { Tool } from './loop/tool.ts'
 import { DEFAULT_HARNESS_MODEL, maxTokensOf, thinkingFields } from './models.ts'
+import { Policy } from './permissions/policy.ts'
 import { type PromptBlocks, promptBlocks } from './prompt-blocks.ts'
-import { systemPrompt } from './system-prompt.ts'
-import { builtInTools } from './tools/all-tools.ts'
+import type { ToolboxParts } from './toolbox.ts'
 import { Workspace } from './tools/workspace.ts'
 
 /** All that a turn needs, checked. */
 export interface PreparedTurn {
   prompt: PromptBlocks
   loop: Config & { model: string }
-  tools: Tool[]
-  permissionMode: PermissionMode
+  toolbox: ToolboxParts
   prices: PriceTable | undefined
 }
 
 /** Throws a HarnessError for what is wrong before anything starts. */
-export async function prepareTurn(
-  query: HarnessQuery,
-  { config, environment }: MessagesApiContext,
-): Promise<PreparedTurn> {
+export async function prepareTurn(query: HarnessQuery, context: MessagesApiContext): Promise<PreparedTurn> {
+  const { config, environment } = context
   refuseUnsupported(query)
   const prompt = await promptBlocks(query.prompt)
-  await checkDirectory('The folder', query.cwd, HARNESS_ID)
-  for (const folder of query.additionalDirectories ?? [])
-    await checkDirectory('The folder', folder, HARNESS_ID)
+  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  for (const folder of query.additionalDirectories ?? []) {
+    await checkDirectory('The additional folder', folder, HARNESS_ID)
+  }
   const endpoint = endpointOf(environment, query.env)
   const model = query.model ?? DEFAULT_HARNESS_MODEL
-  if (query.maxBudgetUsd !== undefined && priceOf(model, config.prices) === undefined) {
-    const message = `maxBudgetUsd: what ${model} costs is not known. Give its price in \`prices\`.`
-    throw new HarnessError(message, 'invalid_query', HARNESS_ID)
-  }
-  const workspace = await Workspace.open(query.cwd, query.additionalDirectories)
-  const tools = builtInTools(workspace)
+  checkBudget(query, model, config.prices)
   const maxTokens = config.maxTokens ?? maxTokensOf(model)
   return {
     prompt,
-    tools,
-    permissionMode: query.permissionMode ?? 'dontAsk',
     prices: config.prices,
+    toolbox: {
+      query,
+      workspace: await Workspace.open(query.cwd, query.additionalDirectories),
+      clientTools: await clientTools(query.clientTools ?? []),
+      policy: new Policy({
+        mode: permissionModeOf(query),
+        allowed: query.allowedTools,
+        disallowed: query.disallowedTools,
+      }),
+      env: commandEnv(query, context),
+      stop: config.stop,
+    },
     loop: {
       ...endpoint,
       model,
       maxTokens,
-      systemPrompt: systemPrompt(
-        query,
-        tools.map(({ name }) => name),
-      ),
       maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS,
       fallbackModel: query.fallbackModel,
       maxRetries: config.maxRetries,
@@ -67,6 +68,27 @@ export async function prepareTurn(
   }
 }
 
+/** The finer mode wins. Nobody is asked by a query, so what it may do without asking is all it may do. */
+function permissionModeOf({ mode, permissionMode }: HarnessQuery): PermissionMode {
+  return permissionMode ?? BY_MODE[mode]
+}
+
+const BY_MODE: Record<HarnessQuery['mode'], PermissionMode> = {
+  'read-only': 'plan',
+  'workspace-write': 'acceptEdits',
+  yolo: 'bypassPermissions',
+}
+
+/** Our key is ours: not even a turn that brings its own hands it to commands. */
+function commandEnv(
+  { env = {} }: HarnessQuery,
+  { config, environment }: MessagesApiContext,
+): Record<string, string> {
+  const extra = Object.fromEntries(Object.entries(env).filter(([name]) => !CLAUDE_NAMES.includes(name)))
+  return buildChildEnv({ source: environment, credentials: 'none', extra, allow: config.allowEnvironment })
+    .env
+}
+
 function extraFields(query: HarnessQuery, model: string, maxTokens: number): Record<string, unknown> {
   const fields = thinkingFields(model, query.thinking, maxTokens)
   if (query.outputSchema === undefined) return fields
@@ -74,17 +96,16 @@ function extraFields(query: HarnessQuery, model: string, maxTokens: number): Rec
   return { ...fields, output_config: { ...(fields.output_config ?? {}), format } }
 }
 
+function checkBudget({ maxBudgetUsd }: HarnessQuery, model: string, prices: PriceTable | undefined): void {
+  if (maxBudgetUsd === undefined || priceOf(model, prices) !== undefined) return
+  const message = `maxBudgetUsd: what ${model} costs is not known. Give its price in \`prices\`.`
+  throw new HarnessError(message, 'invalid_query', HARNESS_ID)
+}
+
 function refuseUnsupported({ mcpServers, continueLast }: HarnessQuery): void {
-  if (mcpServers && Object.keys(mcpServers).length > 0)
-    throw new HarnessError(
-      'mcpServers: this harness has no MCP client. Use clientTools.',
-      'unsupported',
-      HARNESS_ID,
-    )
-  if (continueLast)
-    throw new HarnessError(
-      'continueLast: name the conversation with resumeSessionId.',
-      'unsupported',
-      HARNESS_ID,
-    )
+  const refuse = (message: string) => new HarnessError(message, 'unsupported', HARNESS_ID)
+  if (mcpServers && Object.keys(mcpServers).length > 0) {
+    throw refuse('mcpServers: this harness has no MCP client. Use clientTools.')
+  }
+  if (continueLast) throw refuse('continueLast: name the conversation with resumeSessionId.')
 }

@@ -35,4 +35,9 @@ export class RawLog {
   close(): Promise<void> {
     return this.#spool.close()
   }
+
+  /** There was no turn. */
+  discard(): Promise<void> {
+    return this.#spool.discard()
+  }
 }

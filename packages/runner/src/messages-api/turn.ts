@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  PermissionMode,
+  PermissionRequestEvent,
+  PromptPart,
+  Session,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
+import { askForDecision } from '../turn/ask.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import {
@@ -13,7 +23,9 @@ import {
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
 import { type Conversation, openConversation } from './conversation.ts'
 import { NativeRun } from './native-run.ts'
+import type { Grants } from './permissions/grants.ts'
 import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
+import { promptBlocks } from './prompt-blocks.ts'
 import { RawLog } from './raw-log.ts'
 import { MessagesApiTranslator } from './translator.ts'
 
@@ -22,16 +34,19 @@ export interface MessagesApiTurnOptions {
   query: HarnessQuery
   opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs'>
   context: MessagesApiContext
+  grants: Grants
 }
 
 /** One turn of a session as UI events. It runs in this process, so `turn:end` is the last of them. */
 export class MessagesApiTurn {
   readonly #options: MessagesApiTurnOptions
   readonly #log: HarnessLog
-  #run: NativeRun | null = null
-  #stopReason: StopReason | null = null
+  readonly #stopping = new AbortController()
   readonly #over: Promise<void>
   #tellOver: () => void = () => {}
+  #prepared: PreparedTurn | null = null
+  #run: NativeRun | null = null
+  #stopReason: StopReason | null = null
 
   constructor(options: MessagesApiTurnOptions) {
     this.#options = options
@@ -51,71 +66,84 @@ export class MessagesApiTurn {
     await this.#over
   }
 
+  /** False when the turn has not begun or is about to end. */
+  async steer(message: string, images: PromptPart[] = []): Promise<boolean> {
+    const { blocks } = await promptBlocks([{ type: 'text', text: message }, ...images])
+    return this.#run?.add(blocks) ?? false
+  }
+
+  setPermissionMode(mode: PermissionMode): void {
+    if (this.#prepared) this.#prepared.toolbox.policy.mode = mode
+  }
+
   /** What is wrong before the start throws. From `turn:start` on every way out is an event. */
   async *events(): AsyncGenerator<UIEvent> {
-    const { query } = this.#options
-    const { signal } = query
+    const { signal } = this.#options.query
     const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal.aborted) onAbort()
-      const prepared = await this.#prepare()
-      yield* this.#overLog(prepared)
+      yield* this.#turn()
     } finally {
       signal.removeEventListener('abort', onAbort)
       this.#tellOver()
     }
   }
 
-  async #prepare(): Promise<PreparedTurn> {
-    try {
-      return await prepareTurn(this.#options.query, this.#options.context)
-    } catch (error) {
-      throw startFailure(error, MESSAGES_API)
-    }
-  }
-
-  async *#overLog(prepared: PreparedTurn): AsyncGenerator<UIEvent> {
+  async *#turn(): AsyncGenerator<UIEvent> {
     const startedAt = performance.now()
-    const { session, query, opts } = this.#options
-    const turnId = opts.turnId ?? randomUUID()
-    const { log, conversation } = await this.#open(turnId)
+    const sessionId = this.#options.session.id
+    const { prepared, log, conversation } = await this.#open()
     let reason: TurnEndReason = 'crashed'
     try {
-      yield turnStart(session.id, {
-        promptText: prepared.prompt.text,
-        attachments: prepared.prompt.attachments,
-      })
-      if (conversation.lostId !== undefined) {
-        this.#log.write('warn', 'resume:failed', { claudeSessionId: conversation.lostId })
-        yield lostSession(session.id, conversation.lostId, MESSAGES_API.name)
-        yield resumeFailed(session.id, conversation.lostId)
-      }
-      const run = new NativeRun({ query, prepared, conversation, log })
-      this.#run = run
-      if (this.#stopReason) run.stop()
-      reason = yield* this.#show(run)
+      const { text: promptText, attachments } = prepared.prompt
+      yield turnStart(sessionId, { promptText, attachments })
+      if (conversation.lostId !== undefined) yield* this.#lost(conversation.lostId)
+      reason = yield* this.#show(this.#start(prepared, conversation, log))
     } finally {
-      conversation.transcript.close()
+      conversation.close()
       await log.close()
     }
     const durationMs = Math.round(performance.now() - startedAt)
-    yield { type: 'turn:end', sessionId: session.id, reason, durationMs }
+    yield { type: 'turn:end', sessionId, reason, durationMs }
   }
 
-  async #open(turnId: string): Promise<{ log: RawLog; conversation: Conversation }> {
-    const { session, query } = this.#options
+  async #open(): Promise<{ prepared: PreparedTurn; log: RawLog; conversation: Conversation }> {
+    const { session, query, opts, context } = this.#options
+    let log: RawLog | undefined
     try {
-      const log = await RawLog.open({
-        projectRoot: query.cwd,
-        harness: HARNESS_ID,
-        sessionId: session.id,
-        turnId,
+      const prepared = await prepareTurn(query, context)
+      this.#prepared = prepared
+      const turnId = opts.turnId ?? randomUUID()
+      log = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId: session.id, turnId })
+      const conversation = await openConversation(query, context.busyConversations)
+      this.#log.write('info', 'turn:open', {
+        claudeSessionId: conversation.transcript.nativeSessionId,
+        spool: log.path,
       })
-      return { log, conversation: await openConversation(query) }
+      return { prepared, log, conversation }
     } catch (error) {
+      await log?.discard()
       throw startFailure(error, MESSAGES_API)
     }
+  }
+
+  #start(prepared: PreparedTurn, conversation: Conversation, log: RawLog): NativeRun {
+    const { query, opts, grants } = this.#options
+    const canAsk = opts.decide !== undefined
+    const stallMs = opts.stallMs ?? STALL_MS
+    const run = new NativeRun({ query, prepared, conversation, log, grants, canAsk, stallMs })
+    this.#run = run
+    // Asked for while it was being started.
+    if (this.#stopReason) run.stop()
+    return run
+  }
+
+  *#lost(lostId: string): Generator<UIEvent> {
+    const sessionId = this.#options.session.id
+    this.#log.write('warn', 'resume:failed', { claudeSessionId: lostId })
+    yield lostSession(sessionId, lostId, MESSAGES_API.name)
+    yield resumeFailed(sessionId, lostId)
   }
 
   async *#show(run: NativeRun): AsyncGenerator<UIEvent, TurnEndReason> {
@@ -125,7 +153,10 @@ export class MessagesApiTurn {
     try {
       for await (const event of run.events()) {
         if (isWhole && event.type === 'stream_event') continue
-        for (const told of translator.translate(event)) yield this.#inOurWords(told)
+        for (const told of translator.translate(event)) {
+          yield this.#inOurWords(told)
+          if (told.type === 'permission:request') void this.#decide(told, run)
+        }
       }
     } catch (error) {
       this.#log.write('error', 'turn:error', { error: String(error) })
@@ -139,6 +170,11 @@ export class MessagesApiTurn {
     return outcome === 'completed' ? outcome : (this.#stopReason ?? outcome)
   }
 
+  async #decide(request: PermissionRequestEvent, run: NativeRun): Promise<void> {
+    const asked = await askForDecision(this.#options.opts.decide, request, this.#stopping.signal)
+    run.gate.answer(request.requestId, asked)
+  }
+
   /** The loop knows only that it was stopped, not why. */
   #inOurWords(event: UIEvent): UIEvent {
     if (event.type !== 'session:error' || event.code !== 'interrupted' || !this.#stopReason) return event
@@ -147,6 +183,10 @@ export class MessagesApiTurn {
 
   #stop(reason: StopReason): void {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    this.#stopping.abort()
     this.#run?.stop()
   }
 }
+
+/** Long enough for a slow model, short enough that nobody wonders for long. */
+const STALL_MS = 120_000

@@ -2,8 +2,8 @@ import type { Tool } from '../loop/tool.ts'
 
 /** A tool of ours, and what its permission depends on. */
 export interface BuiltInTool extends Tool {
-  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything. */
-  effect: 'read' | 'edit' | 'run'
+  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything, `client` is the host's own. */
+  effect: 'read' | 'edit' | 'run' | 'client'
   /** What rules such as `bash(git *)` look at. */
   subject(input: Record<string, unknown>): string | undefined
 }

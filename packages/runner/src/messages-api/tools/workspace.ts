@@ -43,6 +43,16 @@ export class Workspace {
     return { real, exists, shown: this.show(real) }
   }
 
+  /** The same for what is to be changed. Our own records of what happened are nothing for the one who made it happen. */
+  async locateForWriting(given: unknown): Promise<Place> {
+    const place = await this.locate(given)
+    const isOurs = this.roots.some(
+      root => path.relative(root, place.real).split(path.sep)[0] === '.chirality',
+    )
+    if (isOurs) throw new ToolError(`${place.shown}: .chirality is kept by the program that runs you.`)
+    return place
+  }
+
   /** The folder that holds an existing or a new file, held open. */
   async openParent({ real }: Place): Promise<PinnedDirectory> {
     return PinnedDirectory.open(path.dirname(real))

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import type { PermissionDecision } from '@chirality/core'
+import type { AskedDecision } from '../../turn/ask.ts'
+import type { Tool, ToolContext, ToolOutput } from '../loop/tool.ts'
+import type { Emit } from '../native-event.ts'
+import type { BuiltInTool } from '../tools/built-in-tool.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import type { Grants } from './grants.ts'
+import type { Policy, PolicyQuestion } from './policy.ts'
+
+export interface GateOptions {
+  policy: Policy
+  workspace: Workspace
+  /** What a person allowed for the whole session. */
+  grants: Grants
+  emit: Emit
+  /** Whether somebody can be asked. */
+  canAsk: boolean
+  /** What is wrong with an input, by the tool's schema. */
+  complaint(tool: Tool, input: Record<string, unknown>): Promise<string | undefined>
+  /** A person denied something and wants the turn to end. */
+  onInterrupt(): void
+}
+
+/** Stands before every tool: checks the input, and lets through what is allowed. Anything unclear means no. */
+export class Gate {
+  readonly #options: GateOptions
+  readonly #waiting = new Map<string, (answer: AskedDecision) => void>()
+
+  constructor(options: GateOptions) {
+    this.#options = options
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  guard(tool: BuiltInTool): Tool {
+    return { ...tool, execute: (input, context) => this.#execute(tool, input, context) }
+  }
+
+  /** False when the request is over. */
+  answer(requestId: string, asked: AskedDecision): boolean {
+    const resolve = this.#waiting.get(requestId)
+    resolve?.(asked)
+    return resolve !== undefined
+  }
+
+  async #execute(
+    tool: BuiltInTool,
+    input: Record<string, unknown>,
+    context: ToolContext,
+  ): Promise<string | ToolOutput> {
+    const fault = await this.#options.complaint(tool, input)
+    if (fault !== undefined) return failure(`The input of ${tool.name} does not fit its schema: ${fault}`)
+    const question = await this.#question(tool, input)
+    const verdict = this.#options.policy.judge(question)
+    if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
+    if (verdict.kind === 'allow' || this.#options.grants.has(tool.name, input))
+      return tool.execute(input, context)
+    if (!this.#options.canAsk) return this.#deny(tool, context, 'Nobody is there to ask.')
+    const decision = await this.#ask({ tool, input, context, reason: verdict.reason })
+    if (decision === null) return failure('Interrupted by the user.')
+    return this.#heed(decision, { tool, input, context })
+  }
+
+  async #heed(decision: PermissionDecision, { tool, input, context }: Call): Promise<string | ToolOutput> {
+    if (decision.behavior !== 'allow') {
+      if (decision.interrupt) this.#options.onInterrupt()
+      return failure(decision.message ?? `The user did not allow this use of ${tool.name}.`)
+    }
+    const { updatedInput = input, remember } = decision
+    const fault = await this.#options.complaint(tool, updatedInput)
+    if (fault !== undefined)
+      return failure(`The user changed the input, and it does not fit the schema now: ${fault}`)
+    // The rules that take things away hold for people's changes, too.
+    const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
+    if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
+    if (remember !== undefined) this.#options.grants.add(tool.name, updatedInput)
+    return tool.execute(updatedInput, context)
+  }
+
+  /** Null when the turn ended before an answer came. */
+  async #ask({
+    tool,
+    input,
+    context,
+    reason,
+  }: Call & { reason: string }): Promise<PermissionDecision | null> {
+    const { emit, policy } = this.#options
+    const { signal, toolUseId } = context
+    const requestId = randomUUID()
+    const answered = new Promise<AskedDecision | null>(resolve => {
+      this.#waiting.set(requestId, resolve)
+      signal.addEventListener('abort', () => resolve(null), { once: true })
+      if (signal.aborted) resolve(null)
+    })
+    emit({
+      type: 'control_request',
+      request_id: requestId,
+      request: {
+        subtype: 'can_use_tool',
+        tool_name: tool.name,
+        input,
+        tool_use_id: toolUseId,
+        decision_reason: reason,
+        permission_suggestions: suggestions(tool, input),
+        permission_mode: policy.mode,
+      },
+    })
+    const asked = await answered
+    this.#waiting.delete(requestId)
+    if (asked === null) emit({ type: 'control_cancel_request', request_id: requestId })
+    else emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
+    return asked?.decision ?? null
+  }
+
+  #deny(tool: Tool, { toolUseId }: ToolContext, reason: string): ToolOutput {
+    this.#options.emit({
+      type: 'system',
+      subtype: 'permission_denied',
+      tool_name: tool.name,
+      tool_use_id: toolUseId,
+      decision_reason: reason,
+      decision_reason_type: 'mode',
+    })
+    return failure(`Not allowed: ${reason}`)
+  }
+
+  /** Rules on files see where a path really leads, relative to the project. */
+  async #question(tool: BuiltInTool, input: Record<string, unknown>): Promise<PolicyQuestion> {
+    const { name, effect } = tool
+    const given = tool.subject(input)
+    const isCommand = effect === 'run'
+    if (isCommand || given === undefined) return { tool: name, effect, subject: given, isCommand }
+    const place = await this.#options.workspace.locate(given)
+    const subject = path.relative(this.#options.workspace.cwd, place.real) || '.'
+    return { tool: name, effect, subject, isCommand }
+  }
+}
+
+interface Call {
+  tool: BuiltInTool
+  input: Record<string, unknown>
+  context: ToolContext
+}
+
+/** The narrowest rule: this very command or file. One with a `*` in it would mean more than it says. */
+function suggestions(tool: BuiltInTool, input: Record<string, unknown>): unknown[] {
+  const ruleContent = tool.subject(input)
+  if (ruleContent === undefined || /[*?[\]{}\n]/.test(ruleContent)) return []
+  const rules = [{ toolName: tool.name, ruleContent }]
+  return [{ type: 'addRules', rules, behavior: 'allow', destination: 'session' }]
+}
+
+function failure(content: string): ToolOutput {
+  return { content, isError: true }
+}

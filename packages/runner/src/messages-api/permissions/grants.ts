@@ -1,0 +1,17 @@
+/** What a person allowed for the rest of a session: exactly this input of this tool. */
+export class Grants {
+  readonly #granted = new Set<string>()
+
+  add(tool: string, input: Record<string, unknown>): void {
+    this.#granted.add(keyOf(tool, input))
+  }
+
+  has(tool: string, input: Record<string, unknown>): boolean {
+    return this.#granted.has(keyOf(tool, input))
+  }
+}
+
+/** The words that describe a command to people change nothing about it. */
+function keyOf(tool: string, { description: _, ...input }: Record<string, unknown>): string {
+  return JSON.stringify([tool, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))])
+}

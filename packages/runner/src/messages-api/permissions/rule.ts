@@ -1,0 +1,89 @@
+import { globMatcher } from '../tools/glob-pattern.ts'
+
+/** A tool, or some uses of it: `bash`, `bash(git *)`, `write(docs/**)`. */
+export interface Rule {
+  /** In lower case: personas that were written for other agents say `Read`. */
+  tool: string
+  /** What is in the brackets. */
+  argument?: string
+}
+
+/** What is asked about. */
+export interface Use {
+  tool: string
+  /** A command, or a path relative to the project. */
+  subject?: string | undefined
+  isCommand: boolean
+}
+
+export function parseRule(text: string): Rule | undefined {
+  const match = /^\s*([A-Za-z0-9_-]+)\s*(?:\((.*)\))?\s*$/s.exec(text)
+  const name = match?.[1]
+  if (name === undefined) return undefined
+  const tool = ALIASES[name.toLowerCase()] ?? (name.startsWith('mcp__') ? name : name.toLowerCase())
+  const argument = match?.[2]?.trim()
+  return argument === undefined || argument === '' || argument === '*' ? { tool } : { tool, argument }
+}
+
+const ALIASES: Readonly<Record<string, string>> = { ls: 'list', multiedit: 'edit' }
+
+/** Strict: when in doubt it does not fit. With a `*` only a single plain command can fit, never one that holds another. */
+export function allows({ tool, argument }: Rule, use: Use): boolean {
+  if (tool !== use.tool) return false
+  if (argument === undefined) return true
+  if (use.subject === undefined) return false
+  if (!use.isCommand) return fitsPath(argument, use.subject)
+  return isPlain(use.subject) ? fitsCommand(argument, use.subject) : argument === use.subject
+}
+
+/** Generous: when in doubt it fits. Every command inside a longer one counts. */
+export function denies({ tool, argument }: Rule, use: Use): boolean {
+  if (tool !== use.tool) return false
+  if (argument === undefined || use.subject === undefined) return true
+  if (!use.isCommand) return fitsPath(argument, use.subject)
+  const parts = use.subject.split(COMMAND_BREAKS).map(part => part.trim().replace(LEADING_NOISE, ''))
+  return [use.subject, ...parts].some(command => fitsCommand(argument, command))
+}
+
+/** A command with none of the characters by which a shell makes more of it than it says. */
+function isPlain(command: string): boolean {
+  return !/[;&|<>`$(){}[\]\\!#~\n\r\0]/.test(command)
+}
+
+const COMMAND_BREAKS = /[;&|\n\r`(){}]|\$\(/
+/** `FOO=1 sudo env rm` is still `rm`. */
+const LEADING_NOISE = /^(?:(?:[A-Za-z_]\w*=\S*|sudo|env|exec|command|nohup|time|then|do|else|!)\s+)+/
+
+/** `git *` and `git:*` both fit `git` and all that follows; elsewhere `*` is any text. */
+function fitsCommand(argument: string, command: string): boolean {
+  const prefix = /^(.*?)(?::\*| \*)$/s.exec(argument)?.[1]
+  const text = command.trim()
+  if (prefix !== undefined && !prefix.includes('*')) return text === prefix || text.startsWith(`${prefix} `)
+  return fitsWildcard(argument, text)
+}
+
+/** Piece by piece from the left: no pattern makes it slow. */
+function fitsWildcard(pattern: string, text: string): boolean {
+  const pieces = pattern.split('*')
+  const first = pieces[0] ?? ''
+  const last = pieces.at(-1) ?? ''
+  if (pieces.length === 1) return pattern === text
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+    return false
+  let at = first.length
+  const end = text.length - last.length
+  for (const piece of pieces.slice(1, -1)) {
+    const found = text.indexOf(piece, at)
+    if (found === -1 || found + piece.length > end) return false
+    at = found + piece.length
+  }
+  return true
+}
+
+function fitsPath(argument: string, subject: string): boolean {
+  try {
+    return globMatcher(argument.replace(/^\.?\//, ''))(subject)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  ClaudeOutcome,
+  HarnessErrorCode,
+  HarnessEvent,
+  HarnessQuery,
+  SessionErrorCode,
+} from '@chirality/core'
+import { startFailure } from '../turn/start-failure.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
+import { openConversation } from './conversation.ts'
+import type { MessagesApiEvent } from './native-event.ts'
+import { NativeRun } from './native-run.ts'
+import { Grants } from './permissions/grants.ts'
+import { prepareTurn } from './prepare-turn.ts'
+import { RawLog } from './raw-log.ts'
+import { readTranscript } from './transcript.ts'
+import { MessagesApiTranslator } from './translator.ts'
+
+/** One turn as raw events. Nobody is asked: what is not allowed is denied. */
+export async function* queryMessagesApi(
+  query: HarnessQuery,
+  context: MessagesApiContext,
+): AsyncGenerator<HarnessEvent<MessagesApiEvent>> {
+  if (query.signal.aborted) return
+  const { run, close } = await start(query, context).catch((error: unknown) => {
+    throw startFailure(error, MESSAGES_API)
+  })
+  if (!run) {
+    const error = `${MESSAGES_API.name} has no conversation ${query.resumeSessionId}.`
+    yield { type: 'error', error, code: 'session_not_found' }
+    return
+  }
+  const onAbort = () => run.stop()
+  query.signal.addEventListener('abort', onAbort, { once: true })
+  // Read only for its outcome: what counts as failed is decided in one place.
+  const translator = new MessagesApiTranslator('')
+  try {
+    for await (const event of run.events()) {
+      translator.translate(event)
+      if (event.subtype === 'init') yield { type: 'session_started', sessionId: event.session_id }
+      const isPiece = query.includePartialMessages === false && event.type === 'stream_event'
+      if (!isPiece) yield { type: 'message', message: event }
+    }
+    // Whoever aborts knows it: an abort is an end, not a failure.
+    if (!query.signal.aborted) yield finished(translator.outcome)
+  } finally {
+    query.signal.removeEventListener('abort', onAbort)
+    await close()
+  }
+}
+
+async function start(query: HarnessQuery, context: MessagesApiContext) {
+  const prepared = await prepareTurn(query, context)
+  const { cwd, resumeSessionId } = query
+  const isLost = resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId)) === undefined
+  if (isLost) return { run: null, close: async () => {} }
+  const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
+  const log = await RawLog.open({ projectRoot: cwd, harness: HARNESS_ID, ...ids })
+  try {
+    const conversation = await openConversation(query, context.busyConversations)
+    const close = async () => {
+      conversation.close()
+      await log.close()
+    }
+    const grants = new Grants()
+    const run = new NativeRun({
+      query,
+      prepared,
+      conversation,
+      log,
+      grants,
+      canAsk: false,
+      stallMs: STALL_MS,
+    })
+    return { run, close }
+  } catch (error) {
+    await log.discard()
+    throw error
+  }
+}
+
+const STALL_MS = 120_000
+
+function finished(outcome: ClaudeOutcome | null): HarnessEvent<MessagesApiEvent> {
+  if (outcome === null || outcome.isError) {
+    const error = outcome?.error ?? 'The turn ended without a result.'
+    return { type: 'error', error, code: harnessCode(outcome?.errorCode) }
+  }
+  const { usage, costUsd, durationMs } = outcome
+  return {
+    type: 'complete',
+    usage: {
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      cacheReadTokens: usage.cache_read_input_tokens,
+      cacheWriteTokens: usage.cache_creation_input_tokens,
+      costUsd,
+      durationMs,
+    },
+  }
+}
+
+function harnessCode(code: SessionErrorCode | undefined): HarnessErrorCode {
+  switch (code) {
+    case 'auth_failed':
+    case 'rate_limited':
+    case 'context_overflow':
+    case 'max_turns':
+    case 'budget_exceeded':
+      return code
+    default:
+      return 'unknown'
+  }
+}

@@ -1,0 +1,72 @@
+import type { HarnessQuery } from '@chirality/core'
+import type { StopOptions } from '../process/stop.ts'
+import { InputCheck } from './check-input.ts'
+import type { Tool } from './loop/tool.ts'
+import type { Emit } from './native-event.ts'
+import { Gate } from './permissions/gate.ts'
+import type { Grants } from './permissions/grants.ts'
+import type { Policy } from './permissions/policy.ts'
+import { parseRule } from './permissions/rule.ts'
+import { builtInTools } from './tools/all-tools.ts'
+import type { BuiltInTool } from './tools/built-in-tool.ts'
+import { Shell } from './tools/shell.ts'
+import type { Workspace } from './tools/workspace.ts'
+
+export interface ToolboxParts {
+  query: Pick<HarnessQuery, 'tools'>
+  workspace: Workspace
+  policy: Policy
+  clientTools: readonly BuiltInTool[]
+  /** For commands. */
+  env: Record<string, string>
+  stop?: StopOptions | undefined
+}
+
+export interface ToolboxHost {
+  emit: Emit
+  grants: Grants
+  canAsk: boolean
+  onInterrupt(): void
+}
+
+/** The tools of one turn, each behind the gate. */
+export class Toolbox {
+  readonly tools: readonly Tool[]
+  readonly gate: Gate
+  readonly #shell: Shell
+
+  constructor(parts: ToolboxParts, host: ToolboxHost) {
+    const { workspace, policy, clientTools, env, stop, query } = parts
+    this.#shell = new Shell({ cwd: workspace.cwd, env, stop })
+    this.gate = new Gate({ ...host, policy, workspace, complaint: new InputCheck().complaint })
+    const onProgress: Parameters<typeof builtInTools>[0]['onProgress'] = progress =>
+      host.emit({
+        type: 'tool_progress',
+        tool_use_id: progress.toolUseId,
+        tool_name: progress.toolName,
+        elapsed_time_seconds: progress.elapsedMs / 1000,
+        output: progress.output,
+      })
+    const wanted = wantedTools(query.tools)
+    const own = builtInTools({ workspace, shell: this.#shell, onProgress }).filter(tool => wanted(tool.name))
+    const offered = [...own, ...clientTools].filter(tool => !policy.hides(tool.name))
+    this.tools = offered.map(tool => this.gate.guard(tool))
+  }
+
+  /** Ends what commands left running. Returns how many processes that were. */
+  close(): Promise<number> {
+    return this.#shell.close()
+  }
+}
+
+/** Names that this harness does not have are nothing it could offer. */
+function wantedTools(tools: string | undefined): (name: string) => boolean {
+  if (tools === undefined || tools.trim() === 'default') return () => true
+  const names = splitRules(tools).flatMap(text => parseRule(text)?.tool ?? [])
+  return name => names.includes(name)
+}
+
+/** At commas and blanks, but not inside brackets. */
+function splitRules(text: string): string[] {
+  return text.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? []
+}
