@@ -1,40 +1,40 @@
-import type { HarnessQuery, Session, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
-import {
-  type CodexAppServerTranslator,
-  createCodexAppServerTranslator,
-  HarnessError,
-  parseCodexEvent,
-  unreachable,
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  Session,
+  TurnEndEvent,
+  TurnEndReason,
+  UIEvent,
 } from '@chirality/core'
-import type { AsyncQueue } from '../async-queue.ts'
+import { HarnessError } from '@chirality/core'
+import { traceProcess } from '../process/trace-process.ts'
 import type { Ask } from '../turn/ask.ts'
+import type { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import {
-  failed,
-  lostSession,
-  resumeFailed,
-  type StopReason,
-  stalled,
-  stopped,
-  turnStart,
-} from '../turn/turn-events.ts'
+import { failed, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
+import { TurnNotes } from '../turn/turn-notes.ts'
 import type { AppServerLease } from './app-server-pool.ts'
 import { CODEX, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
 import type { CodexPermissions } from './permissions.ts'
-import type { ThreadMessage } from './thread-news.ts'
-import { ThreadTurn, type ThreadTurnItem } from './thread-turn.ts'
+import type { ThreadFeed } from './thread-feed.ts'
+import type { ThreadItem } from './thread-item.ts'
+import { ThreadTurn } from './thread-turn.ts'
+import { type ThreadTurnFacts, ThreadView } from './thread-view.ts'
 
 export interface AppServerTurnOptions {
   session: Session
+  turnId: string
   query: HarnessQuery
   lease: AppServerLease
   input: CodexInput
   permissions: CodexPermissions
   /** `mcp_servers` and the like, for the thread. */
   threadConfig: Record<string, unknown>
+  log: HarnessLog
   decide?: Ask
+  onProcess?: HarnessTurnOpts['onProcess']
   stallMs: number
   interruptGraceMs: number
 }
@@ -43,6 +43,9 @@ export interface AppServerTurnOptions {
 export class AppServerTurn {
   readonly #options: AppServerTurnOptions
   #turn: ThreadTurn | null = null
+  #notes: TurnNotes | null = null
+  /** Where the last message was in the spool. */
+  #offset = -1
   #stopReason: StopReason | null = null
 
   constructor(options: AppServerTurnOptions) {
@@ -72,12 +75,14 @@ export class AppServerTurn {
     const { session, input, lease } = this.#options
     const open = await this.#open()
     try {
+      if (open) await this.#trace(open)
       yield turnStart(session.id, { promptText: input.text, attachments: input.images.length })
       const reason = open && !this.#stopReason ? yield* this.#run(open) : yield* this.#stoppedEarly()
       const durationMs = Math.round(performance.now() - startedAt)
       return { type: 'turn:end', sessionId: session.id, reason, durationMs }
     } finally {
       if (open) lease.server.news.leave(open.thread.id)
+      await this.#notes?.remove()
     }
   }
 
@@ -86,8 +91,8 @@ export class AppServerTurn {
     const { query, lease, permissions, threadConfig } = this.#options
     try {
       const thread = await openThread(lease.server, { query, permissions, config: threadConfig })
-      const news = lease.server.news.listen(thread.id)
-      if (news) return { thread, news }
+      const feed = lease.server.news.listen(thread.id)
+      if (feed) return { thread, feed, facts: this.#factsOf(thread, feed) }
     } catch (error) {
       if (this.#stopReason) return null
       throw startFailure(error, CODEX)
@@ -96,61 +101,43 @@ export class AppServerTurn {
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
 
-  async *#run({ thread, news }: Opened): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { session, lease, query } = this.#options
-    if (thread.lostId !== undefined) yield* lostThread(session.id, thread.lostId)
-    yield this.#init(thread)
-    const translator = createCodexAppServerTranslator({
+  async *#run({ thread, feed, facts }: Opened): AsyncGenerator<UIEvent, TurnEndReason> {
+    const { session, lease } = this.#options
+    const view = new ThreadView(session, facts)
+    yield* view.opening()
+    const turn = new ThreadTurn({
+      ...this.#options,
       sessionId: session.id,
-      threadId: thread.id,
-      expectsJson: query.outputSchema !== undefined,
+      server: lease.server,
+      thread,
+      feed,
     })
-    const turn = new ThreadTurn({ ...this.#options, server: lease.server, thread, news })
     this.#turn = turn
     // Asked for while the first events were told.
     if (this.#stopReason) return yield* this.#stoppedEarly()
     let failure: unknown
     try {
-      for await (const item of turn.items()) yield* this.#show(item, translator, turn)
+      for await (const item of turn.items()) yield* this.#show(item, view, turn)
     } catch (error) {
       failure = error
     }
-    yield* translator.end()
-    if (translator.outcome) return this.#reasonOf(translator.outcome.reason)
+    yield* view.end()
+    if (view.outcome) return this.#reasonOf(view.outcome)
     return yield* this.#withoutResult(failure)
   }
 
-  *#show(item: ThreadTurnItem, translator: CodexAppServerTranslator, turn: ThreadTurn): Generator<UIEvent> {
-    switch (item.kind) {
-      case 'message': {
-        const events = translator.translate(parseCodexEvent(item.raw))
-        let isShown = false
-        for (const event of events) {
-          if (this.#isTold(event)) yield this.#inOurWords(event)
-          if (event.type !== 'permission:request' || !item.request) continue
-          isShown = true
-          void turn.decide(event, item.request)
-        }
-        if (item.request && !isShown) turn.refuse(item.request)
-        return
-      }
-      case 'resolved':
-        translator.answered(item.event.requestId)
-        yield item.event
-        return
-      case 'idle':
-        yield stalled(this.#options.session.id, item.idleMs)
-        return
-      default:
-        unreachable(item)
+  *#show(item: ThreadItem, view: ThreadView, turn: ThreadTurn): Generator<UIEvent> {
+    if (item.kind === 'message') this.#offset = item.offset
+    else this.#try(() => this.#notes?.add({ after: this.#offset, event: item.event }))
+    const request = item.kind === 'message' ? item.request : undefined
+    let isShown = false
+    for (const event of view.show(item)) {
+      yield this.#inOurWords(event)
+      if (event.type !== 'permission:request' || !request) continue
+      isShown = true
+      void turn.decide(event, request)
     }
-  }
-
-  #isTold(event: UIEvent): boolean {
-    // Told once for each turn, by us: on a loaded thread Codex does not tell it again.
-    if (event.type === 'session:init') return false
-    if (this.#options.query.includePartialMessages !== false) return true
-    return event.type !== 'chat:delta' && !(event.type === 'chat:thinking' && !event.final)
+    if (request && !isShown) turn.refuse(request)
   }
 
   /** Codex knows only that it was interrupted, not why. */
@@ -181,29 +168,46 @@ export class AppServerTurn {
     return reason
   }
 
-  #init(thread: OpenThread): UIEvent {
-    const { session, lease, query } = this.#options
-    const { version } = lease.server
+  #factsOf(thread: OpenThread, { place }: ThreadFeed): ThreadTurnFacts {
+    const { lease, query } = this.#options
     return {
-      type: 'session:init',
-      sessionId: session.id,
-      claudeSessionId: thread.id,
+      threadId: thread.id,
       model: thread.model,
-      tools: [],
-      harness: HARNESS_ID,
       cwd: query.cwd,
-      ...(version ? { version } : {}),
-      ...(query.permissionMode ? { permissionMode: query.permissionMode } : {}),
+      version: lease.server.version ?? undefined,
+      permissionMode: query.permissionMode,
+      lostId: thread.lostId,
+      expectsJson: query.outputSchema !== undefined,
+      partialMessages: query.includePartialMessages,
+      news: place,
+    }
+  }
+
+  /** Before the turn is started: from then on it can be found again. */
+  async #trace({ feed, facts }: Opened): Promise<void> {
+    const { lease, turnId, onProcess } = this.#options
+    if (!onProcess) return
+    const { process } = lease.server
+    const notes = new TurnNotes({ spoolPath: process.spoolPath, turnId })
+    this.#notes = notes
+    this.#try(() => notes.facts(facts))
+    const begin = Math.min(feed.place.from, ...feed.place.unheard)
+    const traced = await traceProcess(process, begin)
+    this.#try(() => onProcess(traced))
+  }
+
+  /** Whoever cannot keep a trace loses the turn with this program, but not the turn. */
+  #try(step: () => unknown): void {
+    try {
+      step()
+    } catch (error) {
+      this.#options.log.write('error', 'turn:untraced', { error: String(error) })
     }
   }
 }
 
 interface Opened {
   thread: OpenThread
-  news: AsyncQueue<ThreadMessage>
-}
-
-function* lostThread(sessionId: string, lostId: string): Generator<UIEvent> {
-  yield lostSession(sessionId, lostId, CODEX.name)
-  yield resumeFailed(sessionId, lostId)
+  feed: ThreadFeed
+  facts: ThreadTurnFacts
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import path from 'node:path'
 import { HarnessError } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
@@ -6,7 +7,9 @@ import type { StopOptions, StopReport } from '../process/stop.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { JsonRpcConnection, type RpcId } from './json-rpc.ts'
-import { type ThreadMessage, ThreadNews } from './thread-news.ts'
+import { openSpoolCursor } from './spool-cursor.ts'
+import type { ThreadMessage } from './thread-message.ts'
+import { ThreadNews } from './thread-news.ts'
 
 export interface AppServerOptions {
   command: string
@@ -26,7 +29,7 @@ export class AppServer {
   readonly loaded = new Map<string, string>()
   /** The instructions that a loaded thread was last given. */
   readonly instructions = new Map<string, string>()
-  readonly news = new ThreadNews()
+  readonly news: ThreadNews
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
@@ -40,12 +43,13 @@ export class AppServer {
     this.process = process
     this.#config = config
     this.#log = new HarnessLog(config)
+    this.news = new ThreadNews(offset => openSpoolCursor(process.spoolPath, offset))
     this.#rpc = new JsonRpcConnection(process, {
-      onNotification: (method, params, raw) => {
+      onNotification: (method, params, source) => {
         if (method === 'thread/closed') this.#forget(params)
-        this.news.tell(params, { raw })
+        this.news.tell(source)
       },
-      onRequest: (request, raw) => this.#ask({ raw, request }),
+      onRequest: (request, source) => this.#ask({ ...source, request }),
       onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
     })
   }
@@ -54,7 +58,7 @@ export class AppServer {
   static async start(options: AppServerOptions): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
     const turnId = randomUUID()
-    const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: 'app-server', turnId })
+    const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, config)
     server.#log.spawned({ command, args, cwd: projectRoot }, process)
@@ -148,12 +152,18 @@ export class AppServer {
   }
 
   #ask(message: ThreadMessage & { request: NonNullable<ThreadMessage['request']> }): void {
-    const { id, method, params } = message.request
+    const { id, method } = message.request
     // About no thread we know: refused at once, so that the agent does not wait for ever.
-    if (!this.news.ask(params, message))
-      this.respondError(id, `${method} is not about a thread of this client.`)
+    if (!this.news.tell(message)) this.respondError(id, `${method} is not about a thread of this client.`)
   }
 }
+
+/** By its spool a later Chirality knows that a turn went through an app-server. */
+export function isAppServerSpool(spoolPath: string): boolean {
+  return path.basename(spoolPath).includes(`-${SPOOL_NAME}-`)
+}
+
+const SPOOL_NAME = 'app-server'
 
 const INITIALIZE = {
   clientInfo: { name: 'chirality', title: 'Chirality', version: '0.1.0' },

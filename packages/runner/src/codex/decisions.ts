@@ -7,6 +7,8 @@ export interface CodexAnswer {
   decision: PermissionDecision & { message?: string }
   /** The result that answers the request. Without it only an error can. */
   result?: Record<string, unknown>
+  /** For the person, when what they asked for could not be had in full. */
+  note?: string
 }
 
 /** A decision in the form that one of Codex's requests wants it. `input` is what the person was shown. */

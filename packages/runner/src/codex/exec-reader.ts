@@ -6,7 +6,7 @@ import {
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
-import type { TurnFacts } from '../turn/turn-facts.ts'
+import type { TurnFacts } from '../turn/turn-notes.ts'
 import type { ReaderOptions, TurnOutcome, TurnReader } from '../turn/turn-program.ts'
 
 /** What `exec` does not print of itself. */

@@ -1,4 +1,5 @@
 import type {
+  AdoptTurnOpts,
   CodexEvent,
   HarnessCapabilities,
   HarnessEvent,
@@ -13,13 +14,16 @@ import type {
   Session,
   SessionHarness,
   SlashCommand,
+  TurnTrace,
   UIEvent,
 } from '@chirality/core'
-import { HarnessBusyError, HarnessError } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importCodexSession } from '../native-sessions/codex/import.ts'
 import { listCodexSessions } from '../native-sessions/codex/list.ts'
+import { RunningTurns } from '../turn/running-turns.ts'
 import { turnQuery } from '../turn/turn-query.ts'
+import { adoptCodexTurn } from './adopt-turn.ts'
 import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
@@ -32,7 +36,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   readonly id = HARNESS_ID
   readonly #context: CodexContext
   readonly #pool: AppServerPool
-  readonly #turns = new Map<string, CodexTurn>()
+  readonly #turns = new RunningTurns(HARNESS_ID)
 
   constructor(config: CodexHarnessConfig = {}) {
     this.#context = { config, environment: config.environment ?? processEnv() }
@@ -73,27 +77,19 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     if (opts.decide && !this.capabilities().supportsDecisions) {
       throw new HarnessError('decide: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
     }
-    if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
-    this.#turns.set(session.id, turn)
-    const settle = () => {
-      if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
-    }
-    try {
-      for await (const event of turn.events()) {
-        // Nothing of the turn runs any more: who hears this may start the next one at once.
-        if (turn.isLast(event)) settle()
-        yield event
-      }
-    } finally {
-      settle()
-    }
+    yield* this.#turns.run(session.id, turn)
+  }
+
+  async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
+    yield* this.#turns.run(session.id, adoptCodexTurn({ session, trace, opts, context: this.#context }))
   }
 
   /** More input for the turn that runs; the agent takes it up at once. False when it cannot. */
   async steer(sessionId: string, message: string): Promise<boolean> {
-    return (await this.#turns.get(sessionId)?.steer(message)) ?? false
+    const turn = this.#turns.get(sessionId)
+    return turn instanceof CodexTurn && (await turn.steer(message))
   }
 
   interrupt(sessionId: string): void {
@@ -118,7 +114,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
 
   /** Ends the turns that run, and the app-servers that are kept between turns. */
   async close(): Promise<void> {
-    await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
+    await this.#turns.killAll()
     await this.#pool.close()
   }
 }

@@ -1,4 +1,4 @@
-import type { NdjsonRecord } from '@chirality/core'
+import { type NdjsonRecord, unreachable } from '@chirality/core'
 import type { AgentProcess } from '../process/agent-process.ts'
 
 export type RpcId = string | number
@@ -9,9 +9,16 @@ export interface RpcRequest {
   params: Record<string, unknown>
 }
 
+/** Where a message was printed, and all of it. */
+export interface RpcSource {
+  raw: unknown
+  offset: number
+  bytes: number
+}
+
 export interface RpcHandlers {
-  onNotification(method: string, params: unknown, raw: unknown): void
-  onRequest(request: RpcRequest, raw: unknown): void
+  onNotification(method: string, params: unknown, source: RpcSource): void
+  onRequest(request: RpcRequest, source: RpcSource): void
   /** Lines that are no JSON, what the process says on stderr, and damage to its raw log. */
   onNoise(text: string): void
 }
@@ -89,22 +96,28 @@ export class JsonRpcConnection {
   }
 
   #read(record: NdjsonRecord): void {
-    if (record.kind === 'json') this.#dispatch(record.value)
+    if (record.kind === 'json') this.#dispatch(record)
     else
       this.#handlers.onNoise(
         record.kind === 'malformed' ? record.text : `a line of ${record.bytes} bytes, over the limit`,
       )
   }
 
-  #dispatch(value: unknown): void {
-    if (typeof value !== 'object' || value === null) return this.#handlers.onNoise(JSON.stringify(value))
-    const { id, method, params, result, error } = value as Record<string, unknown>
-    const hasId = typeof id === 'string' || typeof id === 'number'
-    if (typeof method === 'string') {
-      if (hasId) this.#handlers.onRequest({ id, method, params: asObject(params) }, value)
-      else this.#handlers.onNotification(method, params, value)
-    } else if (hasId) this.#settle(id, result, error)
-    else this.#handlers.onNoise(JSON.stringify(value).slice(0, MAX_NOISE_CHARS))
+  #dispatch({ value: raw, offset, bytes }: NdjsonRecord & { kind: 'json' }): void {
+    const message = toRpcMessage(raw)
+    const source = { raw, offset, bytes }
+    switch (message.kind) {
+      case 'request':
+        return this.#handlers.onRequest(message.request, source)
+      case 'notification':
+        return this.#handlers.onNotification(message.method, message.params, source)
+      case 'response':
+        return this.#settle(message.id, message.result, message.error)
+      case 'noise':
+        return this.#handlers.onNoise(JSON.stringify(raw).slice(0, MAX_NOISE_CHARS))
+      default:
+        unreachable(message)
+    }
   }
 
   #settle(id: RpcId, result: unknown, error: unknown): void {
@@ -119,6 +132,22 @@ export class JsonRpcConnection {
   async #send(message: unknown): Promise<void> {
     await this.#process.write(`${JSON.stringify(message)}\n`)
   }
+}
+
+export type RpcMessage =
+  | { kind: 'request'; request: RpcRequest }
+  | { kind: 'notification'; method: string; params: unknown }
+  | { kind: 'response'; id: RpcId; result: unknown; error: unknown }
+  | { kind: 'noise' }
+
+export function toRpcMessage(value: unknown): RpcMessage {
+  const { id, method, params, result, error } = asObject(value)
+  const hasId = typeof id === 'string' || typeof id === 'number'
+  if (typeof method === 'string') {
+    if (hasId) return { kind: 'request', request: { id, method, params: asObject(params) } }
+    return { kind: 'notification', method, params }
+  }
+  return hasId ? { kind: 'response', id, result, error } : { kind: 'noise' }
 }
 
 const MAX_NOISE_CHARS = 500

@@ -1,67 +1,185 @@
 import { describe, expect, test } from 'vitest'
-import type { AsyncQueue } from '../async-queue.ts'
-import { type ThreadMessage, ThreadNews } from './thread-news.ts'
+import type { SpoolCursor, ThreadFeed } from './thread-feed.ts'
+import type { ThreadMessage } from './thread-message.ts'
+import { ThreadNews } from './thread-news.ts'
 
-const message = (raw: string) => ({ raw })
-const request = (raw: string) => ({ raw, request: { id: 1, method: 'x', params: {} } })
+const KILOBYTE = 1024
 
-async function heard(queue: AsyncQueue<ThreadMessage> | null): Promise<unknown[]> {
-  if (!queue) throw new Error('another one listens')
-  const all: unknown[] = []
-  for await (const { raw } of queue) all.push(raw)
-  return all
+/** A spool in which each message has the length that it is said to have. */
+class Spool {
+  readonly messages: ThreadMessage[] = []
+  readonly news: ThreadNews
+  opened = 0
+  closed = 0
+  #end = 0
+
+  constructor({ canBeReadAgain = true } = {}) {
+    this.news = new ThreadNews(offset => (canBeReadAgain ? this.#cursor(offset) : null))
+  }
+
+  tell(params: unknown, bytes = 10): string {
+    return this.#add({ raw: this.#raw(params), offset: this.#end, bytes })
+  }
+
+  ask(params: Record<string, unknown>): boolean {
+    const raw = this.#raw(params)
+    const request = { id: 1, method: 'x', params }
+    const message = { raw, request, offset: this.#end, bytes: 10 }
+    this.#append(message)
+    return this.news.tell(message)
+  }
+
+  #raw(params: unknown) {
+    return { name: `#${this.messages.length}`, params }
+  }
+
+  #add(message: ThreadMessage & { raw: { name: string } }): string {
+    this.#append(message)
+    this.news.tell(message)
+    return message.raw.name
+  }
+
+  #append(message: ThreadMessage): void {
+    this.messages.push(message)
+    this.#end += message.bytes + 1
+  }
+
+  #cursor(offset: number): SpoolCursor {
+    this.opened += 1
+    let at = this.messages.findIndex(message => message.offset === offset)
+    return {
+      next: end => {
+        const message = this.messages[at]
+        if (!message || message.offset >= end) return undefined
+        at += 1
+        return message
+      },
+      close: () => {
+        this.closed += 1
+      },
+    }
+  }
+}
+
+function heard(feed: ThreadFeed | null): string[] {
+  if (!feed) throw new Error('another one listens')
+  const names: string[] = []
+  for (let taken = feed.take(); taken !== 'end' && taken !== 'nothing'; taken = feed.take())
+    if (taken !== 'later') names.push((taken.raw as { name: string }).name)
+  return names
 }
 
 describe('news of threads', () => {
-  test('reaches who listens to the thread, what came before included', async () => {
-    const news = new ThreadNews()
-    news.tell({ threadId: 'a' }, message('before'))
-    news.tell({ thread: { id: 'b' } }, message('other'))
-    const queue = news.listen('a')
-    news.tell({ threadId: 'a' }, message('after'))
-    news.end()
-    expect(await heard(queue)).toEqual(['before', 'after'])
+  test('reaches who listens to the thread, what came before included', () => {
+    const spool = new Spool()
+    const before = spool.tell({ threadId: 'a' })
+    spool.tell({ thread: { id: 'b' } })
+    const feed = spool.news.listen('a')
+    const after = spool.tell({ threadId: 'a' })
+    spool.news.end()
+    expect(heard(feed)).toEqual([before, after])
+    expect(feed?.take()).toBe('end')
   })
 
-  test('about no thread reaches everyone, or the first who comes', async () => {
-    const news = new ThreadNews()
-    news.tell({}, message('early'))
-    const [a, b] = [news.listen('a'), news.listen('b')]
-    news.tell(null, message('late'))
-    news.end()
-    expect(await heard(a)).toEqual(['early', 'late'])
-    expect(await heard(b)).toEqual(['late'])
+  test('about no thread reaches everyone, or the first who comes', () => {
+    const spool = new Spool()
+    const early = spool.tell({})
+    const [a, b] = [spool.news.listen('a'), spool.news.listen('b')]
+    const late = spool.tell(null)
+    expect(heard(a)).toEqual([early, late])
+    expect(heard(b)).toEqual([late])
   })
 
-  test('of a sub-agent, and of its own, belongs to the thread that started it', async () => {
-    const news = new ThreadNews()
-    const queue = news.listen('root')
-    news.tell({ thread: { id: 'child', parentThreadId: 'root' } }, message('1'))
-    news.tell({ thread: { id: 'grandchild', parentThreadId: 'child' } }, message('2'))
-    expect(news.ask({ threadId: 'grandchild' }, request('3'))).toBe(true)
-    news.end()
-    expect(await heard(queue)).toEqual(['1', '2', '3'])
+  test('of a sub-agent, and of its own, belongs to the thread that started it', () => {
+    const spool = new Spool()
+    const feed = spool.news.listen('root')
+    spool.tell({ thread: { id: 'child', parentThreadId: 'root' } })
+    spool.tell({ thread: { id: 'grandchild', parentThreadId: 'child' } })
+    expect(spool.ask({ threadId: 'grandchild' })).toBe(true)
+    expect(heard(feed)).toEqual(['#0', '#1', '#2'])
   })
 
-  test('has one listener a thread, and another after it has left', async () => {
-    const news = new ThreadNews()
+  test('has one listener a thread, and another after it has left', () => {
+    const { news } = new Spool()
     expect(news.listen('a')).not.toBeNull()
     expect(news.listen('a')).toBeNull()
     news.leave('a')
     expect(news.listen('a')).not.toBeNull()
   })
 
-  test('that nobody hears is kept up to a limit; a request always', async () => {
-    const news = new ThreadNews()
-    for (let count = 0; count < 1_000; count += 1) news.tell({ threadId: 'a' }, message('news'))
-    news.ask({ threadId: 'a' }, request('asked'))
-    news.end()
-    const kept = await heard(news.listen('a'))
+  test('that nobody hears is kept up to a limit; a request always', () => {
+    const spool = new Spool()
+    for (let count = 0; count < 1_000; count += 1) spool.tell({ threadId: 'a' })
+    for (let count = 0; count < 5; count += 1) spool.tell({ threadId: 'b' }, 900 * KILOBYTE)
+    spool.ask({ threadId: 'a' })
+    const kept = heard(spool.news.listen('a'))
     expect(kept).toHaveLength(101)
-    expect(kept.at(-1)).toBe('asked')
+    expect(kept.at(-1)).toBe('#1005')
+    expect(heard(spool.news.listen('b'))).toHaveLength(2)
   })
 
   test('a request about no thread has no owner', () => {
-    expect(new ThreadNews().ask({}, request('who?'))).toBe(false)
+    expect(new Spool().ask({})).toBe(false)
+  })
+
+  test('says where in the spool a turn is to be found again', () => {
+    const spool = new Spool()
+    spool.tell({ thread: { id: 'child', parentThreadId: 'a' } })
+    spool.tell({ threadId: 'b' })
+    spool.tell({})
+    expect(spool.news.listen('a')?.place).toEqual({ unheard: [0, 22], from: 33, children: ['child'] })
+  })
+})
+
+describe('a reader that does not keep up', () => {
+  test('gets all of its news in order, out of the spool where it was too much to keep', () => {
+    const spool = new Spool()
+    const feed = spool.news.listen('a')
+    const mine: string[] = []
+    for (let count = 0; count < 50; count += 1) {
+      mine.push(spool.tell({ threadId: 'a' }, 100 * KILOBYTE))
+      spool.tell({ threadId: 'b' })
+    }
+    expect(spool.opened).toBe(1)
+    const [first] = [feed?.take()]
+    expect(first).toBe(spool.messages[0])
+    mine.push(spool.tell({ threadId: 'a' }))
+    expect(heard(feed)).toEqual(mine.slice(1))
+    expect(spool.closed).toBe(1)
+    const next = spool.tell({ threadId: 'a' })
+    expect(heard(feed)).toEqual([next])
+    expect(spool.opened).toBe(1)
+  })
+
+  test('lets others have their turn while it goes through what is not its own', () => {
+    const spool = new Spool()
+    const feed = spool.news.listen('a')
+    spool.tell({ threadId: 'a' }, 900 * KILOBYTE)
+    spool.tell({ threadId: 'a' }, 900 * KILOBYTE)
+    for (let count = 0; count < 5_000; count += 1) spool.tell({ threadId: 'b' })
+    const last = spool.tell({ threadId: 'a' })
+    feed?.take()
+    feed?.take()
+    expect(feed?.take()).toBe('later')
+    expect(heard(feed)).toEqual([last])
+  })
+
+  test('still gets the rest when the process is gone, and leaving it closes the file', () => {
+    const spool = new Spool()
+    const [a, b] = [spool.news.listen('a'), spool.news.listen('b')]
+    for (const threadId of ['a', 'b', 'a', 'b']) spool.tell({ threadId }, 900 * KILOBYTE)
+    spool.news.end()
+    expect(heard(a)).toEqual(['#0', '#2'])
+    expect(a?.take()).toBe('end')
+    b?.take()
+    spool.news.leave('b')
+    expect([spool.opened, spool.closed]).toEqual([2, 2])
+  })
+
+  test('is not let down when the spool cannot be opened again', () => {
+    const spool = new Spool({ canBeReadAgain: false })
+    const feed = spool.news.listen('a')
+    for (let count = 0; count < 5; count += 1) spool.tell({ threadId: 'a' }, 900 * KILOBYTE)
+    expect(heard(feed)).toHaveLength(5)
   })
 })

@@ -1,94 +1,98 @@
-import { AsyncQueue } from '../async-queue.ts'
-import type { RpcRequest } from './json-rpc.ts'
-
-/** A message about one thread, as it was printed. */
-export interface ThreadMessage {
-  raw: unknown
-  /** Set when it is a request that has to be answered. */
-  request?: RpcRequest
-}
+import { ThreadFamilies } from './thread-families.ts'
+import { type SpoolCursor, ThreadFeed } from './thread-feed.ts'
+import type { ThreadMessage } from './thread-message.ts'
 
 /** Brings what an app-server says to whoever runs a turn of the thread that it is about. */
 export class ThreadNews {
-  readonly #listeners = new Map<string, AsyncQueue<ThreadMessage>>()
+  readonly #openCursor: (offset: number) => SpoolCursor | null
+  readonly #feeds = new Map<string, ThreadFeed>()
   /** Said before anyone listened: MCP servers start, and warnings come, before the first turn does. */
-  readonly #unheard = new Map<string, ThreadMessage[]>()
-  /** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
-  readonly #parents = new Map<string, string>()
+  readonly #unheard = new Map<string, Unheard>()
+  readonly #threads = new ThreadFamilies()
+  /** Up to where all has been told. */
+  #position = 0
   #ended = false
 
+  /** The cursor reads again what a slow listener has not taken. Without one it is all kept in memory. */
+  constructor(openCursor: (offset: number) => SpoolCursor | null = () => null) {
+    this.#openCursor = openCursor
+  }
+
   /** Null while another turn of the thread listens: its news cannot be shared out. */
-  listen(threadId: string): AsyncQueue<ThreadMessage> | null {
-    if (this.#listeners.has(threadId)) return null
-    const queue = new AsyncQueue<ThreadMessage>()
-    for (const message of [...this.#take(ABOUT_NONE), ...this.#take(threadId)]) queue.push(message)
-    if (this.#ended) queue.end()
-    this.#listeners.set(threadId, queue)
-    return queue
+  listen(threadId: string): ThreadFeed | null {
+    if (this.#feeds.has(threadId)) return null
+    const first = [...this.#take(ABOUT_NONE), ...this.#take(threadId)].sort((a, b) => a.offset - b.offset)
+    const feed = new ThreadFeed(first, {
+      openCursor: this.#openCursor,
+      position: () => this.#position,
+      isOurs: message => this.#isFor(threadId, message),
+      place: {
+        unheard: first.map(({ offset }) => offset),
+        from: this.#position,
+        children: this.#threads.childrenOf(threadId),
+      },
+    })
+    if (this.#ended) feed.end()
+    this.#feeds.set(threadId, feed)
+    return feed
   }
 
   leave(threadId: string): void {
-    this.#listeners.get(threadId)?.end()
-    this.#listeners.delete(threadId)
+    this.#feeds.get(threadId)?.close()
+    this.#feeds.delete(threadId)
   }
 
-  tell(params: unknown, message: ThreadMessage): void {
-    const threadId = this.#threadOf(params)
+  /** False when it is a request about no thread: that needs one owner. */
+  tell(message: ThreadMessage): boolean {
+    this.#position = message.offset + message.bytes + 1
+    const threadId = this.#threads.rootOf(message.raw)
     if (threadId !== undefined) this.#deliver(threadId, message)
-    else if (this.#listeners.size === 0) this.#keep(ABOUT_NONE, message)
-    else for (const queue of this.#listeners.values()) queue.push(message)
-  }
-
-  /** False when it is about no thread: a request needs one owner. */
-  ask(params: unknown, message: ThreadMessage): boolean {
-    const threadId = this.#threadOf(params)
-    if (threadId !== undefined) this.#deliver(threadId, message)
-    return threadId !== undefined
+    else if (message.request) return false
+    else if (this.#feeds.size === 0) this.#keep(ABOUT_NONE, message)
+    else for (const feed of this.#feeds.values()) feed.push(message)
+    return true
   }
 
   /** The process is gone. */
   end(): void {
     this.#ended = true
-    for (const queue of this.#listeners.values()) queue.end()
+    for (const feed of this.#feeds.values()) feed.end()
+  }
+
+  #isFor(threadId: string, { raw, request }: ThreadMessage): boolean {
+    const about = this.#threads.rootOf(raw)
+    return about === threadId || (about === undefined && request === undefined)
   }
 
   #deliver(threadId: string, message: ThreadMessage): void {
-    const queue = this.#listeners.get(threadId)
-    if (queue) queue.push(message)
+    const feed = this.#feeds.get(threadId)
+    if (feed) feed.push(message)
     else this.#keep(threadId, message)
   }
 
   #keep(threadId: string, message: ThreadMessage): void {
-    const kept = this.#unheard.get(threadId) ?? []
+    const kept = this.#unheard.get(threadId) ?? { messages: [], bytes: 0 }
     this.#unheard.set(threadId, kept)
+    const hasRoom = kept.messages.length < MAX_UNHEARD && kept.bytes < MAX_UNHEARD_BYTES
     // A request is never dropped: the agent waits for its answer.
-    if (kept.length < MAX_UNHEARD || message.request) kept.push(message)
+    if (!hasRoom && !message.request) return
+    kept.messages.push(message)
+    kept.bytes += message.bytes
   }
 
   #take(threadId: string): ThreadMessage[] {
-    const kept = this.#unheard.get(threadId) ?? []
+    const { messages } = this.#unheard.get(threadId) ?? { messages: [] }
     this.#unheard.delete(threadId)
-    return kept
+    return messages
   }
+}
 
-  #threadOf(params: unknown): string | undefined {
-    const { threadId, thread } = asObject(params)
-    const { id: startedId, parentThreadId } = asObject(thread)
-    const id = threadId ?? startedId
-    if (typeof id !== 'string') return undefined
-    if (typeof parentThreadId === 'string') this.#parents.set(id, this.#rootOf(parentThreadId))
-    return this.#rootOf(id)
-  }
-
-  #rootOf(threadId: string): string {
-    return this.#parents.get(threadId) ?? threadId
-  }
+interface Unheard {
+  messages: ThreadMessage[]
+  bytes: number
 }
 
 /** What an app-server says about itself. No thread has this id. */
 const ABOUT_NONE = ''
 const MAX_UNHEARD = 100
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
+const MAX_UNHEARD_BYTES = 1024 * 1024

@@ -1,6 +1,8 @@
-import type { HarnessQuery, PermissionRequestEvent, PermissionResolvedEvent } from '@chirality/core'
-import { AsyncQueue } from '../async-queue.ts'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import type { HarnessQuery, PermissionRequestEvent } from '@chirality/core'
+import { Wake } from '../process/wake.ts'
 import { type Ask, askForDecision, decisionTold } from '../turn/ask.ts'
+import { stalled } from '../turn/turn-events.ts'
 import type { AppServer } from './app-server.ts'
 import { codexAnswer } from './decisions.ts'
 import { CODEX_EFFORT } from './effort.ts'
@@ -8,13 +10,15 @@ import type { CodexInput } from './input.ts'
 import { RpcError, type RpcId, type RpcRequest } from './json-rpc.ts'
 import type { OpenThread } from './open-thread.ts'
 import { type CodexPermissions, sandboxPolicy } from './permissions.ts'
-import type { ThreadMessage } from './thread-news.ts'
+import type { ThreadFeed } from './thread-feed.ts'
+import { endsTurn, type ThreadItem } from './thread-item.ts'
 
 export interface ThreadTurnOptions {
   server: AppServer
   thread: OpenThread
+  sessionId: string
   /** What the server says about the thread. */
-  news: AsyncQueue<ThreadMessage>
+  feed: ThreadFeed
   query: HarnessQuery
   permissions: CodexPermissions
   input: CodexInput
@@ -24,16 +28,12 @@ export interface ThreadTurnOptions {
   interruptGraceMs: number
 }
 
-/** What happens in a turn, in order. */
-export type ThreadTurnItem =
-  | { kind: 'message'; raw: unknown; request?: RpcRequest }
-  | { kind: 'resolved'; event: PermissionResolvedEvent }
-  | { kind: 'idle'; idleMs: number }
-
 /** One turn of one thread of an app-server. */
 export class ThreadTurn {
   readonly #options: ThreadTurnOptions
-  readonly #items = new AsyncQueue<ThreadTurnItem>()
+  /** What we have to say ourselves: it comes before what still waits in the feed. */
+  readonly #told: ThreadItem[] = []
+  readonly #wake = new Wake()
   readonly #asked = new Map<RpcId, { request: RpcRequest; abort: AbortController }>()
   #turnId: string | null = null
   #interrupted = false
@@ -43,18 +43,19 @@ export class ThreadTurn {
 
   constructor(options: ThreadTurnOptions) {
     this.#options = options
+    options.feed.onNews = () => this.#wake.notify()
   }
 
   /**
    * Starts the turn; ends after its last message, or with the server. Whoever leaves early stops the turn. Throws an
    * RpcError when Codex refuses it.
    */
-  async *items(): AsyncGenerator<ThreadTurnItem> {
+  async *items(): AsyncGenerator<ThreadItem> {
     const stallCheckMs = Math.min(this.#options.stallMs, STALL_CHECK_MS)
     const stall = setInterval(() => this.#watchSilence(), stallCheckMs)
     try {
       await this.#start()
-      for await (const item of this.#items) {
+      for (let item = await this.#next(); item; item = await this.#next()) {
         this.#lastItemAt = performance.now()
         this.#ended ||= this.#isEnd(item)
         yield item
@@ -101,8 +102,8 @@ export class ThreadTurn {
     const answer = codexAnswer(asked.request, event.input, answered.decision)
     if (answer.result) server.respond(id, answer.result)
     else server.respondError(id, answer.decision.message ?? 'denied')
-    const { decision } = answer
-    this.#items.push({ kind: 'resolved', event: decisionTold(event, { ...answered, decision }) })
+    const { decision, note } = answer
+    this.#tell({ kind: 'told', event: decisionTold(event, { ...answered, decision }, note) })
   }
 
   /** For a request that nobody can be shown. */
@@ -111,9 +112,8 @@ export class ThreadTurn {
   }
 
   async #start(): Promise<void> {
-    const { server, thread, query, permissions, input, news } = this.#options
+    const { server, thread, query, permissions, input } = this.#options
     const roots = [query.cwd, ...(query.additionalDirectories ?? [])]
-    void this.#forward(news)
     const response = await this.#request('turn/start', {
       threadId: thread.id,
       cwd: query.cwd,
@@ -140,12 +140,26 @@ export class ThreadTurn {
     }
   }
 
-  async #forward(news: AsyncQueue<ThreadMessage>): Promise<void> {
-    for await (const { raw, request } of news) {
-      if (request) this.#asked.set(request.id, { request, abort: new AbortController() })
-      this.#items.push({ kind: 'message', raw, request })
+  /** Undefined when the server is gone and all was taken. */
+  async #next(): Promise<ThreadItem | undefined> {
+    while (true) {
+      const told = this.#told.shift()
+      if (told) return told
+      const taken = this.#options.feed.take()
+      if (taken === 'end') return undefined
+      if (taken === 'nothing') await this.#wake.wait()
+      else if (taken === 'later') await nextLoopTurn()
+      else {
+        const { request } = taken
+        if (request) this.#asked.set(request.id, { request, abort: new AbortController() })
+        return { kind: 'message', ...taken }
+      }
     }
-    this.#items.end()
+  }
+
+  #tell(item: ThreadItem): void {
+    this.#told.push(item)
+    this.#wake.notify()
   }
 
   /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
@@ -163,7 +177,7 @@ export class ThreadTurn {
     // Without its id a turn cannot be named, and so not interrupted.
     if (!this.#turnId) return void (await server.stop({ interruptGraceMs: 0 }))
     this.interrupt()
-    for await (const item of this.#items) if (this.#isEnd(item)) return
+    for (let item = await this.#next(); item && !this.#isEnd(item); ) item = await this.#next()
   }
 
   /** An interrupt ends the turn, not the command that it was running. */
@@ -173,19 +187,17 @@ export class ThreadTurn {
     await server.request('thread/backgroundTerminals/clean', { threadId: thread.id }).catch(() => {})
   }
 
-  #isEnd(item: ThreadTurnItem): boolean {
-    if (item.kind !== 'message') return false
-    const { method, params } = item.raw as { method?: unknown; params?: { turn?: { id?: unknown } } }
-    if (method !== 'turn/completed') return false
-    return this.#turnId === null || params?.turn?.id === this.#turnId
+  #isEnd(item: ThreadItem): boolean {
+    return item.kind === 'message' && endsTurn(item.raw, this.#options.thread.id, this.#turnId)
   }
 
-  /** While a person is asked, the silence is theirs. */
+  /** While a person is asked, the silence is theirs; and while news waits to be read there is none. */
   #watchSilence(): void {
+    const { sessionId, feed, stallMs } = this.#options
     const idleMs = Math.round(performance.now() - this.#lastItemAt)
-    if (idleMs < this.#options.stallMs || this.#asked.size > 0) return
+    if (idleMs < stallMs || this.#asked.size > 0 || !feed.isEmpty || this.#told.length > 0) return
     this.#lastItemAt = performance.now()
-    this.#items.push({ kind: 'idle', idleMs })
+    this.#tell({ kind: 'told', event: stalled(sessionId, idleMs) })
   }
 }
 

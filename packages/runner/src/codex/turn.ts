@@ -62,9 +62,8 @@ export class CodexTurn {
     else yield* this.#overExec()
   }
 
-  /** The event that nothing follows. */
-  isLast({ type }: UIEvent): boolean {
-    return type === (this.#voice instanceof ProcessTurn ? 'process:exit' : 'turn:end')
+  get lastEvent(): UIEvent['type'] {
+    return this.#voice instanceof ProcessTurn ? 'process:exit' : 'turn:end'
   }
 
   async *#overExec(): AsyncGenerator<UIEvent> {
@@ -109,7 +108,10 @@ export class CodexTurn {
         input,
         permissions,
         threadConfig: hasServers ? { mcp_servers: config } : {},
+        turnId: opts.turnId ?? randomUUID(),
+        log: this.#log,
         decide: opts.decide,
+        onProcess: opts.onProcess,
         stallMs: opts.stallMs ?? STALL_MS,
         interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
       })

@@ -35,7 +35,7 @@ export class AgentOutputReader {
   readonly #silence: Silence
 
   constructor(options: AgentOutputOptions) {
-    const { spool, offset, maxLineBytes, idleMs, watch } = options
+    const { spool, offset = 0, maxLineBytes, idleMs, watch } = options
     this.#silence = new Silence(idleMs)
     const onWake = () => this.#wake.notify()
     const tail = ({ path, readFd: fd }: SpoolSource['stdout'], offset?: number) => ({
@@ -46,8 +46,8 @@ export class AgentOutputReader {
     this.#sources = [
       {
         ...tail(spool.stdout, offset),
-        push: chunk => stdout.push(chunk).map(toRecord),
-        end: () => stdout.end().map(toRecord),
+        push: chunk => stdout.push(chunk).map(record => toRecord(record, offset)),
+        end: () => stdout.end().map(record => toRecord(record, offset)),
       },
     ]
     if (spool.stderr === undefined) return
@@ -148,8 +148,9 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
 const MAX_BUSY_MS = 10
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 
-function toRecord(record: NdjsonRecord): AgentOutput {
-  return { kind: 'record', record }
+/** The framer counts from where reading began; the record's place is that in the file. */
+function toRecord(record: NdjsonRecord, start: number): AgentOutput {
+  return { kind: 'record', record: start === 0 ? record : { ...record, offset: record.offset + start } }
 }
 
 function toStderr(record: LineRecord): AgentOutput {

@@ -47,7 +47,7 @@ export function startedAttempts(query: HarnessQuery, program: TurnProgram): Atte
   }
 }
 
-export function adoptedAttempts(trace: TurnTrace, signal = new AbortController().signal): AttemptSource {
+export function adoptedAttempts(trace: TurnTrace, signal?: AbortSignal): AttemptSource {
   const { message: promptText, attachments = 0, resumeSessionId } = trace
   const unopened = [...trace.processes]
   const candidate = async (): Promise<Candidate> => ({
@@ -61,7 +61,7 @@ export function adoptedAttempts(trace: TurnTrace, signal = new AbortController()
   })
   return {
     resumedId: resumeSessionId,
-    signal,
+    signal: signal ?? new AbortController().signal,
     hasBegun: true,
     first: candidate,
     afresh: candidate,

@@ -14,7 +14,7 @@ import { traceProcess } from '../process/trace-process.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
 import { spoolDamaged, stalled } from './turn-events.ts'
-import { keepTurnFacts, readTurnFacts, removeTurnFacts, type TurnFacts } from './turn-facts.ts'
+import { type TurnFacts, type TurnNote, TurnNotes } from './turn-notes.ts'
 import type { Invocation, ReaderOptions, TurnOutcome, TurnProgram, TurnReader } from './turn-program.ts'
 
 export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'> {
@@ -45,15 +45,17 @@ export interface AttemptEnd {
 /** One process of a turn: from its start to what is left of it. */
 export class ProcessAttempt {
   readonly #process: AgentProcess
-  readonly #cleanup: () => Promise<void>
+  readonly #source: AttemptedProcess
   readonly #options: AttemptOptions
   readonly #reader: TurnReader
   readonly #stderr: string[] = []
+  /** Where the last record was read. */
+  #offset = -1
   #lingered = false
 
   private constructor(source: AttemptedProcess, options: AttemptOptions) {
     this.#process = source.process
-    this.#cleanup = source.cleanup
+    this.#source = source
     this.#options = options
     const onLinger = () => this.#endLinger()
     this.#reader = options.program.reader({ ...options, facts: source.facts, onLinger })
@@ -62,24 +64,19 @@ export class ProcessAttempt {
   /** Takes over the invocation's files, also when it fails. */
   static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
     const { sessionId, turnId, projectRoot, log, program, onProcess } = options
-    const { command, args, env, cwd, stdin, facts = {} } = invocation
-    const undo = [invocation.cleanup]
-    const cleanup = async () => {
-      for (const step of undo.splice(0)) await step()
-    }
+    const { command, args, env, cwd, stdin, facts = {}, cleanup } = invocation
+    let notes: TurnNotes | null = null
     try {
       const spool = await openSpool({ projectRoot, harness: program.harnessId, sessionId, turnId })
-      if (onProcess && invocation.facts) {
-        const place = { spoolPath: spool.path, turnId }
-        undo.push(() => removeTurnFacts(place))
-        await keepTurnFacts(place, facts)
-      }
+      if (onProcess) notes = new TurnNotes({ spoolPath: spool.path, turnId })
+      if (invocation.facts) notes?.facts(facts)
       const idleMs = idleMsOf(options)
       const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
       await tellProcess(process, options)
       log.spawned(invocation, process)
-      return new ProcessAttempt({ process, cleanup, facts }, options)
+      return new ProcessAttempt({ process, facts, notes, known: [], cleanup }, options)
     } catch (error) {
+      await notes?.remove()
       await cleanup()
       throw startFailure(error, program)
     }
@@ -88,14 +85,15 @@ export class ProcessAttempt {
   /** One that an earlier Chirality started. When its output cannot be read it is stopped. */
   static async adopt(trace: TurnProcess, options: AttemptOptions): Promise<ProcessAttempt> {
     const { turnId, projectRoot, log, program } = options
-    const place = { spoolPath: trace.spoolPath, turnId }
-    const cleanup = () => removeTurnFacts(place)
-    const { pid, spoolPath: spool } = trace
-    log.write('info', 'process:adopt', { pid, spool })
+    const { pid, spoolPath } = trace
+    log.write('info', 'process:adopt', { pid, spool: spoolPath })
     try {
       const idleMs = idleMsOf(options)
       const process = await adoptAgent({ process: trace, projectRoot, harness: program.harnessId, idleMs })
-      return new ProcessAttempt({ process, cleanup, facts: await readTurnFacts(place) }, options)
+      const notes = new TurnNotes({ spoolPath, turnId })
+      const { facts, notes: known } = await notes.read()
+      const cleanup = () => Promise.resolve()
+      return new ProcessAttempt({ process, facts, notes, known, cleanup }, options)
     } catch (error) {
       await stopTraced(trace, program.config.stop)
       throw startFailure(error, program)
@@ -106,24 +104,27 @@ export class ProcessAttempt {
   async *events(): AsyncGenerator<UIEvent> {
     const { sessionId, log } = this.#options
     for await (const output of this.#process.output()) {
+      yield* this.#recall(output.kind === 'record' ? output.record.offset : this.#offset + 1)
       switch (output.kind) {
         case 'record':
+          this.#offset = output.record.offset
           yield* this.#translate(output.record)
           break
         case 'stderr':
           this.#keepStderr(output.line)
           break
         case 'idle':
-          if (!this.#reader.rested) yield stalled(sessionId, output.idleMs)
+          if (!this.#reader.rested) yield this.#noted(stalled(sessionId, output.idleMs))
           break
         case 'spool-damaged':
           log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
-          yield spoolDamaged(sessionId, output.path, output.damage)
+          yield this.#noted(spoolDamaged(sessionId, output.path, output.damage))
           break
         default:
           unreachable(output)
       }
     }
+    yield* this.#recall(Number.POSITIVE_INFINITY)
     yield* this.#reader.end()
   }
 
@@ -158,7 +159,8 @@ export class ProcessAttempt {
     const steps = [
       () => this.stop(program.config.stop ?? {}),
       () => this.#process.close(),
-      () => this.#cleanup(),
+      async () => this.#source.notes?.remove(),
+      () => this.#source.cleanup(),
     ]
     for (const step of steps) {
       await step().catch((error: unknown) => log.write('error', 'turn:release', { error: String(error) }))
@@ -169,6 +171,25 @@ export class ProcessAttempt {
   #translate(record: NdjsonRecord): UIEvent[] {
     this.#options.log.record(record)
     return this.#reader.read(record)
+  }
+
+  /** For a later Chirality: the spool will not tell it. */
+  #noted(event: UIEvent): UIEvent {
+    try {
+      this.#source.notes?.add({ after: this.#offset, event })
+    } catch (error) {
+      this.#options.log.write('error', 'turn:untraced', { error: String(error) })
+    }
+    return event
+  }
+
+  /** What an earlier Chirality told before it read on to the record there. */
+  *#recall(offset: number): Generator<UIEvent> {
+    const { known } = this.#source
+    for (let note = known[0]; note !== undefined && note.after < offset; note = known[0]) {
+      known.shift()
+      yield note.event
+    }
   }
 
   #keepStderr(line: string): void {
@@ -188,6 +209,10 @@ export class ProcessAttempt {
 interface AttemptedProcess {
   process: AgentProcess
   facts: TurnFacts
+  /** Null when nobody will ever adopt the turn. */
+  notes: TurnNotes | null
+  /** Those of an earlier Chirality, in order. */
+  known: TurnNote[]
   /** Removes what was written for the process. */
   cleanup(): Promise<void>
 }

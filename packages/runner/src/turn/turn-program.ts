@@ -9,7 +9,7 @@ import type {
 } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import type { RunnerLogEntry } from './log-entry.ts'
-import type { TurnFacts } from './turn-facts.ts'
+import type { TurnFacts } from './turn-notes.ts'
 
 /** Whose agent it is: the id for programs, the name for people. */
 export interface AgentName {
