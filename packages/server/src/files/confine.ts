@@ -1,0 +1,34 @@
+import { realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { CallError } from '../errors/call-error.ts'
+
+/** The real path of something in a project. Neither `..` nor a link leads out of it, nor into what is ours or git's. */
+export async function confine(root: string, relative: string): Promise<string> {
+  if (relative.includes('\0') || path.isAbsolute(relative)) throw outside(relative)
+  const wanted = path.resolve(root, relative)
+  requireInside(root, wanted, relative)
+  const real = await realpath(wanted).catch(() => {
+    throw new CallError('NOT_FOUND', 'file-missing', `${relative || '.'} is not there.`)
+  })
+  requireInside(root, real, relative)
+  return real
+}
+
+/** Folders that are not shown: git's own, and ours with the transcripts of all sessions. */
+export const HIDDEN_FOLDERS: ReadonlySet<string> = new Set(['.git', '.chirality'])
+
+function requireInside(root: string, file: string, relative: string): void {
+  const inside = path.relative(root, file)
+  const [first] = inside.split(path.sep)
+  if (first === '..' || path.isAbsolute(inside) || HIDDEN_FOLDERS.has(first?.toLowerCase() ?? '')) {
+    throw outside(relative)
+  }
+}
+
+function outside(relative: string): CallError {
+  return new CallError(
+    'FORBIDDEN',
+    'outside-project',
+    `${JSON.stringify(relative.slice(0, 200))} is not in the project.`,
+  )
+}

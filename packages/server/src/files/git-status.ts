@@ -1,0 +1,88 @@
+import { findRepository, git } from './git.ts'
+
+export interface GitStatus {
+  branch: string | null
+  /** Null before the first commit. */
+  commit: string | null
+  ahead: number
+  behind: number
+  files: ChangedFile[]
+}
+
+export interface ChangedFile {
+  /** From the root of the project; outside of it with `../`. */
+  path: string
+  /** One letter each, as git has them: M, A, D, R, C, U, ? and . for none. */
+  index: string
+  worktree: string
+  renamedFrom?: string
+}
+
+/** What has changed since the last commit, or null where there is no git. */
+export async function gitStatus(root: string): Promise<GitStatus | null> {
+  const repository = await findRepository(root)
+  if (repository === undefined) return null
+  const output = await git(repository, [
+    'status',
+    '--porcelain=v2',
+    '--branch',
+    '-z',
+    '--untracked-files=normal',
+    '--ignore-submodules=all',
+    '--',
+    repository.prefix || '.',
+  ])
+  return parseStatus(output.toString('utf8'), repository.prefix)
+}
+
+export function parseStatus(text: string, prefix = ''): GitStatus {
+  const status: GitStatus = { branch: null, commit: null, ahead: 0, behind: 0, files: [] }
+  const words = text.split('\0')
+  const inProject = (file: string) =>
+    prefix !== '' && file.startsWith(`${prefix}/`) ? file.slice(prefix.length + 1) : file
+  for (let i = 0; i < words.length; i += 1) {
+    const word = words[i] ?? ''
+    switch (word[0]) {
+      case '#':
+        readHeader(status, word)
+        break
+      case '1':
+      case 'u':
+        status.files.push(entry(word, inProject(fieldsAfter(word, word[0] === '1' ? 8 : 10))))
+        break
+      case '2':
+        // The old name is a word of its own.
+        i += 1
+        status.files.push({
+          ...entry(word, inProject(fieldsAfter(word, 9))),
+          renamedFrom: inProject(words[i] ?? ''),
+        })
+        break
+      case '?':
+        status.files.push({ path: inProject(word.slice(2)), index: '?', worktree: '?' })
+        break
+    }
+  }
+  return status
+}
+
+function readHeader(status: GitStatus, line: string): void {
+  const [, name, ...values] = line.split(' ')
+  const value = values.join(' ')
+  if (name === 'branch.head') status.branch = value === '(detached)' ? null : value
+  if (name === 'branch.oid') status.commit = value === '(initial)' ? null : value
+  if (name === 'branch.ab') {
+    const [ahead, behind] = /^\+(\d+) -(\d+)$/.exec(value)?.slice(1).map(Number) ?? []
+    status.ahead = ahead ?? 0
+    status.behind = behind ?? 0
+  }
+}
+
+function entry(line: string, file: string): ChangedFile {
+  return { path: file, index: line[2] ?? '.', worktree: line[3] ?? '.' }
+}
+
+/** The path, which may hold spaces, comes after so many fields. */
+function fieldsAfter(line: string, count: number): string {
+  return line.split(' ').slice(count).join(' ')
+}

@@ -1,0 +1,67 @@
+import type { Dirent, Stats } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { CallError } from '../errors/call-error.ts'
+import { confine, HIDDEN_FOLDERS } from './confine.ts'
+
+export interface FolderEntry {
+  name: string
+  /** From the root of the project, with `/`. */
+  path: string
+  kind: 'file' | 'folder' | 'link' | 'other'
+  sizeBytes: number
+  modifiedAt: string
+}
+
+export interface FolderListing {
+  path: string
+  /** Folders first, then by name. */
+  entries: FolderEntry[]
+  /** How many more there are than are shown. */
+  left: number
+}
+
+/** One level of a project's files; a tree asks for the next when it is opened. */
+export async function listFolder(root: string, relative: string): Promise<FolderListing> {
+  const folder = await confine(root, relative)
+  const found = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTDIR') throw error
+    throw new CallError('BAD_REQUEST', 'not-a-folder', `${relative} is not a folder.`)
+  })
+  const shown = found.filter(({ name }) => folder !== root || !HIDDEN_FOLDERS.has(name)).sort(byKindAndName)
+  const from = path.relative(root, folder)
+  const entries = await Promise.all(
+    shown.slice(0, MAX_ENTRIES).map(async entry => {
+      const stats = await lstat(path.join(folder, entry.name)).catch(() => undefined)
+      return describe(entry, path.join(from, entry.name), stats)
+    }),
+  )
+  return { path: slashes(from), entries, left: Math.max(0, shown.length - MAX_ENTRIES) }
+}
+
+const MAX_ENTRIES = 5000
+
+function describe(entry: Dirent, relative: string, stats: Stats | undefined): FolderEntry {
+  return {
+    name: entry.name,
+    path: slashes(relative),
+    kind: kindOf(entry),
+    sizeBytes: stats?.size ?? 0,
+    modifiedAt: (stats?.mtime ?? new Date(0)).toISOString(),
+  }
+}
+
+function kindOf(entry: Dirent): FolderEntry['kind'] {
+  if (entry.isFile()) return 'file'
+  if (entry.isDirectory()) return 'folder'
+  return entry.isSymbolicLink() ? 'link' : 'other'
+}
+
+function byKindAndName(a: Dirent, b: Dirent): number {
+  if (a.isDirectory() !== b.isDirectory()) return a.isDirectory() ? -1 : 1
+  return a.name < b.name ? -1 : 1
+}
+
+function slashes(relative: string): string {
+  return relative.split(path.sep).join('/')
+}

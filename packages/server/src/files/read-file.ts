@@ -1,0 +1,86 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import path from 'node:path'
+import { CallError } from '../errors/call-error.ts'
+import { confine } from './confine.ts'
+
+export type FileContent = TextContent | ImageContent | BinaryContent
+
+interface ContentBase {
+  path: string
+  sizeBytes: number
+  modifiedAt: string
+}
+
+export interface TextContent extends ContentBase {
+  kind: 'text'
+  text: string
+  /** Only the beginning is here. */
+  truncated: boolean
+}
+
+export interface ImageContent extends ContentBase {
+  kind: 'image'
+  mediaType: string
+  base64: string
+}
+
+export interface BinaryContent extends ContentBase {
+  kind: 'binary'
+}
+
+/** A file of a project, as far as it can be shown. */
+export async function readProjectFile(root: string, relative: string): Promise<FileContent> {
+  const file = await confine(root, relative)
+  // Without waiting: a pipe in the project must not hold the server. The path is real, so a link now was put there since.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile()) throw new CallError('BAD_REQUEST', 'not-a-file', `${relative} is not a file.`)
+    const base = { path: relative, sizeBytes: stats.size, modifiedAt: stats.mtime.toISOString() }
+    const mediaType = IMAGE_TYPES[path.extname(file).toLowerCase()]
+    if (mediaType !== undefined && stats.size <= MAX_IMAGE_BYTES) {
+      const bytes = await readStart(handle, stats.size)
+      return { ...base, kind: 'image', mediaType, base64: bytes.toString('base64') }
+    }
+    const bytes = await readStart(handle, Math.min(stats.size, MAX_TEXT_BYTES))
+    const text = decode(bytes, stats.size > MAX_TEXT_BYTES)
+    if (text === undefined) return { ...base, kind: 'binary' }
+    return { ...base, kind: 'text', text, truncated: stats.size > MAX_TEXT_BYTES }
+  } finally {
+    await handle.close()
+  }
+}
+
+const MAX_TEXT_BYTES = 1024 * 1024
+const MAX_IMAGE_BYTES = 4 * 1024 * 1024
+
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+}
+
+async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytes)
+  let filled = 0
+  while (filled < bytes) {
+    const { bytesRead } = await handle.read(buffer, filled, bytes - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+/** Undefined when it is no text: a NUL, or bytes that are not UTF-8. */
+function decode(bytes: Buffer, cut: boolean): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    // A character that the cut goes through is left out, not an error.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut })
+  } catch {
+    return undefined
+  }
+}

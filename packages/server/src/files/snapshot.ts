@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { type GitRepository, git } from './git.ts'
+
+/** The tree object that stands for all files of the project as they are now. */
+export interface Snapshot {
+  tree: string
+}
+
+/**
+ * Records the files of a project as a git tree, with an index and an object folder of our own: the user's index, refs and objects
+ * are only read. Ignored files are left out.
+ */
+export async function takeSnapshot(repository: GitRepository, stateFolder: string): Promise<Snapshot> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const folder = await mkdtemp(path.join(stateFolder, 'index-'))
+  const withIndex = {
+    env: { ...env, GIT_INDEX_FILE: path.join(folder, 'index') },
+    timeoutMs: SNAPSHOT_TIMEOUT_MS,
+  }
+  try {
+    const head = await headTree(repository)
+    if (head !== EMPTY_TREE) await git(repository, ['read-tree', head], withIndex)
+    await git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
+      ...withIndex,
+      okCodes: [0, 1],
+    })
+    const tree = await git(repository, ['write-tree'], withIndex)
+    return { tree: tree.toString('utf8').trim() }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The tree of the last commit; the empty one before the first. */
+export async function headTree(repository: GitRepository): Promise<string> {
+  const tree = await git(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], {
+    okCodes: [0, 1, 128],
+  })
+  return tree.toString('utf8').trim() || EMPTY_TREE
+}
+
+/** Both trees may be ours or the user's: our objects, and behind them theirs. */
+export async function snapshotEnvironment(
+  repository: GitRepository,
+  stateFolder: string,
+): Promise<Record<string, string>> {
+  const objects = path.join(stateFolder, 'objects')
+  await mkdir(objects, { recursive: true, mode: 0o700 })
+  const theirs = await git(repository, ['rev-parse', '--git-path', 'objects'])
+  return {
+    GIT_OBJECT_DIRECTORY: objects,
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: path.resolve(repository.top, theirs.toString('utf8').trim()),
+  }
+}
+
+export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+const SNAPSHOT_TIMEOUT_MS = 30_000

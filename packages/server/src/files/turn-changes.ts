@@ -1,0 +1,98 @@
+import path from 'node:path'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
+import { CallError } from '../errors/call-error.ts'
+import { changesFromTools } from './changes-from-tools.ts'
+import { type Changes, diffTrees } from './diff-trees.ts'
+import { findRepository, type GitRepository } from './git.ts'
+import { headTree, takeSnapshot } from './snapshot.ts'
+import { TurnTrees } from './turn-trees.ts'
+
+export type ChangesSource = 'git' | 'tools'
+
+export interface TurnDiff extends Changes {
+  /** `tools`: what the agent's own tools said, where there is no git. What a command changed is not in it. */
+  source: ChangesSource
+}
+
+/** What changed in the files of a project: since the last commit, and in each turn. */
+export class TurnChanges {
+  readonly #trees = new TurnTrees()
+  readonly #running = new Map<string, string>()
+  readonly #pending = new Set<Promise<void>>()
+  #stop: () => void = () => {}
+
+  /** Records a snapshot when a turn of any session begins and when it ends. */
+  watch(host: SessionHost): void {
+    this.#stop = host.onStatus(status => this.#see(status))
+  }
+
+  /** Waits for snapshots that are being made. */
+  async close(): Promise<void> {
+    this.#stop()
+    await Promise.allSettled(this.#pending)
+  }
+
+  /** Null where there is no git. */
+  async workingTree(root: string): Promise<Changes | null> {
+    const repository = await findRepository(root)
+    if (repository === undefined) return null
+    const stateFolder = await stateFolderOf(root)
+    const [from, { tree: to }] = [await headTree(repository), await takeSnapshot(repository, stateFolder)]
+    return diffTrees(repository, { from, to, stateFolder })
+  }
+
+  async turn(session: LiveSession, turnId: string): Promise<TurnDiff> {
+    const root = session.status.projectRoot
+    await Promise.allSettled(this.#pending)
+    const trees = await this.#trees.read(root, session.id, turnId)
+    const repository = trees === undefined ? undefined : await findRepository(root)
+    if (trees !== undefined && repository !== undefined) {
+      const stateFolder = await stateFolderOf(root)
+      const to = trees.after ?? (await takeSnapshot(repository, stateFolder)).tree
+      return { ...(await diffTrees(repository, { from: trees.before, to, stateFolder })), source: 'git' }
+    }
+    const changes = changesFromTools(session.log, turnId, root)
+    if (changes !== undefined) return { ...changes, source: 'tools' }
+    throw new CallError('NOT_FOUND', 'turn-missing', `Session ${session.id} has no turn ${turnId}.`)
+  }
+
+  #see({ sessionId, projectRoot, turnId, phase }: SessionStatus): void {
+    const running = this.#running.get(sessionId)
+    if (turnId !== null && turnId !== running && phase !== 'idle') {
+      this.#running.set(sessionId, turnId)
+      this.#record(projectRoot, { sessionId, turnId, when: 'before' })
+    } else if (running !== undefined && phase === 'idle') {
+      this.#running.delete(sessionId)
+      this.#record(projectRoot, { sessionId, turnId: running, when: 'after' })
+    }
+  }
+
+  #record(root: string, place: { sessionId: string; turnId: string; when: 'before' | 'after' }): void {
+    const work = this.#snapshot(root)
+      .then(async tree => {
+        if (tree !== undefined) await this.#trees.write(root, { ...place, tree })
+      })
+      // A diff is worth having, and no turn waits for it: without one the tools tell.
+      .catch(() => {})
+      .finally(() => this.#pending.delete(work))
+    this.#pending.add(work)
+  }
+
+  async #snapshot(root: string): Promise<string | undefined> {
+    const repository: GitRepository | undefined = await findRepository(root)
+    if (repository === undefined) return undefined
+    return (await takeSnapshot(repository, await stateFolderOf(root))).tree
+  }
+}
+
+/** Beside everything else of ours in the project, and ignored by git like it. */
+async function stateFolderOf(root: string): Promise<string> {
+  const parts = ['.chirality', 'state', 'snapshots']
+  let folder = root
+  for (const part of parts) {
+    folder = path.join(folder, part)
+    await ensurePrivateDirectory(folder)
+  }
+  return folder
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { z } from 'zod'
+import { writePrivateFile } from '../projects/write-private-file.ts'
+
+/** The files of the project when a turn began and when it ended, as git trees. */
+export interface TreesOfTurn {
+  before: string
+  /** Missing while the turn runs. */
+  after?: string
+}
+
+export interface TreeOfTurn {
+  sessionId: string
+  turnId: string
+  when: 'before' | 'after'
+  tree: string
+}
+
+/** Which snapshots belong to which turn: a small file for each session. */
+export class TurnTrees {
+  #writing: Promise<void> = Promise.resolve()
+
+  async read(root: string, sessionId: string, turnId: string): Promise<TreesOfTurn | undefined> {
+    return (await readTrees(fileOf(root, sessionId)))[turnId]
+  }
+
+  write(root: string, { sessionId, turnId, when, tree }: TreeOfTurn): Promise<void> {
+    const file = fileOf(root, sessionId)
+    const work = async () => {
+      const trees = await readTrees(file)
+      const known = trees[turnId]
+      if (when === 'after' && known === undefined) return
+      trees[turnId] = when === 'before' ? { before: tree } : { before: tree, ...known, after: tree }
+      const kept = Object.entries(trees).slice(-MAX_TURNS)
+      await writePrivateFile(file, `${JSON.stringify(Object.fromEntries(kept))}\n`)
+    }
+    this.#writing = this.#writing.then(work, work)
+    return this.#writing
+  }
+}
+
+const MAX_TURNS = 1000
+
+const FILE = z.record(
+  z.string(),
+  z.object({
+    before: z.string().regex(/^[0-9a-f]{40,64}$/),
+    after: z
+      .string()
+      .regex(/^[0-9a-f]{40,64}$/)
+      .optional(),
+  }),
+)
+
+function fileOf(root: string, sessionId: string): string {
+  return path.join(root, '.chirality', 'state', 'snapshots', `${sessionId}.json`)
+}
+
+/** A file in the project is nobody's word: whatever is not exactly ours is nothing. */
+async function readTrees(file: string): Promise<Record<string, TreesOfTurn>> {
+  try {
+    return FILE.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http'
+import type { RequestFacts, RouteKind } from './guard.ts'
+import type { Keys } from './keys.ts'
+
+/** What the guard needs to know, from a request of node. */
+export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): RequestFacts {
+  const { headers } = request
+  return {
+    method: request.method ?? '',
+    kind,
+    host: single(request, 'host'),
+    origin: single(request, 'origin'),
+    fetchSite: headerText(headers['sec-fetch-site']),
+    fetchMode: headerText(headers['sec-fetch-mode']),
+    fetchDest: headerText(headers['sec-fetch-dest']),
+    contentType: headers['content-type'],
+    hasBody:
+      headers['transfer-encoding'] !== undefined || !['0', undefined].includes(headers['content-length']),
+    token: keys.judgeHeader(single(request, 'authorization')),
+  }
+}
+
+/** Node keeps the first of two such headers; another reader might keep the second. Two are as wrong as a strange one. */
+function single(request: IncomingMessage, name: string): string | undefined {
+  const values = request.headersDistinct[name]
+  return values === undefined || values.length === 1 ? values?.[0] : values.join(', ')
+}
+
+function headerText(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value
+}

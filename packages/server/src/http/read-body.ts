@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import { describeProblems } from '../errors/describe-problems.ts'
+import { HttpError } from './http-error.ts'
+
+export interface BodyLimits {
+  maxBytes: number
+}
+
+/** The JSON of a request, checked. Whatever is wrong with it is an HttpError that says what. */
+export async function readBody<S extends z.ZodType>(
+  request: IncomingMessage,
+  schema: S,
+  { maxBytes }: BodyLimits,
+): Promise<z.output<S>> {
+  const result = schema.safeParse(parse(await readText(request, maxBytes)))
+  if (result.success) return result.data
+  throw new HttpError(400, 'invalid-input', describeProblems(result.error))
+}
+
+async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
+  const tooLarge = new HttpError(413, 'too-large', `The body is larger than ${maxBytes} bytes.`)
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** No body is the same as an empty object: `POST /cancel` has none. */
+function parse(text: string): unknown {
+  if (text === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new HttpError(400, 'invalid-json', 'The body is not JSON.')
+  }
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RouteKind } from '../guard/guard.ts'
+
+export interface RouteRequest {
+  request: IncomingMessage
+  response: ServerResponse
+  url: URL
+  /** What stands where the path has `:name`. */
+  params: Readonly<Record<string, string>>
+}
+
+export interface Route {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** Segments; `:name` takes any one, a last `*` the rest. */
+  path: string
+  kind: RouteKind
+  handle: (request: RouteRequest) => void | Promise<void>
+}
+
+export type RouteMatch =
+  | { found: 'route'; route: Route; params: Record<string, string> }
+  | { found: 'path'; allowed: string[] }
+  | { found: 'nothing' }
+
+/** Which route a request is for. A path that exists with other methods is told apart from one that does not. */
+export function matchRoute(routes: readonly Route[], method: string, pathname: string): RouteMatch {
+  const wanted = method === 'HEAD' ? 'GET' : method
+  const allowed: string[] = []
+  for (const route of routes) {
+    const params = matchPath(route.path, pathname)
+    if (params === undefined) continue
+    if (route.method === wanted) return { found: 'route', route, params }
+    allowed.push(route.method)
+  }
+  return allowed.length > 0 ? { found: 'path', allowed } : { found: 'nothing' }
+}
+
+function matchPath(pattern: string, pathname: string): Record<string, string> | undefined {
+  const wanted = pattern.split('/')
+  const given = pathname.split('/')
+  const params: Record<string, string> = {}
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index]
+    if (part === '*') return value === undefined ? undefined : params
+    if (value === undefined) return undefined
+    if (part.startsWith(':')) params[part.slice(1)] = value
+    else if (part !== value) return undefined
+  }
+  return given.length === wanted.length ? params : undefined
+}

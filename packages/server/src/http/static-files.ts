@@ -1,0 +1,117 @@
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import path from 'node:path'
+import { HttpError } from './http-error.ts'
+
+/** Serves the built dashboard. A path without a file is a page of the app, which finds its own way. */
+export class StaticFiles {
+  readonly #folder: string | undefined
+  #realFolder: Promise<string | undefined> | undefined
+
+  constructor(folder: string | undefined) {
+    this.#folder = folder
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse, pathname: string): Promise<void> {
+    const root = await this.#root()
+    if (root === undefined) throw new HttpError(404, 'no-dashboard', NO_DASHBOARD)
+    const wanted = safePath(pathname)
+    const found = wanted === undefined ? undefined : await openInside(root, wanted)
+    const file = found ?? (isPageOfApp(wanted) ? await openInside(root, 'index.html') : undefined)
+    if (file === undefined) throw new HttpError(404, 'not-found', 'There is no such file.')
+    await send(file, request, response)
+  }
+
+  #root(): Promise<string | undefined> {
+    const folder = this.#folder
+    this.#realFolder ??=
+      folder === undefined ? Promise.resolve(undefined) : realpath(folder).catch(() => undefined)
+    return this.#realFolder
+  }
+}
+
+const NO_DASHBOARD =
+  'The dashboard is not built here. Run `npm start` in the project of Chirality, or use the API.'
+
+interface OpenFile {
+  path: string
+  handle: FileHandle
+  size: number
+  modifiedMs: number
+}
+
+/** Undefined for what cannot be a file of ours: `..`, dot files, NUL, backslashes, broken escapes. */
+function safePath(pathname: string): string | undefined {
+  const decoded = decode(pathname)
+  if (decoded === undefined || /[\0\\]/.test(decoded)) return undefined
+  const parts = decoded.split('/').filter(part => part !== '')
+  if (parts.some(part => part.startsWith('.'))) return undefined
+  return parts.length === 0 ? 'index.html' : parts.join('/')
+}
+
+function decode(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname)
+  } catch {
+    return undefined
+  }
+}
+
+function isPageOfApp(wanted: string | undefined): boolean {
+  return wanted !== undefined && !wanted.startsWith('assets/') && path.extname(wanted) === ''
+}
+
+async function openInside(root: string, relative: string): Promise<OpenFile | undefined> {
+  const real = await realpath(path.join(root, relative)).catch(() => undefined)
+  if (real === undefined || !real.startsWith(root + path.sep)) return undefined
+  const handle = await open(real, 'r').catch(() => undefined)
+  const stats = await handle?.stat()
+  if (handle !== undefined && stats?.isFile()) {
+    return { path: real, handle, size: stats.size, modifiedMs: stats.mtimeMs }
+  }
+  await handle?.close()
+  return undefined
+}
+
+async function send(file: OpenFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const etag = `"${file.size.toString(36)}-${Math.floor(file.modifiedMs).toString(36)}"`
+  const headers = {
+    'content-type': CONTENT_TYPES[path.extname(file.path)] ?? 'application/octet-stream',
+    'cache-control': HASHED_NAME.test(file.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    etag,
+  }
+  const unchanged = request.headers['if-none-match'] === etag
+  if (unchanged || request.method === 'HEAD') {
+    await file.handle.close()
+    response.writeHead(
+      unchanged ? 304 : 200,
+      unchanged ? headers : { ...headers, 'content-length': file.size },
+    )
+    response.end()
+    return
+  }
+  response.writeHead(200, { ...headers, 'content-length': file.size })
+  const stream = createReadStream(file.path, { fd: file.handle, end: Math.max(0, file.size - 1) })
+  stream.on('error', () => response.destroy())
+  response.on('close', () => stream.destroy())
+  stream.pipe(response)
+}
+
+/** The bundler puts a hash of the content into these names, so they never change. */
+const HASHED_NAME = /[\\/]assets[\\/][^\\/]+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
+}

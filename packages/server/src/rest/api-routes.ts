@@ -1,0 +1,33 @@
+import type { Keys } from '../guard/keys.ts'
+import type { Route } from '../http/routes.ts'
+import type { AppServices } from '../trpc/context.ts'
+import type { AppRouter } from '../trpc/router.ts'
+import { basicRoutes } from './basic-routes.ts'
+import { serveTrpcRequest } from './trpc-route.ts'
+
+export interface ApiOptions {
+  services: AppServices
+  keys: Keys
+  version: string
+  router: AppRouter
+  onFault: (error: unknown) => void
+}
+
+export interface Api {
+  routes: Route[]
+  /** Ends streams that would otherwise stay open. */
+  close(): void
+}
+
+/** Every route there is, apart from the files of the dashboard. */
+export function apiRoutes({ services, keys, version, router, onFault }: ApiOptions): Api {
+  const trpc: Pick<Route, 'path' | 'kind' | 'handle'> = {
+    path: '/trpc/*',
+    kind: 'call',
+    handle: request => serveTrpcRequest(request, { router, services, onError: onFault }),
+  }
+  return {
+    routes: [...basicRoutes(keys, version), { method: 'GET', ...trpc }, { method: 'POST', ...trpc }],
+    close: () => {},
+  }
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import type { Keys } from '../guard/keys.ts'
+import { RateLimit } from '../guard/rate-limit.ts'
+import { HttpError } from '../http/http-error.ts'
+import { readBody } from '../http/read-body.ts'
+import { sendJson } from '../http/respond.ts'
+import type { Route } from '../http/routes.ts'
+
+/** Who we are, and the way in. */
+export function basicRoutes(keys: Keys, version: string): Route[] {
+  const signIns = new RateLimit({ burst: SIGN_IN_BURST, perSecond: SIGN_INS_PER_SECOND })
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      kind: 'page',
+      handle: ({ response }) => sendJson(response, 200, { status: 'ok', name: 'chirality', version }),
+    },
+    {
+      method: 'POST',
+      path: '/api/sign-in',
+      kind: 'sign-in',
+      handle: async ({ request, response }) => {
+        if (!signIns.take()) throw new HttpError(429, 'too-many', 'Too many tries. Wait a moment.')
+        const { secret } = await readBody(request, SIGN_IN, { maxBytes: MAX_SIGN_IN_BYTES })
+        const token = keys.signIn(secret)
+        if (token === undefined) throw new HttpError(401, 'sign-in', USED_LINK)
+        sendJson(response, 200, { token })
+      },
+    },
+  ]
+}
+
+const SIGN_IN = z.strictObject({ secret: z.string().min(1).max(128) })
+const MAX_SIGN_IN_BYTES = 1024
+const SIGN_IN_BURST = 20
+const SIGN_INS_PER_SECOND = 1
+const USED_LINK = 'This link was used before, or is of an earlier start. Ask the server for a new one.'

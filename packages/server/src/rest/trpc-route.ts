@@ -1,0 +1,35 @@
+import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
+import type { RouteRequest } from '../http/routes.ts'
+import { responseOutlet } from '../http/sse.ts'
+import { SendPace } from '../socket/send-pace.ts'
+import { MAX_BATCH } from '../socket/trpc-socket.ts'
+import type { AppServices } from '../trpc/context.ts'
+import type { AppRouter } from '../trpc/router.ts'
+
+export interface TrpcRouteOptions {
+  router: AppRouter
+  services: AppServices
+  onError: (error: unknown) => void
+}
+
+/** tRPC over HTTP, for programs, and for calls that are too large for a socket's message. */
+export async function serveTrpcRequest(
+  { request, response, url }: RouteRequest,
+  { router, services, onError }: TrpcRouteOptions,
+): Promise<void> {
+  const pace = new SendPace(responseOutlet(response))
+  response.once('close', () => pace.close())
+  await nodeHTTPRequestHandler({
+    router,
+    req: request,
+    res: response,
+    path: url.pathname.slice('/trpc/'.length),
+    maxBodySize: MAX_CALL_BYTES,
+    maxBatchSize: MAX_BATCH,
+    createContext: async () => ({ ...services, pace }),
+    onError: ({ error }) => onError(error),
+  })
+}
+
+/** Images come as base64. */
+export const MAX_CALL_BYTES = 32 * 1024 * 1024

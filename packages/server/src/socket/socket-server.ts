@@ -1,0 +1,132 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { factsOf } from '../guard/facts.ts'
+import { guard } from '../guard/guard.ts'
+import type { Keys } from '../guard/keys.ts'
+import type { Place } from '../guard/places.ts'
+import { RateLimit } from '../guard/rate-limit.ts'
+import { requestUrl } from '../http/http-server.ts'
+
+export interface SocketServerOptions {
+  place: () => Place
+  keys: Keys
+  path: string
+  limits?: Partial<SocketLimits>
+  onSocket: (socket: AcceptedSocket) => void
+}
+
+export interface SocketLimits {
+  maxSockets: number
+  /** Of those, how many may be there without a token. */
+  maxUnauthenticated: number
+  maxPayloadBytes: number
+  /** How long a socket has to show its token. */
+  authenticateMs: number
+  handshakesPerSecond: number
+}
+
+export interface AcceptedSocket {
+  socket: WebSocket
+  /** What `socket` is written to, for its `drain`. */
+  stream: Duplex
+  request: IncomingMessage
+  server: WebSocketServer
+  /** To be called with what the first message brings. False closes the socket. */
+  authenticate(token: string | undefined): boolean
+}
+
+/**
+ * WebSockets from our own `upgrade` handler. tRPC's `prefix` is never used: sockets on other paths would have nobody who listens
+ * for their errors, and four bad bytes would end the process.
+ */
+export class SocketServer {
+  readonly #options: SocketServerOptions
+  readonly #limits: SocketLimits
+  readonly #server: WebSocketServer
+  readonly #handshakes: RateLimit
+  #unauthenticated = 0
+
+  constructor(options: SocketServerOptions) {
+    this.#options = options
+    this.#limits = { ...LIMITS, ...options.limits }
+    const { maxPayloadBytes: maxPayload, handshakesPerSecond: perSecond, maxSockets } = this.#limits
+    this.#server = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
+    this.#handshakes = new RateLimit({ burst: maxSockets, perSecond })
+  }
+
+  get size(): number {
+    return this.#server.clients.size
+  }
+
+  readonly upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
+    // At once: a client that goes away during the handshake must not be an uncaught error.
+    stream.on('error', () => stream.destroy())
+    const facts = factsOf(request, 'socket', this.#options.keys)
+    const verdict = guard(facts, this.#options.place())
+    if (!verdict.allow) return refuse(stream, verdict.status)
+    if (requestUrl(request)?.pathname !== this.#options.path) return refuse(stream, 404)
+    if (!this.#hasRoom(facts.token === 'valid')) return refuse(stream, 503)
+    this.#server.handleUpgrade(request, stream, head, socket =>
+      this.#accept(socket, { stream, request, trusted: facts.token === 'valid' }),
+    )
+  }
+
+  /** Tells every client that it may come back, and lets go of those who do not answer. */
+  close(): void {
+    for (const socket of this.#server.clients) socket.close(GOING_AWAY, 'The server stops.')
+    this.#server.close()
+  }
+
+  terminate(): void {
+    for (const socket of this.#server.clients) socket.terminate()
+  }
+
+  #hasRoom(trusted: boolean): boolean {
+    if (this.size >= this.#limits.maxSockets || !this.#handshakes.take()) return false
+    return trusted || this.#unauthenticated < this.#limits.maxUnauthenticated
+  }
+
+  #accept(
+    socket: WebSocket,
+    { stream, request, trusted }: { stream: Duplex; request: IncomingMessage; trusted: boolean },
+  ): void {
+    socket.on('error', () => socket.terminate())
+    let authenticated = trusted
+    const settle = () => {
+      clearTimeout(deadline)
+      this.#unauthenticated -= 1
+      socket.off('close', settle)
+    }
+    const deadline = setTimeout(() => socket.terminate(), this.#limits.authenticateMs)
+    this.#unauthenticated += 1
+    socket.once('close', settle)
+    if (trusted) settle()
+    this.#options.onSocket({
+      socket,
+      stream,
+      request,
+      server: this.#server,
+      authenticate: token => {
+        if (authenticated) return true
+        authenticated = token !== undefined && this.#options.keys.isToken(token)
+        if (authenticated) settle()
+        return authenticated
+      },
+    })
+  }
+}
+
+const GOING_AWAY = 1001
+
+const LIMITS: SocketLimits = {
+  maxSockets: 1024,
+  maxUnauthenticated: 64,
+  maxPayloadBytes: 1024 * 1024,
+  authenticateMs: 5_000,
+  handshakesPerSecond: 200,
+}
+
+function refuse(stream: Duplex, status: number): void {
+  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}

@@ -1,0 +1,59 @@
+import { TRPCError } from '@trpc/server'
+import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
+import { RateLimit } from '../guard/rate-limit.ts'
+import type { AppServices, CallContext } from '../trpc/context.ts'
+import type { AppRouter } from '../trpc/router.ts'
+import { limitedEncoder } from './encoder.ts'
+import { SendPace, type SendPaceOptions } from './send-pace.ts'
+import type { AcceptedSocket } from './socket-server.ts'
+
+export interface TrpcSocketOptions {
+  router: AppRouter
+  services: AppServices
+  pace?: SendPaceOptions
+  onError?: (error: unknown) => void
+}
+
+/** Serves tRPC on one socket. Each has limits, a pace and a context of its own. */
+export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions): void {
+  const { socket, stream, request, authenticate } = accepted
+  const pace = new SendPace(
+    {
+      buffered: () => socket.bufferedAmount,
+      onDrain: listener => stream.on('drain', listener),
+      giveUp: () => {
+        socket.close(TRY_AGAIN_LATER, 'Nothing was read for too long. Resume from the last event.')
+        // The close frame waits behind what is not read.
+        setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref()
+      },
+    },
+    options.pace,
+  )
+  socket.once('close', () => pace.close())
+  const rate = new RateLimit({ burst: CALL_BURST, perSecond: CALLS_PER_SECOND })
+  const connect = getWSConnectionHandler<AppRouter>({
+    wss: accepted.server,
+    router: options.router,
+    keepAlive: { enabled: true, pingMs: PING_MS, pongWaitMs: PONG_WAIT_MS },
+    experimental_encoder: limitedEncoder({ maxBatch: MAX_BATCH, takeRate: calls => rate.take(calls) }),
+    createContext: ({ info }): CallContext => {
+      if (!authenticate(info.connectionParams?.token)) {
+        throw new TRPCError({
+          code: 'UNAUTHORIZED',
+          message: 'Send the token of this server as connectionParams.',
+        })
+      }
+      return { ...options.services, pace }
+    },
+    onError: ({ error }) => options.onError?.(error),
+  })
+  connect(socket, request)
+}
+
+const TRY_AGAIN_LATER = 1013
+const CLOSE_GRACE_MS = 5_000
+const PING_MS = 25_000
+const PONG_WAIT_MS = 10_000
+export const MAX_BATCH = 20
+const CALL_BURST = 500
+const CALLS_PER_SECOND = 100

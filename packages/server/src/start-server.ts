@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import type { SessionHarness } from '@chirality/core'
+import { PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
+import { SessionHost, userDataFolder } from '@chirality/sessions'
+import { toHttpError } from './errors/to-http-error.ts'
+import { TurnChanges } from './files/turn-changes.ts'
+import { Keys } from './guard/keys.ts'
+import { type Place, placeOf } from './guard/places.ts'
+import { createHttpServer } from './http/http-server.ts'
+import { listen } from './http/listen.ts'
+import type { Route } from './http/routes.ts'
+import { StaticFiles } from './http/static-files.ts'
+import { ProjectRegistry } from './projects/project-registry.ts'
+import { apiRoutes } from './rest/api-routes.ts'
+import type { SendPaceOptions } from './socket/send-pace.ts'
+import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
+import { serveTrpc } from './socket/trpc-socket.ts'
+import { checkBinding, type Exposed } from './system/check-binding.ts'
+import { removeServerFile, writeServerFile } from './system/server-file.ts'
+import type { AppServices } from './trpc/context.ts'
+import { appRouter } from './trpc/router.ts'
+
+export interface ServerOptions {
+  /** The agents that can be run. `onLog` of each should be given to `onHarnessLog`. */
+  harnesses: HarnessRegistry<SessionHarness>
+  /** Folders that the user names by starting the server: they are registered, and opened. */
+  projects?: string[]
+  /** Default 127.0.0.1. Anything beyond loopback needs `exposed`. */
+  host?: string
+  /** The first to try; 0 takes any. Default 4096. */
+  port?: number
+  exposed?: Exposed
+  /** Names under which the server is also reached, as `https://agents.example`. */
+  publicOrigins?: string[]
+  /** The built dashboard. */
+  dashboard?: string
+  /** The user's data folder. */
+  home?: string
+  version?: string
+  /** How long a request of an agent waits for a person. Null, the default: for ever. */
+  decisionTimeoutMs?: number | null
+  limits?: Partial<SocketLimits>
+  pace?: SendPaceOptions
+  /** Told of errors that are faults of ours. */
+  onFault?: (error: unknown) => void
+}
+
+export interface RunningServer {
+  /** Where it is reached: `http://127.0.0.1:4096`. */
+  readonly url: string
+  readonly port: number
+  /** For `Authorization: Bearer`. */
+  readonly token: string
+  /** Opens the dashboard and signs in, once. */
+  readonly link: string
+  readonly host: SessionHost
+  /** For `onLog` of the harnesses. */
+  log(entry: RunnerLogEntry): void
+  /** Stops taking calls, then ends the agents or leaves them to work on. */
+  close(options?: { agents?: 'stop' | 'leave' }): Promise<void>
+}
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const {
+    host: address = '127.0.0.1',
+    home = userDataFolder(),
+    version = '0.0.0',
+    onFault = () => {},
+  } = options
+  checkBinding(options)
+  const tls = options.exposed && 'tls' in options.exposed ? options.exposed.tls : undefined
+  const keys = new Keys()
+  const routes: Route[] = []
+  let place: Place = { hosts: new Set(), origins: new Set() }
+  const server = createHttpServer({
+    ...{ keys, routes, tls, place: () => place, files: new StaticFiles(options.dashboard) },
+    toHttpError: error => {
+      const answer = toHttpError(error)
+      if (answer.status >= 500) onFault(error)
+      return answer
+    },
+  })
+  const sockets = new SocketServer({
+    ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
+    onSocket: accepted =>
+      serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onError: onFault }),
+  })
+  server.on('upgrade', sockets.upgrade)
+
+  const port = await listen(server, { host: address, port: options.port ?? DEFAULT_PORT })
+  const url = `${tls ? 'https' : 'http'}://${urlHost(address)}:${port}`
+  const newSignInLink = () => `${options.publicOrigins?.[0] ?? url}/#sign-in=${keys.newSignInSecret()}`
+  const personas = new PersonaManager()
+  const host = new SessionHost({
+    ...{ harnesses: options.harnesses, address: url, home, personas },
+    decisionTimeoutMs: options.decisionTimeoutMs,
+  })
+  const changes = new TurnChanges()
+  changes.watch(host)
+  const services: AppServices = {
+    ...{ host, personas, changes, harnesses: options.harnesses },
+    projects: new ProjectRegistry(home, root => host.closeProject(root)),
+    facts: {
+      ...{ version, home, newSignInLink },
+      startedAt: new Date().toISOString(),
+      address: () => url,
+      sockets: () => sockets.size,
+    },
+  }
+  const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
+  routes.push(...api.routes)
+  place = placeOf({ port, tls: tls !== undefined, publicOrigins: options.publicOrigins })
+
+  let closing: Promise<void> | undefined
+  const close = async (agents: 'stop' | 'leave') => {
+    server.close()
+    api.close()
+    sockets.close()
+    await host.close({ agents })
+    await changes.close()
+    await removeServerFile(home, url)
+    sockets.terminate()
+    server.closeAllConnections()
+    if (server.listening) await once(server, 'close')
+  }
+  try {
+    for (const project of options.projects ?? []) {
+      const { root } = await services.projects.add(project)
+      await host.openProject(root)
+    }
+    await writeServerFile(home, { url, token: keys.token, pid: process.pid })
+  } catch (error) {
+    await close('stop')
+    throw error
+  }
+  return {
+    ...{ url, port, token: keys.token, link: newSignInLink(), host },
+    log: entry => host.log(entry),
+    close: ({ agents = 'stop' } = {}) => {
+      closing ??= close(agents)
+      return closing
+    },
+  }
+}
+
+const DEFAULT_PORT = 4096
+
+function urlHost(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}

@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import type { TlsFiles } from '../http/http-server.ts'
+
+/** Says that others may reach the server, and how they are kept out: TLS here, or a proxy in front. */
+export type Exposed = { tls: TlsFiles } | { proxy: true }
+
+export interface Binding {
+  host?: string
+  exposed?: Exposed
+  publicOrigins?: string[]
+}
+
+/** The options would let others in without anything that keeps them out. */
+export class BindingError extends Error {
+  override readonly name = 'BindingError'
+}
+
+/** Whoever reaches the server has the user's shell, so it stays on loopback unless its user says twice otherwise. */
+export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }: Binding): void {
+  if (isLoopback(host)) return
+  if (exposed === undefined) {
+    throw new BindingError(
+      `${host} would let others reach this server, and with it your shell. If you mean it, say so and give a TLS certificate, or name the proxy that speaks TLS in front.`,
+    )
+  }
+  if (publicOrigins.length === 0) {
+    throw new BindingError(
+      'Say under which name the server is reached, as https://agents.example: others are refused.',
+    )
+  }
+  const plain = publicOrigins.find(origin => !origin.startsWith('https://'))
+  if (plain !== undefined)
+    throw new BindingError(`${plain} is not encrypted. Beyond loopback it must be https.`)
+}
+
+/** `localhost` is what the resolver says, which need not be loopback: only numbers count, and that one name. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true
+  switch (isIP(host)) {
+    case 4:
+      return host.startsWith('127.')
+    case 6:
+      return host === '::1'
+    default:
+      return false
+  }
+}

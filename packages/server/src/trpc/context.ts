@@ -1,0 +1,33 @@
+import type { SessionHarness } from '@chirality/core'
+import type { PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry } from '@chirality/runner'
+import type { SessionHost } from '@chirality/sessions'
+import type { TurnChanges } from '../files/turn-changes.ts'
+import type { ProjectRegistry } from '../projects/project-registry.ts'
+import type { SendPace } from '../socket/send-pace.ts'
+
+/** What every call works with. */
+export interface AppServices {
+  host: SessionHost
+  harnesses: HarnessRegistry<SessionHarness>
+  personas: PersonaManager
+  projects: ProjectRegistry
+  changes: TurnChanges
+  facts: ServerFacts
+}
+
+export interface ServerFacts {
+  version: string
+  startedAt: string
+  address: () => string
+  sockets: () => number
+  /** The user's data folder. */
+  home: string
+  /** A link that signs one more browser in. */
+  newSignInLink: () => string
+}
+
+export interface CallContext extends AppServices {
+  /** When the next batch of events may be sent to the one who called. */
+  pace: SendPace
+}

@@ -1,0 +1,129 @@
+import type { Envelope } from '@chirality/core'
+import type { SessionHost, SessionLog, SessionStatus } from '@chirality/sessions'
+import { tracked } from '@trpc/server'
+import { z } from 'zod'
+import { eventBatch } from '../socket/encoder.ts'
+import type { SendPace } from '../socket/send-pace.ts'
+import { sessionId } from './inputs.ts'
+import { liveSession } from './live-session.ts'
+import { procedure, router, toTrpcError } from './trpc.ts'
+
+const cursor = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be the number of an event')
+  .nullish()
+
+export const sessionRouter = router({
+  /** All events of a session after `lastEventId`, first from the log and then as they happen. */
+  events: procedure.input(z.object({ sessionId, lastEventId: cursor })).subscription(async function* ({
+    ctx,
+    input,
+    signal,
+  }) {
+    try {
+      const { log } = await liveSession(ctx, input.sessionId)
+      const batches = eventBatches(log, Number(input.lastEventId ?? 0), { pace: ctx.pace, signal })
+      for await (const envelopes of batches) {
+        yield tracked(String(envelopes.at(-1)?.seq), eventBatch(envelopes))
+      }
+    } catch (error) {
+      throw toTrpcError(error)
+    }
+  }),
+})
+
+export interface ReadPace {
+  pace: SendPace
+  signal?: AbortSignal
+}
+
+/** Waits for the reader before it reads: what is not sent yet stays in the log, where it costs nothing. */
+export async function* eventBatches(
+  log: SessionLog,
+  after: number,
+  { pace, signal }: ReadPace,
+): AsyncGenerator<Envelope[]> {
+  const subscription = log.subscribe(after)
+  const end = () => void subscription.return?.()
+  signal?.addEventListener('abort', end)
+  try {
+    for (;;) {
+      const first = await subscription.next()
+      if (first.done || !(await pace.turn())) return
+      let batch: Envelope[] = first.value
+      while (batch.length < MAX_BATCH_EVENTS && (batch.at(-1)?.seq ?? 0) < log.lastSeq) {
+        const more = await subscription.next()
+        if (more.done) break
+        batch = [...batch, ...more.value]
+      }
+      yield batch
+    }
+  } finally {
+    signal?.removeEventListener('abort', end)
+    end()
+  }
+}
+
+const MAX_BATCH_EVENTS = 512
+
+export type FleetEvent =
+  /** All sessions that are open here. */
+  | { type: 'snapshot'; sessions: SessionStatus[] }
+  /** Those that look different now. */
+  | { type: 'changes'; sessions: SessionStatus[] }
+
+export const fleetRouter = router({
+  /** What every session does, costs and waits for: all of it once, then what changes. */
+  events: procedure.subscription(async function* ({ ctx, signal }): AsyncGenerator<FleetEvent> {
+    const changes = new StatusChanges(ctx.host)
+    const end = () => changes.close()
+    signal?.addEventListener('abort', end)
+    try {
+      yield { type: 'snapshot', sessions: ctx.host.statuses() }
+      while (await changes.some()) {
+        if (!(await ctx.pace.turn())) return
+        yield { type: 'changes', sessions: changes.take() }
+      }
+    } finally {
+      signal?.removeEventListener('abort', end)
+      end()
+    }
+  }),
+})
+
+/** The latest status of each session that changed since they were taken. */
+class StatusChanges {
+  readonly #changed = new Map<string, SessionStatus>()
+  readonly #unsubscribe: () => void
+  #wake: () => void = () => {}
+  #closed = false
+
+  constructor(host: SessionHost) {
+    this.#unsubscribe = host.onStatus(status => {
+      this.#changed.set(status.sessionId, status)
+      this.#wake()
+    })
+  }
+
+  /** Resolves when there are any; false when it is over. */
+  async some(): Promise<boolean> {
+    while (!this.#closed && this.#changed.size === 0) {
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+    return !this.#closed
+  }
+
+  take(): SessionStatus[] {
+    const sessions = [...this.#changed.values()]
+    this.#changed.clear()
+    return sessions
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#unsubscribe()
+    this.#wake()
+  }
+}

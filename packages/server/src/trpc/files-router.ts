@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import type { Changes } from '../files/diff-trees.ts'
+import { type GitStatus, gitStatus } from '../files/git-status.ts'
+import { type FolderListing, listFolder } from '../files/list-folder.ts'
+import { type FileContent, readProjectFile } from '../files/read-file.ts'
+import type { TurnDiff } from '../files/turn-changes.ts'
+import { byProject, project, relativePath, sessionId } from './inputs.ts'
+import { liveSession } from './live-session.ts'
+import { procedure, router } from './trpc.ts'
+
+const byPath = z.strictObject({ project, path: relativePath })
+
+export const filesRouter = router({
+  /** One folder; `path` is from the root of the project, empty for the root itself. */
+  tree: procedure
+    .input(byPath)
+    .query(
+      async ({ ctx, input }): Promise<FolderListing> =>
+        listFolder(await ctx.projects.require(input.project), input.path),
+    ),
+
+  read: procedure
+    .input(byPath)
+    .query(
+      async ({ ctx, input }): Promise<FileContent> =>
+        readProjectFile(await ctx.projects.require(input.project), input.path),
+    ),
+
+  /** Null where there is no git. */
+  status: procedure
+    .input(byProject)
+    .query(
+      async ({ ctx, input }): Promise<GitStatus | null> =>
+        gitStatus(await ctx.projects.require(input.project)),
+    ),
+
+  /** Everything since the last commit, new files included. Null where there is no git. */
+  diff: procedure
+    .input(byProject)
+    .query(
+      async ({ ctx, input }): Promise<Changes | null> =>
+        ctx.changes.workingTree(await ctx.projects.require(input.project)),
+    ),
+
+  /** What one turn changed. */
+  turnDiff: procedure
+    .input(z.strictObject({ sessionId, turnId: z.string().min(1).max(64) }))
+    .query(
+      async ({ ctx, input }): Promise<TurnDiff> =>
+        ctx.changes.turn(await liveSession(ctx, input.sessionId), input.turnId),
+    ),
+})

@@ -1,0 +1,37 @@
+import type {
+  HarnessCapabilities,
+  HarnessInstallStatus,
+  HarnessMeta,
+  HarnessModel,
+  SlashCommand,
+} from '@chirality/core'
+import { z } from 'zod'
+import { harnessId, project } from './inputs.ts'
+import { procedure, router } from './trpc.ts'
+
+export interface HarnessInfo extends HarnessMeta {
+  models: HarnessModel[]
+  capabilities: HarnessCapabilities
+}
+
+export const harnessesRouter = router({
+  list: procedure.query(({ ctx }): HarnessInfo[] =>
+    ctx.harnesses.getAll().map(harness => ({
+      ...harness.meta(),
+      models: harness.models(),
+      capabilities: harness.capabilities(),
+    })),
+  ),
+
+  /** What is installed and logged in, by harness. */
+  status: procedure.query(async ({ ctx }): Promise<Record<string, HarnessInstallStatus>> => {
+    return Object.fromEntries(await ctx.harnesses.checkAllInstallStatus())
+  }),
+
+  slashCommands: procedure
+    .input(z.strictObject({ harness: harnessId, project }))
+    .query(async ({ ctx, input, signal }): Promise<SlashCommand[]> => {
+      const root = await ctx.projects.require(input.project)
+      return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal)
+    }),
+})

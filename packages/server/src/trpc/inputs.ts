@@ -1,0 +1,91 @@
+import type { HarnessTurnOpts } from '@chirality/core'
+import { z } from 'zod'
+
+// What calls may bring. Nothing here chooses a program, its arguments, its environment or a folder outside a project.
+
+export const sessionId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a session')
+export const project = z.string().min(1, 'must be the path of a project').max(4096)
+export const relativePath = z.string().max(4096)
+export const harnessId = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness, such as claude-code')
+export const personaId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
+/** Never begins with a dash: it becomes an argument. */
+export const model = z.string().regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')
+export const mode = z.enum(['workbench', 'pipeline', 'direct'])
+export const permissionMode = z.enum(['default', 'acceptEdits', 'dontAsk', 'plan', 'bypassPermissions'])
+export const thinking = z.enum(['low', 'med', 'high'])
+export const title = z.string().max(300)
+export const usd = z.number().positive().max(1_000_000)
+
+export const bySession = z.strictObject({ sessionId })
+export const byProject = z.strictObject({ project })
+
+const toolNames = z.array(z.string().max(1000)).max(500)
+
+const image = z.strictObject({
+  type: z.literal('image'),
+  source: z.strictObject({
+    kind: z.literal('base64'),
+    data: z.base64(),
+    mediaType: z.string().regex(/^(?:image|application)\/[a-z0-9.+-]{1,60}$/, 'must be the type of an image'),
+  }),
+})
+const text = z.strictObject({ type: z.literal('text'), text: z.string() })
+
+export const turnOptions = z.strictObject({
+  permissionMode: permissionMode.optional(),
+  tools: z.string().max(10_000).optional(),
+  disallowedTools: toolNames.optional(),
+  autoApproveTools: toolNames.optional(),
+  toolsOverride: z.string().max(10_000).optional(),
+  disallowedToolsOverride: toolNames.optional(),
+  autoApproveToolsOverride: toolNames.optional(),
+  maxTurns: z.int().positive().max(1_000_000).optional(),
+  systemPromptAppend: z.string().max(200_000).optional(),
+  includePartialMessages: z.boolean().optional(),
+  images: z
+    .array(z.union([image, text]))
+    .max(20)
+    .optional(),
+  model: model.optional(),
+  fallbackModel: model.optional(),
+  thinking: thinking.optional(),
+  maxBudgetUsd: usd.optional(),
+  outputSchema: z.record(z.string(), z.unknown()).optional(),
+  stallMs: z.int().positive().optional(),
+  timeoutMs: z.int().positive().max(2_147_483_647).optional(),
+  retryOfTurnId: z.string().max(64).optional(),
+}) satisfies z.ZodType<Partial<HarnessTurnOpts>>
+
+export const message = z.string().min(1, 'must not be empty').max(4_000_000)
+
+export const turnInput = z.strictObject({ sessionId, message, options: turnOptions.optional() })
+
+export const newSession = z.strictObject({
+  project,
+  persona: personaId.nullable().optional(),
+  mode: mode.optional(),
+  harness: harnessId.optional(),
+  model: model.optional(),
+  title: title.optional(),
+  permissionMode: permissionMode.optional(),
+  thinking: thinking.optional(),
+  budgetUsd: usd.optional(),
+})
+
+const decidedBy = {
+  message: z
+    .string()
+    .max(64 * 1024)
+    .optional(),
+}
+
+export const decision = z.discriminatedUnion('behavior', [
+  z.strictObject({
+    behavior: z.literal('allow'),
+    updatedInput: z.record(z.string(), z.unknown()).optional(),
+    remember: z.enum(['session', 'always']).optional(),
+  }),
+  z.strictObject({ behavior: z.literal('deny'), interrupt: z.boolean().optional(), ...decidedBy }),
+])

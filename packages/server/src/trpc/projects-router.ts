@@ -1,0 +1,48 @@
+import { findProjectOwner, type ProjectOwner } from '@chirality/sessions'
+import { z } from 'zod'
+import type { RegisteredProject } from '../projects/project-registry.ts'
+import { byProject, project } from './inputs.ts'
+import { procedure, router } from './trpc.ts'
+
+export interface ProjectInfo extends RegisteredProject {
+  /** This server has it. */
+  open: boolean
+  /** Another one has. */
+  lockedBy: ProjectOwner | null
+  missing: boolean
+}
+
+export const projectsRouter = router({
+  list: procedure.query(async ({ ctx }): Promise<ProjectInfo[]> => {
+    const registered = await ctx.projects.list()
+    const open = new Set(ctx.host.projects())
+    return Promise.all(registered.map(entry => describe(entry, open.has(entry.root))))
+  }),
+
+  /** Says that agents may work in a folder. */
+  register: procedure
+    .input(z.strictObject({ path: project, name: z.string().min(1).max(100).optional() }))
+    .mutation(async ({ ctx, input }): Promise<ProjectInfo> => {
+      const entry = await ctx.projects.add(input.path, input.name)
+      return describe(entry, ctx.host.projects().includes(entry.root))
+    }),
+
+  /** Takes the project for this server, and goes on with turns that an earlier one left. */
+  open: procedure.input(byProject).mutation(async ({ ctx, input }) => {
+    return ctx.host.openProject(await ctx.projects.require(input.project))
+  }),
+
+  /** Forgets the folder and lets go of it. Nothing in it is deleted. */
+  remove: procedure.input(byProject).mutation(async ({ ctx, input }) => {
+    await ctx.projects.remove(await ctx.projects.require(input.project))
+  }),
+})
+
+async function describe(entry: RegisteredProject, open: boolean): Promise<ProjectInfo> {
+  if (open) return { ...entry, open, lockedBy: null, missing: false }
+  try {
+    return { ...entry, open, lockedBy: (await findProjectOwner(entry.root)) ?? null, missing: false }
+  } catch {
+    return { ...entry, open, lockedBy: null, missing: true }
+  }
+}

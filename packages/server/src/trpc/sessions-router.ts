@@ -1,0 +1,139 @@
+import type { Envelope, NativeSession } from '@chirality/core'
+import { type SearchResult, type SessionPage, type StoredSession, searchSessions } from '@chirality/sessions'
+import { z } from 'zod'
+import { CallError } from '../errors/call-error.ts'
+import { exportPage } from '../files/export-session.ts'
+import type { CallContext } from './context.ts'
+import { bySession, harnessId, newSession, project, sessionId, title } from './inputs.ts'
+import { liveSession, storedSession } from './live-session.ts'
+import { procedure, router } from './trpc.ts'
+
+const seq = z.int().nonnegative()
+
+export const sessionsRouter = router({
+  create: procedure.input(newSession).mutation(async ({ ctx, input }): Promise<StoredSession> => {
+    const { project: root, ...options } = input
+    return ctx.host.createSession(await ctx.projects.require(root), options)
+  }),
+
+  /** Newest first; of all registered projects when none is named. */
+  list: procedure
+    .input(
+      z
+        .strictObject({
+          project: project.optional(),
+          limit: z.int().positive().max(1000).optional(),
+          cursor: z.string().max(100).optional(),
+        })
+        .optional(),
+    )
+    .query(async ({ ctx, input }): Promise<SessionPage> => {
+      const { project: root, ...page } = input ?? {}
+      if (root !== undefined)
+        return ctx.host.store.page({ ...page, projectRoot: await ctx.projects.require(root) })
+      const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
+      const all = await ctx.host.store.page(page)
+      return { ...all, sessions: all.sessions.filter(session => registered.has(session.projectRoot)) }
+    }),
+
+  get: procedure.input(bySession).query(({ ctx, input }) => storedSession(ctx, input.sessionId)),
+
+  /** Events before a point, oldest first: for a reader who scrolls back. */
+  history: procedure
+    .input(
+      z.strictObject({ sessionId, before: seq.optional(), limit: z.int().positive().max(2000).optional() }),
+    )
+    .query(async ({ ctx, input }): Promise<Envelope[]> => {
+      const { log } = await liveSession(ctx, input.sessionId)
+      return log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+    }),
+
+  rename: procedure
+    .input(z.strictObject({ sessionId, title }))
+    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
+      await storedSession(ctx, input.sessionId)
+      return ctx.host.renameSession(input.sessionId, input.title)
+    }),
+
+  /** Ends what runs in it and removes everything that is kept of it. */
+  delete: procedure.input(bySession).mutation(async ({ ctx, input }) => {
+    await storedSession(ctx, input.sessionId)
+    await ctx.host.deleteSession(input.sessionId)
+  }),
+
+  /** A new session with the same history, up to a point. */
+  fork: procedure
+    .input(z.strictObject({ sessionId, atSeq: seq.optional(), title: title.optional() }))
+    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
+      const { sessionId: id, ...options } = input
+      await storedSession(ctx, id)
+      return ctx.host.forkSession(id, options)
+    }),
+
+  /** Conversations that an agent keeps itself, also those that were started without us. */
+  native: procedure
+    .input(z.strictObject({ project, harness: harnessId.optional() }))
+    .query(async ({ ctx, input }): Promise<NativeSession[]> => {
+      const cwd = await ctx.projects.require(input.project)
+      const wanted = ctx.harnesses
+        .getAll()
+        .filter(({ id }) => input.harness === undefined || id === input.harness)
+      const lists = await Promise.all(wanted.map(harness => harness.listNativeSessions?.({ cwd }) ?? []))
+      return lists.flat().sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+    }),
+
+  import: procedure
+    .input(z.strictObject({ project, harness: harnessId, nativeSessionId: z.string().min(1).max(200) }))
+    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
+      const cwd = await ctx.projects.require(input.project)
+      await requireNative(ctx, { ...input, cwd })
+      return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
+    }),
+
+  /** The history as text, a part at a time: `next` is where to go on, null at the end. */
+  export: procedure
+    .input(z.strictObject({ sessionId, format: z.enum(['ndjson', 'markdown']), after: seq.optional() }))
+    .query(async ({ ctx, input }) => {
+      const { log } = await liveSession(ctx, input.sessionId)
+      return exportPage(log, input.format, input.after ?? 0)
+    }),
+
+  /** Words that were said or done, newest first. */
+  search: procedure
+    .input(
+      z.strictObject({
+        query: z.string().min(1).max(1000),
+        project: project.optional(),
+        limit: z.int().positive().max(500).optional(),
+      }),
+    )
+    .query(async ({ ctx, input, signal }): Promise<SearchResult> => {
+      const { query, limit } = input
+      const projectRoot = input.project === undefined ? undefined : await ctx.projects.require(input.project)
+      const found = await searchSessions({ query, limit, projectRoot, signal, home: ctx.facts.home })
+      const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
+      return { ...found, hits: found.hits.filter(hit => registered.has(hit.projectRoot)) }
+    }),
+})
+
+const DEFAULT_HISTORY = 500
+/** More conversations than anybody has in one folder. */
+const MAX_NATIVE = 10_000
+
+interface WantedNative {
+  harness: string
+  nativeSessionId: string
+  cwd: string
+}
+
+/** Importing opens the folder of the conversation, so it must be the one that was registered. */
+async function requireNative({ harnesses }: CallContext, wanted: WantedNative): Promise<void> {
+  const { harness, nativeSessionId, cwd } = wanted
+  const native = await harnesses.getOrThrow(harness).listNativeSessions?.({ cwd, limit: MAX_NATIVE })
+  if (native?.some(session => session.nativeSessionId === nativeSessionId)) return
+  throw new CallError(
+    'NOT_FOUND',
+    'session_not_found',
+    `${harness} has no conversation ${nativeSessionId} in ${cwd}.`,
+  )
+}

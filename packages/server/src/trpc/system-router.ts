@@ -1,0 +1,35 @@
+import { arch, platform } from 'node:os'
+import { z } from 'zod'
+import { sessionProcesses } from '../system/session-processes.ts'
+import { sessionId } from './inputs.ts'
+import { procedure, router } from './trpc.ts'
+
+export const systemRouter = router({
+  info: procedure.query(({ ctx }) => ({
+    version: ctx.facts.version,
+    node: process.version,
+    platform: platform(),
+    arch: arch(),
+    pid: process.pid,
+    startedAt: ctx.facts.startedAt,
+    address: ctx.facts.address(),
+  })),
+
+  health: procedure.query(({ ctx }) => ({
+    uptimeS: Math.round(process.uptime()),
+    rssBytes: process.memoryUsage.rss(),
+    sockets: ctx.facts.sockets(),
+    openProjects: ctx.host.projects().length,
+    openSessions: ctx.host.statuses().length,
+    runningTurns: ctx.host.statuses().filter(({ phase }) => phase !== 'idle').length,
+    pendingDecisions: ctx.host.decisions.pending().length,
+  })),
+
+  /** The processes of agents, and of all that they started, by session. */
+  processes: procedure
+    .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
+    .query(({ ctx, input }) => sessionProcesses(ctx.host, input?.sessionId)),
+
+  /** A link that signs one more browser in, once. */
+  newSignInLink: procedure.mutation(({ ctx }) => ({ url: ctx.facts.newSignInLink() })),
+})

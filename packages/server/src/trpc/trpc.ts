@@ -1,0 +1,47 @@
+import { initTRPC, TRPCError } from '@trpc/server'
+import { CallError } from '../errors/call-error.ts'
+import { toCallError } from '../errors/to-call-error.ts'
+import type { CallContext } from './context.ts'
+
+const t = initTRPC.context<CallContext>().create({
+  // Stacks are for our own output.
+  isDev: false,
+  errorFormatter: ({ shape, error }) => {
+    const call = callErrorOf(error)
+    return {
+      ...shape,
+      message: call?.message ?? error.message,
+      data: { ...shape.data, reason: call?.reason ?? null },
+    }
+  },
+})
+
+export const { router } = t
+
+/** Every procedure: what it throws is told in stable codes. */
+export const procedure = t.procedure.use(async ({ next }) => {
+  const result = await next()
+  if (!result.ok) throw toTrpcError(result.error)
+  return result
+})
+
+/** For what a subscription throws while it runs, which no middleware sees. */
+export function toTrpcError(error: unknown): TRPCError {
+  const cause = error instanceof TRPCError ? error.cause : error
+  // tRPC's own: wrong path, input that fails its schema before a procedure runs …
+  if (error instanceof TRPCError && (cause === undefined || error.code !== 'INTERNAL_SERVER_ERROR')) {
+    const call = callErrorOf(error)
+    return call === undefined
+      ? error
+      : new TRPCError({ code: error.code, message: call.message, cause: call })
+  }
+  const call = toCallError(cause)
+  return new TRPCError({ code: call.code, message: call.message, cause: call })
+}
+
+function callErrorOf(error: TRPCError): CallError | undefined {
+  if (error.cause instanceof CallError) return error.cause
+  // Input errors hold what was given; only their words may go back.
+  if (error.cause !== undefined && error.code === 'BAD_REQUEST') return toCallError(error.cause)
+  return error.code === 'INTERNAL_SERVER_ERROR' ? toCallError(error.cause) : undefined
+}

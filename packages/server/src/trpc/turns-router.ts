@@ -1,0 +1,114 @@
+import type { ContextUsage } from '@chirality/core'
+import type { LiveSession, QueuedMessage } from '@chirality/sessions'
+import { z } from 'zod'
+import { bySession, message, permissionMode, sessionId, turnInput, turnOptions } from './inputs.ts'
+import { liveSession } from './live-session.ts'
+import { procedure, router } from './trpc.ts'
+
+const queueEntry = z.string().min(1).max(64)
+const inSession = procedure.input(bySession).use(async ({ ctx, input, next }) => {
+  return next({ ctx: { session: await liveSession(ctx, input.sessionId) } })
+})
+
+export interface QueueState {
+  messages: QueuedMessage[]
+  held: boolean
+}
+
+const queueRouter = router({
+  list: inSession.query(({ ctx }): QueueState => queueOf(ctx.session)),
+
+  edit: procedure
+    .input(z.strictObject({ sessionId, id: queueEntry, message }))
+    .mutation(async ({ ctx, input }): Promise<QueueState> => {
+      const session = await liveSession(ctx, input.sessionId)
+      await session.queue.edit(input.id, input.message)
+      return queueOf(session)
+    }),
+
+  move: procedure
+    .input(z.strictObject({ sessionId, id: queueEntry, index: z.int().nonnegative() }))
+    .mutation(async ({ ctx, input }): Promise<QueueState> => {
+      const session = await liveSession(ctx, input.sessionId)
+      await session.queue.move(input.id, input.index)
+      return queueOf(session)
+    }),
+
+  remove: procedure
+    .input(z.strictObject({ sessionId, id: queueEntry }))
+    .mutation(async ({ ctx, input }): Promise<QueueState> => {
+      const session = await liveSession(ctx, input.sessionId)
+      await session.queue.remove(input.id)
+      return queueOf(session)
+    }),
+
+  clear: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+    await ctx.session.queue.clear()
+    return queueOf(ctx.session)
+  }),
+
+  /** Nothing of the queue starts until it is released. */
+  hold: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+    await ctx.session.queue.hold()
+    return queueOf(ctx.session)
+  }),
+
+  release: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+    await ctx.session.queue.release()
+    return queueOf(ctx.session)
+  }),
+})
+
+export const turnsRouter = router({
+  /** CONFLICT while a turn runs. */
+  start: procedure
+    .input(turnInput)
+    .mutation(async ({ ctx, input }) =>
+      (await liveSession(ctx, input.sessionId)).start(input.message, input.options),
+    ),
+
+  /** Starts, or queues behind the turn that runs. */
+  send: procedure
+    .input(turnInput)
+    .mutation(async ({ ctx, input }) =>
+      (await liveSession(ctx, input.sessionId)).send(input.message, input.options),
+    ),
+
+  /** Into the running turn where the agent can take it; else first in the queue. */
+  steer: procedure
+    .input(turnInput)
+    .mutation(async ({ ctx, input }) =>
+      (await liveSession(ctx, input.sessionId)).steer(input.message, input.options),
+    ),
+
+  interrupt: inSession.mutation(({ ctx }) => {
+    ctx.session.interrupt()
+  }),
+
+  kill: inSession.mutation(async ({ ctx }) => {
+    await ctx.session.kill()
+  }),
+
+  /** Starts the agent while the user still types. */
+  prewarm: procedure
+    .input(z.strictObject({ sessionId, options: turnOptions.optional() }))
+    .mutation(async ({ ctx, input }) => {
+      await (await liveSession(ctx, input.sessionId)).prewarm(input.options)
+    }),
+
+  setPermissionMode: procedure
+    .input(z.strictObject({ sessionId, mode: permissionMode }))
+    .mutation(async ({ ctx, input }) => {
+      await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
+    }),
+
+  contextUsage: inSession.query(
+    async ({ ctx }): Promise<ContextUsage | null> => (await ctx.session.contextUsage()) ?? null,
+  ),
+
+  queue: queueRouter,
+})
+
+function queueOf({ status }: LiveSession): QueueState {
+  return { messages: status.queue, held: status.queueHeld }
+}
