@@ -29,7 +29,6 @@ export {
 } from './host/session-errors.ts'
 export {
   type NewSession,
-  type ProjectReport,
   SessionHost,
   type SessionHostOptions,
 } from './host/session-host.ts'
@@ -51,6 +50,7 @@ export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from '
 export type { MessageQueue } from './queue/message-queue.ts'
 export { QueueError, type QueueErrorCode } from './queue/queue-error.ts'
 export type { QueuedMessage, QueuedRequest } from './queue/queued-message.ts'
+export type { ProjectReport } from './recovery/recover-project.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type BudgetState,

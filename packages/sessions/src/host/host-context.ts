@@ -1,6 +1,7 @@
 import type { HarnessTurnOpts, PriceTable, SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
+import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -19,4 +20,5 @@ export interface HostContext {
 export interface ProjectContext extends HostContext {
   projectRoot: string
   harnessLog: HarnessLog
+  budget: ProjectBudget
 }

@@ -1,23 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import type { ContextUsage, Envelope, PermissionMode, TurnEndReason, UIEvent } from '@chirality/core'
+import type { ContextUsage, PermissionMode } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness } from '../turns/choose.ts'
-import { LiveTurn } from '../turns/live-turn.ts'
-import { SessionRecorder } from '../turns/session-recorder.ts'
+import type { LiveTurn } from '../turns/live-turn.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
+import { prepareTurn, startTurn } from '../turns/start-turn.ts'
+import { StopSignal } from '../turns/stop-signal.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { LiveSession, QueuedTurn, StartedTurn } from './live-session.ts'
+import { SendQueue } from './send-queue.ts'
 import { SessionBusyError, SessionStartError, toStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
 import type { SessionView } from './session-view.ts'
 import type { TurnRequest } from './turn-request.ts'
+import { Waiters } from './waiters.ts'
 
 export interface HostedSessionOptions {
   project: ProjectContext
   view: SessionView
   log: SessionLog
+  recorder: SessionRecorder
   queue: MessageQueue
 }
 
@@ -28,19 +33,26 @@ export class HostedSession implements LiveSession {
   readonly #project: ProjectContext
   readonly #view: SessionView
   readonly #recorder: SessionRecorder
-  readonly #waiting = new Set<() => void>()
+  readonly #waiters = new Waiters()
+  readonly #sending: SendQueue
   #turn: LiveTurn | undefined
-  #starting: AbortController | undefined
+  #starting: StopSignal | undefined
+  /** Everything that follows the end of a turn. */
+  #after: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor({ project, view, log, queue }: HostedSessionOptions) {
+  constructor({ project, view, log, recorder, queue }: HostedSessionOptions) {
     this.id = log.sessionId
     this.log = log
     this.queue = queue
     this.#project = project
     this.#view = view
-    const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => view.note(event, envelope)
-    this.#recorder = new SessionRecorder({ log, onRecorded })
+    this.#recorder = recorder
+    this.#sending = new SendQueue({
+      ...{ sessionId: this.id, queue, recorder },
+      isFree: () => !this.#closed && view.phase === 'idle',
+      start: ({ id, message, request }) => this.#start(message, request, id),
+    })
   }
 
   get status(): SessionStatus {
@@ -56,8 +68,9 @@ export class HostedSession implements LiveSession {
   }
 
   async send(message: string, request: TurnRequest = {}): Promise<StartedTurn | QueuedTurn> {
-    const mustWait = this.#view.phase !== 'idle' || this.queue.list().length > 0
-    return mustWait ? this.#enqueue(message, request, 'last') : this.start(message, request)
+    const { queue } = this
+    const isNext = this.#view.phase === 'idle' && (queue.held || queue.list().length === 0)
+    return isNext ? this.start(message, request) : { queued: await queue.add(message, request, 'last') }
   }
 
   async steer(
@@ -66,9 +79,9 @@ export class HostedSession implements LiveSession {
   ): Promise<{ steered: true } | StartedTurn | QueuedTurn> {
     if (this.#view.phase === 'idle') return this.start(message, request)
     const { harness } = this.#turn ?? {}
-    if (harness?.capabilities().supportsSteering && (await harness.steer?.(this.id, message, request.images)))
-      return { steered: true }
-    return this.#enqueue(message, request, 'first')
+    const canSteer = harness?.capabilities().supportsSteering ?? false
+    if (canSteer && (await harness?.steer?.(this.id, message, request.images))) return { steered: true }
+    return { queued: await this.queue.add(message, request, 'first') }
   }
 
   interrupt(): void {
@@ -79,10 +92,18 @@ export class HostedSession implements LiveSession {
   async kill(): Promise<void> {
     this.#starting?.abort()
     this.#turn?.kill()
-    await this.#until(() => this.#view.phase === 'idle')
+    await this.#waiters.until(() => this.#view.phase === 'idle')
   }
 
-  async prewarm(): Promise<void> {}
+  async prewarm(request: TurnRequest = {}): Promise<void> {
+    if (this.#view.phase !== 'idle') return
+    try {
+      const { harness, plan, from } = await prepareTurn(this.#view.session, request, this.#project)
+      if (harness.capabilities().supportsPrewarm) await harness.prewarm?.(from, plan.opts)
+    } catch (error) {
+      throw toStartError(error)
+    }
+  }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
     const settings = { ...this.#view.session.settings, permissionMode: mode }
@@ -92,7 +113,7 @@ export class HostedSession implements LiveSession {
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {
-    const harness = chooseHarness(this.#view.session, null, this.#project.harnesses)
+    const harness = this.#turn?.harness ?? chooseHarness(this.#view.session, null, this.#project.harnesses)
     return harness.contextUsage?.(this.id)
   }
 
@@ -102,24 +123,41 @@ export class HostedSession implements LiveSession {
     return session
   }
 
-  settled(): Promise<void> {
-    return this.#until(
-      () => this.#view.phase === 'idle' && (this.queue.held || this.queue.list().length === 0),
-    )
+  async settled(): Promise<void> {
+    const rests = () => this.#view.phase === 'idle' && (this.queue.held || this.queue.list().length === 0)
+    await this.#waiters.until(rests)
+    await this.#after
+  }
+
+  /** A turn that an earlier host began. */
+  adopt(turn: LiveTurn): void {
+    this.#follow(turn)
+  }
+
+  /** Goes on with the queue, if nothing is in its way. */
+  sendNext(): Promise<void> {
+    return this.#sending.next()
   }
 
   /** Ends what runs and lets go of the log. With `leave` the agent works on, for a later host to find. */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     this.#closed = true
-    if (agents === 'stop') await this.kill()
+    if (agents === 'stop') await this.#stop()
     else this.#turn?.leave()
     await this.#turn?.done
+    await this.#after
     await this.log.close()
+  }
+
+  /** Puts back what somebody deleted while a turn runs. */
+  async repair(): Promise<void> {
+    const wasDeleted = (await this.#turn?.repair()) || (await this.queue.repair())
+    if (wasDeleted) await this.#project.store.save(this.#view.session)
   }
 
   /** Called whenever something changed. */
   wake(): void {
-    for (const check of [...this.#waiting]) check()
+    this.#waiters.wake()
   }
 
   async #start(message: string, request: TurnRequest, turnId: string): Promise<StartedTurn> {
@@ -127,20 +165,18 @@ export class HostedSession implements LiveSession {
     if (this.#view.phase !== 'idle') throw new SessionBusyError(this.id)
     if (this.log.health.state === 'paused') throw toStartError(this.log.health.error)
     this.#view.begin(turnId)
-    const starting = new AbortController()
-    this.#starting = starting
+    const stop = new StopSignal(request)
+    this.#starting = stop
     try {
-      const { view, project, recorder } = {
-        view: this.#view,
+      const { project, view, recorder } = {
         project: this.#project,
+        view: this.#view,
         recorder: this.#recorder,
       }
-      const turn = await LiveTurn.start({ project, view, recorder, turnId, message, request })
-      this.#turn = turn
-      if (starting.signal.aborted) turn.interrupt()
-      void turn.done.then(end => this.#ended(end))
+      this.#follow(await startTurn({ project, view, recorder, stop, turnId, message, request }))
       return { turnId }
     } catch (error) {
+      stop.release()
       this.#view.refused()
       throw toStartError(error)
     } finally {
@@ -148,46 +184,27 @@ export class HostedSession implements LiveSession {
     }
   }
 
-  async #ended(end: Awaited<LiveTurn['done']>): Promise<void> {
-    const turn = this.#turn
-    if (end.kind === 'left' || turn === undefined) return
-    await settleTurn({ project: this.#project, view: this.#view, turnId: turn.turnId })
+  #follow(turn: LiveTurn): void {
+    this.#turn = turn
+    this.#after = turn.done.then(end => (end.kind === 'ended' ? this.#ended(turn, end.reason) : undefined))
+  }
+
+  async #ended(turn: LiveTurn, reason: Parameters<SendQueue['after']>[0]): Promise<void> {
+    const { turnId, spentUsd } = turn
+    await this.#recorder.flush().catch(() => {})
+    await settleTurn({ project: this.#project, session: this.#view.session, turnId, spentUsd })
     this.#turn = undefined
     this.#view.settled()
-    await this.#continue(end.reason)
+    await this.#sending.after(reason)
   }
 
-  async #continue(reason: TurnEndReason): Promise<void> {
-    if (this.queue.list().length === 0) return
-    if (reason !== 'completed') return this.queue.hold()
-    await this.sendNext()
-  }
-
-  async sendNext(): Promise<void> {
-    if (this.#closed || this.#view.phase !== 'idle') return
-    const next = await this.queue.take()
-    if (next === undefined) return
-    try {
-      await this.#start(next.message, next.request, next.id)
-      await this.queue.sent(next.id)
-    } catch {
-      await this.queue.notSent()
-    }
-  }
-
-  async #enqueue(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedTurn> {
-    return { queued: await this.queue.add(message, request, place) }
-  }
-
-  #until(condition: () => boolean): Promise<void> {
-    if (condition()) return Promise.resolve()
-    return new Promise(resolve => {
-      const check = () => {
-        if (!condition()) return
-        this.#waiting.delete(check)
-        resolve()
-      }
-      this.#waiting.add(check)
-    })
+  /** A result with its cost is worth a moment; more than that nobody waits. */
+  async #stop(): Promise<void> {
+    this.interrupt()
+    const patience = setTimeout(() => this.#turn?.kill(), STOP_PATIENCE_MS)
+    await this.#waiters.until(() => this.#view.phase === 'idle')
+    clearTimeout(patience)
   }
 }
+
+const STOP_PATIENCE_MS = 5000

@@ -1,13 +1,12 @@
 import type { RunnerLogEntry } from '@chirality/runner'
+import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
-import { openSessionLog } from '../log/open-logs.ts'
-import { MessageQueue } from '../queue/message-queue.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { HostContext, ProjectContext } from './host-context.ts'
-import { HostedSession } from './hosted-session.ts'
+import type { HostedSession } from './hosted-session.ts'
+import { type OpenedSession, openSession } from './open-session.ts'
 import type { SessionStatus } from './session-status.ts'
-import { SessionView } from './session-view.ts'
 
 export interface OpenProjectOptions {
   host: HostContext
@@ -21,14 +20,17 @@ export class OpenProject {
   readonly #context: ProjectContext
   readonly #lock: ProjectLock
   readonly #onStatus: (status: SessionStatus) => void
-  readonly #sessions = new Map<string, Promise<HostedSession>>()
+  readonly #sessions = new Map<string, Promise<OpenedSession>>()
   readonly #ready = new Map<string, HostedSession>()
+  readonly #repairs: NodeJS.Timeout
 
   private constructor(lock: ProjectLock, context: ProjectContext, onStatus: (status: SessionStatus) => void) {
     this.projectRoot = lock.projectRoot
     this.#lock = lock
     this.#context = context
     this.#onStatus = onStatus
+    this.#repairs = setInterval(() => void this.#repair(), REPAIR_MS)
+    this.#repairs.unref()
   }
 
   static async open(
@@ -37,8 +39,10 @@ export class OpenProject {
   ): Promise<OpenProject> {
     const lock = await lockProject(projectRoot, { address })
     try {
-      const harnessLog = await HarnessLog.open(lock.projectRoot)
-      return new OpenProject(lock, { ...host, projectRoot: lock.projectRoot, harnessLog }, onStatus)
+      const { projectRoot: root } = lock
+      const harnessLog = await HarnessLog.open(root)
+      const budget = new ProjectBudget(root)
+      return new OpenProject(lock, { ...host, projectRoot: root, harnessLog, budget }, onStatus)
     } catch (error) {
       await lock.release()
       throw error
@@ -49,19 +53,25 @@ export class OpenProject {
     return [...this.#ready.values()]
   }
 
-  session(stored: StoredSession): Promise<HostedSession> {
+  async session(stored: StoredSession): Promise<OpenedSession> {
     const known = this.#sessions.get(stored.id)
     if (known !== undefined) return known
-    const opening = this.#open(stored)
+    const opening = openSession(this.#context, stored, this.#onStatus)
     this.#sessions.set(stored.id, opening)
-    opening.catch(() => this.#sessions.delete(stored.id))
-    return opening
+    try {
+      const opened = await opening
+      this.#ready.set(stored.id, opened.session)
+      return opened
+    } catch (error) {
+      this.#sessions.delete(stored.id)
+      throw error
+    }
   }
 
   /** Ends what runs in a session and lets go of it. */
   async drop(id: string, agents: 'stop' | 'leave'): Promise<void> {
-    const session = await this.#sessions.get(id)?.catch(() => undefined)
-    await session?.close(agents)
+    const opened = await this.#sessions.get(id)?.catch(() => undefined)
+    await opened?.session.close(agents)
     this.#sessions.delete(id)
     this.#ready.delete(id)
   }
@@ -73,26 +83,21 @@ export class OpenProject {
   }
 
   async close(agents: 'stop' | 'leave'): Promise<void> {
+    clearInterval(this.#repairs)
     await Promise.all([...this.#sessions.keys()].map(id => this.drop(id, agents)))
     this.#context.harnessLog.close()
     await this.#lock.release()
   }
 
-  async #open(stored: StoredSession): Promise<HostedSession> {
-    const { projectRoot } = this
-    const log = await openSessionLog(projectRoot, stored.id)
-    let session: HostedSession | undefined
-    const onChange = () => {
-      if (session === undefined) return
-      session.wake()
-      this.#onStatus(session.status)
+  /** `git clean -fdx` takes the files of running turns, too. The log and the lock look after themselves. */
+  async #repair(): Promise<void> {
+    for (const session of this.#ready.values()) {
+      await session.repair().catch((error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error)
+        this.#context.harnessLog.write(session.id, { event: 'error', message })
+      })
     }
-    const view = new SessionView(stored, onChange)
-    const onRelease = () => void session?.sendNext()
-    const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
-    log.onHealth(onChange)
-    session = new HostedSession({ project: this.#context, view, log, queue })
-    this.#ready.set(stored.id, session)
-    return session
   }
 }
+
+const REPAIR_MS = 2000

@@ -12,6 +12,7 @@ import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
+import { type ProjectReport, recoverProject } from '../recovery/recover-project.ts'
 import type { SessionSettings } from '../store/session-settings.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -47,8 +48,9 @@ export interface NewSession {
   budgetUsd?: number
 }
 
-export interface ProjectReport {
-  projectRoot: string
+interface Opened {
+  project: OpenProject
+  report: ProjectReport
 }
 
 /** Runs the sessions of the projects that this process owns. */
@@ -59,7 +61,7 @@ export class SessionHost {
   readonly decisions: DecisionBroker
   readonly #context: HostContext
   readonly #address: string
-  readonly #projects = new Map<string, Promise<OpenProject>>()
+  readonly #projects = new Map<string, Promise<Opened>>()
   readonly #open = new Set<OpenProject>()
   readonly #listeners = new Set<(status: SessionStatus) => void>()
 
@@ -76,8 +78,8 @@ export class SessionHost {
 
   /** Makes this process the owner of a project. Throws `ProjectLockedError` when another one is. */
   async openProject(projectRoot: string): Promise<ProjectReport> {
-    const project = await this.#project(projectRoot)
-    return { projectRoot: project.projectRoot }
+    const { report } = await this.#project(projectRoot)
+    return report
   }
 
   async closeProject(projectRoot: string): Promise<void> {
@@ -85,7 +87,7 @@ export class SessionHost {
     const project = this.#projects.get(root)
     if (project === undefined) return
     this.#projects.delete(root)
-    await this.#close(await project, 'stop')
+    await this.#close((await project).project, 'stop')
   }
 
   projects(): string[] {
@@ -103,7 +105,7 @@ export class SessionHost {
       thinking,
       budgetUsd,
     } = options
-    const project = await this.#project(projectRoot)
+    const { project } = await this.#project(projectRoot)
     const settings = { model, permissionMode, thinking, budgetUsd }
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
   }
@@ -159,24 +161,33 @@ export class SessionHost {
   async close({ agents = 'stop' }: { agents?: 'stop' | 'leave' } = {}): Promise<void> {
     const projects = await Promise.allSettled(this.#projects.values())
     this.#projects.clear()
-    const opened = projects.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    const opened = projects.flatMap(result => (result.status === 'fulfilled' ? [result.value.project] : []))
     await Promise.all(opened.map(project => this.#close(project, agents)))
     if (agents === 'stop') await Promise.all(this.#context.harnesses.getAll().map(harness => harness.close()))
   }
 
-  async #project(projectRoot: string): Promise<OpenProject> {
+  async #project(projectRoot: string): Promise<Opened> {
     const root = realProjectRoot(projectRoot)
     const known = this.#projects.get(root)
     if (known !== undefined) return known
-    const onStatus = (status: SessionStatus) => this.#tell(status)
-    const opening = OpenProject.open(root, { host: this.#context, address: this.#address, onStatus })
+    const opening = this.#openProject(root)
     this.#projects.set(root, opening)
     try {
-      const project = await opening
-      this.#open.add(project)
-      return project
+      return await opening
     } catch (error) {
       this.#projects.delete(root)
+      throw error
+    }
+  }
+
+  async #openProject(root: string): Promise<Opened> {
+    const onStatus = (status: SessionStatus) => this.#tell(status)
+    const project = await OpenProject.open(root, { host: this.#context, address: this.#address, onStatus })
+    this.#open.add(project)
+    try {
+      return { project, report: await recoverProject(project, this.store) }
+    } catch (error) {
+      await this.#close(project, 'leave')
       throw error
     }
   }
@@ -188,8 +199,8 @@ export class SessionHost {
 
   async #hosted(id: string): Promise<HostedSession> {
     const stored = await this.store.resume(id)
-    const project = await this.#project(stored.projectRoot)
-    return project.session(stored)
+    const { project } = await this.#project(stored.projectRoot)
+    return (await project.session(stored)).session
   }
 
   async #stop(id: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Envelope, PermissionRequestEvent, UIEvent } from '@chirality/core'
+import type { Envelope, PermissionRequestEvent, PriceTable, UIEvent } from '@chirality/core'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
@@ -14,8 +14,8 @@ export class SessionView {
   #turn: { turnId: string; startedAt: string | null } | undefined
   #lastLine: string | null = null
 
-  constructor(session: StoredSession, onChange: () => void) {
-    this.#fold = new SessionFold(session)
+  constructor(session: StoredSession, { prices, onChange }: { prices: PriceTable; onChange: () => void }) {
+    this.#fold = new SessionFold(session, prices)
     this.#onChange = onChange
   }
 
@@ -65,10 +65,22 @@ export class SessionView {
     this.#leave('settled')
   }
 
+  /** A turn that an earlier host began goes on. */
+  resume(turnId: string, startedAt: string | null): void {
+    this.#turn = { turnId, startedAt }
+    this.#move('start')
+    if (startedAt !== null) this.#move('started')
+    if (this.#pending.size > 0) this.#move('asked')
+    this.#onChange()
+  }
+
   /** Envelopes that are in the log already, at the opening of a session. */
   replay(envelopes: readonly Envelope[]): void {
     this.#fold.add(envelopes)
-    for (const { event } of envelopes) this.#lastLine = lineOf(event) ?? this.#lastLine
+    for (const { event } of envelopes) {
+      this.#lastLine = lineOf(event) ?? this.#lastLine
+      this.#keepPending(event)
+    }
   }
 
   /** A piece of text has no envelope yet; it changes nothing that is shown here. */
@@ -76,21 +88,19 @@ export class SessionView {
     if (envelope === undefined) return
     this.#fold.add([envelope])
     this.#lastLine = lineOf(event) ?? this.#lastLine
+    this.#keepPending(event)
     switch (event.type) {
       case 'turn:start':
         if (this.#turn !== undefined) this.#turn.startedAt ??= envelope.at
         this.#move('started')
         break
       case 'turn:end':
-        this.#pending.clear()
         this.#move('ended')
         break
       case 'permission:request':
-        this.#pending.set(event.requestId, event)
         this.#move('asked')
         break
       case 'permission:resolved':
-        this.#pending.delete(event.requestId)
         if (this.#pending.size === 0) this.#move('answered')
         break
     }
@@ -101,6 +111,12 @@ export class SessionView {
   replace(changes: Partial<StoredSession>): void {
     this.#fold.change(changes)
     this.#onChange()
+  }
+
+  #keepPending(event: UIEvent): void {
+    if (event.type === 'permission:request') this.#pending.set(event.requestId, event)
+    if (event.type === 'permission:resolved') this.#pending.delete(event.requestId)
+    if (event.type === 'turn:end') this.#pending.clear()
   }
 
   #leave(input: 'refused' | 'settled'): void {

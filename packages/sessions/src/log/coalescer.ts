@@ -6,7 +6,7 @@ export interface Addressed {
 }
 
 /** A piece of something longer. */
-type DeltaEvent = ChatDeltaEvent | ChatThinkingEvent | Extract<ToolInputEvent, { delta: string }>
+export type DeltaEvent = ChatDeltaEvent | ChatThinkingEvent | Extract<ToolInputEvent, { delta: string }>
 
 interface Run {
   /** The last piece that came. */
@@ -84,7 +84,7 @@ export class DeltaCoalescer {
 /** Bounds what a crash can take along, and how long a line gets. */
 const MAX_HELD_CHARS = 4096
 
-function isDelta(event: UIEvent): event is DeltaEvent {
+export function isDelta(event: UIEvent): event is DeltaEvent {
   switch (event.type) {
     case 'chat:delta':
       return hasOnly(event, CHAT_FIELDS)
@@ -106,7 +106,7 @@ function hasOnly(event: UIEvent, fields: ReadonlySet<string>): boolean {
   return true
 }
 
-function continues(event: DeltaEvent, before: DeltaEvent): boolean {
+export function continues(event: DeltaEvent, before: DeltaEvent): boolean {
   return (
     event.type === before.type &&
     idOf(event) === idOf(before) &&
@@ -119,10 +119,10 @@ function idOf(event: DeltaEvent): string | undefined {
   return event.type === 'tool:input' ? event.toolUseId : event.messageId
 }
 
-function textOf(event: DeltaEvent): string {
+export function textOf(event: DeltaEvent): string {
   return event.type === 'tool:input' ? event.delta : event.text
 }
 
-function withText(event: DeltaEvent, text: string): DeltaEvent {
+export function withText(event: DeltaEvent, text: string): DeltaEvent {
   return event.type === 'tool:input' ? { ...event, delta: text } : { ...event, text }
 }

@@ -122,9 +122,9 @@ export class MessageQueue {
     return this.#change(state => ({ ...without(state, id), sending: null }))
   }
 
-  /** Its turn did not begin: it stays, and waits for a person. */
-  notSent(): Promise<void> {
-    return this.#change(state => ({ ...state, sending: null, held: state.messages.length > 0 }))
+  /** Its turn did not begin: it stays. */
+  notSent({ hold }: { hold: boolean }): Promise<void> {
+    return this.#change(state => ({ ...state, sending: null, held: state.held || hold }))
   }
 
   /** Writes the file again if somebody deleted it. */

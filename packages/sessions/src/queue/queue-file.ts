@@ -3,6 +3,7 @@ import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
 import { readSmallFile } from '../files/read-write.ts'
+import { sessionsWithFiles } from '../files/session-files-in.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseObject } from '../store/stored-session.ts'
@@ -72,6 +73,11 @@ export class QueueFile {
       throw toStorageError(error, join(folder, this.#name))
     }
   }
+}
+
+/** The sessions in which messages wait. */
+export async function sessionsWithQueues(projectRoot: string, ops: FileOps = realFileOps): Promise<string[]> {
+  return sessionsWithFiles(projectRoot, FOLDER, ops)
 }
 
 const FOLDER = ['state', 'queue']

@@ -1,4 +1,5 @@
-import type { Envelope } from '@chirality/core'
+import { type Envelope, PRICES, type PriceTable, type UIEvent } from '@chirality/core'
+import { CostMeter, roundUsd } from '../budget/cost-meter.ts'
 import type { StoredSession } from './stored-session.ts'
 
 /**
@@ -8,10 +9,14 @@ import type { StoredSession } from './stored-session.ts'
 export class SessionFold {
   #session: StoredSession
   readonly #pending = new Set<string>()
+  readonly #prices: PriceTable
   #turnId: string | null = null
+  #meter: CostMeter
 
-  constructor(session: StoredSession) {
+  constructor(session: StoredSession, prices: PriceTable = PRICES) {
     this.#session = { ...session }
+    this.#prices = prices
+    this.#meter = new CostMeter(prices)
   }
 
   get session(): StoredSession {
@@ -46,6 +51,7 @@ export class SessionFold {
         session.turnCount += 1
         session.title ??= titleFrom(event.message)
         this.#turnId = turnId
+        this.#meter = new CostMeter(this.#prices)
         return
       case 'turn:end':
         session.status = 'idle'
@@ -56,10 +62,12 @@ export class SessionFold {
         session.claudeSessionId = event.claudeSessionId
         session.model = event.model
         session.harness = event.harness ?? session.harness
+        this.#spend(event)
         return
+      case 'usage':
       case 'session:complete':
       case 'session:error':
-        session.costUsd = roundUsd(session.costUsd + (event.costUsd ?? 0))
+        this.#spend(event)
         return
       case 'permission:request':
         this.#pending.add(event.requestId)
@@ -71,6 +79,12 @@ export class SessionFold {
         return
     }
   }
+
+  #spend(event: UIEvent): void {
+    const before = this.#meter.totalUsd
+    this.#meter.add(event)
+    this.#session.costUsd = roundUsd(this.#session.costUsd + this.#meter.totalUsd - before)
+  }
 }
 
 const MAX_TITLE_CHARS = 80
@@ -80,9 +94,4 @@ function titleFrom(message: string): string | null {
   const line = message.trim().split('\n', 1)[0]?.trim() ?? ''
   if (line === '') return null
   return line.length > MAX_TITLE_CHARS ? `${line.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : line
-}
-
-/** Sums of small floats drift; a nanodollar is below any price. */
-function roundUsd(value: number): number {
-  return Math.round(value * 1e9) / 1e9
 }

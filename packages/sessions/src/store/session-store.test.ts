@@ -41,6 +41,7 @@ describe('create, save, resume', () => {
       costUsd: 0,
       lastSeq: 0,
       forkedFrom: null,
+      settings: {},
     })
     expect(statSync(file(session)).mode & 0o777).toBe(0o600)
     expect(statSync(project.file('sessions')).mode & 0o777).toBe(0o700)

@@ -222,6 +222,10 @@ export class SessionStore {
   async #removeTraces(projectRoot: string, sessionId: string): Promise<void> {
     const prompts = await findProjectFolder(projectRoot, 'prompts')
     if (prompts !== undefined) this.#removeFiles(prompts, name => name === `${sessionId}-system.txt`)
+    for (const kind of ['queue', 'turns']) {
+      const state = await findProjectFolder(projectRoot, 'state', kind)
+      if (state !== undefined) this.#removeFiles(state, name => name.startsWith(`${sessionId}.json`))
+    }
     const logs = await findProjectFolder(projectRoot, 'logs')
     if (logs === undefined) return
     for (const harness of this.#ops.readdir(logs)) {

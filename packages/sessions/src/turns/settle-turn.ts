@@ -1,29 +1,30 @@
 import type { ProjectContext } from '../host/host-context.ts'
-import type { SessionView } from '../host/session-view.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
+import type { StoredSession } from '../store/stored-session.ts'
 import { TurnRecordFile } from './turn-record-file.ts'
 
 export interface SettleOptions {
   project: ProjectContext
-  view: SessionView
+  /** As its log has it. */
+  session: StoredSession
   turnId: string
+  spentUsd: number
 }
 
-/** Stores what a turn left behind. All of it can be made again from the log, so none of it may fail the turn. */
-export async function settleTurn({ project, view }: SettleOptions): Promise<void> {
-  const { session } = view
+/**
+ * Stores what a turn left behind. None of it may fail the turn: what is not stored now is made again from the log, and
+ * the record of the turn stays until then.
+ */
+export async function settleTurn({ project, session, turnId, spentUsd }: SettleOptions): Promise<void> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
-  const steps = [
-    () => project.store.save(session),
-    () => noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId),
-    () => new TurnRecordFile(projectRoot, sessionId).remove(),
-  ]
-  for (const step of steps) {
-    try {
-      await step()
-    } catch (error) {
-      const { message, stack } = error instanceof Error ? error : new Error(String(error))
-      project.harnessLog.write(sessionId, { event: 'error', message, stack })
-    }
+  try {
+    await project.store.save(session)
+    await project.budget.count(turnId, spentUsd)
+    await noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId)
+    await new TurnRecordFile(projectRoot, sessionId).remove()
+  } catch (error) {
+    project.budget.forget(turnId)
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    project.harnessLog.write(sessionId, { event: 'error', message, stack })
   }
 }

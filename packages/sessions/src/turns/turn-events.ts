@@ -1,4 +1,11 @@
-import type { SessionErrorEvent, StatusEvent, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
+import type {
+  PermissionResolvedEvent,
+  SessionErrorEvent,
+  StatusEvent,
+  TurnEndEvent,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
 
 // What the host itself says about a turn. All that the agent says comes from its harness.
 
@@ -21,6 +28,10 @@ export function crashed(sessionId: string, error: string): SessionErrorEvent {
 
 export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent {
   return { type: 'turn:end', sessionId, reason }
+}
+
+export function unanswered(sessionId: string, requestId: string): PermissionResolvedEvent {
+  return { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
 }
 
 /** Something the model said or did: a turn with any of it has cost money, or changed something. */

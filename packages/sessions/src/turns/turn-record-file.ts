@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
+import type { TurnBudget } from '../budget/limits-of-turn.ts'
 import { removeIfThere, temporaryName } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
 import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
-import { isSessionId, requireSessionId } from '../files/session-id.ts'
+import { sessionsWithFiles } from '../files/session-files-in.ts'
+import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseObject, textOrNull } from '../store/stored-session.ts'
 
@@ -13,6 +15,7 @@ export interface TurnRecord extends TurnTrace {
   harness: HarnessId
   /** Events of this attempt come after it; those of an attempt that crashed before. */
   afterSeq: number
+  budget: TurnBudget
 }
 
 /** `.chirality/state/turns/<sessionId>.json`: there from before the agent is started until all of its turn is stored. */
@@ -80,12 +83,7 @@ export async function sessionsWithRecords(
   projectRoot: string,
   ops: FileOps = realFileOps,
 ): Promise<string[]> {
-  const folder = await findProjectFolder(projectRoot, ...FOLDER)
-  if (folder === undefined) return []
-  return ops.readdir(folder).flatMap(name => {
-    const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
-    return isSessionId(id) ? [id] : []
-  })
+  return sessionsWithFiles(projectRoot, FOLDER, ops)
 }
 
 const FOLDER = ['state', 'turns']
@@ -95,17 +93,33 @@ const MAX_RECORD_BYTES = 16 * 1024 * 1024
 function parseRecord(text: string): TurnRecord | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
-  const { turnId, startedAt, message, harness, afterSeq, attachments, resumeSessionId, processes } = value
+  const { turnId, startedAt, message, harness, attachments, resumeSessionId, processes } = value
   if (typeof turnId !== 'string' || typeof startedAt !== 'string' || typeof message !== 'string')
     return undefined
   if (typeof harness !== 'string' || !Array.isArray(processes) || !processes.every(isProcess))
     return undefined
   return {
     ...{ turnId, startedAt, message, harness, processes },
-    afterSeq: typeof afterSeq === 'number' ? afterSeq : 0,
+    afterSeq: amount(value.afterSeq) ?? 0,
+    budget: parseBudget(value.budget),
     ...(typeof attachments === 'number' ? { attachments } : {}),
     ...(textOrNull(resumeSessionId) === null ? {} : { resumeSessionId: String(resumeSessionId) }),
   }
+}
+
+function parseBudget(value: unknown): TurnBudget {
+  const budget = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  const { sessionUsd, turnLimitUsd, sessionLimitUsd, personaLimitUsd } = budget
+  return {
+    sessionUsd: amount(sessionUsd) ?? 0,
+    turnLimitUsd: amount(turnLimitUsd),
+    sessionLimitUsd: amount(sessionLimitUsd),
+    personaLimitUsd: amount(personaLimitUsd),
+  }
+}
+
+function amount(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? value : undefined
 }
 
 function isProcess(value: unknown): value is TurnProcess {

@@ -10,7 +10,8 @@ export interface TurnRunOptions {
   record: (event: UIEvent) => Promise<void>
   /** Another attempt follows: what was noted of the first is void. */
   onRetry?: () => Promise<void>
-  mayRetry?: boolean
+  /** What the log has already, of a turn that an earlier host began. */
+  known?: { started: boolean; ended: TurnEndReason | undefined }
   /** How the turn is to end when it is stopped for a reason of ours. */
   endAs?: () => TurnEndReason | undefined
 }
@@ -22,7 +23,7 @@ export class TurnRun {
   readonly #options: TurnRunOptions
   #events: AsyncGenerator<UIEvent>
   #hold: CrashHold
-  #started = false
+  #started: boolean
   #reason: TurnEndReason | undefined
   #crashedWith: string | undefined
   #left = false
@@ -30,7 +31,9 @@ export class TurnRun {
 
   constructor(options: TurnRunOptions) {
     this.#options = options
-    this.#hold = new CrashHold(options.mayRetry ?? true)
+    this.#hold = new CrashHold(options.known === undefined)
+    this.#started = options.known?.started ?? false
+    this.#reason = options.known?.ended
     this.#events = options.open(1)
   }
 

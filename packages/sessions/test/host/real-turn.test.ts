@@ -7,7 +7,7 @@ const world = useHostWorld()
 
 test('a turn of the real Claude Code: events, statuses, files, and a second turn that resumes', async () => {
   const model = await world.model({ answers: [{ text: 'Four.', chunkChars: 2 }, 'Five.'] })
-  const host = world.host([world.claude(model, { onLog: entry => host.log(entry) })])
+  const host = world.host([world.claude(model, { keepAlive: false, onLog: entry => host.log(entry) })])
   const phases: string[] = []
   host.onStatus(({ phase }: SessionStatus) => {
     if (phases.at(-1) !== phase) phases.push(phase)

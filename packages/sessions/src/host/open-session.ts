@@ -1,0 +1,59 @@
+import type { Envelope, UIEvent } from '@chirality/core'
+import { openSessionLog } from '../log/open-logs.ts'
+import { MessageQueue } from '../queue/message-queue.ts'
+import { type Recovery, recoverSession } from '../recovery/recover-session.ts'
+import { lastTurnIn } from '../recovery/turns-in-log.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+import { SessionRecorder } from '../turns/session-recorder.ts'
+import type { ProjectContext } from './host-context.ts'
+import { HostedSession } from './hosted-session.ts'
+import type { SessionStatus } from './session-status.ts'
+import { SessionView } from './session-view.ts'
+
+export interface OpenedSession {
+  session: HostedSession
+  recovery: Recovery
+}
+
+/** Opens a session of a project that is ours, with all that an earlier host left of it. */
+export async function openSession(
+  project: ProjectContext,
+  stored: StoredSession,
+  onStatus: (status: SessionStatus) => void,
+): Promise<OpenedSession> {
+  const { projectRoot, prices } = project
+  const log = await openSessionLog(projectRoot, stored.id)
+  let session: HostedSession | undefined
+  const onChange = () => {
+    if (session === undefined) return
+    session.wake()
+    onStatus(session.status)
+  }
+  try {
+    const view = new SessionView(stored, { prices, onChange })
+    const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => view.note(event, envelope)
+    const recorder = new SessionRecorder({ log, onRecorded })
+    const onRelease = () => void session?.sendNext()
+    const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
+    const recovery = await recoverSession({ project, view, recorder, log })
+    const turnId = recovery.kind === 'adopted' ? recovery.turn.turnId : lastTurnIn(log)?.turnId
+    await recoverQueue(queue, turnId)
+    session = new HostedSession({ project, view, log, recorder, queue })
+    log.onHealth(onChange)
+    if (recovery.kind === 'adopted') session.adopt(recovery.turn)
+    else if (view.session.lastTurn === 'completed') void session.sendNext()
+    else if (queue.list().length > 0) await queue.hold()
+    return { session, recovery }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** The message that was on its way: sent, if its turn began, and else still to be sent. */
+async function recoverQueue(queue: MessageQueue, lastTurnId: string | undefined): Promise<void> {
+  const { sending } = queue
+  if (sending === null) return
+  if (sending === lastTurnId) await queue.sent(sending)
+  else await queue.notSent({ hold: false })
+}

@@ -1,0 +1,62 @@
+import type { TurnEndReason } from '@chirality/core'
+import type { MessageQueue } from '../queue/message-queue.ts'
+import type { QueuedMessage } from '../queue/queued-message.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { notice } from '../turns/turn-events.ts'
+import { SessionBusyError } from './session-errors.ts'
+
+export interface SendQueueOptions {
+  sessionId: string
+  queue: MessageQueue
+  recorder: SessionRecorder
+  /** No turn is in the way. */
+  isFree: () => boolean
+  start: (message: QueuedMessage) => Promise<unknown>
+}
+
+/** Sends what waits, one turn after the other, and stops when one does not go well. */
+export class SendQueue {
+  readonly #options: SendQueueOptions
+
+  constructor(options: SendQueueOptions) {
+    this.#options = options
+  }
+
+  /** After a turn that failed or was stopped, follow-ups may make no sense any more: a person decides. */
+  async after(reason: TurnEndReason): Promise<void> {
+    const { queue } = this.#options
+    try {
+      if (queue.list().length === 0) return
+      if (reason === 'completed') await this.next()
+      else await queue.hold()
+    } catch (error) {
+      await this.#tell(error)
+    }
+  }
+
+  async next(): Promise<void> {
+    const { queue, isFree, start } = this.#options
+    if (!isFree()) return
+    const message = await queue.take()
+    if (message === undefined) return
+    try {
+      await start(message)
+    } catch (error) {
+      // Somebody was faster; its turn comes after that one.
+      const hold = !(error instanceof SessionBusyError)
+      await queue.notSent({ hold })
+      if (hold) await this.#tell(error)
+      return
+    }
+    // Only now: had we died before, the log would have told that it was sent.
+    await queue.sent(message.id)
+  }
+
+  async #tell(error: unknown): Promise<void> {
+    const { sessionId, recorder } = this.#options
+    const why = error instanceof Error ? error.message : String(error)
+    await recorder
+      .record(notice(sessionId, `The next message in the queue was not sent. ${why}`), null)
+      .catch(() => {})
+  }
+}

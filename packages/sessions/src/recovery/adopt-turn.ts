@@ -1,0 +1,90 @@
+import type { HarnessId, SessionHarness, TurnEndReason, UIEvent } from '@chirality/core'
+import { limitsOfTurn } from '../budget/limits-of-turn.ts'
+import type { ProjectContext } from '../host/host-context.ts'
+import type { SessionView } from '../host/session-view.ts'
+import type { SessionLog } from '../log/session-log.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+import { LiveTurn } from '../turns/live-turn.ts'
+import { makeWriter } from '../turns/make-writer.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { StopSignal } from '../turns/stop-signal.ts'
+import { TurnRecordKeeper } from '../turns/turn-record.ts'
+import { type TurnRecord, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { TurnRun } from '../turns/turn-run.ts'
+import type { TurnWriter } from '../turns/turn-writer.ts'
+import { EventMatcher } from './match-events.ts'
+import { eventsOfTurn } from './turns-in-log.ts'
+
+export interface AdoptOptions {
+  project: ProjectContext
+  view: SessionView
+  recorder: SessionRecorder
+  log: SessionLog
+  record: TurnRecord
+  harness: AdoptingHarness
+  /** What the log has of the turn; undefined when not even its beginning. */
+  logged: { ended: TurnEndReason | undefined; startedAt: string } | undefined
+}
+
+export type AdoptingHarness = SessionHarness & Required<Pick<SessionHarness, 'adoptTurn'>>
+
+export function canAdopt(harness: SessionHarness | undefined): harness is AdoptingHarness {
+  return harness?.adoptTurn !== undefined
+}
+
+/** Goes on with a turn of a host that is gone: what the log lacks of it is added, and what its agent still says. */
+export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
+  const { project, view, log, record, harness, logged } = options
+  const { id: sessionId, projectRoot } = view.session
+  // One that is used up by now stops the turn at its next safe point; it must not keep it from being found again.
+  const limits = await limitsOfTurn(record.turnId, record.budget, project.budget)
+  const writer = makeWriter({
+    project,
+    view,
+    recorder: options.recorder,
+    turnId: record.turnId,
+    limits,
+    harness,
+  })
+  const file = new TurnRecordFile(projectRoot, sessionId)
+  await file.prepare()
+  const keeper = new TurnRecordKeeper(file, record)
+  const stop = new StopSignal({})
+  const opts = {
+    decide: decideOf(view.session, harness, project),
+    signal: stop.signal,
+    onProcess: (process: TurnRecord['processes'][number]) => keeper.add(process),
+  }
+  const session = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
+  const matcher = new EventMatcher(eventsOfTurn(log, record))
+  view.resume(record.turnId, logged?.startedAt ?? null)
+  const run = new TurnRun({
+    sessionId,
+    open: () => missing(harness.adoptTurn(session, record, opts), matcher, writer),
+    record: event => writer.write(event),
+    known: { started: logged !== undefined, ended: logged?.ended },
+    endAs: () => (writer.overBudget ? 'budget' : undefined),
+  })
+  return new LiveTurn({ turnId: record.turnId, sessionId, harness, run, stop, writer, record: keeper })
+}
+
+async function* missing(
+  events: AsyncGenerator<UIEvent>,
+  matcher: EventMatcher,
+  writer: TurnWriter,
+): AsyncGenerator<UIEvent> {
+  for await (const event of events) {
+    const rest = matcher.missing(event)
+    if (rest === undefined) writer.pass(event)
+    else yield rest
+  }
+}
+
+function decideOf(
+  { id, projectRoot, persona }: StoredSession,
+  harness: { id: HarnessId } & SessionHarness,
+  project: ProjectContext,
+) {
+  if (!harness.capabilities().supportsDecisions) return undefined
+  return project.decider({ sessionId: id, projectRoot, persona, harness: harness.id })
+}

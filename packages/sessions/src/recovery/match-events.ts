@@ -1,0 +1,92 @@
+import type { UIEvent } from '@chirality/core'
+import { continues, isDelta, textOf, withText } from '../log/coalescer.ts'
+import { isAside, isSameEvent } from './same-event.ts'
+
+/**
+ * Compares the events of a turn, as its harness gives them again, with those that the log has of it. Both are in the same
+ * order; the log may have joined pieces of text, has words of the host in between, and ends somewhere, also in the middle
+ * of a joined text. What was lost in a damaged part of the log stays lost there: a `log:gap` says so, and to say it
+ * later would be out of order.
+ */
+export class EventMatcher {
+  readonly #logged: Iterator<UIEvent>
+  /** Read from the log and not found in the turn yet. */
+  readonly #ahead: UIEvent[] = []
+  #ended = false
+
+  constructor(logged: Iterable<UIEvent>) {
+    this.#logged = logged[Symbol.iterator]()
+  }
+
+  /** What the log does not have of this event: all of it, the rest of a piece of text, or nothing. */
+  missing(event: UIEvent): UIEvent | undefined {
+    const at = this.#find(event)
+    if (at === undefined) return this.#unknown(event)
+    const found = this.#ahead[at]
+    this.#ahead.splice(0, at)
+    if (found === undefined || !isDelta(event) || !isDelta(found)) {
+      this.#ahead.shift()
+      return undefined
+    }
+    const [logged, piece] = [textOf(found), textOf(event)]
+    if (logged.length > piece.length) {
+      this.#ahead[0] = withText(found, logged.slice(piece.length))
+      return undefined
+    }
+    this.#ahead.shift()
+    return logged.length === piece.length
+      ? undefined
+      : this.missing(withText(event, piece.slice(logged.length)))
+  }
+
+  /** Looks past what others said, but never past a word of the agent. */
+  #find(event: UIEvent): number | undefined {
+    for (let at = 0; ; at += 1) {
+      const logged = this.#peek(at)
+      if (logged === undefined) return undefined
+      if (fits(logged, event)) return at
+      if (!isAside(logged)) return undefined
+    }
+  }
+
+  #unknown(event: UIEvent): UIEvent | undefined {
+    const { firm, gap } = this.#next()
+    // The log ends here: all that follows is new.
+    if (firm === undefined) return event
+    if (gap === undefined) return isAside(event) ? undefined : event
+    if (isDelta(event) || isAside(event)) return undefined
+    // No more can be lost in a gap than there were lines in it.
+    if (gap.missing <= 0) return event
+    gap.missing -= 1
+    return undefined
+  }
+
+  /** The next word of the agent in the log, and the damage before it. */
+  #next(): { firm?: UIEvent; gap?: { missing: number } } {
+    let gap: { missing: number } | undefined
+    for (let at = 0; ; at += 1) {
+      const logged = this.#peek(at)
+      if (logged === undefined) return { gap }
+      if (logged.type === 'log:gap') gap = logged
+      else if (!isAside(logged)) return { firm: logged, gap }
+    }
+  }
+
+  #peek(at: number): UIEvent | undefined {
+    while (this.#ahead.length <= at && !this.#ended) {
+      const { done, value } = this.#logged.next()
+      if (done) this.#ended = true
+      // A copy: what is lost in a gap is counted in it.
+      else this.#ahead.push({ ...value })
+    }
+    return this.#ahead[at]
+  }
+}
+
+/** A piece fits a piece of the same text that begins like it: either may be the longer one. */
+function fits(logged: UIEvent, event: UIEvent): boolean {
+  if (!isDelta(event) || !isDelta(logged)) return isSameEvent(logged, event)
+  if (!continues(event, logged)) return false
+  const [a, b] = [textOf(logged), textOf(event)]
+  return a.length > b.length ? a.startsWith(b) : b.startsWith(a)
+}

@@ -1,0 +1,48 @@
+import type { OpenProject } from '../host/open-project.ts'
+import { sessionsWithQueues } from '../queue/queue-file.ts'
+import type { SessionStore } from '../store/session-store.ts'
+import { sessionsWithRecords } from '../turns/turn-record-file.ts'
+
+/** What was found when a project was opened. */
+export interface ProjectReport {
+  projectRoot: string
+  /** Sessions whose turn was found again: it goes on, or is told to its end. */
+  adopted: string[]
+  /** Sessions whose turn ended with the host that ran it. */
+  closed: string[]
+  /** Processes of those that were still alive and were stopped. */
+  stopped: number
+  /** Sessions that cannot be opened, and why. */
+  problems: { sessionId: string; message: string }[]
+}
+
+/** Opens every session that an earlier host left at work, or with messages in its queue. */
+export async function recoverProject(project: OpenProject, store: SessionStore): Promise<ProjectReport> {
+  const { projectRoot } = project
+  const report: ProjectReport = { projectRoot, adopted: [], closed: [], stopped: 0, problems: [] }
+  const ids = new Set([
+    ...(await sessionsWithRecords(projectRoot)),
+    ...(await sessionsWithQueues(projectRoot)),
+    ...(await sessionsAtWork(projectRoot, store)),
+  ])
+  for (const sessionId of ids) {
+    try {
+      const stored = await store.get(sessionId)
+      if (stored === undefined) continue
+      const { recovery } = await project.session(stored)
+      if (recovery.kind === 'adopted') report.adopted.push(sessionId)
+      if (recovery.kind !== 'closed') continue
+      report.closed.push(sessionId)
+      report.stopped += recovery.stopped
+    } catch (error) {
+      report.problems.push({ sessionId, message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return report
+}
+
+/** By their own word, whatever became of the records of their turns. */
+async function sessionsAtWork(projectRoot: string, store: SessionStore): Promise<string[]> {
+  const sessions = await store.list(projectRoot)
+  return sessions.filter(({ status }) => status !== 'idle').map(({ id }) => id)
+}

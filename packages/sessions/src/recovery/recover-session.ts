@@ -1,0 +1,90 @@
+import { stopTraced } from '@chirality/runner'
+import { CostMeter } from '../budget/cost-meter.ts'
+import type { ProjectContext } from '../host/host-context.ts'
+import type { SessionView } from '../host/session-view.ts'
+import type { SessionLog } from '../log/session-log.ts'
+import type { LiveTurn } from '../turns/live-turn.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { settleTurn } from '../turns/settle-turn.ts'
+import { crashed, turnEnd, unanswered } from '../turns/turn-events.ts'
+import { type TurnRecord, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { adoptTurn, canAdopt } from './adopt-turn.ts'
+import { eventsOfTurn, type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
+
+export interface RecoverOptions {
+  project: ProjectContext
+  view: SessionView
+  recorder: SessionRecorder
+  log: SessionLog
+}
+
+export type Recovery =
+  /** No turn was at work. */
+  | { kind: 'none' }
+  /** The turn goes on, or is told to its end. */
+  | { kind: 'adopted'; turn: LiveTurn }
+  /** It could not be found again and ended with the host that ran it. */
+  | { kind: 'closed'; turnId: string; stopped: number }
+
+/** After this nothing says that it works and does not: what an earlier host left is found again or closed. */
+export async function recoverSession(options: RecoverOptions): Promise<Recovery> {
+  const { project, view, log } = options
+  const { id, projectRoot } = view.session
+  replayTail(view, log)
+  const file = new TurnRecordFile(projectRoot, id)
+  const record = await file.read()
+  const last = lastTurnIn(log)
+  const logged = record === undefined || last?.turnId === record.turnId ? last : undefined
+  if (record === undefined) {
+    return last === undefined || last.ended !== undefined ? { kind: 'none' } : close(options, last)
+  }
+  // A turn that is not the one on record can only have been left open by something worse than a crash.
+  if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
+  const harness = project.harnesses.get(record.harness)
+  if (record.processes.length > 0 && canAdopt(harness)) {
+    return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness, logged }) }
+  }
+  const stopped = await stopAll(record)
+  if (logged === undefined) {
+    await file.remove()
+    return { kind: 'none' }
+  }
+  return close(options, logged, stopped)
+}
+
+/** What the stored session does not know yet, because nobody was left to store it. */
+function replayTail(view: SessionView, log: SessionLog): void {
+  for (;;) {
+    const page = log.readAfter(view.session.lastSeq, PAGE_EVENTS)
+    if (page.length === 0) return
+    view.replay(page)
+  }
+}
+
+async function close(
+  { project, view, recorder, log }: RecoverOptions,
+  turn: LoggedTurn,
+  stopped = 0,
+): Promise<Recovery> {
+  const { turnId } = turn
+  const sessionId = view.session.id
+  if (turn.ended === undefined) {
+    for (const { requestId } of view.pending) await recorder.record(unanswered(sessionId, requestId), turnId)
+    await recorder.record(crashed(sessionId, STOPPED), turnId)
+    await recorder.record(turnEnd(sessionId, 'crashed'), turnId)
+    await recorder.flush()
+  }
+  const meter = new CostMeter(project.prices)
+  for (const event of eventsOfTurn(log, { turnId, afterSeq: 0 })) meter.add(event)
+  await settleTurn({ project, session: view.session, turnId, spentUsd: meter.totalUsd })
+  return { kind: 'closed', turnId, stopped }
+}
+
+async function stopAll({ processes }: TurnRecord): Promise<number> {
+  const reports = await Promise.all(processes.map(process => stopTraced(process)))
+  return reports.reduce((sum, { stopped }) => sum + stopped.length, 0)
+}
+
+const PAGE_EVENTS = 2000
+const STOPPED =
+  'Chirality was stopped while this turn was running, and the agent could not be found again. What it did so far is kept; send a message to go on from there.'

@@ -1,0 +1,62 @@
+import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
+import type { SessionRecorder } from './session-recorder.ts'
+import { unanswered } from './turn-events.ts'
+import type { TurnRows } from './turn-rows.ts'
+import type { TurnWatch } from './turn-watch.ts'
+
+export interface TurnWriterOptions {
+  turnId: string
+  recorder: SessionRecorder
+  rows: TurnRows
+  watch: TurnWatch
+  /** What the agent asked and nobody answered. */
+  pending: () => PermissionRequestEvent[]
+  /** A budget is used up: the turn is to be stopped, once. */
+  onOverBudget: () => void
+}
+
+/** Writes the events of one turn, and what its budgets say to them. */
+export class TurnWriter {
+  readonly #options: TurnWriterOptions
+  #overBudget = false
+
+  constructor(options: TurnWriterOptions) {
+    this.#options = options
+  }
+
+  get overBudget(): boolean {
+    return this.#overBudget
+  }
+
+  get spentUsd(): number {
+    return this.#options.watch.spentUsd
+  }
+
+  async write(event: UIEvent): Promise<void> {
+    const { recorder, rows, turnId, pending } = this.#options
+    // Nobody answers a turn that is over, and nothing may look as if somebody could.
+    if (event.type === 'turn:end')
+      for (const { sessionId, requestId } of pending())
+        await recorder.record(unanswered(sessionId, requestId), turnId)
+    await recorder.record(event, turnId)
+    rows.note(event)
+    for (const news of this.#options.watch.note(event)) await recorder.record(news, turnId)
+    this.#stopIfDue()
+  }
+
+  /** The log has it already, from an earlier host; only its cost is new here. */
+  pass(event: UIEvent): void {
+    this.#options.watch.note(event)
+  }
+
+  flush(): Promise<void> {
+    return this.#options.recorder.flush()
+  }
+
+  #stopIfDue(): void {
+    const { watch, onOverBudget } = this.#options
+    if (this.#overBudget || !watch.mustStop) return
+    this.#overBudget = true
+    onOverBudget()
+  }
+}
