@@ -58,6 +58,11 @@ export class PolicyBook implements PolicyJudge {
     await written
   }
 
+  /** Resolves when every "always" so far is on the disk, or has failed. */
+  flushed(): Promise<void> {
+    return this.#writing
+  }
+
   places(projectRoot: string): PolicyPlaces {
     return { global: userPolicyFile(this.#home), project: userPolicyFile(this.#home, projectRoot) }
   }

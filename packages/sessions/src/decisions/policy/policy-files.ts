@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
@@ -37,11 +38,11 @@ export class PolicyFiles {
     try {
       const stats = this.#ops.lstat(path)
       if (stats === undefined) return { exists: false, rules: [], problems: [] }
-      const { mtimeMs, ctimeMs, size, ino, mode, uid } = stats
+      const { mtimeMs, ctimeMs, size, ino } = stats
       const stamp = [mtimeMs, ctimeMs, size, ino].join(' ')
       const known = this.#known.get(path)
       if (known?.stamp === stamp) return known.file
-      const file = owned && isOpenToOthers({ mode, uid }) ? OPEN_TO_OTHERS : this.#parse(path)
+      const file = owned && isOpenToOthers(stats) ? OPEN_TO_OTHERS : this.#parse(path)
       // Written in this very moment, perhaps again in the same tick of the clock: not to be relied on yet.
       if (Date.now() - mtimeMs > SETTLED_MS) this.#remember(path, { stamp, file })
       return file
@@ -88,8 +89,9 @@ const SETTLED_MS = 2_000
 
 const OPEN_TO_OTHERS = broken('can be written by others. Make it your own: chmod go-w, chown.')
 
-function isOpenToOthers({ mode, uid }: { mode: number; uid: number }): boolean {
-  return (mode & 0o022) !== 0 || (process.getuid !== undefined && uid !== process.getuid())
+function isOpenToOthers(stats: Stats): boolean {
+  const isOthers = process.getuid !== undefined && stats.uid !== process.getuid()
+  return stats.isFile() && (isOthers || (stats.mode & 0o022) !== 0)
 }
 
 function broken(message: string): PolicyFile {

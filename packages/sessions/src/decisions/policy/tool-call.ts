@@ -42,7 +42,7 @@ export function argumentText(argument: CallArgument): string {
     case 'command':
       return argument.command
     case 'paths':
-      return argument.paths.map(({ written }) => written).join(', ')
+      return [...new Set(argument.paths.map(({ written }) => written))].join(', ')
     case 'url':
       return argument.url
     case 'text':
@@ -61,7 +61,7 @@ function argumentOf(toolName: string, input: Record<string, unknown>, root: stri
     if (known.length === 0 || known.length < written.length) return whole
     return {
       kind: 'paths',
-      paths: known.map(path => callPath(path, root)),
+      paths: known.flatMap(path => callPaths(path, root)),
       changes: !READING_TOOLS.has(tool),
     }
   }
@@ -99,9 +99,12 @@ function argumentOf(toolName: string, input: Record<string, unknown>, root: stri
   }
 }
 
-function callPath(written: string, root: string): CallPath {
-  const lexical = resolve(root, written.startsWith('~/') ? resolve(homedir(), written.slice(2)) : written)
-  return { written, lexical, real: realPath(written.startsWith('~/') ? lexical : written, root) }
+/** Some tools take `..` away before they follow links: where that leads elsewhere, both are meant. */
+function callPaths(written: string, root: string): CallPath[] {
+  const expanded = written.startsWith('~/') ? resolve(homedir(), written.slice(2)) : written
+  const lexical = resolve(root, expanded)
+  const ends = new Set([realPath(expanded, root), realPath(lexical)])
+  return [...ends].map(real => ({ written, lexical, real }))
 }
 
 /** A change without a path makes the whole of it unknown. */
