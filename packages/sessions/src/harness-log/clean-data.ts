@@ -35,7 +35,8 @@ function cut(text: string, redact: Redactor, maxChars: number): string {
   return clean.length > maxChars ? clean.slice(0, maxChars) : clean
 }
 
-const SECRET_NAME = /^(?:.*_)?(?:api_?key|secret|password|passwd|credentials?|token|authorization)$/i
+/** Fields that hold a secret, by their name. */
+export const SECRET_NAME = /^(?:.*_)?(?:api_?key|secret|password|passwd|credentials?|token|authorization)$/i
 const MAX_NAME_CHARS = 200
 const LONGEST_SECRET_CHARS = 8192
 const MAX_ENTRIES = 500

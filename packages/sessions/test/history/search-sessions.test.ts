@@ -1,31 +1,20 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { UIEvent } from '@chirality/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type SearchOptions, searchSessions } from '../../src/history/search/search-sessions.ts'
-import { openSessionLog } from '../../src/log/open-logs.ts'
-import type { SessionStore } from '../../src/store/session-store.ts'
 import { useProject } from '../support/project.ts'
+import { type LooseEvent, sessionWith } from '../support/sessions.ts'
 import { useStore } from '../support/store.ts'
 
 const project = useProject()
 const stores = useStore()
 
-type Loose = UIEvent extends infer E ? (E extends UIEvent ? Omit<E, 'sessionId'> : never) : never
+type Loose = LooseEvent
 
-/** A session with these events, one a second from `minute` on. */
-async function session(events: Loose[], { minute = 0, root = project.root, store = stores.open() } = {}) {
-  const { id } = await (store as SessionStore).create(root, null, 'direct', { title: `Session ${minute}` })
-  let time = Date.UTC(2026, 0, 1, 0, minute)
-  const now = () => {
-    time += 1000
-    return new Date(time)
-  }
-  const log = await openSessionLog(root, id, { now, coalesceMs: 0 })
-  for (const event of events) log.append({ ...event, sessionId: id } as UIEvent, { turnId: 't1' })
-  await log.close()
-  return id
+async function session(events: Loose[], { minute = 0, root = project.root } = {}) {
+  const options = { store: stores.open(), projectRoot: root, title: `Session ${minute}`, minute }
+  return (await sessionWith(events, options)).id
 }
 
 async function search(query: string, options: Partial<SearchOptions> = {}) {

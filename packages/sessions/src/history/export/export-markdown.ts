@@ -1,0 +1,115 @@
+import {
+  type Envelope,
+  initialSessionState,
+  reduceSession,
+  type SessionItem,
+  type SessionState,
+  type ToolItem,
+  type TurnState,
+} from '@chirality/core'
+import type { StoredSession } from '../../store/stored-session.ts'
+import { duration, toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
+import { fenced, inertMarkdown, inlineCode, plainLine } from './inert-markdown.ts'
+import type { SessionContents } from './session-contents.ts'
+
+/** A transcript to read. A turn is in memory at a time. */
+export async function* exportMarkdown({ session, batches }: SessionContents): AsyncGenerator<string> {
+  yield heading(session)
+  let turns = 0
+  let held: Envelope[] = []
+  for await (const batch of batches) {
+    for (const envelope of batch) {
+      if (envelope.event.type === 'turn:start' && held.length > 0) {
+        yield turnText(foldAll(held), turns)
+        held = []
+      }
+      if (envelope.event.type === 'turn:start') turns += 1
+      held.push(envelope)
+    }
+  }
+  if (held.length > 0) yield turnText(foldAll(held), turns)
+}
+
+function foldAll(envelopes: Envelope[]): SessionState {
+  return reduceSession(initialSessionState(envelopes[0]?.sessionId ?? ''), envelopes)
+}
+
+function heading(session: StoredSession): string {
+  const facts = [
+    `Session \`${session.id}\``,
+    session.harness && [session.harness, session.model].filter(Boolean).join(' · '),
+    session.persona && `Persona ${session.persona}`,
+    `${utc(session.createdAt)} to ${utc(session.updatedAt)}`,
+    `${session.turnCount} ${session.turnCount === 1 ? 'turn' : 'turns'} · ${usd(session.costUsd)}`,
+  ]
+  const list = facts.filter(Boolean).map(fact => `- ${fact}\n`)
+  return `# ${plainLine(session.title ?? 'Untitled session')}\n\n${list.join('')}`
+}
+
+function turnText(state: SessionState, number: number): string {
+  const [turn] = state.turns
+  const title = turn === undefined ? '' : `\n## Turn ${number} · ${utc(turn.startedAt)}\n`
+  const items = state.items.map(item => `\n${itemText(item)}`).join('')
+  return `${title}${items}${turn === undefined ? '' : `\n${turnEnd(turn)}`}`
+}
+
+function turnEnd({ startedAt, endedAt, reason, costUsd }: TurnState): string {
+  const facts = [
+    reason ?? 'not ended',
+    endedAt && duration(Date.parse(endedAt) - Date.parse(startedAt)),
+    usd(costUsd),
+  ]
+  return `*${facts.filter(Boolean).join(' · ')}*\n`
+}
+
+function itemText(item: SessionItem): string {
+  switch (item.kind) {
+    case 'user':
+      return `${quoted(inertMarkdown(item.text))}\n`
+    case 'text':
+      return `${inertMarkdown(item.text)}\n${item.aborted ? '\n*Cut short.*\n' : ''}`
+    case 'thinking':
+      return `*Thinking*\n\n${quoted(inertMarkdown(item.text))}\n`
+    case 'tool':
+      return toolText(item)
+    case 'notice':
+      return `*${plainLine(item.message)}*\n`
+    case 'error':
+      return `**Error** ${plainLine(item.message)}\n`
+    case 'gap':
+      return `*${item.missing} events are missing here: ${plainLine(item.reason)}*\n`
+  }
+}
+
+function toolText(item: ToolItem): string {
+  const facts = [
+    `**${plainLine(item.name)}**`,
+    inlineCode(toolArgument(item.input)),
+    item.durationMs !== null && `· ${duration(item.durationMs)}`,
+    item.status !== 'done' && `· ${item.status}`,
+  ]
+  const diff = toolDiff(item)
+  const input = toolInput(item.input)
+  const blocks = [
+    `${facts.filter(Boolean).join(' ')}\n`,
+    diff ? fenced(diff.join('\n'), 'diff') : input && fenced(input, 'json'),
+    item.content ? fenced(item.content) : '',
+  ]
+  return blocks.filter(Boolean).join('\n')
+}
+
+function quoted(text: string): string {
+  return text
+    .split('\n')
+    .map(line => (line === '' ? '>' : `> ${line}`))
+    .join('\n')
+}
+
+/** The same everywhere, whoever reads it. */
+function utc(time: string): string {
+  return `${time.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ')} UTC`
+}
+
+function usd(value: number): string {
+  return `$${value.toFixed(4)}`
+}
