@@ -21,6 +21,7 @@ test('what an agent gets when nothing is asked for', () => {
     settingSources: ['user', 'project', 'local'],
     systemPrompt: { type: 'preset', preset: 'claude_code' },
     permissionMode: 'default',
+    extraArgs: { 'replay-user-messages': null },
   })
 })
 
@@ -60,7 +61,7 @@ test('servers are named by a file: their tokens must not be in the command line'
     { mcpServers: { x: { type: 'http', url: 'u' } } },
     { files: { mcpConfig: '/t/mcp.json' } },
   )
-  expect(made.extraArgs).toEqual({ 'mcp-config': '/t/mcp.json', 'strict-mcp-config': null })
+  expect(made.extraArgs).toMatchObject({ 'mcp-config': '/t/mcp.json', 'strict-mcp-config': null })
   expect(made.mcpServers).toBeUndefined()
 })
 

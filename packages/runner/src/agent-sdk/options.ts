@@ -1,5 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
-import type { ClaudeArgFiles } from '../claude-code/args.ts'
+import type { ClaudeArgFiles } from '../claude-code/arg-files.ts'
+import { permissionModeOf } from '../claude-code/args.ts'
 import type { AgentSdkHarnessConfig } from './config.ts'
 
 export interface SdkOptionsInput {
@@ -15,6 +16,7 @@ export interface SdkOptionsInput {
 /** A query as options of the SDK, those that can be copied into a Worker. */
 export function sdkOptions({ query, config, env, command, files }: SdkOptionsInput): Record<string, unknown> {
   const { resumeSessionId, tools, outputSchema } = query
+  const permissionMode = permissionModeOf(query)
   return present({
     cwd: query.cwd,
     env,
@@ -26,8 +28,8 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     model: query.model,
     fallbackModel: query.fallbackModel,
     ...(query.thinking ? THINKING[query.thinking] : {}),
-    permissionMode: query.permissionMode,
-    allowDangerouslySkipPermissions: query.permissionMode === 'bypassPermissions' ? true : undefined,
+    permissionMode,
+    allowDangerouslySkipPermissions: permissionMode === 'bypassPermissions' ? true : undefined,
     tools: toolNames(tools),
     allowedTools: query.allowedTools,
     disallowedTools: query.disallowedTools,
@@ -58,9 +60,14 @@ const THINKING = {
 } as const
 
 /** The SDK would put the servers, tokens and all, into the command line that every user can read. */
-function extraArgs({ mcpConfig }: ClaudeArgFiles): Record<string, string | null> | undefined {
-  return mcpConfig === undefined ? undefined : { 'mcp-config': mcpConfig, 'strict-mcp-config': null }
+function extraArgs({ mcpConfig }: ClaudeArgFiles): Record<string, string | null> {
+  const servers: Record<string, string | null> =
+    mcpConfig === undefined ? {} : { 'mcp-config': mcpConfig, 'strict-mcp-config': null }
+  return { ...ALWAYS, ...servers }
 }
+
+/** Tells when the agent takes a message up. */
+const ALWAYS = { 'replay-user-messages': null }
 
 function toolNames(tools: string | undefined): unknown {
   if (tools === undefined || tools === 'default') return undefined

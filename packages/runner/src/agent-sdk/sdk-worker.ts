@@ -36,7 +36,11 @@ export class SdkWorker {
   constructor(start: StartRequest, handlers: SdkWorkerHandlers) {
     this.#handlers = handlers
     // Nothing of ours is in its environment: the agent's comes with the options.
-    this.#worker = new Worker(new URL('./worker.mjs', import.meta.url), { env: {}, execArgv: [] })
+    this.#worker = new Worker(new URL('./worker.mjs', import.meta.url), {
+      env: {},
+      // The SDK warns of what we do on purpose.
+      execArgv: ['--no-warnings'],
+    })
     this.#worker.on('message', (response: WorkerResponse) => this.#hear(response))
     this.#worker.on('error', error => this.#end(String(error)))
     this.#worker.on('exit', code => this.#end(`The Worker of the Agent SDK ended with code ${code}.`))

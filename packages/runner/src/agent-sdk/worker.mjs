@@ -20,6 +20,9 @@ const messages = messageQueue()
 const agent = new BridgedProcess(post)
 /** @type {Map<string, (output: Record<string, unknown>) => void>} */
 const waiting = new Map()
+/** What was decided before the SDK asked for it: both hear of a request at the same time. */
+/** @type {Map<string, Record<string, unknown>>} */
+const early = new Map()
 /** @type {any} */
 let query
 
@@ -32,8 +35,7 @@ port.on('message', (/** @type {WorkerRequest} */ request) => {
       messages.push(request.message)
       return
     case 'decision':
-      waiting.get(request.requestId)?.(request.output)
-      waiting.delete(request.requestId)
+      decided(request.requestId, request.output)
       return
     case 'control':
       void control(request)
@@ -83,7 +85,10 @@ async function run(start) {
  * @param {Record<string, unknown>} input
  * @param {{ signal: AbortSignal, requestId?: string }} context
  */
-async function canUseTool(toolName, input, { signal, requestId = randomUUID() }) {
+async function canUseTool(toolName, input, { signal, requestId }) {
+  // Without it nobody would know which request is answered.
+  if (requestId === undefined)
+    return { behavior: 'deny', message: 'This version of the Agent SDK is too old to ask.' }
   return ask({ type: 'permission', requestId, toolName, input }, signal, {
     behavior: 'deny',
     message: 'The request was withdrawn.',
@@ -107,6 +112,17 @@ function hooksFor({ hooks, blockOnHookFailure }) {
 }
 
 /**
+ * @param {string} requestId
+ * @param {Record<string, unknown>} output
+ */
+function decided(requestId, output) {
+  const resolve = waiting.get(requestId)
+  waiting.delete(requestId)
+  if (resolve) resolve(output)
+  else early.set(requestId, output)
+}
+
+/**
  * Waits for the main thread's answer. When nobody needs it any more the answer is no.
  * @param {WorkerResponse & { requestId: string }} request
  * @param {AbortSignal} signal
@@ -115,6 +131,8 @@ function hooksFor({ hooks, blockOnHookFailure }) {
 function ask(request, signal, refusal) {
   const { requestId } = request
   return new Promise(resolve => {
+    const known = early.get(requestId)
+    if (early.delete(requestId)) return resolve(known)
     const onAbort = () => {
       waiting.delete(requestId)
       post({ type: 'withdrawn', requestId })

@@ -1,13 +1,7 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
+import type { ClaudeArgFiles } from './arg-files.ts'
 import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
-
-/** Files that carry what must not be in argv: long texts (E2BIG at 128 KB) and secrets (argv is public). */
-export interface ClaudeArgFiles {
-  systemPrompt?: string
-  appendSystemPrompt?: string
-  mcpConfig?: string
-}
 
 export interface ClaudeArgInput {
   query: HarnessQuery
@@ -91,7 +85,7 @@ function sessionArgs(query: HarnessQuery): string[] {
 
 function permissionArgs(query: HarnessQuery): string[] {
   const args: string[] = []
-  const mode = query.permissionMode ?? PERMISSION_MODES[query.mode]
+  const mode = permissionModeOf(query)
   if (mode === 'bypassPermissions') args.push('--dangerously-skip-permissions')
   else args.push('--permission-mode', mode)
   if (query.tools !== undefined) args.push('--tools', query.tools === '' ? '' : word('tools', query.tools))
@@ -101,6 +95,10 @@ function permissionArgs(query: HarnessQuery): string[] {
   const denied = words('disallowedTools', query.disallowedTools)
   if (denied.length > 0) args.push('--disallowedTools', ...denied)
   return args
+}
+
+export function permissionModeOf({ permissionMode, mode }: HarnessQuery): PermissionMode {
+  return permissionMode ?? PERMISSION_MODES[mode]
 }
 
 const PERMISSION_MODES = {

@@ -1,4 +1,8 @@
-import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+import type { HarnessQuery } from '@chirality/core'
+import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
+import type { Spool } from '../process/spool.ts'
+import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
+import type { ClaudeArgFiles } from './arg-files.ts'
 
 export const HARNESS_ID = 'claude-code'
 
@@ -31,4 +35,25 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
 export interface ClaudeContext {
   config: ClaudeCodeHarnessConfig
   environment: Record<string, string>
+  /** Which harness this is, and how it starts an agent that it keeps. Default: Claude Code itself. */
+  variant?: ClaudeVariant
+}
+
+/** The command without a prompt. */
+export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attachments'> {
+  /** As it was asked, with the tools and servers that were added. */
+  query: HarnessQuery
+  files: ClaudeArgFiles
+}
+
+/** A harness that is Claude Code but for how the agent is started and what it is called. */
+export interface ClaudeVariant {
+  agent: AgentName
+  start(launch: Launch, spool: Spool): Promise<AgentProcess>
+}
+
+export const PLAIN_VARIANT: ClaudeVariant = {
+  agent: CLAUDE_CODE,
+  start: ({ command, args, env, cwd }, spool) =>
+    spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true }),
 }

@@ -58,8 +58,12 @@ const VERSION = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/
 const SNAPSHOT_SINCE = [2, 1, 325] as const
 
 export function knowsSystemPromptSnapshot(version: string | undefined): boolean {
+  return isSince(version, SNAPSHOT_SINCE)
+}
+
+export function isSince(version: string | undefined, first: readonly number[]): boolean {
   const parts = (version ?? '').split('.').map(part => Number.parseInt(part, 10))
-  for (const [i, since] of SNAPSHOT_SINCE.entries()) {
+  for (const [i, since] of first.entries()) {
     const part = parts[i] ?? 0
     if (part !== since) return part > since
   }

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type {
   AdoptTurnOpts,
   ClaudeEvent,
+  ContextUsage,
   HarnessCapabilities,
   HarnessEvent,
+  HarnessId,
   HarnessInstallStatus,
   HarnessMeta,
   HarnessModel,
@@ -12,6 +14,8 @@ import type {
   ImportedSession,
   ListNativeSessionsOptions,
   NativeSession,
+  PermissionMode,
+  PromptPart,
   Session,
   SessionHarness,
   SlashCommand,
@@ -25,26 +29,39 @@ import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
+import { startFailure } from '../turn/start-failure.ts'
 import { turnQuery } from '../turn/turn-query.ts'
-import { type ClaudeCodeHarnessConfig, type ClaudeContext, HARNESS_ID } from './config.ts'
+import {
+  type ClaudeCodeHarnessConfig,
+  type ClaudeContext,
+  type ClaudeVariant,
+  PLAIN_VARIANT,
+} from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './models.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
 import { discoverClaudeCommands } from './slash-commands.ts'
 import { claudeProgram } from './turn-program.ts'
+import { setMode } from './warm/adjust.ts'
+import { closeRequests, fromTheBeginning } from './warm/adopted.ts'
+import { liveLaunch } from './warm/live-launch.ts'
 import { LivePool } from './warm/live-pool.ts'
 import { WarmTurn, type WarmTurnOptions } from './warm/warm-turn.ts'
 
 /** Runs Claude Code: by default in a process that a session keeps between its turns, else in one for each turn. */
 export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
-  readonly id = HARNESS_ID
+  readonly id: HarnessId
   readonly #context: ClaudeContext
-  readonly #turns = new RunningTurns<ProcessTurn | WarmTurn>(HARNESS_ID)
+  readonly #turns: RunningTurns<ProcessTurn | WarmTurn>
   readonly #pool: LivePool
+  /** What was set for sessions, beside their turns. */
+  readonly #modes = new Map<string, PermissionMode>()
 
-  constructor(config: ClaudeCodeHarnessConfig = {}) {
-    this.#context = { config, environment: config.environment ?? processEnv() }
+  constructor(config: ClaudeCodeHarnessConfig = {}, variant: ClaudeVariant = PLAIN_VARIANT) {
+    this.id = variant.agent.harnessId
+    this.#context = { config, environment: config.environment ?? processEnv(), variant }
+    this.#turns = new RunningTurns(this.id)
     this.#pool = new LivePool(config)
   }
 
@@ -64,8 +81,9 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     return claudeInstallStatus(this.#context)
   }
 
-  discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]> {
-    return discoverClaudeCommands(cwd, this.#context, signal)
+  async discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]> {
+    const live = this.#pool.all().find(({ launch }) => launch.cwd === cwd)
+    return (await live?.commands()) ?? discoverClaudeCommands(cwd, this.#context, signal)
   }
 
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
@@ -88,16 +106,56 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
     const turnId = opts.turnId ?? randomUUID()
-    const query = withDefaults(turnQuery(session, userMessage, opts))
+    const query = withDefaults(turnQuery(session, userMessage, this.#withMode(session.id, opts)))
     yield* this.#turns.run(session.id, this.#turn({ session, turnId, query, opts }))
   }
 
   /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
   async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
-    const program = claudeProgram(this.#context)
-    const source = adoptedAttempts(trace, opts.signal)
+    const { program, trace: whole } = fromTheBeginning(trace, claudeProgram(this.#context))
+    const source = adoptedAttempts(whole, opts.signal)
     const turn = new ProcessTurn({ program, session, turnId: trace.turnId, opts, source })
-    yield* this.#turns.run(session.id, turn)
+    yield* closeRequests(this.#turns.run(session.id, turn))
+  }
+
+  /**
+   * The agent takes the message up at its next step, or after its answer; the turn ends when it has dealt with all of
+   * them.
+   */
+  async steer(sessionId: string, message: string, images: PromptPart[] = []): Promise<boolean> {
+    const turn = this.#turns.get(sessionId)
+    if (!(turn instanceof WarmTurn)) return false
+    return turn.steer(images.length > 0 ? [{ type: 'text', text: message }, ...images] : message)
+  }
+
+  /** Resolves when the agent is ready. The first turn uses it if it asks for the same. */
+  async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
+    if (!this.#isWarm || this.#turns.has(session.id)) return
+    const query = withDefaults(turnQuery(session, '', this.#withMode(session.id, opts)))
+    const launch = liveLaunch(query, { context: this.#context, asks: opts.decide !== undefined })
+    const { live, release } = await this.#pool.acquire(session.id, opts.turnId ?? randomUUID(), launch)
+    try {
+      await live.initialize()
+    } catch (error) {
+      throw startFailure(error, claudeProgram(this.#context))
+    } finally {
+      await release()
+    }
+  }
+
+  /** Also for turns to come that do not say another. `bypassPermissions` can only be chosen for a turn. */
+  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    if (!this.#isWarm)
+      throw this.#unsupported('setPermissionMode: in this form a mode is chosen with the turn.')
+    if (!SETTABLE_MODES.has(mode))
+      throw this.#unsupported(`The permission mode ${mode} cannot be set while the agent runs.`)
+    const live = this.#pool.get(sessionId)
+    if (live) await setMode(live, mode)
+    this.#modes.set(sessionId, mode)
+  }
+
+  async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
+    return this.#pool.get(sessionId)?.contextUsage()
   }
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
@@ -128,6 +186,14 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     await this.#pool.close()
   }
 
+  #withMode(sessionId: string, opts: HarnessTurnOpts): HarnessTurnOpts {
+    return { ...opts, permissionMode: opts.permissionMode ?? this.#modes.get(sessionId) }
+  }
+
+  #unsupported(message: string): HarnessError {
+    return new HarnessError(message, 'unsupported', this.id)
+  }
+
   get #isWarm(): boolean {
     return this.#context.config.keepAlive !== false
   }
@@ -136,17 +202,19 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     turn: Pick<WarmTurnOptions, 'session' | 'turnId' | 'query'> & { opts: HarnessTurnOpts },
   ): WarmTurn | ProcessTurn {
     if (this.#isWarm) return new WarmTurn({ ...turn, context: this.#context, pool: this.#pool })
-    refuseUnsupported(turn.opts)
+    // A process that is gone after its turn can ask nobody.
+    if (turn.opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
     const program = claudeProgram(this.#context)
     return new ProcessTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
   }
 }
 
-/** A process that is gone after its turn can ask nobody. */
-function refuseUnsupported({ decide }: HarnessTurnOpts): void {
-  if (decide)
-    throw new HarnessError('decide: Claude Code asks nobody in this form.', 'unsupported', HARNESS_ID)
-}
+const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
+  'default',
+  'acceptEdits',
+  'dontAsk',
+  'plan',
+])
 
 /** The specification's defaults for a turn: all tools, and 25 rounds. */
 function withDefaults(query: HarnessQuery): HarnessQuery {

@@ -6,7 +6,7 @@ import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import type { Invocation } from '../turn/turn-program.ts'
 import { buildClaudeArgs, buildClaudeEnv } from './args.ts'
-import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
+import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID, type Launch } from './config.ts'
 import { claudeVersion, findClaude, knowsSystemPromptSnapshot } from './executable.ts'
 import { encodePrompt } from './prompt.ts'
 import { writeTempFiles } from './temp-files.ts'
@@ -14,8 +14,6 @@ import { writeTempFiles } from './temp-files.ts'
 export interface InvocationContext extends ClaudeContext {
   extraArgs?: string[]
 }
-
-export type Launch = Omit<Invocation, 'stdin' | 'promptText' | 'attachments'>
 
 /** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
 export async function prepareClaude(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
@@ -29,7 +27,8 @@ export async function prepareClaude(query: HarnessQuery, context: InvocationCont
 async function prepare(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
   const { inputFormat, stdin, text: promptText, attachments } = await encodePrompt(query.prompt)
   const launch = await prepareLaunch(query, context, inputFormat)
-  return { ...launch, stdin, promptText, attachments }
+  const { command, args, env, cwd, cleanup } = launch
+  return { command, args, env, cwd, cleanup, stdin, promptText, attachments }
 }
 
 /** The command without a prompt: that comes through stdin, at once or again and again. */
@@ -70,7 +69,7 @@ export async function prepareLaunch(
       systemPromptSnapshot,
       extraArgs,
     })
-    return { command, args, env, cwd: query.cwd, cleanup }
+    return { command, args, env, cwd: query.cwd, query: served, files, cleanup }
   } catch (error) {
     await cleanup()
     throw error

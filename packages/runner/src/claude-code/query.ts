@@ -65,11 +65,7 @@ export async function* queryClaude(
         const event = parseClaudeEvent(record.kind === 'json' ? record.value : record)
         rest.see(event)
         translator.translate(event)
-        return [
-          ...started(event),
-          { type: 'message', message: event },
-          ...finished(event, translator.outcome),
-        ]
+        return queryEvents(event, translator.outcome)
       },
       onExit: (exit, stderr) => {
         log.exited(exit)
@@ -89,6 +85,11 @@ export async function* queryClaude(
     rest.end()
     await invocation.cleanup()
   }
+}
+
+/** A native event as a query yields it, with what it means. `outcome` is the translator's, after the event. */
+export function queryEvents(event: ClaudeEvent, outcome: ClaudeOutcome | null): HarnessEvent<ClaudeEvent>[] {
+  return [...started(event), { type: 'message', message: event }, ...finished(event, outcome)]
 }
 
 function started(event: ClaudeEvent): HarnessEvent<ClaudeEvent>[] {

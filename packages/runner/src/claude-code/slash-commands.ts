@@ -99,7 +99,11 @@ async function ask(
 
 function commandsOf(value: unknown): SlashCommand[] | undefined {
   const event = value as { type?: unknown; response?: { response?: { commands?: unknown } } } | null
-  const commands = event?.type === 'control_response' ? event.response?.response?.commands : undefined
+  return event?.type === 'control_response' ? slashCommands(event.response?.response?.commands) : undefined
+}
+
+/** Those of an answer to `initialize`. */
+export function slashCommands(commands: unknown): SlashCommand[] | undefined {
   if (!Array.isArray(commands)) return undefined
   return commands.flatMap((command: { name?: unknown; description?: unknown } | null) => {
     if (typeof command?.name !== 'string') return []

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessQuery } from '@chirality/core'
 import { makeTempFolder } from '../turn/temp-folder.ts'
-import type { ClaudeArgFiles } from './args.ts'
+import type { ClaudeArgFiles } from './arg-files.ts'
 import { HARNESS_ID } from './config.ts'
 import { writeMcpConfigJson } from './mcp-config.ts'
 

@@ -1,21 +1,26 @@
 import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import type { ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
-import { CLAUDE_CODE, type ClaudeContext } from './config.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { prepareClaude } from './invocation.ts'
 import { Rest } from './rest.ts'
 
 /** Claude Code as an agent that runs one process a turn. */
 export function claudeProgram(context: ClaudeContext): TurnProgram {
+  const { agent } = context.variant ?? PLAIN_VARIANT
   return {
-    ...CLAUDE_CODE,
+    ...agent,
     config: context.config,
     prepare: query => prepareClaude(query, context),
-    reader: options => claudeReader(options, context.config.lingerMs),
+    reader: options => claudeReader({ ...options, harness: agent.harnessId }, context.config.lingerMs),
   }
 }
 
-function claudeReader({ sessionId, onLinger }: ReaderOptions, lingerMs: number | undefined): TurnReader {
-  const translator = createClaudeTranslator({ sessionId })
+function claudeReader(
+  options: ReaderOptions & { harness: string },
+  lingerMs: number | undefined,
+): TurnReader {
+  const { sessionId, harness, onLinger } = options
+  const translator = createClaudeTranslator({ sessionId, harness })
   const rest = new Rest({ lingerMs, onLinger })
   return {
     read: record => {

@@ -1,6 +1,7 @@
 import type { SessionHarness } from '@chirality/core'
-import { claudeBinaries, codexBinary } from '@chirality/fixtures'
+import { claudeBinaries, claudeBinary, codexBinary } from '@chirality/fixtures'
 import { claudeEnv, codexArgs, type ScriptBlock, type ScriptedModel } from '@chirality/scripted-model'
+import { AgentSdkHarness } from '../../src/agent-sdk/harness.ts'
 import { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import type { CodexHarnessConfig } from '../../src/codex/config.ts'
 import { CodexHarness } from '../../src/codex/harness.ts'
@@ -37,6 +38,7 @@ export function contestants(): Contestant[] {
       claude(version, path, false),
       claude(version, path, true),
     ]),
+    agentSdk(),
     codex('app-server'),
     codex('exec'),
   ]
@@ -57,6 +59,19 @@ function claude(version: string, binary: string, keepAlive: boolean): Contestant
     clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
     free: { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } },
     unknownLine: '{"type":"from_the_future","value":1}',
+  }
+}
+
+function agentSdk(): Contestant {
+  const kept = claude('', claudeBinary(), true)
+  return {
+    ...kept,
+    name: 'agent-sdk',
+    create: (model, { home, marker }, other) =>
+      new AgentSdkHarness({
+        binaryPath: other ?? kept.binary,
+        environment: { ...claudeEnv(model, home), [MARKER_VARIABLE]: marker, CLAUDE_CODE_MAX_RETRIES: '1' },
+      }),
   }
 }
 

@@ -13,12 +13,14 @@ import { type ClaudeOutcome, createState, type TranslatorState } from './state.t
 import { flushUsage, translateStreamEvent } from './stream-events.ts'
 import { translateSystem } from './system-events.ts'
 import { translateToolProgress } from './tasks.ts'
-import { unknown } from './ui.ts'
+import { HARNESS_ID, unknown } from './ui.ts'
 import { translateUser } from './user-events.ts'
 
 export interface ClaudeTranslatorOptions {
   /** Ours; every UI event carries it. */
   sessionId: string
+  /** Which harness runs the agent. Default `claude-code`. */
+  harness?: string
 }
 
 /** Turns what one process prints into UI events. It keeps state, so every process gets its own. */
@@ -35,7 +37,7 @@ export interface ClaudeTranslator {
 }
 
 export function createClaudeTranslator(options: ClaudeTranslatorOptions): ClaudeTranslator {
-  const state = createState(options.sessionId)
+  const state = createState(options.sessionId, options.harness ?? HARNESS_ID)
   return {
     translate: event => translateEvent(state, event),
     translateRecord: record =>

@@ -2,7 +2,7 @@ import type { ClaudeInitEvent } from '../../native/claude/system-events.ts'
 import { asArray, asObject, asStrings, asText } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
 import type { TranslatorState } from './state.ts'
-import { HARNESS_ID, present } from './ui.ts'
+import { present } from './ui.ts'
 
 /** Comes with every turn. Each one counts: `/clear` changes the id, and a person can change the model. */
 export function translateInit(state: TranslatorState, event: ClaudeInitEvent): UIEvent[] {
@@ -15,7 +15,7 @@ export function translateInit(state: TranslatorState, event: ClaudeInitEvent): U
       claudeSessionId: state.nativeSessionId,
       model: asText(event.model) ?? '',
       tools: asStrings(event.tools),
-      harness: HARNESS_ID,
+      harness: state.harness,
       version: asText(event.claude_code_version),
       cwd: asText(event.cwd),
       permissionMode: asText(event.permissionMode),

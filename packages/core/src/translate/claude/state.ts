@@ -23,6 +23,7 @@ export interface ClaudeOutcome {
 
 export interface TranslatorState {
   readonly sessionId: string
+  readonly harness: string
   nativeSessionId: string | null
   permissionMode: string | null
   outcome: ClaudeOutcome | null
@@ -98,9 +99,10 @@ export interface ApiFailure {
   text: string
 }
 
-export function createState(sessionId: string): TranslatorState {
+export function createState(sessionId: string, harness: string): TranslatorState {
   return {
     sessionId,
+    harness,
     nativeSessionId: null,
     permissionMode: null,
     outcome: null,

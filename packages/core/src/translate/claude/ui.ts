@@ -26,7 +26,7 @@ export function status(state: TranslatorState, kind: StatusKind, details: Status
 }
 
 export function unknown(state: TranslatorState, nativeType: string, raw: unknown): NativeUnknownEvent {
-  return { type: 'native:unknown', sessionId: state.sessionId, harness: HARNESS_ID, nativeType, raw }
+  return { type: 'native:unknown', sessionId: state.sessionId, harness: state.harness, nativeType, raw }
 }
 
 /** Without the fields that are undefined, so that an event reads the same before and after its way through a log. */

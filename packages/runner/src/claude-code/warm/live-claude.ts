@@ -1,16 +1,18 @@
 import {
   type ClaudeEvent,
   type ClaudeTranslator,
+  type ContextUsage,
   createClaudeTranslator,
   parseClaudeEvent,
+  type SlashCommand,
 } from '@chirality/core'
-import { type AgentProcess, type ProcessExit, spawnAgent } from '../../process/agent-process.ts'
+import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
 import { openSpool } from '../../process/spool.ts'
 import type { StopOptions } from '../../process/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
-import type { Launch } from '../invocation.ts'
+import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
 import { Rest } from '../rest.ts'
+import { slashCommands } from '../slash-commands.ts'
 import { type MessageContent, userLine } from '../stdin-lines.ts'
 import { ControlChannel, type ControlRequest } from './control-channel.ts'
 import { Inbox, type InboxItem } from './inbox.ts'
@@ -18,6 +20,7 @@ import { Inbox, type InboxItem } from './inbox.ts'
 export interface LiveClaudeOptions {
   launch: Launch
   config: ClaudeCodeHarnessConfig
+  variant: ClaudeVariant
   sessionId: string
   /** The first turn's: it names the raw log. */
   turnId: string
@@ -36,6 +39,7 @@ export interface LiveEnd {
 /** A `claude` that stays between the turns of a session. */
 export class LiveClaude {
   readonly process: AgentProcess
+  readonly launch: Launch
   readonly control: ControlChannel
   readonly inbox = new Inbox()
   /** One for the process: what a result costs is the growth of a total that goes on over its turns. */
@@ -51,17 +55,20 @@ export class LiveClaude {
   readonly #config: ClaudeCodeHarnessConfig
   readonly #log: HarnessLog
   readonly #stderr: string[] = []
+  #initialized: Promise<Record<string, unknown>> | undefined
   #mode: string | null = null
   #readTo = 0
   #isUsable = true
   #isStopped = false
 
-  private constructor(process: AgentProcess, { launch, config, sessionId, model, mode }: LiveClaudeOptions) {
+  private constructor(process: AgentProcess, options: LiveClaudeOptions) {
+    const { launch, config, variant, sessionId, model, mode } = options
     this.model = model
     this.#mode = mode ?? null
     this.process = process
+    this.launch = launch
     this.control = new ControlChannel(process)
-    this.translator = createClaudeTranslator({ sessionId })
+    this.translator = createClaudeTranslator({ sessionId, harness: variant.agent.harnessId })
     const { lingerMs } = config
     this.shownRest = new Rest({ lingerMs, onLinger: () => void this.inbox.push({ kind: 'rested' }) })
     this.#rest = new Rest({ lingerMs, onLinger: () => {} })
@@ -74,11 +81,11 @@ export class LiveClaude {
 
   /** Takes over what was made for the launch, also when it fails. */
   static async start(options: LiveClaudeOptions): Promise<LiveClaude> {
-    const { launch, sessionId, turnId } = options
-    const { command, args, env, cwd } = launch
+    const { launch, variant, sessionId, turnId } = options
+    const { harnessId: harness } = variant.agent
     try {
-      const spool = await openSpool({ projectRoot: cwd, harness: HARNESS_ID, sessionId, turnId })
-      const process = await spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true })
+      const spool = await openSpool({ projectRoot: launch.cwd, harness, sessionId, turnId })
+      const process = await variant.start(launch, spool)
       return new LiveClaude(process, options)
     } catch (error) {
       await launch.cleanup()
@@ -117,6 +124,24 @@ export class LiveClaude {
 
   request(request: ControlRequest): Promise<Record<string, unknown>> {
     return this.control.request(request)
+  }
+
+  /** Resolves when the agent is ready for a message. */
+  initialize(): Promise<Record<string, unknown>> {
+    this.#initialized ??= this.request({ subtype: 'initialize' })
+    return this.#initialized
+  }
+
+  /** What it offers after a slash; undefined when it does not say. */
+  async commands(): Promise<SlashCommand[] | undefined> {
+    const reply = await this.initialize().catch(() => ({ commands: undefined }))
+    return slashCommands(reply.commands)
+  }
+
+  async contextUsage(): Promise<ContextUsage | undefined> {
+    const { totalTokens, maxTokens } = await this.request({ subtype: 'get_context_usage' })
+    const isKnown = typeof totalTokens === 'number' && typeof maxTokens === 'number'
+    return isKnown ? { usedTokens: totalTokens, maxTokens } : undefined
   }
 
   /** To be called for each record that a turn takes from the inbox. */

@@ -1,6 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { startFailure } from '../../turn/start-failure.ts'
-import { CLAUDE_CODE, type ClaudeContext } from '../config.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { prepareLaunch } from '../invocation.ts'
 import { LiveClaude } from './live-claude.ts'
 import { RelayedTools } from './relayed-tools.ts'
@@ -24,6 +24,7 @@ export interface LiveLaunchOptions {
 
 export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOptions): LiveLaunch {
   const tools = new RelayedTools(query.clientTools)
+  const { config, variant = PLAIN_VARIANT } = context
   return {
     query,
     key: launchKey(query, asks),
@@ -36,9 +37,9 @@ export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOpt
       try {
         const launch = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
         const { model, permissionMode: mode } = query
-        return await LiveClaude.start({ launch, config: context.config, model, mode, ...names })
+        return await LiveClaude.start({ launch, config, variant, model, mode, ...names })
       } catch (error) {
-        throw startFailure(error, CLAUDE_CODE)
+        throw startFailure(error, variant.agent)
       }
     },
   }

@@ -19,6 +19,8 @@ export interface LiveTurnOptions {
   stallMs: number
   /** How long an interrupted agent may take to end the turn before it is ended itself. */
   interruptGraceMs: number
+  /** Told of what the agent's output does not say, and of the record that it came after. */
+  onNote?: (event: UIEvent, after: number) => void
 }
 
 /** From one message to the agent's rest, on a process that goes on living. */
@@ -31,6 +33,8 @@ export class LiveTurn {
   #isInterrupted = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
+  /** Where the last record was read. */
+  #offset = -1
 
   constructor(options: LiveTurnOptions) {
     this.#options = options
@@ -53,8 +57,9 @@ export class LiveTurn {
         if (this.#isOver) break
       }
       this.#isOver = true
-      yield* this.#requests.close()
-      if (this.#messages.waiting.length > 0) yield unread(sessionId, this.#messages.waiting.length)
+      for (const event of this.#requests.close()) yield this.#noted(event)
+      const { waiting } = this.#messages
+      if (waiting.length > 0) yield this.#noted(unread(sessionId, waiting.length))
     } finally {
       clearInterval(watch)
       await this.#finish()
@@ -94,6 +99,7 @@ export class LiveTurn {
       case 'record': {
         const { record, event } = item
         this.#live.taken(item)
+        this.#offset = record.offset
         const { translator } = this.#live
         if (!event) return yield* translator.translateRecord(record)
         yield* this.#requests.see(event, translator.translate(event))
@@ -102,16 +108,16 @@ export class LiveTurn {
         return
       }
       case 'told':
-        yield item.event
+        yield this.#noted(item.event)
         return
       case 'spool-damaged':
-        yield spoolDamaged(sessionId, item.path, item.damage)
+        yield this.#noted(spoolDamaged(sessionId, item.path, item.damage))
         return
       case 'rested':
         this.#isOver = this.#messages.areAnswered && this.#live.shownRest.reached
         return
       case 'silent':
-        yield stalled(sessionId, item.idleMs)
+        yield this.#noted(stalled(sessionId, item.idleMs))
         return
       default:
         unreachable(item)
@@ -130,7 +136,7 @@ export class LiveTurn {
     const message = text.split('\n', 1)[0]?.slice(0, MAX_HEADLINE_CHARS) ?? ''
     const { sessionId } = this.#options
     const data = { kind: 'user_message', text }
-    yield { type: 'status', sessionId, status: 'notice', level: 'info', message, data }
+    yield this.#noted({ type: 'status', sessionId, status: 'notice', level: 'info', message, data })
   }
 
   /** What waits in the agent's queue would run after the interrupt. */
@@ -147,6 +153,11 @@ export class LiveTurn {
     } catch {
       // Refused, unanswered or gone: the escalation, or the end of the process, ends the turn.
     }
+  }
+
+  #noted(event: UIEvent): UIEvent {
+    this.#options.onNote?.(event, this.#offset)
+    return event
   }
 
   /** While a person is asked, the silence is theirs. */

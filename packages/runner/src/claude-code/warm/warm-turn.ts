@@ -12,7 +12,9 @@ import {
   stopped,
   turnStart,
 } from '../../turn/turn-events.ts'
-import { CLAUDE_CODE, type ClaudeContext } from '../config.ts'
+import { TurnNotes } from '../../turn/turn-notes.ts'
+import type { AgentName } from '../../turn/turn-program.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../prompt.ts'
 import type { LiveClaude } from './live-claude.ts'
 import { liveLaunch } from './live-launch.ts'
@@ -35,6 +37,7 @@ export class WarmTurn {
   readonly #log: HarnessLog
   #lease: LiveLease | null = null
   #turn: LiveTurn | null = null
+  #notes: TurnNotes | null = null
   #stopReason: StopReason | null = null
 
   constructor(options: WarmTurnOptions) {
@@ -93,7 +96,7 @@ export class WarmTurn {
 
   async *#run(lease: LiveLease | null, message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
     const { session, query } = this.#options
-    if (lease?.lost) yield goesOn(session.id, lease.lost)
+    if (lease?.lost) yield this.#noted(goesOn(session.id, `${this.#agent.name} ${lease.lost}`))
     if (!lease || this.#stopReason) {
       const reason = this.#stopReason ?? 'interrupted'
       yield stopped(session.id, reason)
@@ -128,6 +131,7 @@ export class WarmTurn {
       decide: opts.decide,
       stallMs: opts.stallMs ?? STALL_MS,
       interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
+      onNote: (event, after) => void this.#noted(event, after),
     })
   }
 
@@ -142,7 +146,7 @@ export class WarmTurn {
       const lease = await this.#acquire({ ...query, resumeSessionId: undefined, forkSession: undefined })
       return yield* this.#run(lease, message)
     } catch (error) {
-      const { code, message: said } = startFailure(error, CLAUDE_CODE)
+      const { code, message: said } = startFailure(error, this.#agent)
       const errorCode = code === 'not_installed' ? code : 'process_crashed'
       yield { type: 'session:error', sessionId: session.id, error: said, code: errorCode }
       return { reason: 'failed', resumeFailed: false }
@@ -159,7 +163,7 @@ export class WarmTurn {
     if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
     if (failure) return
     if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
-    else yield noResult(sessionId, describeExit(CLAUDE_CODE.name, end.exit, end.stderr))
+    else yield noResult(sessionId, describeExit(this.#agent.name, end.exit, end.stderr))
   }
 
   #reasonOf({ translator, shownRest }: LiveClaude, failure: unknown): TurnEndReason {
@@ -172,6 +176,10 @@ export class WarmTurn {
     return isAnswered && outcome ? outcome.reason : 'crashed'
   }
 
+  get #agent(): AgentName {
+    return (this.#options.context.variant ?? PLAIN_VARIANT).agent
+  }
+
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
     if (this.#stopReason === 'killed') await this.#lease?.live.stop({ interruptGraceMs: 0 })
@@ -180,19 +188,37 @@ export class WarmTurn {
 
   async #release(): Promise<void> {
     const lease = this.#lease
+    const notes = this.#notes
     this.#lease = null
+    this.#notes = null
     await lease?.release()
+    await notes?.remove().catch((error: unknown) => this.#untraced(error))
   }
 
   /** Whoever cannot keep it loses the turn with this program, but not the turn. */
   async #tellProcess({ process, readTo }: LiveClaude): Promise<void> {
     const { onProcess } = this.#options.opts
     if (!onProcess) return
+    this.#notes = new TurnNotes({ spoolPath: process.spoolPath, turnId: this.#options.turnId })
     try {
       onProcess(await traceProcess(process, readTo))
     } catch (error) {
-      this.#log.write('error', 'turn:untraced', { error: String(error) })
+      this.#untraced(error)
     }
+  }
+
+  /** For a later Chirality: the spool will not tell it. */
+  #noted(event: UIEvent, after = -1): UIEvent {
+    try {
+      this.#notes?.add({ after, event })
+    } catch (error) {
+      this.#untraced(error)
+    }
+    return event
+  }
+
+  #untraced(error: unknown): void {
+    this.#log.write('error', 'turn:untraced', { error: String(error) })
   }
 }
 
@@ -205,7 +231,7 @@ const STALL_MS = 120_000
 const INTERRUPT_GRACE_MS = 5_000
 
 function goesOn(sessionId: string, how: string): UIEvent {
-  const message = `${CLAUDE_CODE.name} ${how}. The conversation goes on in a new process.`
+  const message = `${how}. The conversation goes on in a new process.`
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
 }
 

@@ -1,0 +1,61 @@
+import type {
+  ClaudeEvent,
+  HarnessCapabilities,
+  HarnessEvent,
+  HarnessInstallStatus,
+  HarnessMeta,
+  HarnessQuery,
+} from '@chirality/core'
+import { HarnessNotInstalledError } from '@chirality/core'
+import { ClaudeCodeHarness } from '../claude-code/harness.ts'
+import { WARM_CAPABILITIES } from '../claude-code/models.ts'
+import { processEnv } from '../env/process-env.ts'
+import { type AgentSdkHarnessConfig, HARNESS_ID } from './config.ts'
+import { findAgentSdk } from './find-sdk.ts'
+import { querySdk } from './query.ts'
+import { sdkVariant } from './variant.ts'
+
+/** Runs Claude through the Agent SDK, in a Worker. What the agent says is read and shown as that of Claude Code is. */
+export class AgentSdkHarness extends ClaudeCodeHarness {
+  readonly #config: AgentSdkHarnessConfig
+
+  constructor(config: AgentSdkHarnessConfig = {}) {
+    super({ ...config, keepAlive: true }, sdkVariant(config))
+    this.#config = config
+  }
+
+  override meta(): HarnessMeta {
+    return {
+      id: HARNESS_ID,
+      name: 'Claude Agent SDK',
+      vendor: 'Anthropic',
+      website: 'https://docs.anthropic.com/en/docs/claude-code/sdk',
+    }
+  }
+
+  override capabilities(): HarnessCapabilities {
+    return WARM_CAPABILITIES
+  }
+
+  /** The agent's own status, with the version of the SDK; both have to be there. */
+  override async checkInstallStatus(): Promise<HarnessInstallStatus> {
+    try {
+      const { version } = findAgentSdk(this.#config.sdkPath)
+      const status = await super.checkInstallStatus()
+      return status.installed ? { ...status, version } : status
+    } catch (error) {
+      if (!(error instanceof HarnessNotInstalledError)) throw error
+      return {
+        installed: false,
+        authType: 'none',
+        authenticated: false,
+        authInstructions: error.instructions,
+      }
+    }
+  }
+
+  override query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
+    const { environment = processEnv() } = this.#config
+    return querySdk(query, { config: this.#config, environment, variant: sdkVariant(this.#config) })
+  }
+}

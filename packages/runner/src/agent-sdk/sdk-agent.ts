@@ -1,0 +1,186 @@
+import type { NdjsonRecord } from '@chirality/core'
+import type { AgentOutput } from '../process/agent-output.ts'
+import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
+import type { Spool } from '../process/spool.ts'
+import type { StopOptions, StopReport } from '../process/stop.ts'
+import type { AgentSdkHarnessConfig } from './config.ts'
+import type { StartRequest } from './protocol/worker-messages.ts'
+import { answerHook } from './runtime/answer-hook.ts'
+import { translateMessage } from './runtime/event-translator.ts'
+import { SdkWorker, type SpawnRequest } from './sdk-worker.ts'
+
+export interface SdkAgentOptions {
+  start: StartRequest
+  spool: Spool
+  config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent'>
+}
+
+/**
+ * Starts the SDK and the agent it asks for. What comes back is used like any `claude`: lines that are written to it
+ * reach the SDK, which passes them on in its own way, and what the agent prints reaches the SDK as well.
+ */
+export async function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
+  const agent = new SdkAgent(options)
+  try {
+    return await agent.started()
+  } catch (error) {
+    await options.spool.discard()
+    throw error
+  }
+}
+
+class SdkAgent implements AgentProcess {
+  readonly #options: SdkAgentOptions
+  readonly #worker: SdkWorker
+  readonly #waitingInput: string[] = []
+  /** Requests of the agent that we, not the SDK, have the answer to. */
+  readonly #asked = new Set<string>()
+  #process: AgentProcess | null = null
+  #failure: string | undefined
+  readonly #started: Promise<void>
+  #onStarted: { resolve: () => void; reject: (error: unknown) => void } | null = null
+
+  constructor(options: SdkAgentOptions) {
+    this.#options = options
+    this.#started = new Promise((resolve, reject) => {
+      this.#onStarted = { resolve, reject }
+    })
+    this.#worker = new SdkWorker(options.start, {
+      onSpawn: request => void this.#spawn(request),
+      onStdin: text => this.#input(text),
+      onStdinEnd: () => this.#process?.endInput(),
+      onKill: () => void this.#process?.stop({ interruptGraceMs: 0 }),
+      onHook: request => void answerHook(request, options.config).then(this.#decide(request.requestId)),
+      // The same request stands in the spool; whoever reads that decides, and `write` brings the answer.
+      onPermission: () => {},
+      onWithdrawn: requestId => this.#asked.delete(requestId),
+      onMessage: message => this.#tell(message),
+      onEnd: error => this.#end(error),
+    })
+  }
+
+  async started(): Promise<AgentProcess> {
+    await this.#started
+    return this
+  }
+
+  get pid(): number {
+    return this.#agent.pid
+  }
+
+  get marker(): string {
+    return this.#agent.marker
+  }
+
+  get spoolPath(): string {
+    return this.#agent.spoolPath
+  }
+
+  get stderrPath(): string {
+    return this.#agent.stderrPath
+  }
+
+  get exited(): Promise<ProcessExit> {
+    return this.#agent.exited
+  }
+
+  async *output(): AsyncGenerator<AgentOutput> {
+    for await (const output of this.#agent.output()) {
+      if (output.kind === 'record') this.#hear(output.record)
+      yield output
+    }
+    const { code, signal } = await this.exited
+    this.#worker.exited(code, signal)
+    if (this.#failure !== undefined) yield { kind: 'stderr', line: `Agent SDK: ${this.#failure}` }
+  }
+
+  /** A user's message and an answer go through the SDK; a control request of ours is none of its business. */
+  async write(text: string): Promise<boolean> {
+    if (this.#failure !== undefined) return false
+    const line = JSON.parse(text) as Record<string, unknown>
+    switch (line.type) {
+      case 'user':
+        this.#worker.send(line)
+        return true
+      case 'control_response':
+        this.#answer(line.response as Record<string, unknown>)
+        return true
+      default:
+        return this.#agent.write(text)
+    }
+  }
+
+  /** The SDK waits for an answer before it ends its agent's input, which one that was never asked does not give. */
+  endInput(): void {
+    this.#worker.finish()
+    this.#process?.endInput()
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    return this.#agent.signal(signal)
+  }
+
+  stop(options?: StopOptions): Promise<StopReport> {
+    return this.#agent.stop(options)
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.close()
+    await this.#agent.close()
+  }
+
+  get #agent(): AgentProcess {
+    if (this.#process === null) throw new Error('The agent is not started.')
+    return this.#process
+  }
+
+  async #spawn({ command, args, cwd, env }: SpawnRequest): Promise<void> {
+    try {
+      const { spool } = this.#options
+      this.#process = await spawnAgent({ command, args, cwd, env, spool, keepInputOpen: true })
+      for (const text of this.#waitingInput.splice(0)) void this.#process.write(text)
+      this.#onStarted?.resolve()
+    } catch (error) {
+      this.#onStarted?.reject(error)
+      await this.#worker.close()
+    }
+  }
+
+  #input(text: string): void {
+    if (this.#process) void this.#process.write(text)
+    else this.#waitingInput.push(text)
+  }
+
+  #hear(record: NdjsonRecord): void {
+    // The SDK ends at a line that it cannot read; the translator tells of it.
+    if (record.kind !== 'json') return
+    const { type, request_id: id, request } = record.value as Record<string, unknown>
+    const isQuestion = (request as { subtype?: unknown } | undefined)?.subtype === 'can_use_tool'
+    if (type === 'control_request' && isQuestion && typeof id === 'string') this.#asked.add(id)
+    this.#worker.stdout(`${JSON.stringify(record.value)}\n`)
+  }
+
+  #answer({ request_id: id, response, error }: Record<string, unknown>): void {
+    if (typeof id !== 'string' || !this.#asked.delete(id)) return
+    const refusal = { behavior: 'deny', message: String(error ?? 'Denied.') }
+    this.#worker.decide(id, (response as Record<string, unknown> | undefined) ?? refusal)
+  }
+
+  #decide(requestId: string): (output: Record<string, unknown>) => void {
+    return output => this.#worker.decide(requestId, output)
+  }
+
+  #tell(message: Record<string, unknown>): void {
+    const event = translateMessage(String(message.uuid ?? ''), message)
+    if (event) void Promise.resolve(this.#options.config.onRuntimeEvent?.(event)).catch(() => {})
+  }
+
+  /** Without the SDK nobody answers the agent, so it must not go on. */
+  #end(error: string | undefined): void {
+    const message = error ?? 'The SDK ended before it started its agent.'
+    if (this.#process === null) return this.#onStarted?.reject(new Error(message))
+    if (error === undefined) return
+    this.#failure = error
+    void this.#process.stop({ interruptGraceMs: 0 })
+  }
+}

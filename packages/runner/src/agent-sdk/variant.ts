@@ -1,0 +1,31 @@
+import type { ClaudeVariant, Launch } from '../claude-code/config.ts'
+import { claudeVersion, isSince } from '../claude-code/executable.ts'
+import { AGENT_SDK, type AgentSdkHarnessConfig } from './config.ts'
+import { findAgentSdk } from './find-sdk.ts'
+import { sdkOptions } from './options.ts'
+import { HOOK_NAMES } from './protocol/hook-names.ts'
+import { startSdkAgent } from './sdk-agent.ts'
+
+/** Claude Code, started by the SDK. */
+export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
+  return {
+    agent: AGENT_SDK,
+    start: async (launch, spool) => {
+      const hooks = config.onRuntimeEvent ? HOOK_NAMES : []
+      const start = {
+        sdkUrl: findAgentSdk(config.sdkPath).url,
+        options: sdkOptions({ ...launch, config }),
+        hooks,
+        blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),
+      }
+      return startSdkAgent({ start, spool, config })
+    },
+  }
+}
+
+async function blocksOnFailure({ command, env }: Launch): Promise<boolean> {
+  return isSince(await claudeVersion(command, env), ON_FAILURE_SINCE)
+}
+
+/** The first release known to heed `onFailure`; for 2.1.197 the SDK refuses to start with it. */
+const ON_FAILURE_SINCE = [2, 1, 325]
