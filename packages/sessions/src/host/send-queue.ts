@@ -55,8 +55,11 @@ export class SendQueue {
   async #tell(error: unknown): Promise<void> {
     const { sessionId, recorder } = this.#options
     const why = error instanceof Error ? error.message : String(error)
-    await recorder
-      .record(notice(sessionId, `The next message in the queue was not sent. ${why}`), null)
-      .catch(() => {})
+    try {
+      await recorder.record(notice(sessionId, `The next message in the queue was not sent. ${why}`), null)
+      await recorder.flush()
+    } catch {
+      // The session is being closed or deleted.
+    }
   }
 }

@@ -1,0 +1,193 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BudgetEvent, UIEvent } from '@chirality/core'
+import { expect, test } from 'vitest'
+import type { NewSession, SessionHostOptions } from '../../src/host/session-host.ts'
+import type { TurnRequest } from '../../src/host/turn-request.ts'
+import { eventsOf, useHostWorld } from '../support/host-world.ts'
+import { answers, init, ScriptedHarness, type TurnScript } from '../support/scripted-harness.ts'
+
+const world = useHostWorld()
+/** A dollar a token. */
+const prices = { 'claude-sonnet': { input: 1e6, output: 1e6, cacheRead: 0, cacheWrite: 0 } }
+
+async function open(scripts: TurnScript[], options: NewSession = {}, more: Partial<SessionHostOptions> = {}) {
+  const host = world.host([new ScriptedHarness(scripts)], { prices, ...more })
+  const { id } = await host.createSession(world.project, options)
+  return { host, session: await host.session(id) }
+}
+
+const spends = (sessionId: string, tokens: number, parentToolUseId?: string): UIEvent => ({
+  ...{ type: 'usage', sessionId, usage: { input_tokens: tokens, output_tokens: 0 } },
+  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
+})
+const calls = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
+  ...{ type: 'tool:start', sessionId, toolUseId, name: 'Bash', input: { command: 'ls' } },
+  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
+})
+const result = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
+  ...{ type: 'tool:result', sessionId, toolUseId, content: '', isError: false },
+  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
+})
+
+/** Does all of `events` unless it is stopped in between, as an agent is that is asked to. */
+function works(events: (sessionId: string) => UIEvent[]): TurnScript {
+  return async function* ({ session: { id: sessionId }, message, stopped }) {
+    let stop: string | undefined
+    void stopped.then(how => {
+      stop = how
+    })
+    yield { type: 'turn:start', sessionId, message }
+    yield init(sessionId)
+    for (const event of events(sessionId)) {
+      yield event
+      await Promise.resolve()
+      if (stop) break
+    }
+    const reason = stop ? 'interrupted' : 'completed'
+    yield { type: 'turn:end', sessionId, reason }
+  }
+}
+
+function budgets(events: UIEvent[]): [string, boolean, number][] {
+  return events
+    .filter((event): event is BudgetEvent => event.type === 'budget')
+    .map(({ scope, exceeded, spentUsd }) => [scope, exceeded, spentUsd])
+}
+
+function budgetJson() {
+  return JSON.parse(readFileSync(world.file('state', 'budget.json'), 'utf8'))
+}
+
+test('a turn is stopped when its budget is used up: after the tool, not in it', async () => {
+  const { session } = await open([
+    works(id => [
+      ...[spends(id, 8), calls(id, 't1'), spends(id, 3), result(id, 't1')],
+      ...[calls(id, 't2'), spends(id, 50), result(id, 't2')],
+    ]),
+  ])
+  await session.start('Go', { maxBudgetUsd: 10 })
+  await session.settled()
+  const events = eventsOf(session)
+  expect(budgets(events)).toEqual([
+    ['turn', false, 8],
+    ['turn', true, 11],
+  ])
+  expect(events.filter(({ type }) => type === 'tool:result')).toHaveLength(1)
+  expect(events.filter(({ type }) => type === 'tool:start')).toHaveLength(1)
+  expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'budget' })
+  expect(session.status).toMatchObject({ lastTurn: 'budget', costUsd: 11 })
+})
+
+test('what sub-agents spend counts, and the call that runs them is no reason to wait', async () => {
+  const { session } = await open([
+    works(id => [
+      ...[calls(id, 'task'), calls(id, 't1', 'task'), spends(id, 20, 'task'), result(id, 't1', 'task')],
+      ...[calls(id, 't2', 'task'), result(id, 't2', 'task'), result(id, 'task')],
+    ]),
+  ])
+  await session.start('Go', { maxBudgetUsd: 10 })
+  await session.settled()
+  const results = eventsOf(session).filter(({ type }) => type === 'tool:result')
+  expect(results).toMatchObject([{ toolUseId: 't1' }])
+  expect(session.status.lastTurn).toBe('budget')
+})
+
+test('what the agent states takes the place of the estimate', async () => {
+  const { session } = await open([
+    works(id => [
+      spends(id, 3),
+      { type: 'session:complete', sessionId: id, costUsd: 2.5, usage: { input_tokens: 3, output_tokens: 0 } },
+    ]),
+  ])
+  await session.start('Go')
+  await session.settled()
+  expect(session.status.costUsd).toBe(2.5)
+  expect(budgetJson()).toMatchObject({ total_cost_usd: 2.5, iterations: 1 })
+})
+
+test('a session over its budget starts no turn', async () => {
+  const { session } = await open([works(id => [spends(id, 6)]), works(id => [spends(id, 6)])], {
+    budgetUsd: 10,
+  })
+  for (const message of ['one', 'two']) {
+    await session.start(message)
+    await session.settled()
+  }
+  expect(budgets(eventsOf(session))).toEqual([['session', true, 12]])
+  await expect(session.start('three')).rejects.toMatchObject({
+    code: 'budget',
+    message: expect.stringContaining('$10'),
+  })
+  expect(session.status.phase).toBe('idle')
+})
+
+test('a persona has a budget for its session', async () => {
+  mkdirSync(join(world.project, 'agents'))
+  writeFileSync(join(world.project, 'agents', 'AGENT_THRIFTY.md'), '---\nbudget_usd: 5\n---\nSave.\n')
+  const { session } = await open([works(id => [spends(id, 5), calls(id, 't1')])], { persona: 'THRIFTY' })
+  await session.start('Go')
+  await session.settled()
+  expect(budgets(eventsOf(session))).toEqual([['persona', true, 5]])
+  await expect(session.start('More')).rejects.toMatchObject({ code: 'budget' })
+})
+
+test('a project has a budget for all its sessions, and a number of turns', async () => {
+  const { host, session } = await open([answers('One.'), answers('Two.'), works(id => [spends(id, 1)])])
+  mkdirSync(world.file('state'), { recursive: true })
+  const limits = { total_cost_usd: 0, max_cost_usd: 1, iterations: 0, max_iterations: 3 }
+  writeFileSync(world.file('state', 'budget.json'), JSON.stringify(limits))
+  const run = async (request: TurnRequest = {}) => {
+    const { id } = await host.createSession(world.project)
+    const other = await host.session(id)
+    await other.start('Go', request)
+    await other.settled()
+    return other
+  }
+  await session.start('Go')
+  await session.settled()
+  await run()
+  expect(budgetJson()).toMatchObject({
+    total_cost_usd: 0.5,
+    max_cost_usd: 1,
+    iterations: 2,
+    max_iterations: 3,
+  })
+  const last = await run()
+  expect(budgets(eventsOf(last))).toEqual([['project', true, 1.5]])
+  expect(budgetJson()).toMatchObject({ total_cost_usd: 1.5, iterations: 3 })
+  await expect(session.start('More')).rejects.toMatchObject({
+    code: 'budget',
+    message: expect.stringContaining('max_iterations'),
+  })
+  writeFileSync(world.file('state', 'budget.json'), JSON.stringify({ ...limits, total_cost_usd: 1.5 }))
+  await expect(session.start('More')).rejects.toMatchObject({
+    code: 'budget',
+    message: expect.stringContaining('max_cost_usd'),
+  })
+})
+
+test('a model without a price is told once, and counts when the agent states it', async () => {
+  const { session } = await open(
+    [
+      works(id => [
+        ...[spends(id, 3), spends(id, 3)],
+        {
+          type: 'session:complete',
+          sessionId: id,
+          costUsd: 12,
+          usage: { input_tokens: 6, output_tokens: 0 },
+        },
+      ]),
+    ],
+    { budgetUsd: 10 },
+    { prices: {} },
+  )
+  await session.start('Go')
+  await session.settled()
+  const told = eventsOf(session).filter(
+    event => event.type === 'status' && event.message.includes('No price'),
+  )
+  expect(told).toHaveLength(1)
+  expect(budgets(eventsOf(session))).toEqual([['session', true, 12]])
+})
