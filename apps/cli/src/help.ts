@@ -20,6 +20,12 @@ export const HELP = `Usage: chirality <command> [options]
       --project DIR          Where it was started (default: this folder)
       --json                 One envelope a line; for the list, one conversation a line
   sessions list --native   The same list
+  policy check             Whether the rules that answer agents can be read, file by file
+  policy show              The rules in their order, and where your own are kept
+  policy rehearse          What the rules would answer to past requests, where it differs from what happened
+      --project DIR          Whose rules and sessions (default: this folder)
+      --policy FILE          In the place of your policy for the project, to try a change
+      --json                 One file, or one change, a line; rehearse ends with the totals
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
       --harness ID           Which agent wrote it: claude-code (the default) or codex
   scripted-model           A model server on loopback that answers from a script

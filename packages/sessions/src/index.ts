@@ -1,8 +1,7 @@
 export type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './decisions/ask-context.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
 export { DecisionError, type DecisionErrorCode } from './decisions/decision-error.ts'
-export { judgeCall } from './decisions/policy/judge-call.ts'
-export { type ParsedPolicy, type PolicyProblem, parsePolicy } from './decisions/policy/parse-policy.ts'
+export type { PolicyProblem } from './decisions/policy/parse-policy.ts'
 export { PolicyBook, type PolicyBookOptions, type PolicyPlaces } from './decisions/policy/policy-book.ts'
 export {
   ignoredRules,
@@ -10,13 +9,26 @@ export {
   type PolicySourceKind,
   problemLines,
 } from './decisions/policy/policy-source.ts'
-export { argumentText, describeCall, type ToolCall } from './decisions/policy/tool-call.ts'
-export { SESSION_RULE } from './decisions/session-memory.ts'
+export {
+  type PastAnswer,
+  type RehearsedRequest,
+  type RehearseOptions,
+  rehearsePolicy,
+} from './decisions/rehearse.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
 export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'
+export {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type ExportOptions,
+  exportSession,
+} from './history/export/export-session.ts'
+export { ImportError } from './history/import/import-error.ts'
+export { findByNativeId, importExport, importNative } from './history/import/import-session.ts'
+export { parseExport } from './history/import/parse-export.ts'
 export { SearchError } from './history/search/search-error.ts'
 export type { SearchHit } from './history/search/search-hit.ts'
 export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'

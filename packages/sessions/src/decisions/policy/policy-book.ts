@@ -67,6 +67,11 @@ export class PolicyBook implements PolicyJudge {
     return { global: userPolicyFile(this.#home), project: userPolicyFile(this.#home, projectRoot) }
   }
 
+  /** A file that is being written, in the place of the user's policy for the project. */
+  draft(file: string): PolicySource {
+    return { kind: 'user-project', file, trusted: true, ...this.#files.read(file, { owned: false }) }
+  }
+
   /** Everything that applies, in the order in which it is asked. Also what is missing. */
   async sources(projectRoot: string, persona: string | null = null): Promise<PolicySource[]> {
     const root = realPath(projectRoot)

@@ -1,0 +1,33 @@
+import type { PolicySource } from '@chirality/sessions'
+import type { PolicyRequest } from '../policy.ts'
+
+/** Every file that can apply in the project, whichever persona works there, each once. */
+export async function allSources({
+  project,
+  draft,
+  policies,
+  personas,
+}: PolicyRequest): Promise<PolicySource[]> {
+  const found = new Map<string, PolicySource>()
+  const add = (sources: PolicySource[]) => {
+    for (const source of sources) if (!found.has(source.file)) found.set(source.file, source)
+  }
+  add(await policies.sources(project))
+  for (const entry of await personas.listAll(project)) {
+    const id = entry.kind === 'persona' ? entry.persona.id : entry.id
+    if (id !== '') add(await policies.sources(project, id))
+  }
+  const sources = [...found.values()]
+  if (draft === undefined) return sources
+  const edited = policies.draft(draft)
+  return sources.map(source => (source.kind === edited.kind ? edited : source))
+}
+
+/** What each sort of source is, for people. */
+export const SOURCE_NAMES: Record<PolicySource['kind'], string> = {
+  'user-persona': 'yours, for this persona',
+  'user-project': 'yours, for this project',
+  'user-global': 'yours, for every project',
+  persona: 'the persona’s',
+  project: 'the project’s',
+}
