@@ -63,7 +63,7 @@ function parse(line: Buffer): unknown {
   }
 }
 
-function isEnvelope(value: unknown): value is Envelope {
+export function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null) return false
   const { seq, at, sessionId, turnId, event } = value as Record<string, unknown>
   return (
