@@ -15,7 +15,7 @@ export interface PlaceOptions {
 export function placeOf({ port, tls = false, publicOrigins = [] }: PlaceOptions): Place {
   const scheme = tls ? 'https' : 'http'
   const origins = LOOPBACK_NAMES.map(name => new URL(`${scheme}://${name}:${port}`))
-  const all = [...origins, ...publicOrigins.map(origin => parseOrigin(origin))]
+  const all = [...origins, ...publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])]
   return {
     // `URL` leaves the default port out, as browsers do.
     hosts: new Set(all.map(url => url.host)),
@@ -25,10 +25,8 @@ export function placeOf({ port, tls = false, publicOrigins = [] }: PlaceOptions)
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 
-function parseOrigin(origin: string): URL {
+/** Undefined when there is anything beside scheme, name and port. */
+export function parseOrigin(origin: string): URL | undefined {
   const url = URL.canParse(origin) ? new URL(origin) : undefined
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url
-  throw new TypeError(
-    `${JSON.stringify(origin)} is not an origin. Write scheme and name only, as in https://agents.example.`,
-  )
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === origin ? url : undefined
 }

@@ -3,6 +3,10 @@ import type { Route } from '../http/routes.ts'
 import type { AppServices } from '../trpc/context.ts'
 import type { AppRouter } from '../trpc/router.ts'
 import { basicRoutes } from './basic-routes.ts'
+import { coreRoutes } from './core-routes.ts'
+import { harnessRoutes } from './harness-routes.ts'
+import { OpenStreams } from './open-streams.ts'
+import { openApiRoute } from './openapi.ts'
 import { serveTrpcRequest } from './trpc-route.ts'
 
 export interface ApiOptions {
@@ -26,8 +30,16 @@ export function apiRoutes({ services, keys, version, router, onFault }: ApiOptio
     kind: 'call',
     handle: request => serveTrpcRequest(request, { router, services, onError: onFault }),
   }
+  const streams = new OpenStreams()
   return {
-    routes: [...basicRoutes(keys, version), { method: 'GET', ...trpc }, { method: 'POST', ...trpc }],
-    close: () => {},
+    routes: [
+      ...basicRoutes(keys, version),
+      ...harnessRoutes(services, streams),
+      ...coreRoutes(services, streams),
+      openApiRoute(version),
+      { method: 'GET', ...trpc },
+      { method: 'POST', ...trpc },
+    ],
+    close: () => streams.close(),
   }
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { parseOrigin } from '../guard/places.ts'
 import type { TlsFiles } from '../http/http-server.ts'
 
 /** Says that others may reach the server, and how they are kept out: TLS here, or a proxy in front. */
@@ -17,6 +18,12 @@ export class BindingError extends Error {
 
 /** Whoever reaches the server has the user's shell, so it stays on loopback unless its user says twice otherwise. */
 export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }: Binding): void {
+  for (const origin of publicOrigins) {
+    if (parseOrigin(origin) !== undefined) continue
+    throw new BindingError(
+      `${JSON.stringify(origin)} is not an origin. Write scheme and name only, as in https://agents.example.`,
+    )
+  }
   if (isLoopback(host)) return
   if (exposed === undefined) {
     throw new BindingError(

@@ -1,9 +1,8 @@
-import type { Envelope } from '@chirality/core'
-import type { SessionHost, SessionLog, SessionStatus } from '@chirality/sessions'
+import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
 import { eventBatch } from '../socket/encoder.ts'
-import type { SendPace } from '../socket/send-pace.ts'
+import { eventBatches } from './event-batches.ts'
 import { sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router, toTrpcError } from './trpc.ts'
@@ -31,40 +30,6 @@ export const sessionRouter = router({
     }
   }),
 })
-
-export interface ReadPace {
-  pace: SendPace
-  signal?: AbortSignal
-}
-
-/** Waits for the reader before it reads: what is not sent yet stays in the log, where it costs nothing. */
-export async function* eventBatches(
-  log: SessionLog,
-  after: number,
-  { pace, signal }: ReadPace,
-): AsyncGenerator<Envelope[]> {
-  const subscription = log.subscribe(after)
-  const end = () => void subscription.return?.()
-  signal?.addEventListener('abort', end)
-  try {
-    for (;;) {
-      const first = await subscription.next()
-      if (first.done || !(await pace.turn())) return
-      let batch: Envelope[] = first.value
-      while (batch.length < MAX_BATCH_EVENTS && (batch.at(-1)?.seq ?? 0) < log.lastSeq) {
-        const more = await subscription.next()
-        if (more.done) break
-        batch = [...batch, ...more.value]
-      }
-      yield batch
-    }
-  } finally {
-    signal?.removeEventListener('abort', end)
-    end()
-  }
-}
-
-const MAX_BATCH_EVENTS = 512
 
 export type FleetEvent =
   /** All sessions that are open here. */

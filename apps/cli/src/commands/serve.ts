@@ -1,0 +1,73 @@
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { BindingError, ListenError, type RunningServer, startServer } from '@chirality/server'
+import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
+import { EXIT } from '../exit-code.ts'
+import { type Output, tell } from '../output.ts'
+import { projectFolder } from '../project-folder.ts'
+import { UsageError } from '../usage-error.ts'
+import { dashboardFolder } from './serve/dashboard-folder.ts'
+import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
+import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
+import { serverHarnesses } from './serve/server-harnesses.ts'
+
+/** Runs the server until it is told to stop. */
+export async function serve(args: string[], output: Output): Promise<number> {
+  const options = await readServeOptions(args)
+  const stop = stopSignals()
+  const server = await start(options)
+  if (server === undefined) return EXIT.failed
+  const { url, port, token, link } = server
+  await output.write(
+    options.json ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n` : welcome(server),
+  )
+  const wantsBrowser = options.open && !options.json && canOpenBrowser()
+  const closePage = wantsBrowser ? await openBrowser(link, userDataFolder()) : async () => {}
+  await stop.first
+  if (!options.json)
+    await tell(options.leaveAgents ? 'Stopping. Agents work on.\n' : 'Stopping, and the agents with it.\n')
+  await Promise.race([server.close({ agents: options.leaveAgents ? 'leave' : 'stop' }), stop.second])
+  await closePage()
+  return EXIT.done
+}
+
+async function start(options: ServeOptions): Promise<RunningServer | undefined> {
+  const { port, host, exposed, publicOrigins } = options
+  let server: RunningServer | undefined
+  try {
+    server = await startServer({
+      harnesses: serverHarnesses(entry => server?.log(entry)),
+      projects: await projectFolders(options.projects),
+      ...{ port, host, exposed, publicOrigins },
+      dashboard: dashboardFolder(),
+      onFault: error =>
+        void tell(`chirality: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`),
+    })
+    return server
+  } catch (error) {
+    if (error instanceof BindingError) throw new UsageError(error.message)
+    if (!(error instanceof ListenError) && !(error instanceof ProjectLockedError)) throw error
+    await tell(`chirality: ${error.message}\n`)
+    return undefined
+  }
+}
+
+/** Those that were named; else this folder, unless that is where everything of the user lies. */
+async function projectFolders(named: string[]): Promise<string[]> {
+  if (named.length > 0) return Promise.all(named.map(folder => projectFolder(folder)))
+  const here = process.cwd()
+  return [homedir(), path.parse(here).root].includes(here) ? [] : [here]
+}
+
+function welcome({ link, url }: RunningServer): string {
+  return `Chirality is at ${url}. This link signs a browser in, once:\n\n  ${link}\n\nCtrl-C stops it.\n`
+}
+
+/** Who asks twice wants it to end at once. */
+function stopSignals(): { first: Promise<void>; second: Promise<void> } {
+  const asked: (() => void)[] = []
+  const first = new Promise<void>(resolve => asked.push(resolve))
+  const second = new Promise<void>(resolve => asked.push(resolve))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => asked.shift()?.())
+  return { first, second }
+}

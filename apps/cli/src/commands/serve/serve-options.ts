@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises'
+import type { Exposed } from '@chirality/server'
+import { readOptions, wholeNumber } from '../../options.ts'
+import { UsageError } from '../../usage-error.ts'
+
+export interface ServeOptions {
+  projects: string[]
+  port?: number
+  host?: string
+  exposed?: Exposed
+  publicOrigins: string[]
+  open: boolean
+  demo: boolean
+  json: boolean
+  /** Agents work on when the server stops, and the next one goes on with them. */
+  leaveAgents: boolean
+}
+
+export async function readServeOptions(args: string[]): Promise<ServeOptions> {
+  const [projects, afterProjects] = takeRepeated(args, 'project')
+  const [publicOrigins, rest] = takeRepeated(afterProjects, 'origin')
+  const { values, positionals } = readOptions(rest, OPTIONS)
+  if (positionals.length > 0)
+    throw new UsageError(`Unexpected argument "${positionals[0]}". Projects are named with --project.`)
+  const port = wholeNumber('port', values.port, { min: 0, max: MAX_PORT })
+  const exposed = await exposure(values)
+  return {
+    ...{ projects, publicOrigins, port, host: values.host, exposed },
+    open: !values['no-open'],
+    demo: values.demo ?? false,
+    json: values.json ?? false,
+    leaveAgents: values['leave-agents'] ?? false,
+  }
+}
+
+const OPTIONS = {
+  port: { type: 'string' },
+  host: { type: 'string' },
+  'no-open': { type: 'boolean' },
+  demo: { type: 'boolean' },
+  json: { type: 'boolean' },
+  'leave-agents': { type: 'boolean' },
+  expose: { type: 'boolean' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'behind-proxy': { type: 'boolean' },
+} as const
+
+const MAX_PORT = 65_535
+
+interface ExposeValues {
+  expose?: boolean
+  'tls-cert'?: string
+  'tls-key'?: string
+  'behind-proxy'?: boolean
+}
+
+async function exposure(values: ExposeValues): Promise<Exposed | undefined> {
+  const { expose, 'tls-cert': cert, 'tls-key': key, 'behind-proxy': proxy } = values
+  if (!expose) return undefined
+  if (cert !== undefined && key !== undefined) return { tls: { cert: await pem(cert), key: await pem(key) } }
+  if (proxy) return { proxy: true }
+  throw new UsageError(
+    '--expose needs --tls-cert and --tls-key, or --behind-proxy if a proxy in front speaks TLS.',
+  )
+}
+
+function pem(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => {
+    throw new UsageError(`${file} cannot be read.`)
+  })
+}
+
+/** The values of an option that may be given more than once, and the other arguments. */
+function takeRepeated(args: string[], name: string): [values: string[], rest: string[]] {
+  const values: string[] = []
+  const rest: string[] = []
+  for (let i = 0; i < args.length; i += 1) {
+    const arg = args[i] ?? ''
+    const [given, inline] = arg.split(/=(.*)/s)
+    if (given !== `--${name}`) {
+      rest.push(arg)
+      continue
+    }
+    if (inline === undefined) i += 1
+    const value = inline ?? args[i]
+    if (!value || (inline === undefined && value.startsWith('-')))
+      throw new UsageError(`--${name} needs a value.`)
+    values.push(value)
+  }
+  return [values, rest]
+}

@@ -1,0 +1,17 @@
+import type { SessionHarness } from '@chirality/core'
+import {
+  ClaudeCodeHarness,
+  CodexHarness,
+  HarnessRegistry,
+  MessagesApiHarness,
+  type RunnerLogEntry,
+} from '@chirality/runner'
+
+/** Every agent there is, with what they have to say going to the log of the project they work in. */
+export function serverHarnesses(onLog: (entry: RunnerLogEntry) => void): HarnessRegistry<SessionHarness> {
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  harnesses.register(new ClaudeCodeHarness({ onLog }))
+  harnesses.register(new CodexHarness({ onLog }))
+  harnesses.register(new MessagesApiHarness({ onLog }))
+  return harnesses
+}

@@ -1,0 +1,67 @@
+import type { Envelope, UIEvent } from '@chirality/core'
+
+/** What `GET /events` sends. */
+export type CoreEvent =
+  | { type: 'user' | 'text' | 'reasoning'; content: string; timestamp: number }
+  | { type: 'tool_call'; id: string; name: string; input: Record<string, unknown>; timestamp: number }
+  | { type: 'tool_result'; id: string; result: string; isError: boolean; timestamp: number }
+  | { type: 'status'; state: 'thinking' | 'running tool' | 'idle'; message: string }
+
+/** UI events to the few of the core harness: whole texts and whole calls, no pieces. */
+export class CoreEvents {
+  /** Calls whose input the model is still writing. */
+  readonly #unfinished = new Map<string, string>()
+
+  from({ event, at }: Envelope): CoreEvent[] {
+    const timestamp = Math.floor(Date.parse(at) / 1000)
+    switch (event.type) {
+      case 'turn:start':
+        return [
+          { type: 'user', content: event.message, timestamp },
+          { type: 'status', state: 'thinking', message: 'The agent has the prompt.' },
+        ]
+      case 'chat:message':
+        return event.discarded ? [] : [{ type: 'text', content: event.text, timestamp }]
+      case 'chat:thinking':
+        return event.final && event.text !== '' ? [{ type: 'reasoning', content: event.text, timestamp }] : []
+      case 'tool:start':
+        return this.#toolStart(event, timestamp)
+      case 'tool:input':
+        return event.input === undefined ? [] : this.#toolCall(event.toolUseId, event.input, timestamp)
+      case 'tool:result':
+        return [
+          ...this.#toolCall(event.toolUseId, {}, timestamp),
+          {
+            type: 'tool_result',
+            id: event.toolUseId,
+            result: event.content,
+            isError: event.isError,
+            timestamp,
+          },
+          { type: 'status', state: 'thinking', message: 'The agent has the result.' },
+        ]
+      case 'turn:end':
+        return [{ type: 'status', state: 'idle', message: `The turn ended: ${event.reason}.` }]
+      default:
+        return []
+    }
+  }
+
+  #toolStart(event: Extract<UIEvent, { type: 'tool:start' }>, timestamp: number): CoreEvent[] {
+    this.#unfinished.set(event.toolUseId, event.name)
+    return Object.keys(event.input).length === 0
+      ? []
+      : this.#toolCall(event.toolUseId, event.input, timestamp)
+  }
+
+  /** Once for each call. */
+  #toolCall(id: string, input: Record<string, unknown>, timestamp: number): CoreEvent[] {
+    const name = this.#unfinished.get(id)
+    if (name === undefined) return []
+    this.#unfinished.delete(id)
+    return [
+      { type: 'tool_call', id, name, input, timestamp },
+      { type: 'status', state: 'running tool', message: name },
+    ]
+  }
+}

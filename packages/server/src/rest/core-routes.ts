@@ -1,0 +1,80 @@
+import type { LiveSession } from '@chirality/sessions'
+import { z } from 'zod'
+import { HttpError } from '../http/http-error.ts'
+import { readBody } from '../http/read-body.ts'
+import { sendJson } from '../http/respond.ts'
+import type { Route } from '../http/routes.ts'
+import type { ServerSentEvent } from '../http/sse.ts'
+import type { AppServices } from '../trpc/context.ts'
+import { eventBatches } from '../trpc/event-batches.ts'
+import * as inputs from '../trpc/inputs.ts'
+import { liveSession } from '../trpc/live-session.ts'
+import { CoreEvents } from './core-events.ts'
+import { cursorOf } from './cursor.ts'
+import { DefaultSession } from './default-session.ts'
+import type { OpenStreams } from './open-streams.ts'
+import { MAX_CALL_BYTES } from './trpc-route.ts'
+
+const PROMPT = z.strictObject({ content: inputs.message })
+
+/** `/events`, `/prompt` and `/cancel`: one conversation, without ids. `?session=ID` names another than the default. */
+export function coreRoutes(services: AppServices, streams: OpenStreams): Route[] {
+  const defaultSession = new DefaultSession(services)
+  const sessionOf = (url: URL): Promise<LiveSession> => {
+    const id = url.searchParams.get('session')
+    if (id === null) return defaultSession.get()
+    const parsed = inputs.sessionId.safeParse(id)
+    if (!parsed.success) throw new HttpError(404, 'not-found', 'There is no such session.')
+    return liveSession(services, parsed.data)
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/events',
+      kind: 'call',
+      handle: async ({ request, response, url }) => {
+        const { log } = await sessionOf(url)
+        const after = cursorOf(request, url) ?? log.lastSeq
+        if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
+        const stream = streams.open(response)
+        const events = new CoreEvents()
+        // Calls that were begun before the cursor and end after it.
+        for (const envelope of log.readBefore(after + 1, LOOK_BACK)) events.from(envelope)
+        for await (const batch of eventBatches(log, after, stream)) {
+          stream.send(batch.flatMap(envelope => numbered(events.from(envelope), envelope.seq)))
+        }
+        stream.end()
+      },
+    },
+    {
+      method: 'POST',
+      path: '/prompt',
+      kind: 'call',
+      handle: async ({ request, response, url }) => {
+        const { content } = await readBody(request, PROMPT, { maxBytes: MAX_CALL_BYTES })
+        const session = await sessionOf(url)
+        const { turnId } = await session.start(content)
+        sendJson(response, 202, { sessionId: session.id, turnId })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/cancel',
+      kind: 'call',
+      handle: async ({ response, url }) => {
+        const session = await sessionOf(url)
+        const cancelled = session.status.phase !== 'idle'
+        session.interrupt()
+        sendJson(response, 200, { cancelled })
+      },
+    },
+  ]
+}
+
+const LOOK_BACK = 500
+
+/** Only the last event of an envelope has its number: whoever resumes there has all of them. */
+function numbered(events: unknown[], seq: number): ServerSentEvent[] {
+  return events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }))
+}

@@ -1,0 +1,100 @@
+import type { SessionSummary } from '@chirality/sessions'
+import { HttpError } from '../http/http-error.ts'
+import { readBody } from '../http/read-body.ts'
+import { sendJson, sendNothing } from '../http/respond.ts'
+import type { Route, RouteRequest } from '../http/routes.ts'
+import type { ServerSentEvent } from '../http/sse.ts'
+import type { AppServices } from '../trpc/context.ts'
+import { eventBatches } from '../trpc/event-batches.ts'
+import * as inputs from '../trpc/inputs.ts'
+import { liveSession, storedSession } from '../trpc/live-session.ts'
+import { cursorOf } from './cursor.ts'
+import type { OpenStreams } from './open-streams.ts'
+import { MAX_CALL_BYTES } from './trpc-route.ts'
+import { turnEvents } from './turn-stream.ts'
+
+const BODY = { maxBytes: MAX_CALL_BYTES }
+
+const CREATE = inputs.newSession
+  .omit({ project: true })
+  .extend({ projectRoot: inputs.project, persona: inputs.personaId.nullish() })
+
+/** The routes of the harness: turns as SSE, sessions as JSON. */
+export function harnessRoutes(services: AppServices, streams: OpenStreams): Route[] {
+  const route = (
+    method: Route['method'],
+    path: string,
+    handle: (request: RouteRequest) => Promise<void>,
+  ): Route => ({ method, path: `/api/harness/${path}`, kind: 'call', handle })
+
+  return [
+    route('POST', 'turn', async ({ request, response }) => {
+      const { sessionId, message, options } = await readBody(request, inputs.turnInput, BODY)
+      const session = await liveSession(services, sessionId)
+      const after = session.log.lastSeq
+      const { turnId } = await session.start(message, options)
+      const stream = streams.open(response)
+      for await (const envelopes of turnEvents({ host: services.host, session, turnId, after }, stream)) {
+        stream.send(envelopes.map(toSse))
+      }
+      stream.end()
+    }),
+
+    route('POST', 'interrupt', async ({ request, response }) => {
+      const { sessionId } = await readBody(request, inputs.bySession, BODY)
+      const session = await liveSession(services, sessionId)
+      const interrupted = session.status.phase !== 'idle'
+      session.interrupt()
+      sendJson(response, 200, { interrupted })
+    }),
+
+    route('POST', 'session/create', async ({ request, response }) => {
+      const { projectRoot, ...options } = await readBody(request, CREATE, BODY)
+      const session = await services.host.createSession(await services.projects.require(projectRoot), options)
+      sendJson(response, 201, { session })
+    }),
+
+    route('GET', 'session/list', async ({ response, url }) => {
+      sendJson(response, 200, await listSessions(services, url.searchParams.get('projectRoot')))
+    }),
+
+    route('GET', 'session/:id', async ({ response, params }) => {
+      sendJson(response, 200, { session: await storedSession(services, idOf(params)) })
+    }),
+
+    route('DELETE', 'session/:id', async ({ response, params }) => {
+      await storedSession(services, idOf(params))
+      await services.host.deleteSession(idOf(params))
+      sendNothing(response)
+    }),
+
+    /** Everything that happens in a session, from a cursor on: for those who lost the stream of a turn. */
+    route('GET', 'session/:id/events', async ({ request, response, url, params }) => {
+      const { log } = await liveSession(services, idOf(params))
+      const after = cursorOf(request, url) ?? 0
+      if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
+      const stream = streams.open(response)
+      for await (const envelopes of eventBatches(log, after, stream)) stream.send(envelopes.map(toSse))
+      stream.end()
+    }),
+  ]
+}
+
+function toSse({ seq, event }: { seq: number; event: { type: string } }): ServerSentEvent {
+  return { id: seq, event: event.type, data: event }
+}
+
+function idOf({ id }: RouteRequest['params']): string {
+  const parsed = inputs.sessionId.safeParse(id)
+  if (parsed.success) return parsed.data
+  throw new HttpError(404, 'not-found', 'There is no such session.')
+}
+
+async function listSessions(services: AppServices, projectRoot: string | null): Promise<SessionSummary[]> {
+  if (projectRoot !== null) {
+    return services.host.store.list(await services.projects.require(projectRoot))
+  }
+  const registered = new Set((await services.projects.list()).map(({ root }) => root))
+  const sessions = await services.host.store.list()
+  return sessions.filter(session => registered.has(session.projectRoot))
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { sendJson } from '../http/respond.ts'
+import type { Route } from '../http/routes.ts'
+import * as inputs from '../trpc/inputs.ts'
+
+/** `GET /openapi.json`: the REST and SSE routes, for tools that make clients of it. */
+export function openApiRoute(version: string): Route {
+  return {
+    method: 'GET',
+    path: '/openapi.json',
+    kind: 'call',
+    handle: ({ response }) => sendJson(response, 200, openApi(version)),
+  }
+}
+
+export function openApi(version: string): object {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Chirality',
+      version,
+      description:
+        'Sessions of coding agents. tRPC, which the dashboard uses, is at /trpc and not described here.',
+    },
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: ERROR },
+    },
+    security: [{ token: [] }],
+    paths: paths(),
+  }
+}
+
+const ERROR = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+    },
+  },
+}
+
+const FAILED = { description: 'What is wrong', content: json({ $ref: '#/components/schemas/Error' }) }
+const EVENTS = { 'text/event-stream': { schema: { type: 'string' } } }
+const OPEN = { security: [] }
+const SESSION_ID = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
+const AFTER = { name: 'Last-Event-ID', in: 'header', schema: { type: 'integer' } }
+const OTHER_SESSION = { name: 'session', in: 'query', schema: { type: 'string' } }
+
+/** Made when it is asked for: the schemas cost more than the rest of a start. */
+const paths = () => ({
+  '/healthz': { get: operation('Whether the server is there', { 200: ok('It is') }, OPEN) },
+  '/api/sign-in': {
+    post: operation(
+      'Trades the secret of a link for the token',
+      { 200: ok('The token'), 401: FAILED },
+      {
+        ...OPEN,
+        ...body(z.strictObject({ secret: z.string() })),
+      },
+    ),
+  },
+  '/api/harness/turn': {
+    post: operation(
+      'Runs a turn and streams its UI events',
+      { 200: { description: 'UI events until the turn is over', content: EVENTS }, 404: FAILED, 409: FAILED },
+      body(inputs.turnInput),
+    ),
+  },
+  '/api/harness/interrupt': {
+    post: operation(
+      'Interrupts the turn of a session',
+      { 200: ok('Done'), 404: FAILED },
+      body(inputs.bySession),
+    ),
+  },
+  '/api/harness/session/create': {
+    post: operation(
+      'Makes a session',
+      { 201: ok('The session'), 403: FAILED },
+      body(inputs.newSession.omit({ project: true }).extend({ projectRoot: inputs.project })),
+    ),
+  },
+  '/api/harness/session/list': {
+    get: operation(
+      'Sessions, newest first',
+      { 200: ok('Sessions') },
+      {
+        parameters: [{ name: 'projectRoot', in: 'query', schema: { type: 'string' } }],
+      },
+    ),
+  },
+  '/api/harness/session/{id}': {
+    get: operation('A session', { 200: ok('The session'), 404: FAILED }, { parameters: [SESSION_ID] }),
+    delete: operation(
+      'Deletes a session and all that is kept of it',
+      { 204: { description: 'Gone' }, 404: FAILED },
+      { parameters: [SESSION_ID] },
+    ),
+  },
+  '/api/harness/session/{id}/events': {
+    get: operation(
+      'All events of a session, from a cursor on',
+      { 200: { description: 'UI events', content: EVENTS }, 404: FAILED },
+      { parameters: [SESSION_ID, AFTER] },
+    ),
+  },
+  '/events': {
+    get: operation(
+      'Events of the default session',
+      { 200: { description: 'Events', content: EVENTS } },
+      {
+        parameters: [AFTER, OTHER_SESSION],
+      },
+    ),
+  },
+  '/prompt': {
+    post: operation(
+      'Gives the default session a prompt',
+      { 202: ok('The turn'), 409: FAILED },
+      {
+        ...body(z.strictObject({ content: inputs.message })),
+        parameters: [OTHER_SESSION],
+      },
+    ),
+  },
+  '/cancel': {
+    post: operation('Interrupts the default session', { 200: ok('Done') }, { parameters: [OTHER_SESSION] }),
+  },
+  '/openapi.json': { get: operation('This description', { 200: ok('It') }) },
+})
+
+function operation(summary: string, responses: object, more: object = {}): object {
+  return { summary, ...more, responses: { ...responses, 400: FAILED, 401: FAILED, 403: FAILED } }
+}
+
+function ok(description: string): object {
+  return { description, content: json({}) }
+}
+
+function body(schema: z.ZodType): object {
+  return { requestBody: { required: true, content: json(z.toJSONSchema(schema, { io: 'input' })) } }
+}
+
+function json(schema: unknown): object {
+  return { 'application/json': { schema } }
+}
