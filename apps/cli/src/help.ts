@@ -1,5 +1,13 @@
 export const HELP = `Usage: chirality <command> [options]
 
+  serve                    The dashboard and the API, on this machine only
+      --project DIR          A folder agents may work in; can be given more than once (default: this folder)
+      --port N               The first port to try (default: 4096; 0 takes any)
+      --no-open              Open no browser
+      --leave-agents         Let agents work on when the server stops; the next one goes on with them
+      --json                 {"url","port","token","pid","link"} as the first line
+      --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
+                             Let other machines in. Whoever gets in has your shell: see docs/security.md
   run [PROMPT|-]           One turn of an agent, streamed. "-" reads the prompt from stdin.
       --project DIR          Where the agent works (default: this folder)
       --harness ID           Which agent: claude-code (the default) or codex
