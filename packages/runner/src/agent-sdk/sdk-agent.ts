@@ -19,14 +19,8 @@ export interface SdkAgentOptions {
  * Starts the SDK and the agent it asks for. What comes back is used like any `claude`: lines that are written to it
  * reach the SDK, which passes them on in its own way, and what the agent prints reaches the SDK as well.
  */
-export async function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
-  const agent = new SdkAgent(options)
-  try {
-    return await agent.started()
-  } catch (error) {
-    await options.spool.discard()
-    throw error
-  }
+export function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
+  return new SdkAgent(options).started()
 }
 
 class SdkAgent implements AgentProcess {

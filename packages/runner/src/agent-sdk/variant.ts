@@ -4,6 +4,7 @@ import { AGENT_SDK, type AgentSdkHarnessConfig } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
 import { sdkOptions } from './options.ts'
 import { HOOK_NAMES } from './protocol/hook-names.ts'
+import type { StartRequest } from './protocol/worker-messages.ts'
 import { startSdkAgent } from './sdk-agent.ts'
 
 /** Claude Code, started by the SDK. */
@@ -11,15 +12,23 @@ export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
   return {
     agent: AGENT_SDK,
     start: async (launch, spool) => {
-      const hooks = config.onRuntimeEvent ? HOOK_NAMES : []
-      const start = {
-        sdkUrl: findAgentSdk(config.sdkPath).url,
-        options: sdkOptions({ ...launch, config }),
-        hooks,
-        blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),
+      try {
+        return await startSdkAgent({ start: await startRequest(launch, config), spool, config })
+      } catch (error) {
+        await spool.discard()
+        throw error
       }
-      return startSdkAgent({ start, spool, config })
     },
+  }
+}
+
+async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Promise<StartRequest> {
+  const hooks = config.onRuntimeEvent ? HOOK_NAMES : []
+  return {
+    sdkUrl: findAgentSdk(config.sdkPath).url,
+    options: sdkOptions({ ...launch, config }),
+    hooks,
+    blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),
   }
 }
 
