@@ -71,8 +71,11 @@ export class ProcessAttempt {
       if (onProcess) notes = new TurnNotes({ spoolPath: spool.path, turnId })
       if (invocation.facts) notes?.facts(facts)
       const idleMs = idleMsOf(options)
-      const process = await spawnAgent({ command, args, env, cwd, stdin, spool, idleMs })
+      const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool, idleMs })
+      // The message last: an agent that nobody could find again must not have been given anything to do.
       await tellProcess(process, options)
+      void process.write(stdin)
+      process.endInput()
       log.spawned(invocation, process)
       return new ProcessAttempt({ process, facts, notes, known: [], cleanup }, options)
     } catch (error) {
