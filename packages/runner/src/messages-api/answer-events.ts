@@ -4,7 +4,7 @@ import type { ApiError } from './api/api-error.ts'
 import type { ApiEvent, ContentBlock, PromptBlock } from './api/messages.ts'
 import type { RetryNotice } from './api/retry.ts'
 import type { EventHandler } from './loop/event-handler.ts'
-import type { Emit } from './native-event.ts'
+import type { Emit, NewEvent } from './native-event.ts'
 
 /** What the loop does, as raw events. */
 export function answerEvents(emit: Emit): EventHandler {
@@ -93,8 +93,15 @@ function retry({ attempt, maxRetries, delayMs, error }: RetryNotice) {
   }
 }
 
+/** The message by which Claude Code names the kind of a failure. It is no part of the conversation. */
+export function failureMessage(error: ApiError): NewEvent {
+  const content = [{ type: 'text', text: error.message }]
+  const message = { id: randomUUID(), role: 'assistant', model: '<synthetic>', content }
+  return { type: 'assistant', error: errorName(error), message, parent_tool_use_id: null }
+}
+
 /** By the names that Claude Code has for them. */
-export function errorName({ type, message }: ApiError): string {
+function errorName({ type, message }: ApiError): string {
   if (type === 'billing_error' || /credit balance/i.test(message)) return 'billing_error'
   return ERROR_NAMES[type] ?? 'unknown'
 }

@@ -20,6 +20,7 @@ export async function clientTools(definitions: readonly ClientToolDefinition[]):
       inputSchema,
       effect: readOnly ? 'read' : 'client',
       subject: () => undefined,
+      checksInput: true,
       execute: async (input, { signal }) => {
         const { content, isError } = await callTool(prepared, input, { ...LIMITS, signal })
         const texts = content.flatMap(part => (part.type === 'text' ? [part.text] : []))

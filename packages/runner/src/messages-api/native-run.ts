@@ -1,7 +1,8 @@
 import type { HarnessQuery } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
 import { leftBehind } from '../turn/turn-events.ts'
-import { answerEvents } from './answer-events.ts'
+import { answerEvents, failureMessage } from './answer-events.ts'
+import { ApiError } from './api/api-error.ts'
 import type { Message } from './api/messages.ts'
 import type { Conversation } from './conversation.ts'
 import { AgentLoop } from './loop/agent-loop.ts'
@@ -114,7 +115,10 @@ export class NativeRun {
       const result = await this.#loop.prompt(prepared.prompt.blocks, { signal, mayGoOn })
       return () => resultEvent(result, this.#facts())
     } catch (error) {
-      if (!signal.aborted) return () => failedResult(error, this.#facts())
+      if (!signal.aborted) {
+        if (error instanceof ApiError) this.#emit(failureMessage(error))
+        return () => failedResult(error, this.#facts())
+      }
       const terminal_reason = this.#isStreaming ? 'aborted_streaming' : 'aborted_tools'
       return () => ({ ...failedResult(error, this.#facts()), errors: [], terminal_reason })
     }

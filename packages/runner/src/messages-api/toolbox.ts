@@ -1,6 +1,5 @@
 import type { HarnessQuery } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
-import { InputCheck } from './check-input.ts'
 import type { Tool } from './loop/tool.ts'
 import type { Emit } from './native-event.ts'
 import { Gate } from './permissions/gate.ts'
@@ -38,7 +37,7 @@ export class Toolbox {
   constructor(parts: ToolboxParts, host: ToolboxHost) {
     const { workspace, policy, clientTools, env, stop, query } = parts
     this.#shell = new Shell({ cwd: workspace.cwd, env, stop })
-    this.gate = new Gate({ ...host, policy, workspace, complaint: new InputCheck().complaint })
+    this.gate = new Gate({ ...host, policy, workspace })
     const onProgress: Parameters<typeof builtInTools>[0]['onProgress'] = progress =>
       host.emit({
         type: 'tool_progress',

@@ -1,28 +1,357 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, test } from 'vitest'
-import { ofType } from '../support/turns.ts'
-import { endOf, turnOf, useApiWorld } from './support/world.ts'
+import type { HarnessTurnOpts } from '@chirality/core'
+import type { ScriptAnswer } from '@chirality/scripted-model'
+import { describe, expect, test } from 'vitest'
+import { findByMarker } from '../../src/process/leftovers.ts'
+import { PIXEL_PNG as PNG } from '../support/images.ts'
+import { collect, ofType, statuses } from '../support/turns.ts'
+import { DUMMY_KEY, endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 
 const world = useApiWorld()
 
-test('a message, a tool and an answer', async () => {
-  const { harness } = await world.open({
-    answers: [
-      { thinking: 'Let me look.', text: 'I read it.', tool: 'read', input: { file_path: 'a.txt' } },
-      'It says hello.',
-    ],
+describe('a turn', () => {
+  test('has the events of every harness, in their order', async () => {
+    const { harness } = await world.open({
+      answers: [
+        {
+          thinking: 'Let me look.',
+          text: 'I read it.',
+          tool: 'read',
+          input: { file_path: 'a.txt' },
+          id: 'c1',
+        },
+        'It says hello.',
+      ],
+    })
+    writeFileSync(path.join(world.project, 'a.txt'), 'hello\nthere\n')
+    const session = world.session()
+    const events = await turnOf(harness, session, 'What does a.txt say?')
+    expect(endOf(events)).toBe('completed')
+    const order = events.map(event => (event.type === 'status' ? event.status : event.type))
+    expect(order.filter((type, index) => type !== order[index - 1])).toEqual([
+      'turn:start',
+      'session:init',
+      'requesting',
+      'chat:thinking',
+      'chat:delta',
+      'chat:message',
+      'tool:start',
+      'tool:input',
+      'usage',
+      'tool:result',
+      'requesting',
+      'chat:delta',
+      'chat:message',
+      'usage',
+      'chat:complete',
+      'session:complete',
+      'turn:end',
+    ])
+    expect(ofType(events, 'session:init')).toMatchObject([
+      {
+        harness: 'messages-api',
+        claudeSessionId: session.claudeSessionId,
+        model: 'claude-sonnet-5-5',
+        permissionMode: 'dontAsk',
+        tools: ['read', 'write', 'edit', 'bash', 'glob', 'grep', 'list'],
+        apiKeySource: 'ANTHROPIC_API_KEY',
+      },
+    ])
+    expect(ofType(events, 'tool:result')).toMatchObject([
+      { toolUseId: 'c1', isError: false, content: '     1\thello\n     2\tthere' },
+    ])
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'It says hello.' }])
+    expect(events.every(({ sessionId }) => sessionId === session.id)).toBe(true)
   })
-  writeFileSync(path.join(world.project, 'a.txt'), 'hello\nthere\n')
-  const events = await turnOf(harness, world.session(), 'What does a.txt say?')
-  expect(endOf(events)).toBe('completed')
-  expect(ofType(events, 'session:init')).toMatchObject([
-    { harness: 'messages-api', model: 'claude-sonnet-5-5', tools: expect.arrayContaining(['read']) },
-  ])
-  expect(ofType(events, 'tool:result')).toMatchObject([
-    { isError: false, content: '     1\thello\n     2\tthere' },
-  ])
-  expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'It says hello.' }])
-  expect(ofType(events, 'session:complete')[0]?.costUsd).toBeGreaterThan(0)
-  expect(world.spools()).toHaveLength(1)
+
+  test('costs what its answers cost, by the list or by the prices given', async () => {
+    const usage = { input: 1000, output: 100, cacheRead: 2000, cacheWrite: 400 }
+    const answers: ScriptAnswer[] = [
+      { tool: 'list', input: {}, usage },
+      { text: 'Done.', usage },
+    ]
+    const prices = { 'claude-sonnet': { input: 1e6, output: 0, cacheRead: 0, cacheWrite: 0 } }
+    const listed = await world.open({ answers })
+    const [complete] = ofType(await turnOf(listed.harness, world.session(), 'Go'), 'session:complete')
+    const dollars = (2 * (1000 * 3 + 100 * 15 + 2000 * 0.3 + 400 * 3.75)) / 1e6
+    expect(complete?.costUsd).toBeCloseTo(dollars, 9)
+    expect(complete).toMatchObject({
+      numTurns: 2,
+      usage: {
+        input_tokens: 2000,
+        output_tokens: 200,
+        cache_read_input_tokens: 4000,
+        cache_creation_input_tokens: 800,
+      },
+    })
+    const other = await world.open({ answers }, { prices })
+    const events = await turnOf(other.harness, world.session(), 'Go')
+    expect(ofType(events, 'session:complete')).toMatchObject([{ costUsd: 2000 }])
+  })
+
+  test('keeps every event of the API in its raw log, and no key', async () => {
+    const { harness } = await world.open({ answers: [{ text: 'one two three', chunkChars: 4 }] })
+    await turnOf(harness, world.session(), 'Go', { turnId: 'turn-7' })
+    const [spool = ''] = world.spools()
+    expect(spool).toContain('turn-7')
+    const text = readFileSync(spool, 'utf8')
+    const lines = text
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as { type: string; event?: { type: string } })
+    expect(lines.map(({ type, event }) => event?.type ?? type)).toEqual([
+      'system',
+      'user',
+      'request',
+      'system',
+      'message_start',
+      'ping',
+      'content_block_start',
+      ...Array.from({ length: 4 }, () => 'content_block_delta'),
+      'content_block_stop',
+      'assistant',
+      'message_delta',
+      'message_stop',
+      'result',
+    ])
+    expect(text).not.toContain(DUMMY_KEY)
+    expect(JSON.stringify(world.logs)).not.toContain(DUMMY_KEY)
+  })
+
+  test('without partial messages the same is said in one piece', async () => {
+    const { harness } = await world.open({
+      answers: [{ thinking: 'Hm.', text: 'one two', tool: 'list', input: {} }, 'Done.'],
+    })
+    const events = await turnOf(harness, world.session(), 'Go', { includePartialMessages: false })
+    expect(ofType(events, 'chat:delta')).toEqual([])
+    expect(ofType(events, 'tool:start')).toMatchObject([{ name: 'list', input: {} }])
+    expect(ofType(events, 'chat:message').map(({ text }) => text)).toEqual(['one two', 'Done.'])
+    expect(endOf(events)).toBe('completed')
+  })
+
+  test('a stream that breaks is said again, and what was said of it withdrawn', async () => {
+    const { harness } = await world.open({
+      answers: [
+        { blocks: [{ text: 'whole' }, { text: 'half of it' }], chunkChars: 5, cutAfter: 2 },
+        { blocks: [{ text: 'second' }, { text: 'try' }] },
+      ],
+    })
+    const events = await turnOf(harness, world.session(), 'Go')
+    expect(statuses(events, 'retrying')).toHaveLength(1)
+    const messages = ofType(events, 'chat:message')
+    expect(messages.filter(({ discarded }) => discarded).length).toBeGreaterThanOrEqual(1)
+    const left = new Map(
+      messages.map(message => [message.messageId, message.discarded ? null : message.text]),
+    )
+    expect([...left.values()].filter(text => text !== null)).toEqual(['second', 'try'])
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'secondtry' }])
+  })
+
+  test('what nobody knows is kept, shown as drift, and harmless', async () => {
+    const raw = { type: 'from_the_future', value: 1 }
+    const { harness } = await world.open({ answers: [{ blocks: [{ raw }, { text: 'Still here.' }] }] })
+    const events = await turnOf(harness, world.session(), 'Go')
+    expect(ofType(events, 'native:unknown')).toMatchObject([{ harness: 'messages-api' }])
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Still here.' }])
+  })
+
+  test('images and documents go along', async () => {
+    const { harness, model } = await world.open({ answers: ['A picture.'] })
+    const image = {
+      type: 'image' as const,
+      source: { kind: 'base64' as const, data: PNG, mediaType: 'image/png' },
+    }
+    const data = Buffer.from('some text').toString('base64')
+    const document = {
+      type: 'document' as const,
+      source: { kind: 'base64' as const, data, mediaType: 'text/plain' },
+    }
+    const events = await turnOf(harness, world.session(), 'Look', { images: [image, document] })
+    expect(events[0]).toMatchObject({ type: 'turn:start', message: 'Look', attachments: 2 })
+    expect(sentMessages(model)[0]?.content).toMatchObject([
+      { type: 'text', text: 'Look' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'some text' } },
+    ])
+  })
+
+  test('a schema is asked for, and its answer parsed', async () => {
+    const outputSchema = { type: 'object', properties: { n: { type: 'number' } } }
+    const { harness, model } = await world.open({ answers: ['{"n": 7}', 'seven'] })
+    const events = await turnOf(harness, world.session(), 'Count', { outputSchema })
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ structuredOutput: { n: 7 } }])
+    expect(model.requests[0]?.body).toMatchObject({
+      output_config: { format: { type: 'json_schema', schema: outputSchema } },
+    })
+    const failed = await turnOf(harness, world.session(), 'Count', { outputSchema })
+    expect(ofType(failed, 'session:error')).toMatchObject([{ code: 'structured_output' }])
+  })
+
+  test.each([
+    ['claude-sonnet-5-5', { thinking: { type: 'adaptive' }, output_config: { effort: 'medium' } }],
+    [
+      'claude-sonnet-4-5-20250929',
+      { thinking: { type: 'enabled', budget_tokens: 10_000 }, max_tokens: 26_384 },
+    ],
+    ['claude-3-haiku-20240307', { max_tokens: 4096 }],
+  ])('%s thinks in the words of its time', async (model, fields) => {
+    const { harness, model: scripted } = await world.open({ answers: ['Hm.'] })
+    await turnOf(harness, world.session(), 'Think', { model, thinking: 'med' })
+    expect(scripted.requests[0]?.body).toMatchObject(fields)
+  })
+
+  test('commands see no credential of ours, and what they leave running ends with the turn', async () => {
+    const { harness } = await world.open(
+      {
+        answers: [{ tool: 'bash', input: { command: 'env; sleep 600 & echo "pid $!"' } }, 'Done.'],
+      },
+      {},
+    )
+    const opts: HarnessTurnOpts = {
+      permissionMode: 'bypassPermissions',
+      env: { EXTRA: 'mine', ANTHROPIC_API_KEY: 'sk-ant-of-this-turn' },
+    }
+    const events = await turnOf(harness, world.session(), 'Go', opts)
+    const [result] = ofType(events, 'tool:result')
+    expect(result).toMatchObject({ isError: false, detail: { exitCode: 0 } })
+    expect(result?.content).toContain('EXTRA=mine')
+    expect(result?.content).not.toMatch(/ANTHROPIC|sk-ant/)
+    expect(await findByMarker(world.marker)).toEqual([])
+    expect(statuses(events, 'notice').map(({ message }) => message)).toEqual([
+      expect.stringContaining('left behind'),
+    ])
+  })
+})
+
+describe('limits', () => {
+  test('of requests', async () => {
+    const { harness } = await world.open({ answers: [{ tool: 'list', input: {}, times: 9 }] })
+    const events = await turnOf(harness, world.session(), 'Go', { maxTurns: 2 })
+    expect(endOf(events)).toBe('max_turns')
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'max_turns', costUsd: expect.any(Number) },
+    ])
+  })
+
+  test('of money, which is not asked for in vain', async () => {
+    const usage = { input: 1_000_000, output: 0 }
+    const { harness, model } = await world.open({ answers: [{ tool: 'list', input: {}, usage, times: 9 }] })
+    const events = await turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 5 })
+    expect(endOf(events)).toBe('budget')
+    expect(model.requests).toHaveLength(2)
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'budget_exceeded', costUsd: 6 }])
+    const unknown = turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 5, model: 'of-unknown-price' })
+    await expect(unknown).rejects.toMatchObject({ code: 'invalid_query' })
+  })
+})
+
+describe('what fails', () => {
+  test.each<[string, ScriptAnswer, string]>([
+    ['a wrong key', { error: 401 }, 'auth_failed'],
+    ['no right', { error: 403 }, 'auth_failed'],
+    ['no such model', { error: 404 }, 'model_not_found'],
+    ['a bad request', { error: { status: 400, message: 'messages: no' } }, 'invalid_request'],
+    ['no money', { error: { status: 400, message: 'Your credit balance is too low' } }, 'billing'],
+    [
+      'a long prompt',
+      { error: { status: 400, message: 'prompt is too long: 9 tokens > 8' } },
+      'context_overflow',
+    ],
+    ['too much at once', { error: { status: 429, headers: { 'x-should-retry': 'false' } } }, 'rate_limited'],
+    ['an overloaded API', { error: { status: 529, headers: { 'x-should-retry': 'false' } } }, 'overloaded'],
+    ['a broken API', { error: { status: 500, headers: { 'x-should-retry': 'false' } } }, 'api_error'],
+    ['a refusal', { text: 'No.', stopReason: 'refusal' }, 'refused'],
+    ['a full window', { text: 'x', stopReason: 'model_context_window_exceeded' }, 'context_overflow'],
+  ])('%s', async (_what, answer, code) => {
+    const { harness } = await world.open({ answers: [answer] })
+    const events = await turnOf(harness, world.session(), 'Go')
+    expect(endOf(events)).toBe('failed')
+    expect(ofType(events, 'session:error')).toMatchObject([{ code }])
+    expect(ofType(events, 'chat:complete')).toEqual([])
+  })
+
+  test('an API that is not there', async () => {
+    const environment = world.environment({ url: 'http://127.0.0.1:9' })
+    const { harness } = await world.open({ answers: [] }, { environment, maxRetries: 0 })
+    const events = await turnOf(harness, world.session(), 'Go')
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'api_error', error: expect.stringContaining('connection') },
+    ])
+  })
+
+  test.each<[string, HarnessTurnOpts & { message?: string }, Record<string, string>, string]>([
+    ['an empty prompt', { message: ' \n' }, {}, 'invalid_query'],
+    ['no key', {}, { ANTHROPIC_API_KEY: '' }, 'auth_failed'],
+    ['an address that is none', {}, { ANTHROPIC_BASE_URL: 'nowhere' }, 'invalid_query'],
+    ['a folder that is not there', { additionalDirectories: ['/no/such/folder'] }, {}, 'invalid_query'],
+    [
+      'an image of another kind',
+      { images: [{ type: 'image', source: { kind: 'path', path: 'x', mediaType: 'image/tiff' } }] },
+      {},
+      'invalid_query',
+    ],
+    ['an MCP server', { mcpServers: { x: { type: 'stdio', command: 'true' } } }, {}, 'unsupported'],
+    [
+      'a client tool without a name',
+      {
+        clientTools: [
+          { name: '', description: '', inputSchema: { type: 'object' }, handler: async () => ({}) },
+        ],
+      },
+      {},
+      'invalid_query',
+    ],
+  ])(
+    '%s throws before the turn begins, and leaves no log',
+    async (_what, { message = 'Go', ...opts }, env, code) => {
+      const { model } = await world.open({ answers: [] })
+      const { harness } = await world.open(
+        { answers: [] },
+        { environment: { ...world.environment(model), ...env } },
+      )
+      await expect(turnOf(harness, world.session(), message, opts)).rejects.toMatchObject({ code })
+      expect(world.spools()).toEqual([])
+    },
+  )
+})
+
+test('the status says whether there is a key; nothing has to be installed', async () => {
+  const { harness, model } = await world.open({ answers: [] })
+  expect(await harness.checkInstallStatus()).toEqual({
+    installed: true,
+    authType: 'api-key',
+    authenticated: true,
+  })
+  const bare = { ...world.environment(model), ANTHROPIC_API_KEY: '' }
+  const other = await world.open({ answers: [] }, { environment: bare })
+  expect(await other.harness.checkInstallStatus()).toMatchObject({ installed: true, authenticated: false })
+  expect(await harness.discoverSlashCommands()).toEqual([])
+})
+
+describe('query', () => {
+  test('gives the raw events, and how it ended', async () => {
+    const { harness } = await world.open({ answers: ['Hello.', 'Again.'] })
+    const events = await collect(harness.query(world.query()))
+    expect(events[0]).toMatchObject({ type: 'session_started' })
+    expect(events.at(-1)).toMatchObject({ type: 'complete', usage: { costUsd: expect.any(Number) } })
+    const resumeSessionId = events[0]?.type === 'session_started' ? events[0].sessionId : ''
+    const next = await collect(harness.query(world.query({ resumeSessionId })))
+    expect(next.at(-1)).toMatchObject({ type: 'complete' })
+  })
+
+  test('a failure, a lost conversation and an abort', async () => {
+    const { harness, model } = await world.open({ answers: [{ error: 401 }, { text: 'x', stallAfter: 0 }] })
+    expect((await collect(harness.query(world.query()))).at(-1)).toMatchObject({
+      type: 'error',
+      code: 'auth_failed',
+    })
+    const lost = await collect(harness.query(world.query({ resumeSessionId: 'gone' })))
+    expect(lost).toMatchObject([{ type: 'error', code: 'session_not_found' }])
+    const stop = new AbortController()
+    const aborted = collect(harness.query(world.query({ signal: stop.signal })))
+    await model.waitForRequest(({ state }) => state === 'stalled')
+    stop.abort()
+    expect((await aborted).at(-1)?.type).toBe('message')
+  })
 })

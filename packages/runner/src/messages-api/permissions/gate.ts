@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import type { PermissionDecision } from '@chirality/core'
 import type { AskedDecision } from '../../turn/ask.ts'
+import { complaintAbout } from '../check-input.ts'
 import type { Tool, ToolContext, ToolOutput } from '../loop/tool.ts'
 import type { Emit } from '../native-event.ts'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
@@ -17,8 +18,6 @@ export interface GateOptions {
   emit: Emit
   /** Whether somebody can be asked. */
   canAsk: boolean
-  /** What is wrong with an input, by the tool's schema. */
-  complaint(tool: Tool, input: Record<string, unknown>): Promise<string | undefined>
   /** A person denied something and wants the turn to end. */
   onInterrupt(): void
 }
@@ -52,7 +51,7 @@ export class Gate {
     input: Record<string, unknown>,
     context: ToolContext,
   ): Promise<string | ToolOutput> {
-    const fault = await this.#options.complaint(tool, input)
+    const fault = await complaintAbout(tool, input)
     if (fault !== undefined) return failure(`The input of ${tool.name} does not fit its schema: ${fault}`)
     const question = await this.#question(tool, input)
     const verdict = this.#options.policy.judge(question)
@@ -71,7 +70,7 @@ export class Gate {
       return failure(decision.message ?? `The user did not allow this use of ${tool.name}.`)
     }
     const { updatedInput = input, remember } = decision
-    const fault = await this.#options.complaint(tool, updatedInput)
+    const fault = await complaintAbout(tool, updatedInput)
     if (fault !== undefined)
       return failure(`The user changed the input, and it does not fit the schema now: ${fault}`)
     // The rules that take things away hold for people's changes, too.

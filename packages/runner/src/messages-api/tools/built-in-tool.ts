@@ -6,6 +6,8 @@ export interface BuiltInTool extends Tool {
   effect: 'read' | 'edit' | 'run' | 'client'
   /** What rules such as `bash(git *)` look at. */
   subject(input: Record<string, unknown>): string | undefined
+  /** `execute` itself refuses an input that does not fit the schema. */
+  checksInput?: boolean
 }
 
 export function objectSchema(

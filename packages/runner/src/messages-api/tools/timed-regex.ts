@@ -31,8 +31,7 @@ export class TimedRegex {
       SEARCH.runInContext(this.#context, { timeout: MAX_SEARCH_MS })
       return found
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-        return null
+      if (isTimeout(error)) return null
       throw error
     }
   }
@@ -42,3 +41,8 @@ const SEARCH = new Script('search()')
 const MAX_PATTERN_CHARS = 1000
 /** The event loop waits for it. */
 const MAX_SEARCH_MS = 100
+
+/** It comes from the context, whose `Error` is another one. */
+function isTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+}

@@ -34,7 +34,7 @@ export async function* walk(start: string, { signal, limits }: WalkOptions): Asy
   while (waiting.length > 0) {
     signal.throwIfAborted()
     const prefix = waiting.shift() ?? ''
-    const directory = await PinnedDirectory.open(path.join(start, prefix)).catch(() => null)
+    const directory = await PinnedDirectory.open(path.resolve(start, prefix)).catch(() => null)
     if (directory === null) continue
     try {
       const entries = await readEntries(directory, limits.maxEntries - seen)
