@@ -82,8 +82,12 @@ export class AppServerTurn {
       return { type: 'turn:end', sessionId: session.id, reason, durationMs }
     } finally {
       if (open) lease.server.news.leave(open.thread.id)
-      await this.#notes?.remove()
     }
+  }
+
+  /** Its end has been told: nobody will have to find it again. */
+  async forget(): Promise<void> {
+    await this.#notes?.remove()
   }
 
   /** Null when the turn was stopped meanwhile. */

@@ -57,9 +57,14 @@ export class CodexTurn {
     refuseUnsupported(query)
     checkThread(query)
     if (context.config.voice === 'exec') return yield* this.#overExec()
-    const end = yield* this.#overAppServer()
-    if (end) yield end
-    else yield* this.#overExec()
+    try {
+      const end = yield* this.#overAppServer()
+      if (end) yield end
+      else yield* this.#overExec()
+    } finally {
+      const voice = this.#voice
+      if (voice instanceof AppServerTurn) await this.#try(() => voice.forget())
+    }
   }
 
   get lastEvent(): UIEvent['type'] {

@@ -1,0 +1,174 @@
+import { readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import type { Session, TurnTrace, UIEvent } from '@chirality/core'
+import { describe, expect, test } from 'vitest'
+import { findByMarker } from '../../src/process/leftovers.ts'
+import { Host } from '../support/host.ts'
+import { isRunning, untilGone } from '../support/programs.ts'
+import { fileAppears, ofType } from '../support/turns.ts'
+import { useArena } from './arena.ts'
+import { type Contestant, contestants } from './contestants.ts'
+
+// A Chirality is killed in the middle of a turn. The next one tells the same events, each once, and reads on.
+
+const arena = useArena()
+const perTurn = contestants().filter(agent => agent.processPerTurn)
+/** Where the release does not matter. */
+const oneOfEach = perTurn.slice(-2)
+
+const STALLING = { text: 'one two three', chunkChars: 4, stallAfter: 2 }
+
+describe.each(named(perTurn))('%s', (_name, agent) => {
+  test('an agent that still streams is read on, from the first event to the last', async () => {
+    await arena.open(agent, { answers: [STALLING] })
+    const { trace, told, session } = await killed(agent)
+    expect(await isRunning(trace.processes[0]?.pid ?? 0)).toBe(true)
+    const reading = arena.adopt(session, trace)
+    expect(arena.model.release()).toBe(1)
+    const events = await reading
+    expectSame(events, told)
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'one two three' }])
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(arena.harness.isRunning(session.id)).toBe(false)
+  })
+
+  test('a turn that was told to its end is told again without a difference', async () => {
+    await arena.open(agent, {
+      answers: [{ blocks: [{ text: 'Looking.' }, agent.command('echo from-the-tool')] }, 'Done.'],
+    })
+    const { trace, told, session } = await killed(agent, { holdAt: 'turn:end' })
+    const events = await arena.adopt(session, trace)
+    expect(events.pop()).toMatchObject({ type: 'process:exit', leftRunning: 0 })
+    expect(timeless(events)).toEqual(timeless(told))
+    expect(ofType(events, 'tool:result')).toMatchObject([{ isError: false }])
+  })
+})
+
+describe.each(named(oneOfEach))('%s', (_name, agent) => {
+  test('one that has ended meanwhile is told just the same, and nothing is left of the trace', async () => {
+    await arena.open(agent, { answers: [STALLING] })
+    const { trace, told, session } = await killed(agent)
+    expect(arena.model.release()).toBe(1)
+    await untilGone(trace.processes[0]?.pid ?? 0)
+    const events = await arena.adopt(session, trace)
+    expectSame(events, told)
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(notes()).toEqual([])
+  })
+
+  test('a resume that failed is told again before the fresh start', async () => {
+    const claudeSessionId = '00000000-0000-4000-8000-000000000000'
+    await arena.open(agent, { answers: [STALLING] })
+    const { trace, told, session } = await killed(agent, { session: arena.session({ claudeSessionId }) })
+    expect(trace.processes).toHaveLength(2)
+    const reading = arena.adopt(session, trace)
+    arena.model.release()
+    const events = await reading
+    expectSame(events, told)
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'session_not_found', recovered: true }])
+    expect(ofType(events, 'status').map(({ status }) => status)).toContain('resume_failed')
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'one two three' }])
+  })
+
+  test.each(['interrupt', 'kill'] as const)('%s stops it, with what it started', async way => {
+    const started = path.join(arena.project, 'started')
+    await arena.open(agent, {
+      answers: [{ blocks: [agent.command(`sh -c 'sleep 600 & touch ${started}; sleep 600'`)] }, 'never said'],
+    })
+    const { trace, told, session } = await killed(agent, { until: () => fileAppears(started) })
+    const events: UIEvent[] = []
+    for await (const event of arena.harness.adoptTurn?.(session, trace) ?? []) {
+      if (event.type === 'tool:start') arena.harness[way](session.id)
+      events.push(event)
+    }
+    expectSame(events, told)
+    const reason = way === 'kill' ? 'killed' : 'interrupted'
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason }])
+    expect(await findByMarker(arena.marker)).toEqual([])
+  })
+})
+
+describe.each(named(oneOfEach))('%s, when', (_name, agent) => {
+  test('the spool is gone: a word about it, and the agent is stopped', async () => {
+    await arena.open(agent, { answers: [STALLING] })
+    const { trace, session } = await killed(agent)
+    for (const { spoolPath } of trace.processes) rmSync(spoolPath)
+    const events = await arena.adopt(session, trace)
+    expect(events.map(({ type }) => type)).toEqual([
+      'turn:start',
+      'session:error',
+      'turn:end',
+      'process:exit',
+    ])
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('is gone') },
+    ])
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
+    expect(await findByMarker(arena.marker)).toEqual([])
+  })
+
+  test('the agent never ran: the message is not sent again by itself', async () => {
+    await arena.open(agent, { answers: [] })
+    const trace = { turnId: 't', startedAt: '', message: 'Hi', processes: [] }
+    const events = await arena.adopt(arena.session(), trace)
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('Send the message again') },
+    ])
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
+    expect(arena.model.requests).toEqual([])
+  })
+})
+
+function named(agents: Contestant[]): (readonly [string, Contestant])[] {
+  return agents.map(agent => [agent.name, agent] as const)
+}
+
+interface KillOptions {
+  session?: Session
+  /** The host stops there, and is killed then. */
+  holdAt?: UIEvent['type']
+  /** When to kill it. Default: when the model stalls. */
+  until?: () => Promise<unknown>
+}
+
+interface Killed {
+  session: Session
+  trace: TurnTrace
+  told: UIEvent[]
+}
+
+/** A turn of a host that was killed in the middle of it. */
+async function killed(agent: Contestant, options: KillOptions = {}): Promise<Killed> {
+  const { session = arena.session(), holdAt, until = modelStalls } = options
+  const { place, model } = arena
+  const opts = agent.free
+  const host = new Host({ agent: agent.name, model, place, session, message: 'Go', opts, holdAt })
+  try {
+    await host.tells(({ type }) => type === (holdAt ?? 'session:init'))
+    if (holdAt === undefined) await until()
+  } finally {
+    await host.kill()
+  }
+  return { session, trace: host.trace(), told: host.events }
+}
+
+function modelStalls(): Promise<unknown> {
+  return arena.model.waitForRequest(({ state }) => state === 'stalled')
+}
+
+/** The new events begin with all that the killed one told. */
+function expectSame(events: UIEvent[], told: UIEvent[]): void {
+  expect(told.length).toBeGreaterThan(1)
+  expect(timeless(events).slice(0, told.length)).toEqual(timeless(told))
+  expect(ofType(events, 'turn:end')).toHaveLength(1)
+}
+
+/** How long it took is not known a second time. */
+function timeless(events: UIEvent[]): UIEvent[] {
+  return events.map(event => (event.type === 'turn:end' ? { ...event, durationMs: undefined } : event))
+}
+
+function notes(): string[] {
+  const logs = readdirSync(path.join(arena.project, '.chirality', 'logs'), { recursive: true })
+  return logs.map(String).filter(name => name.endsWith('.notes'))
+}
