@@ -30,6 +30,7 @@ export class LiveTurn {
   readonly #messages = new Messages()
   readonly #requests: Requests
   readonly #steered = new Map<string, string>()
+  #takenBack = 0
   #isInterrupted = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
@@ -58,8 +59,8 @@ export class LiveTurn {
       }
       this.#isOver = true
       for (const event of this.#requests.close()) yield this.#noted(event)
-      const { waiting } = this.#messages
-      if (waiting.length > 0) yield this.#noted(unread(sessionId, waiting.length))
+      const count = this.#takenBack + this.#waiting.length
+      if (count > 0) yield this.#noted(unread(sessionId, count))
     } finally {
       clearInterval(watch)
       await this.#finish()
@@ -139,15 +140,22 @@ export class LiveTurn {
     yield this.#noted({ type: 'status', sessionId, status: 'notice', level: 'info', message, data })
   }
 
+  /** Messages beside the first that the agent has not taken up. */
+  get #waiting(): string[] {
+    return this.#messages.waiting.filter(uuid => this.#steered.has(uuid))
+  }
+
   /** What waits in the agent's queue would run after the interrupt. */
   async #interruptAll(): Promise<void> {
     try {
-      for (const uuid of this.#messages.waiting.filter(uuid => this.#steered.has(uuid))) {
+      for (const uuid of this.#waiting) {
         const { cancelled } = await this.#live.request({
           subtype: 'cancel_async_message',
           message_uuid: uuid,
         })
-        if (cancelled === true) this.#messages.withdrawn(uuid)
+        if (cancelled !== true) continue
+        this.#messages.withdrawn(uuid)
+        this.#takenBack += 1
       }
       await this.#live.request({ subtype: 'interrupt' })
     } catch {

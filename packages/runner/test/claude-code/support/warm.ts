@@ -1,5 +1,6 @@
 import type { HarnessTurnOpts, Session, TurnProcess, UIEvent } from '@chirality/core'
 import type { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
+import { fileAppears } from './events.ts'
 import { type HarnessOptions, useWorld, type World } from './world.ts'
 
 /** A conversation with an agent that is kept between turns. */
@@ -16,6 +17,7 @@ export interface Chat {
 }
 
 export interface WarmWorld extends World {
+  fileAppears(file: string): Promise<void>
   chat(options?: HarnessOptions & { with?: ClaudeCodeHarness; session?: Session }): Chat
 }
 
@@ -39,5 +41,9 @@ export function useWarmWorld(binary: string): WarmWorld {
     }
     return { harness, session, turn, events, processes, pids: () => processes.map(({ pid }) => pid) }
   }
-  return Object.assign(world, { chat })
+  return Object.assign(world, { chat, fileAppears })
 }
+
+/** The smallest PNG: the agent looks into images before it sends them. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
