@@ -107,6 +107,8 @@ describe('tools', () => {
     ['allow bash', 'Bash', { command: 'ls' }, 'ask'],
     ['allow Bash(*)', 'Bash', { command: 3 }, 'ask'],
     ['deny Bash(*)', 'Bash', { command: ['rm'] }, 'deny'],
+    ['deny *(.env)', 'Bash', { command: 'cat ./.env' }, 'deny'],
+    ['deny Bash(.env)', 'Bash', { command: 'cat ./.env' }, 'ask'],
     ['allow *(ls)', 'Bash', { command: 'ls' }, 'allow'],
     ['allow Bas*', 'Bash', { command: 'ls' }, 'allow'],
     ['allow Write(src/**)', 'Write', { file_path: '/no/such/project/src/a' }, 'allow'],

@@ -39,15 +39,20 @@ function finds({ tool, pattern }: PolicyRule, call: ToolCall): boolean {
   const { argument, place } = call
   switch (argument.kind) {
     case 'command':
-      return findsCommand(pattern, argument.command)
+      // `deny *(.env)` is meant for commands that name the file, too.
+      return findsCommand(pattern, argument.command) || (tool === '*' && isAnywhere(pattern, call))
     case 'paths':
       return argument.paths.some(path => findsPath(pattern, path, place))
     case 'url':
       return findsUrl(pattern, argument.url)
     case 'text':
     case 'input':
-      return globMatches(anywhere(parseGlob(pattern.trim())), argumentText(argument), { ignoreCase: true })
+      return isAnywhere(pattern, call)
   }
+}
+
+function isAnywhere(pattern: string, { argument }: ToolCall): boolean {
+  return globMatches(anywhere(parseGlob(pattern.trim())), argumentText(argument), { ignoreCase: true })
 }
 
 function toolGlob(tool: string): Glob {

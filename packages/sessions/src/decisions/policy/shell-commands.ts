@@ -12,13 +12,25 @@ export function* shellParts(command: string): Generator<ShellPart> {
   const plain = unwrapShell(command)
     .replace(/\\\r?\n/g, '')
     .replace(/\$\{?IFS\}?/gi, ' ')
-    .replace(REDIRECTION, ' ')
+    .replace(/\$(?=['"])/g, '')
+    .replace(/\{([^{}\s]+)\}/g, (braces, inner: string) =>
+      inner.includes(',') ? `;${inner.replaceAll(',', ' ')};` : braces,
+    )
+  yield* partsOf(plain.replace(REDIRECTION, ' '))
+  // Where a file's name ends is not always clear: behind a redirection a program can stand anywhere.
+  for (const behind of plain.split(/[<>]/).slice(1)) yield* partsOf(behind, { everywhere: true })
+}
+
+function* partsOf(plain: string, { everywhere = false } = {}): Generator<ShellPart> {
+  let isFirst = true
   for (const segment of plain.split(OPERATOR)) {
     const raw = segment.trim().replace(/\s+/g, ' ')
-    if (raw === '') continue
-    yield { text: raw, starts: [0] }
-    const text = raw.replace(/['"\\]/g, '').trim()
-    yield { text, starts: programPlaces(text) }
+    if (raw !== '') {
+      yield { text: raw, starts: [0] }
+      const text = raw.replace(/['"\\]/g, '').trim()
+      yield { text, starts: programPlaces(text, everywhere && isFirst) }
+    }
+    isFirst = false
   }
 }
 
@@ -32,12 +44,12 @@ const SHELL_WRAPPER =
   /^(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:ba|z|da)?sh -l?c (?:'([^']*)'|"([^"`$\\]*)"|([^\s'"`$\\;&|<>(){}*?[\]~#!]+))$/
 const OPERATOR = /[;&|\n\r()`{}<>]/
 /** Not `<<<`: what follows it can be a program. */
-const REDIRECTION = /\d{0,3}(?:>>?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>]+/g
+const REDIRECTION = /\d{0,3}(?:>>?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>`]+/g
 
 /** Where words begin, and the names behind their last slash: at the command, and behind a wrapper everywhere. */
-function programPlaces(text: string): number[] {
+function programPlaces(text: string, from: boolean): number[] {
   const places: number[] = []
-  let everywhere = false
+  let everywhere = from
   for (const { index, 0: word } of text.matchAll(/\S+/g)) {
     const name = word.slice(word.lastIndexOf('/') + 1)
     places.push(index, index + word.length - name.length)
@@ -50,12 +62,12 @@ function programPlaces(text: string): number[] {
 
 /** What stands behind an assignment is not told apart from a value with blanks in it. */
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
-const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '$'])
+const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', 'coproc', '!', '$'])
 
 /** Programs that run what stands behind them. */
 const WRAPPERS = new Set(
   (
     'sudo doas su env command exec builtin eval nohup nice ionice setsid stdbuf timeout time xargs parallel find fd watch ' +
-    'strace ltrace busybox bash sh zsh dash ksh fish script ssh docker podman chroot unshare flock caffeinate npx'
+    'strace ltrace busybox bash sh zsh dash ksh fish script ssh docker podman chroot unshare flock caffeinate npx trap alias'
   ).split(' '),
 )
