@@ -18,7 +18,7 @@ export class HeadTail {
   }
 
   get isCut(): boolean {
-    return this.#total > this.#headSize + this.#tailSize
+    return this.#total > this.#headBytes + this.#tailBytes
   }
 
   push(chunk: Buffer): void {
