@@ -351,6 +351,9 @@ describe('"for the session"', () => {
   test.each([
     [[{ type: 'addRules' }], 'session', true],
     [[{ type: 'addRules' }], 'always', true],
+    [[{ type: 'addRules', destination: 'session' }], 'session', true],
+    [[{ type: 'addRules', destination: 'session' }], 'always', false],
+    [[{ type: 'setMode', mode: 'acceptEdits' }], 'session', false],
     [['accept', 'acceptForSession'], 'session', true],
     [['session', 'always'], 'always', false],
     [[null, 3, 'accept'], 'session', false],

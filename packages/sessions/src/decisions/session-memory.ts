@@ -33,7 +33,8 @@ export function agentRemembers(request: PermissionRequestEvent, scope: 'session'
   return (request.suggestions ?? []).some(suggestion => {
     // Codex names what it can do, Claude offers whole rules.
     if (typeof suggestion === 'string') return scope === 'session' && SESSION_WORDS.has(suggestion)
-    return (suggestion as { type?: unknown } | null)?.type === 'addRules'
+    const { type, destination } = (suggestion ?? {}) as { type?: unknown; destination?: unknown }
+    return type === 'addRules' && (scope === 'session' || destination !== 'session')
   })
 }
 
