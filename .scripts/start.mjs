@@ -1,11 +1,13 @@
-// `npm start`: from a fresh clone to a real agent at work, with no account and no question asked.
+// `npm start`: from a fresh clone to a dashboard with a demo in it, with no account and no question asked.
 import path from 'node:path'
 import { root, run, say, setup, turbo } from './setup.mjs'
 
-await setup()
-const built = await turbo(['build'])
+await setup({ agents: false })
+say('Building')
+const built = await turbo(['build', '--filter=@chirality/cli', '--filter=@chirality/web'])
 if (built !== 0) {
   say('The build failed; its output above says why.')
   process.exit(built)
 }
-process.exitCode = await run(process.execPath, [path.join(root, 'apps', 'cli', 'dist', 'demo', 'demo.js')])
+const chirality = path.join(root, 'apps', 'cli', 'bin', 'chirality.mjs')
+process.exitCode = await run(process.execPath, [chirality, 'serve', '--demo', ...process.argv.slice(2)])

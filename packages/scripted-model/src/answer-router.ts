@@ -60,13 +60,16 @@ function exhausted(queue: string): QueuedAnswer {
 
 function fits(when: ScriptWhen, facts: RequestFacts): boolean {
   const contains = (text: string, part: string | undefined) => part === undefined || text.includes(part)
+  const matches = (text: string, pattern: string | undefined) =>
+    pattern === undefined || new RegExp(pattern).test(text)
   return (
     contains(facts.model, when.modelContains) &&
     contains(facts.system, when.systemContains) &&
     contains(facts.lastUser, when.lastUserContains) &&
     contains(facts.firstUser, when.conversationContains) &&
     contains(facts.toolResults, when.toolResultContains) &&
-    (when.lastUserMatches === undefined || new RegExp(when.lastUserMatches).test(facts.lastUser)) &&
+    matches(facts.lastUser, when.lastUserMatches) &&
+    matches(facts.toolResults, when.toolResultMatches) &&
     (when.hasTool === undefined || facts.tools.includes(when.hasTool)) &&
     (when.subAgent === undefined || when.subAgent === facts.subAgent) &&
     (when.side === undefined || when.side === facts.side) &&

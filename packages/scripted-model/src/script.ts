@@ -148,6 +148,7 @@ const when = strict({
   /** The first user message, which stays the same while a conversation grows. */
   conversationContains: z.string().optional(),
   toolResultContains: z.string().optional(),
+  toolResultMatches: pattern.optional(),
   hasTool: z.string().optional(),
   subAgent: z.boolean().optional(),
   /** A request that Claude Code makes beside the conversation. */

@@ -40,6 +40,8 @@ describe('a route', () => {
     [{ conversationContains: 'second' }, false],
     [{ toolResultContains: 'exit code 3' }, true],
     [{ toolResultContains: 'exit code 4' }, false],
+    [{ toolResultMatches: '^.*code \\d' }, true],
+    [{ toolResultMatches: '^$' }, false],
     [{ hasTool: 'Bash' }, true],
     [{ hasTool: 'Bas' }, false],
     [{ subAgent: false }, true],

@@ -11,6 +11,7 @@ export { type RunningServer, type ServerOptions, startServer } from './start-ser
 export { BindingError, type Exposed } from './system/check-binding.ts'
 export { readServerFile, type ServerFile } from './system/server-file.ts'
 export type { SessionProcesses } from './system/session-processes.ts'
+export type { Demo } from './trpc/context.ts'
 export type { FleetEvent } from './trpc/events-router.ts'
 export type { HarnessInfo } from './trpc/harnesses-router.ts'
 export type { ProjectInfo } from './trpc/projects-router.ts'

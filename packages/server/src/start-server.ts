@@ -18,7 +18,7 @@ import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed } from './system/check-binding.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
-import type { AppServices } from './trpc/context.ts'
+import type { AppServices, Demo } from './trpc/context.ts'
 import { appRouter } from './trpc/router.ts'
 
 export interface ServerOptions {
@@ -38,6 +38,8 @@ export interface ServerOptions {
   /** The user's data folder. */
   home?: string
   version?: string
+  /** A project that only shows how it works, and what to say to its agent. */
+  demo?: Demo
   /** How long a request of an agent waits for a person. Null, the default: for ever. */
   decisionTimeoutMs?: number | null
   limits?: Partial<SocketLimits>
@@ -102,7 +104,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ host, personas, changes, harnesses: options.harnesses },
     projects: new ProjectRegistry(home, root => host.closeProject(root)),
     facts: {
-      ...{ version, home, newSignInLink },
+      ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
       address: () => url,
       sockets: () => sockets.size,

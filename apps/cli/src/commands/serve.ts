@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { BindingError, ListenError, type RunningServer, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
+import type { RunningDemo } from '../demo/start-demo.ts'
 import { EXIT } from '../exit-code.ts'
 import { type Output, tell } from '../output.ts'
 import { projectFolder } from '../project-folder.ts'
@@ -15,11 +16,16 @@ import { serverHarnesses } from './serve/server-harnesses.ts'
 export async function serve(args: string[], output: Output): Promise<number> {
   const options = await readServeOptions(args)
   const stop = stopSignals()
-  const server = await start(options)
-  if (server === undefined) return EXIT.failed
-  const { url, port, token, link } = server
+  const demo = options.demo ? await (await import('../demo/start-demo.ts')).startDemo() : undefined
+  const server = await start(options, demo)
+  if (server === undefined) {
+    await demo?.close()
+    return EXIT.failed
+  }
+  const { url, port, token } = server
+  const link = demo ? await demoLink(server, demo) : server.link
   await output.write(
-    options.json ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n` : welcome(server),
+    options.json ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n` : welcome(url, link),
   )
   const wantsBrowser = options.open && !options.json && canOpenBrowser()
   const closePage = wantsBrowser ? await openBrowser(link, userDataFolder()) : async () => {}
@@ -27,17 +33,19 @@ export async function serve(args: string[], output: Output): Promise<number> {
   if (!options.json)
     await tell(options.leaveAgents ? 'Stopping. Agents work on.\n' : 'Stopping, and the agents with it.\n')
   await Promise.race([server.close({ agents: options.leaveAgents ? 'leave' : 'stop' }), stop.second])
+  await demo?.close()
   await closePage()
   return EXIT.done
 }
 
-async function start(options: ServeOptions): Promise<RunningServer | undefined> {
+async function start(options: ServeOptions, demo?: RunningDemo): Promise<RunningServer | undefined> {
   const { port, host, exposed, publicOrigins } = options
   let server: RunningServer | undefined
   try {
     server = await startServer({
-      harnesses: serverHarnesses(entry => server?.log(entry)),
-      projects: await projectFolders(options.projects),
+      harnesses: serverHarnesses(entry => server?.log(entry), demo),
+      projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),
+      ...(demo ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt } } : {}),
       ...{ port, host, exposed, publicOrigins },
       dashboard: dashboardFolder(),
       onFault: error =>
@@ -59,7 +67,18 @@ async function projectFolders(named: string[]): Promise<string[]> {
   return [homedir(), path.parse(here).root].includes(here) ? [] : [here]
 }
 
-function welcome({ link, url }: RunningServer): string {
+/** Straight to a session that waits to be tried. */
+async function demoLink({ host, link }: RunningServer, demo: RunningDemo): Promise<string> {
+  const sessions = await host.store.list(demo.projectRoot)
+  const untried = sessions.find(({ title }) => title === demo.session.title)
+  const full = untried && (await host.store.resume(untried.id))
+  const session = full?.turnCount === 0 ? full : await host.createSession(demo.projectRoot, demo.session)
+  const url = new URL(link)
+  url.pathname = `/s/${session.id}`
+  return url.href
+}
+
+function welcome(url: string, link: string): string {
   return `Chirality is at ${url}. This link signs a browser in, once:\n\n  ${link}\n\nCtrl-C stops it.\n`
 }
 

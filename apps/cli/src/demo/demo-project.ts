@@ -1,30 +1,23 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-
-export interface DemoProject {
-  /** Where the agent works. */
-  folder: string
-  /** A home of its own, so that nothing of the user's settings counts and nothing is left in them. */
-  home: string
-  remove(): Promise<void>
-}
-
-/** A tiny project with one bug that its own test shows. */
-export async function createDemoProject(): Promise<DemoProject> {
-  const base = await mkdtemp(path.join(tmpdir(), 'chirality-demo-'))
-  const folder = path.join(base, 'greeter')
-  const home = path.join(base, 'home')
-  await mkdir(folder)
-  await mkdir(path.join(home, 'tmp'), { recursive: true })
-  for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text)
-  return { folder, home, remove: () => rm(base, { recursive: true, force: true, maxRetries: 3 }) }
-}
+import { promisify } from 'node:util'
+import { processEnv } from '@chirality/runner'
 
 export const BROKEN_LINE = "  return 'Hello ' + name"
 export const FIXED_LINE = "  return 'Hello, ' + name + '!'"
 
+/** A tiny project with one bug that its own test shows. It lies in the user's data folder, and is broken anew each time. */
+export async function makeDemoProject(dataFolder: string): Promise<string> {
+  const folder = path.join(dataFolder, 'demo', 'greeter')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text)
+  await commitAll(folder)
+  return folder
+}
+
 const FILES = {
+  'README.md': '# greeter\n\nSays hello. `node --test` shows that it does not do it well yet.\n',
   'package.json': '{ "name": "greeter", "type": "module" }\n',
   'greet.js': `export function greet(name) {\n${BROKEN_LINE}\n}\n`,
   'greet.test.js': `import assert from 'node:assert'
@@ -35,4 +28,24 @@ test('greets politely', () => {
   assert.equal(greet('Ada'), 'Hello, Ada!')
 })
 `,
+}
+
+const run = promisify(execFile)
+
+/** With a commit there is something to compare with. Without git the changes are those that the agent tells of. */
+async function commitAll(folder: string): Promise<void> {
+  const { PATH = '' } = processEnv()
+  const env = {
+    ...{ PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    ...{ GIT_AUTHOR_NAME: 'Demo', GIT_AUTHOR_EMAIL: 'demo@localhost' },
+    ...{ GIT_COMMITTER_NAME: 'Demo', GIT_COMMITTER_EMAIL: 'demo@localhost' },
+  }
+  const git = (...args: string[]) => run('git', args, { cwd: folder, env })
+  try {
+    await git('init', '--quiet')
+    await git('add', '--', ...Object.keys(FILES))
+    await git('commit', '--quiet', '--allow-empty', '--message', 'A greeter with a fault')
+  } catch {
+    // No git, or one that does not want to.
+  }
 }

@@ -1,42 +1,71 @@
-import path from 'node:path'
-import type { Script } from '@chirality/scripted-model'
+import type { Script, ScriptAnswer } from '@chirality/scripted-model'
 import { BROKEN_LINE, FIXED_LINE } from './demo-project.ts'
 
-/** What the model says in the demo. The agent, its tools, the files and the test run are real. */
-export function demoScript(folder: string): Script {
-  const file = path.join(folder, 'greet.js')
+export const DEMO_PROMPT = 'The test fails. Find out why and mend it.'
+
+/**
+ * What the model says in the demo. The agent, its tools, the files and the test run are real, so what it says next depends
+ * on what came back: any number of sessions can be played, and a person may deny whatever they like.
+ */
+export function demoScript(): Script {
   return {
-    defaults: { chunkChars: 6, chunkDelayMs: 25 },
-    answers: [
-      {
-        blocks: [
-          { thinking: 'Run the test first, so that I see what fails.' },
-          { text: 'I run the test to see what is wrong.' },
-          { tool: 'Bash', input: { command: TEST, description: 'Run the test' } },
-        ],
-      },
-      {
+    defaults: { chunkChars: 6, chunkDelayMs: 25, usage: { input: 900, output: 60 } },
+    routes: [
+      when('fail 0', 'Mended: `greet` has its comma and its exclamation mark now, and the test passes.'),
+      when('fail 1', {
         blocks: [
           { text: 'The comma and the exclamation mark are missing. I look at the code.' },
-          { tool: 'Read', input: { file_path: file } },
+          { tool: 'read', input: { file_path: 'greet.js' } },
         ],
-      },
-      {
+      }),
+      when(BROKEN_LINE.trim(), {
         blocks: [
           { text: 'One line to change.' },
-          { tool: 'Edit', input: { file_path: file, old_string: BROKEN_LINE, new_string: FIXED_LINE } },
+          {
+            tool: 'edit',
+            input: { file_path: 'greet.js', old_string: BROKEN_LINE, new_string: FIXED_LINE },
+          },
         ],
-      },
-      {
+      }),
+      when('Changed one place in', {
         blocks: [
           { text: 'And the test once more.' },
-          { tool: 'Bash', input: { command: TEST, description: 'Run the test again' } },
+          { tool: 'bash', input: { command: TEST, description: 'Run the test again' } },
         ],
+      }),
+      {
+        when: { toolResultMatches: '.' },
+        answers: [],
+        otherwise: 'All right, I leave it at that. Send the message again to start over.',
       },
-      'Fixed: `greet` now adds both, and the test passes.',
-      'I changed one line in greet.js: the greeting has its comma and its exclamation mark now.',
+      {
+        when: { lastUserMatches: '[Ww]hat did you|[Ww]hat has|[Ee]xplain|[Ss]how me' },
+        answers: [],
+        otherwise: CHANGED,
+      },
     ],
+    otherwise: {
+      blocks: [
+        { thinking: 'Run the test first, so that I see what fails.' },
+        { text: 'I run the test to see what is wrong.' },
+        { tool: 'bash', input: { command: TEST, description: 'Run the test' } },
+      ],
+    },
   }
 }
 
-export const TEST = 'node --test'
+const TEST = 'node --test'
+
+const CHANGED = `One line in \`greet.js\`:
+
+\`\`\`diff
+-${BROKEN_LINE}
++${FIXED_LINE}
+\`\`\`
+
+This is the demo, with a model that plays a script. Add a project of your own to work with a real one.`
+
+/** Each time the tool's result has it, however often. */
+function when(toolResultContains: string, otherwise: ScriptAnswer) {
+  return { when: { toolResultContains }, answers: [], otherwise }
+}

@@ -25,6 +25,13 @@ export interface ServerFacts {
   home: string
   /** A link that signs one more browser in. */
   newSignInLink: () => string
+  demo: Demo | null
+}
+
+/** Where somebody new can try it without an account. */
+export interface Demo {
+  projectRoot: string
+  prompt: string
 }
 
 export interface CallContext extends AppServices {

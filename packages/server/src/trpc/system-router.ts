@@ -13,6 +13,7 @@ export const systemRouter = router({
     pid: process.pid,
     startedAt: ctx.facts.startedAt,
     address: ctx.facts.address(),
+    demo: ctx.facts.demo,
   })),
 
   health: procedure.query(({ ctx }) => ({

@@ -6,12 +6,18 @@ import {
   MessagesApiHarness,
   type RunnerLogEntry,
 } from '@chirality/runner'
+import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
+import type { RunningDemo } from '../../demo/start-demo.ts'
 
 /** Every agent there is, with what they have to say going to the log of the project they work in. */
-export function serverHarnesses(onLog: (entry: RunnerLogEntry) => void): HarnessRegistry<SessionHarness> {
+export function serverHarnesses(
+  onLog: (entry: RunnerLogEntry) => void,
+  demo?: RunningDemo,
+): HarnessRegistry<SessionHarness> {
   const harnesses = new HarnessRegistry<SessionHarness>()
   harnesses.register(new ClaudeCodeHarness({ onLog }))
   harnesses.register(new CodexHarness({ onLog }))
-  harnesses.register(new MessagesApiHarness({ onLog }))
+  harnesses.register(new AgentSdkHarness({ onLog }))
+  harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog }))
   return harnesses
 }

@@ -1,0 +1,37 @@
+import { MessagesApiHarness, processEnv, type RunnerLogEntry } from '@chirality/runner'
+import { startScriptedModel } from '@chirality/scripted-model'
+import type { Demo } from '@chirality/server'
+import { userDataFolder } from '@chirality/sessions'
+import { makeDemoProject } from './demo-project.ts'
+import { DEMO_PROMPT, demoScript } from './demo-script.ts'
+
+export interface RunningDemo extends Demo {
+  /** An agent that works for real, on a model that plays a script. */
+  harness(onLog: (entry: RunnerLogEntry) => void): MessagesApiHarness
+  /** What the demo's session is made with. */
+  session: { harness: string; model: string; title: string; permissionMode: 'default' }
+  close(): Promise<void>
+}
+
+/** A project with a bug, and an agent that mends it: no account, no network, no other program. */
+export async function startDemo(): Promise<RunningDemo> {
+  const projectRoot = await makeDemoProject(userDataFolder())
+  const model = await startScriptedModel(demoScript())
+  const { ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ...others } = processEnv()
+  const environment = { ...others, ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'demo' }
+  return {
+    projectRoot,
+    prompt: DEMO_PROMPT,
+    harness: onLog => new MessagesApiHarness({ environment, onLog, prices: { [MODEL]: FREE } }),
+    session: {
+      harness: 'messages-api',
+      model: MODEL,
+      title: 'Mend the failing test',
+      permissionMode: 'default',
+    },
+    close: () => model.close(),
+  }
+}
+
+const MODEL = 'demo'
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
