@@ -1,5 +1,6 @@
 import { benchRow, reportBench } from '../../core/bench/report.ts'
 import { codexRow } from './codex.ts'
+import { messagesApiRows } from './messages-api.ts'
 import { measureTailLatency, type Percentiles } from './tail-latency.ts'
 import { toolServerRow } from './tool-server.ts'
 
@@ -18,4 +19,5 @@ reportBench('@chirality/runner', [
   }),
   await toolServerRow(),
   await codexRow(),
+  ...(await messagesApiRows()),
 ])
