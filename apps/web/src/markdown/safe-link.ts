@@ -6,11 +6,19 @@ const SCHEMES = new Set(['http:', 'https:', 'mailto:'])
  */
 export function safeLink(href: string): string | undefined {
   // Browsers drop control characters inside a scheme; whoever writes them means no good.
-  if (/[\u0000-\u0020\u007f-\u009f]/.test(href)) return undefined
+  if (hasControlCharacter(href)) return undefined
   try {
     const url = new URL(href)
     return SCHEMES.has(url.protocol) ? url.href : undefined
   } catch {
     return undefined
   }
+}
+
+function hasControlCharacter(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code <= 0x20 || (code >= 0x7f && code <= 0x9f)) return true
+  }
+  return false
 }

@@ -1,3 +1,4 @@
+import { addSpent, burnPerMinute, type Spent } from './burn-rate.ts'
 import type { SessionStatus } from './server-api.ts'
 
 /** Every session of every project, as the server tells of it. */
@@ -5,6 +6,7 @@ export class FleetStore {
   #statuses: readonly SessionStatus[] = []
   #loaded = false
   readonly #byId = new Map<string, SessionStatus>()
+  readonly #spent = new Map<string, readonly Spent[]>()
   readonly #listeners = new Set<() => void>()
   readonly #changeListeners = new Set<(now: SessionStatus, before: SessionStatus | undefined) => void>()
 
@@ -26,19 +28,37 @@ export class FleetStore {
     return () => this.#changeListeners.delete(listener)
   }
 
-  /** All there is: what is not in it is gone. */
-  replace(statuses: readonly SessionStatus[]): void {
+  /** What is stored: sessions that are gone from it are gone, those that run are known better already. */
+  setStored(stored: readonly SessionStatus[]): void {
     this.#loaded = true
-    this.#byId.clear()
-    for (const status of statuses) this.#byId.set(status.sessionId, status)
+    const ids = new Set(stored.map(({ sessionId }) => sessionId))
+    for (const [id, { phase }] of this.#byId) if (!ids.has(id) && phase === 'idle') this.#byId.delete(id)
+    for (const status of stored) {
+      const known = this.#byId.get(status.sessionId)
+      if (!known || known.lastSeq < status.lastSeq) this.#put(status)
+    }
     this.#publish()
   }
 
-  update(status: SessionStatus): void {
-    const before = this.#byId.get(status.sessionId)
-    this.#byId.set(status.sessionId, status)
+  update(statuses: readonly SessionStatus[]): void {
+    const before = statuses.map(({ sessionId }) => this.#byId.get(sessionId))
+    for (const status of statuses) this.#put(status)
     this.#publish()
-    for (const listener of this.#changeListeners) listener(status, before)
+    statuses.forEach((status, i) => {
+      for (const listener of this.#changeListeners) listener(status, before[i])
+    })
+  }
+
+  /** Dollars a minute over the last minutes. */
+  burn(sessionId: string, now: number): number {
+    return burnPerMinute(this.#spent.get(sessionId) ?? [], now)
+  }
+
+  #put(status: SessionStatus): void {
+    const { sessionId, costUsd } = status
+    this.#byId.set(sessionId, status)
+    const spent = addSpent(this.#spent.get(sessionId) ?? [], { at: Date.now(), usd: costUsd })
+    this.#spent.set(sessionId, spent)
   }
 
   remove(sessionId: string): void {

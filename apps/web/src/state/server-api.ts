@@ -1,4 +1,5 @@
 import type {
+  ContextUsage,
   Envelope,
   HarnessCapabilities,
   HarnessId,
@@ -17,46 +18,51 @@ import type {
 /** All that the dashboard asks of the server. Panes know this; how it travels is known in one file. */
 export interface ServerApi {
   watchFleet(watcher: FleetWatcher): () => void
+  /** Everything after `afterSeq`, then what happens; goes on by itself after a lost connection. */
   watchSession(sessionId: string, afterSeq: number, watcher: SessionWatcher): () => void
-  onConnection(listener: (state: ConnectionState) => void): () => void
+  watchConnection(listener: (state: ConnectionState) => void): () => void
 
   projects(): Promise<ProjectInfo[]>
+  registerProject(path: string): Promise<ProjectInfo>
+  openProject(root: string): Promise<void>
   harnesses(): Promise<HarnessInfo[]>
-  personas(projectRoot: string): Promise<PersonaInfo[]>
-  personaPrompt(projectRoot: string, persona: string | null, mode: SessionMode): Promise<PersonaPrompt>
-  slashCommands(sessionId: string): Promise<SlashCommand[]>
+  harnessStatus(): Promise<Record<string, HarnessInstallStatus>>
+  personas(project: string): Promise<PersonaInfo[]>
+  personaPrompt(project: string, persona: string | null, mode: SessionMode): Promise<PersonaPrompt>
+  slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
 
-  createSession(projectRoot: string, options: NewSessionOptions): Promise<{ id: string }>
+  sessions(): Promise<SessionStatus[]>
+  createSession(project: string, options: NewSessionOptions): Promise<{ id: string }>
   renameSession(sessionId: string, title: string): Promise<void>
-  forkSession(sessionId: string, afterTurnId?: string): Promise<{ id: string }>
+  forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
   deleteSession(sessionId: string): Promise<void>
+  /** The log from the beginning, a page at a time; `next` is null at its end. */
+  readLog(sessionId: string, after: number): Promise<{ envelopes: Envelope[]; next: number | null }>
+  readLogBefore(sessionId: string, before: number | undefined, limit: number): Promise<Envelope[]>
   search(text: string): Promise<SearchHit[]>
 
   send(sessionId: string, message: OutgoingMessage): Promise<SendResult>
   steer(sessionId: string, message: OutgoingMessage): Promise<SendResult>
   interrupt(sessionId: string): Promise<void>
   kill(sessionId: string): Promise<void>
+  prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
-  queueEdit(sessionId: string, messageId: string, text: string): Promise<void>
-  queueRemove(sessionId: string, messageId: string): Promise<void>
+  contextUsage(sessionId: string): Promise<ContextUsage | null>
+  queueEdit(sessionId: string, id: string, message: string): Promise<void>
+  queueRemove(sessionId: string, id: string): Promise<void>
   queueRelease(sessionId: string): Promise<void>
   decide(sessionId: string, requestId: string, decision: PermissionDecision): Promise<void>
 
-  files(sessionId: string, folder: string): Promise<FileEntry[]>
-  findFiles(sessionId: string, text: string): Promise<string[]>
-  readFile(sessionId: string, path: string): Promise<FileText>
-  workingTreeDiff(sessionId: string): Promise<WorkingTreeDiff>
-
-  envelopes(sessionId: string, page: { afterSeq: number; limit: number }): Promise<Envelope[]>
-  nativeEvents(sessionId: string, turnId: string): Promise<NativeRecord[]>
+  listFolder(project: string, path: string): Promise<FolderEntry[]>
+  readFile(project: string, path: string): Promise<FileText>
+  workingTreeDiff(project: string): Promise<TreeDiff | null>
+  turnDiff(sessionId: string, turnId: string): Promise<TreeDiff>
 }
 
-export type ConnectionState = 'connecting' | 'connected' | 'offline' | 'refused'
+export type ConnectionState = 'connecting' | 'connected' | 'offline'
 
 export interface FleetWatcher {
-  onAll(statuses: SessionStatus[]): void
-  onStatus(status: SessionStatus): void
-  onGone(sessionId: string): void
+  onStatuses(statuses: SessionStatus[]): void
 }
 
 export interface SessionWatcher {
@@ -94,14 +100,14 @@ export interface QueuedMessage {
 export interface ProjectInfo {
   root: string
   name: string
-  demo: boolean
+  missing: boolean
+  /** Where the server is that has it, when that is another one. */
+  lockedBy: string | null
 }
 
-export interface HarnessInfo {
-  meta: HarnessMeta
+export interface HarnessInfo extends HarnessMeta {
   models: HarnessModel[]
   capabilities: HarnessCapabilities
-  status: HarnessInstallStatus
 }
 
 export interface PersonaInfo {
@@ -109,6 +115,7 @@ export interface PersonaInfo {
   description: string | null
   harness: HarnessId | null
   model: string | null
+  /** Why its file is no persona. */
   error: string | null
 }
 
@@ -116,7 +123,7 @@ export interface PersonaPrompt {
   text: string
   tokens: number
   maxTokens: number
-  truncated: string[]
+  notes: string[]
 }
 
 export interface NewSessionOptions {
@@ -132,11 +139,11 @@ export interface NewSessionOptions {
 
 export interface OutgoingMessage {
   text: string
-  images?: PromptPart[]
+  parts?: PromptPart[]
   retryOfTurnId?: string
 }
 
-export type SendResult = { kind: 'started' } | { kind: 'steered' } | { kind: 'queued' }
+export type SendResult = 'started' | 'steered' | 'queued'
 
 export interface SearchHit {
   sessionId: string
@@ -145,23 +152,20 @@ export interface SearchHit {
   excerpt: string
 }
 
-export interface FileEntry {
+export interface FolderEntry {
   name: string
-  path: string
-  kind: 'file' | 'folder'
-  size?: number
+  kind: 'file' | 'folder' | 'other'
+  size: number | null
 }
 
 export interface FileText {
-  path: string
-  text: string
-  truncated: boolean
-  binary: boolean
+  text: string | null
+  /** Why there is no text, or not all of it. */
+  note: string | null
 }
 
-export type WorkingTreeDiff = { kind: 'diff'; patch: string } | { kind: 'no-repository' }
-
-export interface NativeRecord {
-  line: number
-  raw: unknown
+export interface TreeDiff {
+  patch: string
+  truncated: boolean
+  files: { path: string; added: number | null; removed: number | null }[]
 }

@@ -9,6 +9,8 @@ export interface SessionExtras {
   readonly output: Readonly<Record<string, string>>
   readonly slashCommands: readonly string[]
   readonly decisions: readonly Decided[]
+  /** The last `seq` of each turn that ended, by its id: where a fork begins. */
+  readonly turnEnds: Readonly<Record<string, number>>
 }
 
 export interface ProcessEnd {
@@ -36,6 +38,7 @@ export const NO_EXTRAS: SessionExtras = {
   output: {},
   slashCommands: [],
   decisions: [],
+  turnEnds: {},
 }
 
 /** What is kept of a tool's live output. The whole of it comes with the result. */
@@ -46,7 +49,7 @@ export function foldExtras(extras: SessionExtras, envelopes: readonly Envelope[]
   return envelopes.reduce(foldOne, extras)
 }
 
-function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): SessionExtras {
+function foldOne(extras: SessionExtras, { event, turnId, at, seq }: Envelope): SessionExtras {
   switch (event.type) {
     case 'process:exit': {
       const { code, signal, leftRunning = null } = event
@@ -54,6 +57,8 @@ function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): Sessio
     }
     case 'turn:start':
       return { ...extras, exit: null, output: {} }
+    case 'turn:end':
+      return turnId === null ? extras : { ...extras, turnEnds: { ...extras.turnEnds, [turnId]: seq } }
     case 'budget':
       return { ...extras, budget: event }
     case 'session:init':

@@ -15,6 +15,8 @@ export interface SessionSnapshot {
  */
 export class SessionStore {
   readonly sessionId: string
+  /** What is shown: the tail of a long log until the whole of it has caught up. */
+  #shown: SessionSnapshot
   #snapshot: SessionSnapshot
   #waiting: Envelope[] = []
   #scheduled = false
@@ -25,9 +27,10 @@ export class SessionStore {
     this.sessionId = sessionId
     this.#schedule = schedule
     this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false }
+    this.#shown = this.#snapshot
   }
 
-  readonly get = (): SessionSnapshot => this.#snapshot
+  readonly get = (): SessionSnapshot => this.#shown
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
@@ -44,6 +47,15 @@ export class SessionStore {
     this.#wake()
   }
 
+  /** The end of the log, to be shown until all that comes before it is there, too. */
+  preview(envelopes: readonly Envelope[]): void {
+    const last = envelopes.at(-1)
+    if (!last || last.seq <= this.#snapshot.state.seq) return
+    const state = reduceSession(initialSessionState(this.sessionId), envelopes)
+    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true }
+    this.#tell()
+  }
+
   /** There is nothing to wait for: the log is empty, or all of it was seen. */
   markLoaded(): void {
     if (!this.#snapshot.loaded) this.#wake()
@@ -56,6 +68,12 @@ export class SessionStore {
     this.#waiting = []
     const state = reduceSession(this.#snapshot.state, batch)
     this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true }
+    if (this.#shown.loaded && state.seq < this.#shown.state.seq) return
+    this.#shown = this.#snapshot
+    this.#tell()
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener()
   }
 

@@ -1,0 +1,43 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { FleetStore } from '../state/fleet-store.ts'
+import type { ServerApi } from '../state/server-api.ts'
+import { SessionHub } from '../state/session-hub.ts'
+import { ApiContext } from '../state/use-api.ts'
+import { FleetContext } from '../state/use-fleet.ts'
+import { SessionHubContext } from '../state/use-session-hub.ts'
+import { toasts } from '../ui/toast-store.ts'
+import { ErrorBoundary } from './ErrorBoundary.tsx'
+import { followFleet } from './follow-fleet.ts'
+import { notifyOn } from './notify.ts'
+import { router } from './router.tsx'
+
+const FRESH_MS = 30_000
+
+/** Everything that lives as long as the page. */
+export function App({ api }: { api: ServerApi }) {
+  const [fleet] = useState(() => new FleetStore())
+  const [hub] = useState(() => new SessionHub(api, message => toasts.error(message)))
+  const [queries] = useState(
+    () => new QueryClient({ defaultOptions: { queries: { staleTime: FRESH_MS, retry: 1 } } }),
+  )
+  useEffect(() => followFleet(api, fleet), [api, fleet])
+  useEffect(
+    () => notifyOn(fleet, sessionId => void router.navigate({ to: '/s/$sessionId', params: { sessionId } })),
+    [fleet],
+  )
+  return (
+    <ErrorBoundary>
+      <ApiContext value={api}>
+        <FleetContext value={fleet}>
+          <SessionHubContext value={hub}>
+            <QueryClientProvider client={queries}>
+              <RouterProvider router={router} />
+            </QueryClientProvider>
+          </SessionHubContext>
+        </FleetContext>
+      </ApiContext>
+    </ErrorBoundary>
+  )
+}

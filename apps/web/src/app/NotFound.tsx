@@ -1,0 +1,10 @@
+import { Link } from '@tanstack/react-router'
+import { Empty } from '../ui/Empty.tsx'
+
+export function NotFound() {
+  return (
+    <Empty title="There is no such page">
+      <Link to="/">To the start page</Link>
+    </Empty>
+  )
+}

@@ -1,0 +1,79 @@
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react'
+import { Sidebar } from '../panes/sidebar/Sidebar.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { isTyping } from '../ui/is-typing.ts'
+import { Toasts } from '../ui/Toasts.tsx'
+import { OfflineBanner } from './OfflineBanner.tsx'
+import { StatusBar } from './StatusBar.tsx'
+import { ShellContext, type ShellDialog } from './shell-context.ts'
+import { shortcutOf } from './shortcuts.ts'
+import { TopBar } from './TopBar.tsx'
+import { useTitle } from './use-title.ts'
+import './shell.css'
+
+const Palette = lazy(() => import('./Palette.tsx'))
+const Shortcuts = lazy(() => import('./Shortcuts.tsx'))
+const Tray = lazy(() => import('../panes/decisions/Tray.tsx'))
+const NewSessionDialog = lazy(() => import('../panes/sidebar/NewSessionDialog.tsx'))
+
+/** The frame around every page: who needs me, where I am, and what is one key away. */
+export function Shell() {
+  const [dialog, setDialog] = useState<ShellDialog | null>(null)
+  const navigate = useNavigate()
+  const path = useRouterState({ select: state => state.location.pathname })
+  const close = () => setDialog(null)
+  useTitle()
+
+  // A sheet has done its job when it led somewhere.
+  // The path is what it waits for.
+  useEffect(
+    () => setDialog(current => (current?.kind === 'sidebar' || current?.kind === 'tray' ? null : current)),
+    [path],
+  )
+
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const shortcut = shortcutOf(event, isTyping(event.target))
+    if (shortcut === undefined || (dialog !== null && shortcut !== 'palette')) return
+    if (shortcut === 'fleet') void navigate({ to: '/fleet' })
+    else if (shortcut === 'home') void navigate({ to: '/' })
+    else if (shortcut === 'compose') document.getElementById('composer')?.focus()
+    else setDialog({ kind: shortcut })
+    event.preventDefault()
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    window.addEventListener('keydown', listener)
+    return () => window.removeEventListener('keydown', listener)
+  }, [])
+
+  return (
+    <ShellContext value={{ dialog, open: setDialog, close }}>
+      <div className="shell">
+        <TopBar />
+        <OfflineBanner />
+        <div className="shell__side">
+          <Sidebar />
+        </div>
+        <main className="shell__main">
+          <Outlet />
+        </main>
+        <StatusBar />
+        <Toasts />
+        {dialog?.kind === 'sidebar' ? (
+          <Dialog title="Sessions" place="left" onClose={close}>
+            <Sidebar />
+          </Dialog>
+        ) : null}
+        <Suspense>
+          {dialog?.kind === 'palette' ? <Palette onClose={close} /> : null}
+          {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
+          {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}
+          {dialog?.kind === 'new-session' ? (
+            <NewSessionDialog project={dialog.project} onClose={close} />
+          ) : null}
+        </Suspense>
+      </div>
+    </ShellContext>
+  )
+}

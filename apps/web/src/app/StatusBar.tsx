@@ -1,0 +1,36 @@
+import { useParams } from '@tanstack/react-router'
+import { useFleet } from '../state/use-fleet.ts'
+import { formatUsd, plural } from '../ui/format.ts'
+import { SessionFacts } from './SessionFacts.tsx'
+import { useConnection } from './use-connection.ts'
+
+export function StatusBar() {
+  const { sessionId } = useParams({ strict: false })
+  const connection = useConnection()
+  return (
+    <footer className="status-bar">
+      {sessionId ? <SessionFacts sessionId={sessionId} /> : <FleetFacts />}
+      <span className={connection === 'connected' ? 'status-bar__ok' : 'status-bar__bad'}>
+        {connection === 'connected'
+          ? '● connected'
+          : connection === 'connecting'
+            ? '○ connecting'
+            : '○ offline'}
+      </span>
+    </footer>
+  )
+}
+
+function FleetFacts() {
+  const fleet = useFleet()
+  const working = fleet.filter(({ phase }) => phase !== 'idle').length
+  const spent = fleet.reduce((sum, { costUsd }) => sum + costUsd, 0)
+  return (
+    <>
+      <span>{plural(fleet.length, 'session')}</span>
+      <span>{`${working} working`}</span>
+      <span className="spacer" />
+      <span className="number">{formatUsd(spent)}</span>
+    </>
+  )
+}

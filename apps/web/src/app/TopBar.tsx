@@ -1,0 +1,61 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { sessionTitle } from '../panes/sidebar/session-title.ts'
+import { useFleet, useStatus } from '../state/use-fleet.ts'
+import { IconButton } from '../ui/IconButton.tsx'
+import { Kbd } from '../ui/Kbd.tsx'
+import { projectName } from './project-name.ts'
+import { useShell } from './shell-context.ts'
+
+export function TopBar() {
+  const shell = useShell()
+  const { sessionId } = useParams({ strict: false })
+  const status = useStatus(sessionId ?? '')
+  const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
+  return (
+    <header className="top-bar">
+      <IconButton
+        className="icon-button only-small"
+        icon="menu"
+        label="Sessions"
+        onClick={() => shell.open({ kind: 'sidebar' })}
+      />
+      <Link to="/" className={status ? 'top-bar__name only-wide' : 'top-bar__name'}>
+        Chirality
+      </Link>
+      {status ? (
+        <span className="top-bar__crumb truncate">
+          <span className="only-wide">{`${projectName(status.projectRoot)} / `}</span>
+          {sessionTitle(status)}
+        </span>
+      ) : null}
+      <span className="spacer" />
+      {waiting > 0 ? (
+        <button type="button" className="top-bar__tray" onClick={() => shell.open({ kind: 'tray' })}>
+          {`${waiting} ${waiting === 1 ? 'needs' : 'need'} you`}
+        </button>
+      ) : null}
+      <button
+        type="button"
+        className="top-bar__key"
+        aria-label="Find a session or a command, Ctrl K"
+        onClick={() => shell.open({ kind: 'palette' })}
+      >
+        <Kbd>Ctrl K</Kbd>
+      </button>
+      <IconButton
+        className="icon-button only-small"
+        icon="search"
+        label="Find"
+        onClick={() => shell.open({ kind: 'palette' })}
+      />
+      {sessionId ? (
+        <IconButton
+          className="icon-button only-small"
+          icon="panel"
+          label="Changes and more"
+          onClick={() => shell.open({ kind: 'panel' })}
+        />
+      ) : null}
+    </header>
+  )
+}

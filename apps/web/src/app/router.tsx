@@ -1,0 +1,27 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { SessionPage } from '../panes/session/SessionPage.tsx'
+import { WelcomePage } from '../panes/welcome/WelcomePage.tsx'
+import { NotFound } from './NotFound.tsx'
+import { Shell } from './Shell.tsx'
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
+
+const routes = [
+  createRoute({ getParentRoute: () => root, path: '/', component: WelcomePage }),
+  createRoute({ getParentRoute: () => root, path: '/p/$project', component: WelcomePage }),
+  createRoute({ getParentRoute: () => root, path: '/s/$sessionId', component: SessionPage }),
+  createRoute({ getParentRoute: () => root, path: '/s/$sessionId/t/$turnId', component: SessionPage }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/fleet',
+    component: lazyRouteComponent(() => import('../panes/fleet/FleetPage.tsx')),
+  }),
+] as const
+
+export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: false })
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,101 @@
+import type { ToolItem } from '@chirality/core'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
+import { Ansi } from '../../ansi/Ansi.tsx'
+import { useProjectRoot } from '../../state/project-root.ts'
+import { useSession } from '../../state/use-session.ts'
+import { Dot, type DotTone } from '../../ui/Dot.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { formatDuration } from '../../ui/format.ts'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { toolSummary } from '../chat/tool-summary.logic.ts'
+import './activity.css'
+
+const ROW_PX = 26
+
+/** The tool calls as a log, and below it what the one that is chosen printed: the newest, until somebody chooses. */
+export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void }) {
+  const items = useSession(({ state }) => state.items)
+  const tools = useMemo(() => items.filter((item): item is ToolItem => item.kind === 'tool'), [items])
+  const [chosenId, setChosenId] = useState<string | null>(null)
+  const scroller = useRef<HTMLElement>(null)
+  const virtualizer = useVirtualizer({
+    count: tools.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: ROW_PX,
+    directDomUpdates: true,
+  })
+  const chosen = tools.find(({ id }) => id === chosenId) ?? tools.at(-1)
+  if (!chosen) return <Empty title="Nothing done yet">Each tool that the agent uses is listed here.</Empty>
+  return (
+    <div className="activity">
+      <ScrollRegion ref={scroller} className="activity__log" label="Tool calls">
+        <div ref={virtualizer.containerRef} className="activity__rows">
+          {virtualizer.getVirtualItems().map(({ index, key }) => {
+            const tool = tools[index]
+            return tool ? (
+              <div key={key} data-index={index} ref={virtualizer.measureElement} className="activity__place">
+                <ActivityRow tool={tool} on={tool === chosen} onChoose={() => setChosenId(tool.id)} />
+              </div>
+            ) : null
+          })}
+        </div>
+      </ScrollRegion>
+      <Terminal tool={chosen} onTurn={onTurn} />
+    </div>
+  )
+}
+
+const TONES: Readonly<Record<ToolItem['status'], DotTone>> = {
+  running: 'work',
+  done: 'ok',
+  failed: 'bad',
+  unfinished: 'quiet',
+}
+
+function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onChoose(): void }) {
+  const { name, argument } = toolSummary(tool, useProjectRoot())
+  return (
+    <button
+      type="button"
+      className={on ? 'activity__row activity__row--on' : 'activity__row'}
+      aria-pressed={on}
+      onClick={onChoose}
+    >
+      <span className="number">{tool.at.slice(11, 19)}</span>
+      <Dot tone={TONES[tool.status]} />
+      <span className="hidden-visually">{tool.status}</span>
+      <span className="activity__name">{name}</span>
+      <span className="activity__argument truncate">{argument}</span>
+      {tool.durationMs === null ? null : <span className="number">{formatDuration(tool.durationMs)}</span>}
+    </button>
+  )
+}
+
+function Terminal({ tool, onTurn }: { tool: ToolItem; onTurn(turnId: string): void }) {
+  const live = useSession(({ extras }) => extras.output[tool.id])
+  const { name, argument } = toolSummary(tool, useProjectRoot())
+  const { turnId } = tool
+  return (
+    <section className="terminal" aria-label="Output">
+      <p className="terminal__head">
+        <span className="truncate">{`${name} ${argument}`}</span>
+        {turnId === null ? null : (
+          <button type="button" className="terminal__jump" onClick={() => onTurn(turnId)}>
+            show turn
+          </button>
+        )}
+      </p>
+      <ScrollRegion className="terminal__text" label="What it printed">
+        <pre>
+          <Ansi text={tool.content ?? live ?? ''} />
+        </pre>
+        {tool.content === null && live === undefined ? <p className="number">no output yet</p> : null}
+      </ScrollRegion>
+    </section>
+  )
+}

@@ -1,0 +1,88 @@
+import { memo, useState } from 'react'
+import { DiffCount } from '../../diff/DiffCount.tsx'
+import { DiffView } from '../../diff/DiffView.tsx'
+import type { DiffRow } from '../../diff/diff-rows.ts'
+import type { FileDiff } from '../../diff/file-diff.ts'
+import { type Comment, saveComments, useComments } from '../../state/comments.ts'
+import { Icon } from '../../ui/Icon.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { CommentForm } from './CommentForm.tsx'
+
+/** A longer diff is folded: the list of files must stay readable. */
+const OPEN_LINES = 200
+
+export const FileChange = memo(function FileChange({
+  sessionId,
+  diff,
+}: {
+  sessionId: string
+  diff: FileDiff
+}) {
+  const [choice, setChoice] = useState<boolean | null>(null)
+  const [at, setAt] = useState<DiffRow | null>(null)
+  const comments = useComments(sessionId)
+  const open = choice ?? diff.added + diff.removed <= OPEN_LINES
+  const own = comments.filter(({ path }) => path === diff.path)
+  const add = (row: DiffRow, text: string) => {
+    const side = row.newLine === null ? 'old' : 'new'
+    const comment: Comment = {
+      id: crypto.randomUUID(),
+      path: diff.path,
+      line: row.newLine ?? row.oldLine ?? 0,
+      side,
+      quote: row.text,
+      text,
+    }
+    saveComments(sessionId, [...comments, comment])
+    setAt(null)
+  }
+  const below = (row: DiffRow) => {
+    const here = own.filter(comment => isAt(comment, row))
+    if (here.length === 0 && at !== row) return null
+    return (
+      <>
+        {here.map(comment => (
+          <p key={comment.id} className="comment">
+            <span className="comment__text">{comment.text}</span>
+            <span className="comment__note">goes with your next message</span>
+            <IconButton
+              icon="close"
+              label="Drop this comment"
+              onClick={() =>
+                saveComments(
+                  sessionId,
+                  comments.filter(({ id }) => id !== comment.id),
+                )
+              }
+            />
+          </p>
+        ))}
+        {at === row ? <CommentForm onSave={text => add(row, text)} onCancel={() => setAt(null)} /> : null}
+      </>
+    )
+  }
+  return (
+    <section className="file-change" aria-label={diff.path}>
+      <button
+        type="button"
+        className="file-change__head"
+        aria-expanded={open}
+        onClick={() => setChoice(!open)}
+      >
+        <Icon name="chevron" size={12} />
+        <span className="file-change__path truncate" title={diff.path}>
+          {diff.path}
+        </span>
+        {diff.kind === 'update' ? null : (
+          <span className="number">{diff.kind === 'add' ? 'new' : 'deleted'}</span>
+        )}
+        <DiffCount added={diff.added} removed={diff.removed} />
+      </button>
+      {open ? <DiffView diff={diff} onLine={row => setAt(at === row ? null : row)} below={below} /> : null}
+    </section>
+  )
+})
+
+function isAt({ side, line }: Comment, { oldLine, newLine }: DiffRow): boolean {
+  return side === 'old' ? newLine === null && oldLine === line : newLine === line
+}

@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { readComments, saveComments, useComments, withComments } from '../../state/comments.ts'
+import { readDraft, saveDraft } from '../../state/drafts.ts'
+import type { HarnessInfo, SendResult, SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useSession } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { plural } from '../../ui/format.ts'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { toasts } from '../../ui/toast-store.ts'
+import { AttachmentList } from './AttachmentList.tsx'
+import { Chips } from './Chips.tsx'
+import { CompletionList } from './CompletionList.tsx'
+import { QueueList } from './QueueList.tsx'
+import { StopButton } from './StopButton.tsx'
+import { useAttachments } from './use-attachments.ts'
+import { useCompletions } from './use-completions.ts'
+import { useHistory } from './use-history.ts'
+import './composer.css'
+
+export function Composer({ status }: { status: SessionStatus }) {
+  const api = useApi()
+  const { sessionId } = status
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [text, setText] = useState(() => readDraft(sessionId))
+  const [sending, setSending] = useState(false)
+  const comments = useComments(sessionId)
+  const phase = useSession(({ state }) => state.phase)
+  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
+  const harness: HarnessInfo | undefined = harnesses?.find(({ id }) => id === status.harness)
+  const files = useAttachments(harness?.capabilities.supportsImages ?? true)
+  const completions = useCompletions({ status, text, field, onChange: setText })
+  const history = useHistory(text, setText)
+  const busy = phase !== 'idle' || (status.phase !== 'idle' && status.phase !== 'ending')
+  const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
+
+  useEffect(() => saveDraft(sessionId, text), [sessionId, text])
+
+  const send = (how: 'send' | 'steer') => {
+    if (empty || sending) return
+    setSending(true)
+    const message = {
+      text: withComments(text.trim(), readComments(sessionId)) || 'See the attached files.',
+      parts: files.list.map(({ part }) => part),
+    }
+    api[how](sessionId, message).then(
+      result => {
+        setText('')
+        saveComments(sessionId, [])
+        files.clear()
+        history.reset()
+        setSending(false)
+        tell(result, how)
+      },
+      (error: unknown) => {
+        setSending(false)
+        toasts.error(messageOf(error))
+      },
+    )
+  }
+
+  const onKeyDown = (event: React.KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.nativeEvent.isComposing || completions.onKey(event) || history.onKey(event)) return
+    if (event.key === 'Escape' && !event.shiftKey) field.current?.blur()
+    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    send(busy && (event.ctrlKey || event.metaKey) ? 'steer' : 'send')
+  }
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: files are dropped here; the button with the clip does the same
+    <div className="composer" onDragOver={event => event.preventDefault()} onDrop={files.onDrop}>
+      <QueueList status={status} />
+      <div className="composer__box">
+        <CompletionList {...completions} />
+        <AttachmentList list={files.list} onRemove={files.remove} />
+        {comments.length > 0 ? (
+          <p className="composer__comments">
+            {`${plural(comments.length, 'comment')} on changes will go with this message`}
+            <IconButton icon="close" label="Drop the comments" onClick={() => saveComments(sessionId, [])} />
+          </p>
+        ) : null}
+        <textarea
+          id="composer"
+          ref={field}
+          className="composer__field"
+          rows={2}
+          value={text}
+          aria-label="Message"
+          placeholder={busy ? 'Reply, or queue the next message' : 'What should be done?'}
+          onChange={event => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          onSelect={completions.onSelect}
+          onPaste={files.onPaste}
+          {...completions.fieldProps}
+        />
+        <div className="composer__row">
+          <Chips status={status} harness={harness} />
+          <span className="spacer" />
+          <IconButton icon="attach" label="Attach files" onClick={files.choose} />
+          <StopButton status={status} busy={busy} />
+          {busy && harness?.capabilities.supportsSteering ? (
+            <Button
+              className="only-wide"
+              disabled={empty || sending}
+              title="Ctrl Enter"
+              onClick={() => send('steer')}
+            >
+              Send now
+            </Button>
+          ) : null}
+          <Button look="primary" disabled={empty || sending} onClick={() => send('send')}>
+            {busy ? 'Queue' : 'Send'}
+          </Button>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function tell(result: SendResult, how: 'send' | 'steer'): void {
+  if (how === 'steer' && result === 'queued')
+    toasts.info('The agent takes nothing while it works: it is next in the queue.')
+}

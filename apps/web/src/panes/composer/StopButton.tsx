@@ -1,0 +1,76 @@
+import { useEffect, useEffectEvent, useState } from 'react'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useSession } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { plural } from '../../ui/format.ts'
+import { toasts } from '../../ui/toast-store.ts'
+import { type StopStep, stopStep } from './stop.logic.ts'
+
+/** Asks first, then ends by force, and says what is left: 0 processes is the promise. */
+export function StopButton({ status, busy }: { status: SessionStatus; busy: boolean }) {
+  const api = useApi()
+  const { sessionId } = status
+  const turnId = useSession(({ state }) => state.turns.at(-1)?.id ?? null)
+  const exit = useSession(({ extras }) => extras.exit)
+  const reason = useSession(({ state }) => state.turns.at(-1)?.reason ?? null)
+  const [asked, setAsked] = useState<{ turnId: string | null; killed: boolean } | null>(null)
+  const step: StopStep = stopStep({
+    asked: asked?.turnId === turnId ? asked : null,
+    busy,
+    reason,
+    exit,
+    phase: status.phase,
+  })
+
+  const stop = (killed: boolean) => {
+    setAsked({ turnId, killed })
+    const call = killed ? api.kill(sessionId) : api.interrupt(sessionId)
+    call.catch((error: unknown) => toasts.error(messageOf(error)))
+  }
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !event.shiftKey || !busy) return
+    event.preventDefault()
+    stop(step.kind === 'asked')
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    window.addEventListener('keydown', listener)
+    return () => window.removeEventListener('keydown', listener)
+  }, [])
+
+  switch (step.kind) {
+    case 'none':
+      return null
+    case 'can-stop':
+      return (
+        <Button look="quiet" title="Shift Esc" onClick={() => stop(false)}>
+          Stop
+        </Button>
+      )
+    case 'asked':
+      return (
+        <>
+          <span className="stop" role="status">
+            Asked to stop…
+          </span>
+          <Button look="danger" onClick={() => stop(true)}>
+            End by force
+          </Button>
+        </>
+      )
+    case 'ending':
+      return (
+        <span className="stop" role="status">
+          Ending its processes…
+        </span>
+      )
+    case 'stopped':
+      return (
+        <span className={step.left === 0 ? 'stop' : 'stop stop--bad'} role="status">
+          {step.left === null ? 'Stopped' : `Stopped · ${plural(step.left, 'process', 'processes')} left`}
+        </span>
+      )
+  }
+}

@@ -1,0 +1,36 @@
+import { Link } from '@tanstack/react-router'
+import { projectName } from '../../app/project-name.ts'
+import { ProjectRootContext } from '../../state/project-root.ts'
+import { useFleet } from '../../state/use-fleet.ts'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { sessionTitle } from '../sidebar/session-title.ts'
+import { DecisionCard } from './DecisionCard.tsx'
+import './tray.css'
+
+/** All that waits for a person, over all sessions, to be answered here. */
+export default function Tray({ onClose }: { onClose(): void }) {
+  const waiting = useFleet().filter(({ pending }) => pending.length > 0)
+  return (
+    <Dialog title="Waiting for you" place="right" onClose={onClose}>
+      <div className="tray">
+        {waiting.length === 0 ? <Empty title="Nothing waits for you" /> : null}
+        {waiting.map(status => (
+          <section key={status.sessionId} aria-label={sessionTitle(status)}>
+            <p className="tray__session">
+              <Link className="truncate" to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
+                {sessionTitle(status)}
+              </Link>
+              <span className="tray__project">{projectName(status.projectRoot)}</span>
+            </p>
+            <ProjectRootContext value={status.projectRoot}>
+              {status.pending.map(request => (
+                <DecisionCard key={request.requestId} request={request} />
+              ))}
+            </ProjectRootContext>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,64 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useSession } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { Folder } from './Folder.tsx'
+import { languageOf } from './language.ts'
+import './files.css'
+
+/** The project's files. What a tool may have changed is read again as soon as its result is there. */
+export default function FilesPane({ status }: { status: SessionStatus }) {
+  const [path, setPath] = useState<string | null>(null)
+  const queries = useQueryClient()
+  const results = useSession(
+    ({ state }) => state.items.filter(item => item.kind === 'tool' && item.endedAt !== null).length,
+  )
+  // Each result is a reason to look again.
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: ['folder', status.projectRoot] })
+    void queries.invalidateQueries({ queryKey: ['file', status.projectRoot] })
+  }, [queries, status.projectRoot, results])
+  if (path !== null) return <FileView project={status.projectRoot} path={path} onBack={() => setPath(null)} />
+  return (
+    <div className="files" role="tree" aria-label="Files">
+      <Folder project={status.projectRoot} path="" depth={0} onFile={setPath} />
+    </div>
+  )
+}
+
+function FileView({ project, path, onBack }: { project: string; path: string; onBack(): void }) {
+  const api = useApi()
+  const { data, error } = useQuery({
+    queryKey: ['file', project, path],
+    queryFn: () => api.readFile(project, path),
+    retry: false,
+  })
+  return (
+    <div className="file">
+      <p className="file__head">
+        <Button look="quiet" size="small" onClick={onBack}>
+          Back
+        </Button>
+        <span className="file__path truncate" title={path}>
+          {path}
+        </span>
+        {data?.text ? <CopyButton text={data.text} label="Copy the file" /> : null}
+      </p>
+      {error ? <p className="file__note">{messageOf(error)}</p> : null}
+      {data?.note ? <p className="file__note">{data.note}</p> : null}
+      {data?.text == null ? null : (
+        <ScrollRegion className="file__text" label={path}>
+          <pre>
+            <HighlightedCode code={data.text} language={languageOf(path)} />
+          </pre>
+        </ScrollRegion>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { FolderEntry } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { messageOf } from '../../ui/error-message.ts'
+import { Icon } from '../../ui/Icon.tsx'
+
+interface FolderProps {
+  project: string
+  path: string
+  depth: number
+  onFile(path: string): void
+}
+
+/** Deeper than this the indentation would leave no room for names. */
+const MAX_INDENT = 8
+
+export function Folder({ project, path, depth, onFile }: FolderProps) {
+  const api = useApi()
+  const { data, error } = useQuery({
+    queryKey: ['folder', project, path],
+    queryFn: () => api.listFolder(project, path),
+    retry: false,
+  })
+  if (error) return <p className="files__note">{messageOf(error)}</p>
+  return (data ?? []).map(entry => (
+    <Entry
+      key={entry.name}
+      entry={entry}
+      project={project}
+      path={path === '' ? entry.name : `${path}/${entry.name}`}
+      depth={depth}
+      onFile={onFile}
+    />
+  ))
+}
+
+function Entry({ entry, ...place }: FolderProps & { entry: FolderEntry }) {
+  const [open, setOpen] = useState(false)
+  const isFolder = entry.kind === 'folder'
+  return (
+    <>
+      <button
+        type="button"
+        role="treeitem"
+        aria-level={place.depth + 1}
+        aria-expanded={isFolder ? open : undefined}
+        className={`files__entry files__entry--${Math.min(place.depth, MAX_INDENT)}`}
+        onClick={() => (isFolder ? setOpen(!open) : place.onFile(place.path))}
+      >
+        <Icon name={isFolder ? 'folder' : 'file'} size={14} />
+        <span className="truncate">{entry.name}</span>
+      </button>
+      {isFolder && open ? <Folder {...place} depth={place.depth + 1} /> : null}
+    </>
+  )
+}

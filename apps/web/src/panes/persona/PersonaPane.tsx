@@ -1,0 +1,77 @@
+import { SESSION_MODES, type SessionMode } from '@chirality/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { Field } from '../../ui/Field.tsx'
+import { formatCount } from '../../ui/format.ts'
+import { Meter } from '../../ui/Meter.tsx'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import './persona.css'
+
+/** The system prompt as the agent gets it, and how much of the room it takes. */
+export default function PersonaPane({ status }: { status: SessionStatus }) {
+  const api = useApi()
+  const { projectRoot } = status
+  const [persona, setPersona] = useState(status.persona ?? '')
+  const [mode, setMode] = useState<SessionMode>(status.mode)
+  const personas =
+    useQuery({ queryKey: ['personas', projectRoot], queryFn: () => api.personas(projectRoot) }).data ?? []
+  const { data, error } = useQuery({
+    queryKey: ['prompt', projectRoot, persona, mode],
+    queryFn: () => api.personaPrompt(projectRoot, persona || null, mode),
+    retry: false,
+  })
+  const broken = personas.find(({ id }) => id === persona)?.error
+  return (
+    <div className="persona">
+      <div className="persona__choice">
+        <Field label="Persona">
+          {id => (
+            <select id={id} value={persona} onChange={event => setPersona(event.target.value)}>
+              <option value="">none</option>
+              {personas.map(entry => (
+                <option key={entry.id}>{entry.id}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Mode">
+          {id => (
+            <select
+              id={id}
+              value={mode}
+              onChange={event => setMode(SESSION_MODES.find(name => name === event.target.value) ?? mode)}
+            >
+              {SESSION_MODES.map(name => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      {broken ? <p className="persona__note">{broken}</p> : null}
+      {error && !broken ? <p className="persona__note">{messageOf(error)}</p> : null}
+      {data ? (
+        <>
+          <p className="persona__meter">
+            <Meter label="Tokens of the prompt" value={data.tokens} max={data.maxTokens} />
+            <span className="number">{`~${formatCount(data.tokens)} of ${formatCount(data.maxTokens)} tokens`}</span>
+            <span className="spacer" />
+            <CopyButton text={data.text} label="Copy the prompt" />
+          </p>
+          {data.notes.map(note => (
+            <p key={note} className="persona__note">
+              {note}
+            </p>
+          ))}
+          <ScrollRegion className="persona__text" label="The prompt">
+            <pre>{data.text}</pre>
+          </ScrollRegion>
+        </>
+      ) : null}
+    </div>
+  )
+}

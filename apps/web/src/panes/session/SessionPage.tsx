@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { ProjectRootContext } from '../../state/project-root.ts'
+import { markSeen } from '../../state/seen.ts'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { SessionActionsContext } from '../../state/session-actions.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useFleetLoaded, useStatus } from '../../state/use-fleet.ts'
+import { SessionContext } from '../../state/use-session.ts'
+import { useSessionHub } from '../../state/use-session-hub.ts'
+import { Empty } from '../../ui/Empty.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { isTyping } from '../../ui/is-typing.ts'
+import { toasts } from '../../ui/toast-store.ts'
+import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
+import { Composer } from '../composer/Composer.tsx'
+import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
+import { SidePanel } from './SidePanel.tsx'
+import './session.css'
+
+export function SessionPage() {
+  const { sessionId = '' } = useParams({ strict: false })
+  const status = useStatus(sessionId)
+  const loaded = useFleetLoaded()
+  if (status) return <OpenSession key={sessionId} status={status} />
+  if (!loaded) return null
+  return (
+    <Empty title="There is no such session here">
+      It may have been deleted, or belong to a project that this server does not have.
+    </Empty>
+  )
+}
+
+function OpenSession({ status }: { status: SessionStatus }) {
+  const { sessionId, projectRoot, lastSeq } = status
+  const { turnId } = useParams({ strict: false })
+  const hub = useSessionHub()
+  const store = hub.store(sessionId)
+  const chat = useRef<ChatHandle>(null)
+  const [tab, setTab] = useState<PanelTab>('changes')
+  const actions = useActions(status)
+
+  // How long the log was when it was opened is all that counts.
+  useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
+  useEffect(() => markSeen(sessionId, lastSeq), [sessionId, lastSeq])
+
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return
+    if (document.querySelector('dialog[open]')) return
+    const byNumber = PANEL_TABS[Number(event.key) - 1]
+    if (event.key === '[') chat.current?.jumpTurn(-1)
+    else if (event.key === ']') chat.current?.jumpTurn(1)
+    else if (event.key === 'End') chat.current?.jumpToEnd()
+    else if (byNumber) setTab(byNumber.id)
+    else return
+    event.preventDefault()
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    window.addEventListener('keydown', listener)
+    return () => window.removeEventListener('keydown', listener)
+  }, [])
+
+  return (
+    <SessionContext value={store}>
+      <ProjectRootContext value={projectRoot}>
+        <SessionActionsContext value={actions}>
+          <div className="session">
+            <div className="session__talk">
+              <ChatPane ref={chat} turnId={turnId} />
+              <Composer status={status} />
+            </div>
+            <SidePanel status={status} tab={tab} onTab={setTab} onTurn={id => chat.current?.jumpToTurn(id)} />
+          </div>
+        </SessionActionsContext>
+      </ProjectRootContext>
+    </SessionContext>
+  )
+}
+
+/** What the harness of the session can do with a message. */
+function useActions(status: SessionStatus) {
+  const api = useApi()
+  const hub = useSessionHub()
+  const navigate = useNavigate()
+  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
+  const can = harnesses?.find(({ id }) => id === status.harness)?.capabilities
+  const { sessionId } = status
+  return useMemo(() => {
+    const failed = (error: unknown) => toasts.error(messageOf(error))
+    const retry = (text: string, turnId: string | null) =>
+      void api.send(sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }).catch(failed)
+    const fork = (turnId: string) => {
+      const atSeq = hub.store(sessionId).get().extras.turnEnds[turnId]
+      api
+        .forkSession(sessionId, atSeq)
+        .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } }))
+        .catch(failed)
+    }
+    return { retry, ...(can?.supportsFork ? { fork } : {}) }
+  }, [api, hub, navigate, sessionId, can])
+}

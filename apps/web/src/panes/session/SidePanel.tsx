@@ -1,0 +1,63 @@
+import { Tabs } from 'radix-ui'
+import { lazy, Suspense } from 'react'
+import { useShell } from '../../app/shell-context.ts'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { ChangesPane } from '../changes/ChangesPane.tsx'
+import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
+
+const ActivityPane = lazy(() => import('../activity/ActivityPane.tsx'))
+const FilesPane = lazy(() => import('../files/FilesPane.tsx'))
+const RawPane = lazy(() => import('../raw/RawPane.tsx'))
+const PersonaPane = lazy(() => import('../persona/PersonaPane.tsx'))
+
+interface SidePanelProps {
+  status: SessionStatus
+  tab: PanelTab
+  onTab(tab: PanelTab): void
+  onTurn(turnId: string): void
+}
+
+/** What changed, and the rest that is one key away. A column, or a sheet where there is no room for one. */
+export function SidePanel(props: SidePanelProps) {
+  const { dialog, close } = useShell()
+  if (dialog?.kind === 'panel') {
+    return (
+      <Dialog title="Beside the conversation" place="right" bare onClose={close}>
+        <Panel {...props} />
+      </Dialog>
+    )
+  }
+  return (
+    <aside className="session__side" aria-label="Beside the conversation">
+      <Panel {...props} />
+    </aside>
+  )
+}
+
+function Panel({ status, tab, onTab, onTurn }: SidePanelProps) {
+  return (
+    <Tabs.Root
+      className="panel"
+      value={tab}
+      onValueChange={value => onTab(PANEL_TABS.find(({ id }) => id === value)?.id ?? 'changes')}
+    >
+      <Tabs.List className="panel__tabs" aria-label="Panes">
+        {PANEL_TABS.map(({ id, label }) => (
+          <Tabs.Trigger key={id} value={id} className="panel__tab">
+            {label}
+          </Tabs.Trigger>
+        ))}
+      </Tabs.List>
+      <Tabs.Content value={tab} className="panel__body" tabIndex={-1}>
+        <Suspense fallback={null}>
+          {tab === 'changes' ? <ChangesPane status={status} /> : null}
+          {tab === 'activity' ? <ActivityPane onTurn={onTurn} /> : null}
+          {tab === 'files' ? <FilesPane status={status} /> : null}
+          {tab === 'raw' ? <RawPane sessionId={status.sessionId} /> : null}
+          {tab === 'persona' ? <PersonaPane status={status} /> : null}
+        </Suspense>
+      </Tabs.Content>
+    </Tabs.Root>
+  )
+}

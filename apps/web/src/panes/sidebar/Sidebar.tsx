@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import { projectName } from '../../app/project-name.ts'
+import { useShell } from '../../app/shell-context.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useFleet, useFleetLoaded } from '../../state/use-fleet.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { groupSessions, matches } from './groups.logic.ts'
+import { SessionRow } from './SessionRow.tsx'
+import './sidebar.css'
+
+const MIN_SEARCH_CHARS = 3
+
+export function Sidebar() {
+  const shell = useShell()
+  const statuses = useFleet()
+  const loaded = useFleetLoaded()
+  const { sessionId, project } = useParams({ strict: false })
+  const [text, setText] = useState('')
+  const inProject =
+    project === undefined ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)
+  const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)))
+  return (
+    <nav className="sidebar" aria-label="Sessions">
+      <div className="sidebar__head">
+        <Button
+          className="sidebar__new"
+          onClick={() => shell.open({ kind: 'new-session', ...(project ? { project } : {}) })}
+        >
+          <Icon name="plus" size={14} /> New session
+        </Button>
+        <Link
+          to="/fleet"
+          className="icon-button"
+          aria-label="All sessions on one page"
+          title="All sessions on one page"
+        >
+          <Icon name="fleet" />
+        </Link>
+      </div>
+      <input
+        className="input sidebar__search"
+        type="search"
+        aria-label="Search sessions"
+        placeholder="Search"
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
+      {project === undefined ? null : (
+        <p className="sidebar__project">
+          <span className="truncate">{`Only ${projectName(project)}`}</span>
+          <Link to="/">show all</Link>
+        </p>
+      )}
+      <div className="sidebar__list">
+        {groups.map(({ name, sessions }) => (
+          <section key={name} aria-label={name}>
+            <h2 className="sidebar__group">{name}</h2>
+            <ul>
+              {sessions.map(status => (
+                <SessionRow key={status.sessionId} status={status} active={status.sessionId === sessionId} />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {loaded && statuses.length === 0 ? <Empty title="No sessions yet">Start one with N.</Empty> : null}
+        <Found text={text} />
+      </div>
+    </nav>
+  )
+}
+
+/** What was said in sessions, beside what they are called. */
+function Found({ text }: { text: string }) {
+  const api = useApi()
+  const wanted = useDeferredValue(text.trim())
+  const { data } = useQuery({
+    queryKey: ['search', wanted],
+    queryFn: () => api.search(wanted),
+    enabled: wanted.length >= MIN_SEARCH_CHARS,
+  })
+  if (wanted.length < MIN_SEARCH_CHARS || !data) return null
+  return (
+    <section aria-label="In conversations">
+      <h2 className="sidebar__group">In conversations</h2>
+      {data.length === 0 ? <p className="sidebar__none">Nothing was said about it.</p> : null}
+      <ul>
+        {data.map((hit, index) => (
+          <li key={`${hit.sessionId}-${index}`}>
+            <Link
+              className="sidebar__hit"
+              to={hit.turnId ? '/s/$sessionId/t/$turnId' : '/s/$sessionId'}
+              params={{ sessionId: hit.sessionId, turnId: hit.turnId ?? '' }}
+            >
+              <span className="truncate">{hit.title ?? 'Session'}</span>
+              <span className="sidebar__excerpt">{hit.excerpt}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

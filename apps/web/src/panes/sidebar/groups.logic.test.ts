@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { aStatus } from '../../../test/support/statuses.ts'
+import { groupOf, groupSessions, matches, statusLine, toneOf } from './groups.logic.ts'
+
+const NOW = Date.parse('2026-01-01T12:00:00Z')
+const request = {
+  type: 'permission:request',
+  sessionId: 's',
+  requestId: 'r',
+  kind: 'tool',
+  toolName: 'Bash',
+  input: { command: 'npm test' },
+  raw: null,
+} as const
+
+test.each([
+  ['a request waits', { phase: 'waiting', pending: [request] }, 'Needs you', 'need', 'wants to run npm test'],
+  [
+    'a queue is held',
+    { queueHeld: true, queue: [{ id: 'q', message: 'm' }] },
+    'Needs you',
+    'need',
+    'queue is held, go on?',
+  ],
+  ['it works', { phase: 'running', lastLine: 'editing a.ts' }, 'Working', 'work', 'editing a.ts'],
+  ['it ends', { phase: 'ending' }, 'Working', 'work', 'ending'],
+  ['it is new', { lastTurn: null }, 'Idle', 'quiet', 'not started'],
+  ['it was stopped', { lastTurn: 'interrupted' }, 'Idle', 'quiet', 'stopped · 12 min ago'],
+  ['it is through', { lastTurn: 'completed', lastLine: null }, 'Done', 'ok', 'done · 12 min ago'],
+  ['it failed', { lastTurn: 'failed' }, 'Done', 'bad', 'failed · 12 min ago'],
+] as const)('%s', (_name, fields, group, tone, line) => {
+  const status = aStatus({
+    updatedAt: '2026-01-01T11:48:00Z',
+    ...fields,
+    pending: [...('pending' in fields ? fields.pending : [])],
+    queue: [...('queue' in fields ? fields.queue : [])],
+  })
+  expect([groupOf(status), toneOf(status), statusLine(status, NOW)]).toEqual([group, tone, line])
+})
+
+test('groups come in the order of what matters, the newest first, and without empty ones', () => {
+  const groups = groupSessions([
+    aStatus({ sessionId: 'old', lastTurn: 'completed', updatedAt: '2026-01-01T01:00:00Z' }),
+    aStatus({ sessionId: 'new', lastTurn: 'completed', updatedAt: '2026-01-01T02:00:00Z' }),
+    aStatus({ sessionId: 'busy', phase: 'running' }),
+  ])
+  expect(groups.map(({ name, sessions }) => [name, sessions.map(({ sessionId }) => sessionId)])).toEqual([
+    ['Working', ['busy']],
+    ['Done', ['new', 'old']],
+  ])
+})
+
+test('a search matches every word, wherever it is', () => {
+  const status = aStatus({ title: 'Fix CRLF', projectRoot: '/code/parser-kit' })
+  expect([matches(status, 'crlf parser'), matches(status, 'crlf docs'), matches(status, '')]).toEqual([
+    true,
+    false,
+    true,
+  ])
+})

@@ -1,0 +1,84 @@
+import type { TurnEndReason } from '@chirality/core'
+import type { SessionStatus } from '../../state/server-api.ts'
+import type { DotTone } from '../../ui/Dot.tsx'
+import { formatAge } from '../../ui/format.ts'
+import { argumentOf } from '../chat/tool-summary.logic.ts'
+import { decisionLine } from '../decisions/decision.logic.ts'
+
+export type GroupName = 'Needs you' | 'Working' | 'Idle' | 'Done'
+
+export interface SessionGroup {
+  name: GroupName
+  sessions: readonly SessionStatus[]
+}
+
+const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Idle', 'Done']
+
+/** What matters first: who waits for me, who works, who could, who is through. Empty groups are left out. */
+export function groupSessions(statuses: readonly SessionStatus[]): SessionGroup[] {
+  const groups = new Map<GroupName, SessionStatus[]>(ORDER.map(name => [name, []]))
+  for (const status of statuses) groups.get(groupOf(status))?.push(status)
+  return ORDER.flatMap(name => {
+    const sessions = groups.get(name) ?? []
+    return sessions.length > 0 ? [{ name, sessions: sessions.sort(byTime) }] : []
+  })
+}
+
+export function groupOf({ pending, phase, lastTurn, queueHeld, queue }: SessionStatus): GroupName {
+  if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
+  if (phase !== 'idle') return 'Working'
+  return lastTurn === null || lastTurn === 'interrupted' ? 'Idle' : 'Done'
+}
+
+export function toneOf(status: SessionStatus): DotTone {
+  switch (groupOf(status)) {
+    case 'Needs you':
+      return 'need'
+    case 'Working':
+      return 'work'
+    case 'Idle':
+      return 'quiet'
+    case 'Done':
+      return status.lastTurn === 'completed' ? 'ok' : 'bad'
+  }
+}
+
+const ENDS: Readonly<Record<TurnEndReason, string>> = {
+  completed: 'done',
+  interrupted: 'stopped',
+  failed: 'failed',
+  killed: 'ended by force',
+  crashed: 'crashed',
+  timeout: 'took too long',
+  max_turns: 'step limit reached',
+  budget: 'budget reached',
+}
+
+/** The second line: what it wants, does, or how it ended. */
+export function statusLine(status: SessionStatus, now: number): string {
+  const [request] = status.pending
+  if (request) return decisionLine(request, argumentOf(request.input, status.projectRoot))
+  if (status.queueHeld && status.queue.length > 0) return 'queue is held, go on?'
+  if (status.phase === 'starting') return 'starting'
+  if (status.phase === 'ending') return 'ending'
+  if (status.phase !== 'idle') return status.lastLine ?? 'working'
+  if (status.lastTurn === null) return 'not started'
+  const age = formatAge(status.updatedAt, now)
+  const how = ENDS[status.lastTurn]
+  if (status.lastTurn !== 'completed') return `${how} · ${age}`
+  return status.lastLine && status.title ? `${age} · ${status.lastLine}` : `${how} · ${age}`
+}
+
+/** Every word must be somewhere in it. */
+export function matches(status: SessionStatus, text: string): boolean {
+  const { title, lastLine, projectRoot, persona, model } = status
+  const hay = [title, lastLine, projectRoot, persona, model].join(' ').toLowerCase()
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => hay.includes(word))
+}
+
+function byTime(a: SessionStatus, b: SessionStatus): number {
+  return a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0
+}

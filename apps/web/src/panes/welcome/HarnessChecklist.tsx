@@ -1,0 +1,65 @@
+import type { HarnessInstallStatus } from '@chirality/core'
+import { useQuery } from '@tanstack/react-query'
+import type { HarnessInfo } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { Button } from '../../ui/Button.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Dot, type DotTone } from '../../ui/Dot.tsx'
+import { installHelp } from './install-help.ts'
+
+/** What is installed and logged in, with the exact command for what is missing. */
+export function HarnessChecklist({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
+  const api = useApi()
+  const { data, refetch, isFetching } = useQuery({
+    queryKey: ['harness-status'],
+    queryFn: () => api.harnessStatus(),
+  })
+  return (
+    <section className="checklist" aria-label="Agents">
+      <header className="checklist__head">
+        <h2>Agents on this machine</h2>
+        <Button look="quiet" size="small" disabled={isFetching} onClick={() => void refetch()}>
+          Check again
+        </Button>
+      </header>
+      <ul>
+        {harnesses.map(harness => (
+          <ChecklistRow key={harness.id} harness={harness} status={data?.[harness.id]} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function ChecklistRow({
+  harness,
+  status,
+}: {
+  harness: HarnessInfo
+  status: HarnessInstallStatus | undefined
+}) {
+  const { tone, words } = describe(status)
+  const help = status ? installHelp(harness.id, status) : undefined
+  return (
+    <li className="checklist__row">
+      <Dot tone={tone} />
+      <span className="checklist__name">{harness.name}</span>
+      <span className="checklist__words">{words}</span>
+      {help?.command ? (
+        <span className="checklist__command">
+          <code>{help.command}</code>
+          <CopyButton text={help.command} label="Copy the command" />
+        </span>
+      ) : null}
+      {help?.text ? <span className="checklist__text">{help.text}</span> : null}
+    </li>
+  )
+}
+
+function describe(status: HarnessInstallStatus | undefined): { tone: DotTone; words: string } {
+  if (!status) return { tone: 'quiet', words: 'checking' }
+  if (!status.installed) return { tone: 'quiet', words: 'not installed' }
+  const version = status.version ? ` ${status.version}` : ''
+  if (!status.authenticated) return { tone: 'quiet', words: `installed${version}, not logged in` }
+  return { tone: 'ok', words: `ready${version}` }
+}

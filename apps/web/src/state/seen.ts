@@ -1,0 +1,28 @@
+import { BoundedMap } from './bounded-map.ts'
+
+const MAX_SESSIONS = 500
+
+const seen = new BoundedMap<number>('chirality-seen', MAX_SESSIONS)
+const listeners = new Set<() => void>()
+let version = 0
+
+/** Up to where each session was looked at, in this browser. */
+export function seenSeq(sessionId: string): number {
+  return seen.get(sessionId) ?? 0
+}
+
+export function markSeen(sessionId: string, seq: number): void {
+  if (seq <= seenSeq(sessionId)) return
+  seen.set(sessionId, seq)
+  version += 1
+  for (const listener of listeners) listener()
+}
+
+export function subscribeSeen(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export function seenVersion(): number {
+  return version
+}

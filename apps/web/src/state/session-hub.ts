@@ -1,0 +1,76 @@
+import type { ServerApi } from './server-api.ts'
+import { SessionStore } from './session-store.ts'
+
+/** Sessions that were looked at lately stay in memory, so that going back to one is at once. */
+const KEPT_SESSIONS = 4
+/** The end of a longer log is shown before all of it is there. */
+const TAIL_EVENTS = 400
+const LONG_LOG_EVENTS = 2000
+
+/** Opens sessions and follows them while somebody looks. */
+export class SessionHub {
+  readonly #api: ServerApi
+  readonly #onError: (message: string) => void
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(api: ServerApi, onError: (message: string) => void) {
+    this.#api = api
+    this.#onError = onError
+  }
+
+  store(sessionId: string): SessionStore {
+    return this.#entry(sessionId).store
+  }
+
+  /** Follows the session until the function that is returned is called. */
+  follow(sessionId: string, lastSeq = 0): () => void {
+    const entry = this.#entry(sessionId)
+    entry.followers += 1
+    if (entry.followers === 1) this.#start(sessionId, entry, lastSeq)
+    return () => {
+      entry.followers -= 1
+      if (entry.followers > 0) return
+      entry.stop?.()
+      entry.stop = null
+      this.#forgetOld()
+    }
+  }
+
+  #start(sessionId: string, entry: Entry, lastSeq: number): void {
+    const { store } = entry
+    if (store.lastSeq === 0 && lastSeq > LONG_LOG_EVENTS) this.#showTail(sessionId, store)
+    if (store.lastSeq === 0 && lastSeq === 0) store.markLoaded()
+    entry.stop = this.#api.watchSession(sessionId, store.lastSeq, {
+      onEnvelopes: envelopes => store.push(envelopes),
+      onError: this.#onError,
+    })
+  }
+
+  #showTail(sessionId: string, store: SessionStore): void {
+    this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS).then(
+      envelopes => store.preview(envelopes),
+      () => undefined,
+    )
+  }
+
+  #entry(sessionId: string): Entry {
+    const known = this.#entries.get(sessionId)
+    const entry = known ?? { store: new SessionStore(sessionId), followers: 0, stop: null }
+    this.#entries.delete(sessionId)
+    this.#entries.set(sessionId, entry)
+    return entry
+  }
+
+  #forgetOld(): void {
+    for (const [sessionId, { followers }] of this.#entries) {
+      if (this.#entries.size <= KEPT_SESSIONS) return
+      if (followers === 0) this.#entries.delete(sessionId)
+    }
+  }
+}
+
+interface Entry {
+  store: SessionStore
+  followers: number
+  stop: (() => void) | null
+}

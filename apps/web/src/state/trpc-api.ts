@@ -1,0 +1,258 @@
+import type { Envelope } from '@chirality/core'
+import type { AppRouter } from '@chirality/server'
+import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
+import type {
+  ConnectionState,
+  FileText,
+  NewSessionOptions,
+  OutgoingMessage,
+  PersonaInfo,
+  PersonaPrompt,
+  SendResult,
+  ServerApi,
+  SessionStatus,
+} from './server-api.ts'
+
+type Client = TRPCClient<AppRouter>
+
+const FIRST_RETRY_MS = 200
+const MAX_RETRY_MS = 5_000
+const MAX_SESSIONS = 1000
+
+/** The server over one WebSocket. It comes back by itself, and each subscription goes on after the last event it saw. */
+export function createTrpcApi(token: string, options: { url: string; onRefused(): void }): ServerApi {
+  const connection = new ConnectionWatch()
+  const socket = createWSClient({
+    url: options.url,
+    connectionParams: { token },
+    retryDelayMs: attempt => (attempt === 0 ? 0 : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt)),
+    onOpen: () => connection.set('connected'),
+    onClose: cause => {
+      connection.set('offline')
+      if (cause?.code === UNAUTHORIZED_CLOSE) options.onRefused()
+    },
+  })
+  const client = createTRPCClient<AppRouter>({ links: [wsLink<AppRouter>({ client: socket })] })
+  return {
+    watchConnection: connection.watch,
+    ...watches(client, options.onRefused),
+    ...projectCalls(client),
+    ...sessionCalls(client),
+    ...turnCalls(client),
+    ...fileCalls(client),
+  }
+}
+
+/** What a WebSocket is closed with when its token is not taken. */
+const UNAUTHORIZED_CLOSE = 4401
+
+function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchFleet' | 'watchSession'> {
+  const failed = (error: unknown): string => {
+    if (error instanceof TRPCClientError && error.data?.code === 'UNAUTHORIZED') onRefused()
+    return error instanceof Error ? error.message : 'The server ended the stream.'
+  }
+  return {
+    watchFleet: watcher => {
+      const subscription = client.fleet.events.subscribe(undefined, {
+        onData: ({ sessions }) => watcher.onStatuses(fromWire<SessionStatus[]>(sessions)),
+        onError: error => void failed(error),
+      })
+      return () => subscription.unsubscribe()
+    },
+    watchSession: (sessionId, afterSeq, watcher) => {
+      const input = { sessionId, lastEventId: afterSeq > 0 ? String(afterSeq) : null }
+      const subscription = client.session.events.subscribe(input, {
+        onData: ({ data }) => watcher.onEnvelopes(fromWire<Envelope[]>(data)),
+        onError: error => watcher.onError(failed(error)),
+      })
+      return () => subscription.unsubscribe()
+    },
+  }
+}
+
+function projectCalls(client: Client) {
+  return {
+    projects: async () => {
+      const projects = await client.projects.list.query()
+      return projects.map(({ lockedBy, ...project }) => ({ ...project, lockedBy: lockedBy?.address ?? null }))
+    },
+    registerProject: async (path: string) => {
+      const { lockedBy, ...project } = await client.projects.register.mutate({ path })
+      return { ...project, lockedBy: lockedBy?.address ?? null }
+    },
+    openProject: async (project: string) => void (await client.projects.open.mutate({ project })),
+    harnesses: () => client.harnesses.list.query(),
+    harnessStatus: () => client.harnesses.status.query(),
+    personas: async (project: string): Promise<PersonaInfo[]> => {
+      const entries = await client.personas.list.query({ project })
+      return entries.map(entry => {
+        if (entry.kind === 'broken')
+          return { id: entry.id, description: null, harness: null, model: null, error: entry.error }
+        const { id, description = null, harness = null, model = null } = entry.persona
+        return { id, description, harness, model, error: null }
+      })
+    },
+    personaPrompt: async (...[project, id, mode]: Parameters<ServerApi['personaPrompt']>) => {
+      const prompt = await client.personas.prompt.query({ project, id, mode })
+      return toPersonaPrompt(prompt)
+    },
+    slashCommands: (harness: string, project: string) =>
+      client.harnesses.slashCommands.query({ harness, project }),
+  }
+}
+
+function sessionCalls(client: Client) {
+  return {
+    sessions: async () => {
+      const { sessions } = await client.sessions.list.query({ limit: MAX_SESSIONS })
+      return sessions.map(toStatus)
+    },
+    createSession: (project: string, options: NewSessionOptions) =>
+      client.sessions.create.mutate({ project, ...options }),
+    renameSession: async (sessionId: string, title: string) =>
+      void (await client.sessions.rename.mutate({ sessionId, title })),
+    forkSession: (sessionId: string, atSeq?: number) =>
+      client.sessions.fork.mutate({ sessionId, ...(atSeq === undefined ? {} : { atSeq }) }),
+    deleteSession: async (sessionId: string) => void (await client.sessions.delete.mutate({ sessionId })),
+    readLog: async (sessionId: string, after: number) => {
+      const page = await client.sessions.export.query({ sessionId, format: 'ndjson', after })
+      const lines = page.text.split('\n').filter(line => line !== '')
+      return { envelopes: lines.map(line => JSON.parse(line) as Envelope), next: page.next }
+    },
+    readLogBefore: async (sessionId: string, before: number | undefined, limit: number) => {
+      const from = before === undefined ? {} : { before }
+      return fromWire<Envelope[]>(await client.sessions.history.query({ sessionId, limit, ...from }))
+    },
+    search: async (query: string) => {
+      const { hits } = await client.sessions.search.query({ query, limit: 20 })
+      return hits.map(({ sessionId, turnId, title, snippet }) => ({
+        sessionId,
+        turnId,
+        title,
+        excerpt: snippet,
+      }))
+    },
+  }
+}
+
+function turnCalls(client: Client) {
+  const { turns } = client
+  return {
+    send: async (sessionId: string, message: OutgoingMessage) =>
+      sendResult(await turns.send.mutate({ sessionId, ...turnInput(message) })),
+    steer: async (sessionId: string, message: OutgoingMessage) =>
+      sendResult(await turns.steer.mutate({ sessionId, ...turnInput(message) })),
+    interrupt: async (sessionId: string) => void (await turns.interrupt.mutate({ sessionId })),
+    kill: async (sessionId: string) => void (await turns.kill.mutate({ sessionId })),
+    prewarm: async (sessionId: string) => void (await turns.prewarm.mutate({ sessionId })),
+    setPermissionMode: async (...[sessionId, mode]: Parameters<ServerApi['setPermissionMode']>) =>
+      void (await turns.setPermissionMode.mutate({ sessionId, mode })),
+    contextUsage: (sessionId: string) => turns.contextUsage.query({ sessionId }),
+    queueEdit: async (sessionId: string, id: string, message: string) =>
+      void (await turns.queue.edit.mutate({ sessionId, id, message })),
+    queueRemove: async (sessionId: string, id: string) =>
+      void (await turns.queue.remove.mutate({ sessionId, id })),
+    queueRelease: async (sessionId: string) => void (await turns.queue.release.mutate({ sessionId })),
+    decide: async (...[sessionId, requestId, decision]: Parameters<ServerApi['decide']>) =>
+      void (await client.decisions.answer.mutate({ sessionId, requestId, decision })),
+  }
+}
+
+function fileCalls(client: Client) {
+  return {
+    listFolder: async (project: string, path: string) => {
+      const { entries } = await client.files.tree.query({ project, path })
+      return entries.map(({ name, kind, sizeBytes }) => ({
+        name,
+        kind: kind === 'link' ? ('other' as const) : kind,
+        size: kind === 'file' ? sizeBytes : null,
+      }))
+    },
+    readFile: async (project: string, path: string): Promise<FileText> => {
+      const file = await client.files.read.query({ project, path })
+      if (file.kind !== 'text')
+        return { text: null, note: `This is no text: ${file.kind}, ${file.sizeBytes} bytes.` }
+      return { text: file.text, note: file.truncated ? 'Only the beginning of this file is shown.' : null }
+    },
+    workingTreeDiff: (project: string) => client.files.diff.query({ project }),
+    turnDiff: (sessionId: string, turnId: string) => client.files.turnDiff.query({ sessionId, turnId }),
+  }
+}
+
+type TurnInput = Parameters<Client['turns']['send']['mutate']>[0]
+type TurnPart = NonNullable<NonNullable<TurnInput['options']>['images']>[number]
+
+function turnInput({
+  text,
+  parts = [],
+  retryOfTurnId,
+}: OutgoingMessage): Pick<TurnInput, 'message' | 'options'> {
+  const images = parts.flatMap((part): TurnPart[] => {
+    if (part.type === 'text') return [part]
+    return part.source.kind === 'base64' ? [{ type: 'image', source: part.source }] : []
+  })
+  return {
+    message: text,
+    options: { ...(images.length > 0 ? { images } : {}), ...(retryOfTurnId ? { retryOfTurnId } : {}) },
+  }
+}
+
+/** tRPC types what went through JSON so that a field of any type may be missing. Ours never are undefined. */
+function fromWire<T>(value: unknown): T {
+  return value as T
+}
+
+function sendResult(result: object): SendResult {
+  if ('queued' in result) return 'queued'
+  return 'steered' in result ? 'steered' : 'started'
+}
+
+class ConnectionWatch {
+  #state: ConnectionState = 'connecting'
+  readonly #listeners = new Set<(state: ConnectionState) => void>()
+
+  set(state: ConnectionState): void {
+    this.#state = state
+    for (const listener of this.#listeners) listener(state)
+  }
+
+  readonly watch = (listener: (state: ConnectionState) => void): (() => void) => {
+    this.#listeners.add(listener)
+    listener(this.#state)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+type Stored = Awaited<ReturnType<Client['sessions']['list']['query']>>['sessions'][number]
+type Composed = Awaited<ReturnType<Client['personas']['prompt']['query']>>
+
+/** A session that does not run looks like one that rests. */
+function toStatus(stored: Stored): SessionStatus {
+  const { id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd, updatedAt, lastSeq } =
+    stored
+  return {
+    ...{
+      sessionId: id,
+      projectRoot,
+      title,
+      harness,
+      model,
+      persona,
+      mode,
+      lastTurn,
+      costUsd,
+      updatedAt,
+      lastSeq,
+    },
+    ...{ phase: 'idle', turnId: null, turnStartedAt: null, lastLine: null, logHealth: 'ok' },
+    ...{ pending: [], queue: [], queueHeld: false },
+  }
+}
+
+function toPersonaPrompt({ text, estimatedTokens, truncated, warnings }: Composed): PersonaPrompt {
+  const cut = truncated.map(part => `Cut to fit: ${part.part}`)
+  return { text, tokens: estimatedTokens, maxTokens: MAX_PROMPT_TOKENS, notes: [...cut, ...warnings] }
+}
+
+/** What the server cuts prompts to. */
+const MAX_PROMPT_TOKENS = 16_000

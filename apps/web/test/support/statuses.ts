@@ -1,0 +1,27 @@
+import type { SessionStatus } from '../../src/state/server-api.ts'
+
+/** The status of a session that rests, with what a test wants different. */
+export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {
+  return {
+    sessionId: 's1',
+    projectRoot: '/code/parser-kit',
+    title: 'Fix CRLF handling',
+    harness: 'claude-code',
+    model: 'claude-opus-5-5',
+    persona: null,
+    mode: 'workbench',
+    phase: 'idle',
+    turnId: null,
+    turnStartedAt: null,
+    lastTurn: null,
+    costUsd: 0,
+    updatedAt: '2026-01-01T12:00:00.000Z',
+    lastSeq: 0,
+    lastLine: null,
+    pending: [],
+    queue: [],
+    queueHeld: false,
+    logHealth: 'ok',
+    ...fields,
+  }
+}
