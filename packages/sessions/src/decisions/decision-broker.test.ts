@@ -368,6 +368,25 @@ describe('"for the session"', () => {
     },
   )
 
+  test('of an edited input means the edited one; the agent would keep a rule for what it asked', async () => {
+    const broker = new DecisionBroker()
+    const suggestions = [{ type: 'addRules' }]
+    const { decision } = await ask(broker, { input: { command: 'rm -rf /' }, suggestions })
+    broker.answer('s1', 'r1', { behavior: 'allow', updatedInput: { command: 'ls' }, remember: 'session' })
+    expect(await decision).toEqual({ behavior: 'allow', updatedInput: { command: 'ls' }, by: 'person' })
+    expect(await isAnswered(broker, { input: { command: 'rm -rf /' } })).toBe(false)
+    expect(await isAnswered(broker, { input: { command: 'ls' } })).toBe(true)
+  })
+
+  test('of an input that was sent back as it came is left to the agent', async () => {
+    const broker = new DecisionBroker()
+    const { decision } = await ask(broker, { suggestions: [{ type: 'addRules' }] })
+    const updatedInput = { command: 'ls' }
+    broker.answer('s1', 'r1', { behavior: 'allow', updatedInput, remember: 'always' })
+    expect(await decision).toEqual({ behavior: 'allow', updatedInput, remember: 'always', by: 'person' })
+    expect(await isAnswered(broker, {})).toBe(false)
+  })
+
   test('"always" also goes to the policies; if it cannot be written that is told', async () => {
     const problems: string[] = []
     const told = new Promise<void>(resolve => {

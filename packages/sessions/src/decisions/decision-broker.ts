@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './ask-context.ts'
 import { DecisionError } from './decision-error.ts'
@@ -68,9 +69,7 @@ export class DecisionBroker {
     if (open === undefined) throw late(requestId, this.#settled.get(key))
     const { request } = open.pending
     const parsed = parseAnswer(request, decision)
-    if (parsed.behavior === 'allow' && parsed.remember !== undefined)
-      void this.#remember(open.context, request, parsed.remember)
-    open.settle({ ...parsed, by: 'person' }, 'answered')
+    open.settle({ ...this.#remembered(open.context, request, parsed), by: 'person' }, 'answered')
   }
 
   /** Ends what the session has open, and what was allowed "for the session". */
@@ -132,14 +131,31 @@ export class DecisionBroker {
     return denied(WITHDRAWN)
   }
 
-  /** Most agents keep their own rule; for the others we do. That it cannot be kept does not undo the answer. */
+  /**
+   * The answer as the agent gets it. Most agents keep their own rule, about what they asked for; of an edited input they
+   * would keep the wrong one.
+   */
+  #remembered(
+    context: AskContext,
+    request: PermissionRequestEvent,
+    decision: PermissionDecision,
+  ): PermissionDecision {
+    if (decision.behavior === 'deny' || decision.remember === undefined) return decision
+    const { remember, ...once } = decision
+    const { updatedInput = request.input } = decision
+    const isEdited = !isDeepStrictEqual(updatedInput, request.input)
+    if (isEdited) void this.#remember(context, { ...request, input: updatedInput }, remember)
+    else if (!agentRemembers(request, remember)) void this.#remember(context, request, remember)
+    return isEdited ? once : decision
+  }
+
+  /** That it cannot be kept does not undo the answer. */
   async #remember(
     context: AskContext,
     request: PermissionRequestEvent,
     scope: 'session' | 'always',
   ): Promise<void> {
     try {
-      if (agentRemembers(request, scope)) return
       this.#memory.add(context, request)
       if (scope === 'always') await this.#policies?.allowAlways?.(context, request)
     } catch (error) {
