@@ -18,7 +18,7 @@ await build({
   target: 'node20.19',
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
-  external: ['@chirality/personas', '@chirality/scripted-model', '@modelcontextprotocol/*'],
+  external: ['@chirality/personas', '@chirality/scripted-model'],
   // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`.
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module'\nconst require = makeRequire(import.meta.url)",
