@@ -51,6 +51,12 @@ export class AppServerPool {
     }
   }
 
+  /** Where the session's thread is loaded, if it is. */
+  homeOf(sessionId: string): AppServer | null {
+    const server = this.#homes.get(sessionId)?.started
+    return server?.isUsable ? server : null
+  }
+
   async close(): Promise<void> {
     for (const entry of [...this.#entries.values()]) void this.#end(entry)
     await Promise.all(this.#endings)

@@ -65,8 +65,8 @@ export class AppServerTurn {
     else await lease.server.stop({ interruptGraceMs: 0 })
   }
 
-  async steer(text: string): Promise<boolean> {
-    return (await this.#turn?.steer(text)) ?? false
+  async steer(input: CodexInput): Promise<boolean> {
+    return (await this.#turn?.steer(input)) ?? false
   }
 
   /** Returns the turn's end, to be told when all that was made for the turn is gone. */

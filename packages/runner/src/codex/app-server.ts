@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { HarnessError } from '@chirality/core'
+import { type ContextUsage, HarnessError } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
@@ -27,6 +27,8 @@ export class AppServer {
   version: string | null = null
   /** Threads that are loaded, with their model: they need no resume, and no other process may write to them. */
   readonly loaded = new Map<string, string>()
+  /** How full the context of each thread is, by its last word about it. */
+  readonly contexts = new Map<string, ContextUsage>()
   /** The instructions that a loaded thread was last given. */
   readonly instructions = new Map<string, string>()
   readonly news: ThreadNews
@@ -47,6 +49,7 @@ export class AppServer {
     this.#rpc = new JsonRpcConnection(process, {
       onNotification: (method, params, source) => {
         if (method === 'thread/closed') this.#forget(params)
+        if (method === 'thread/tokenUsage/updated') this.#noteContext(params)
         this.news.tell(source)
       },
       onRequest: (request, source) => this.#ask({ ...source, request }),
@@ -139,10 +142,19 @@ export class AppServer {
     this.news.end()
   }
 
+  #noteContext(params: unknown): void {
+    const { threadId, tokenUsage } = (params ?? {}) as { threadId?: unknown; tokenUsage?: unknown }
+    const { last, modelContextWindow: maxTokens } = (tokenUsage ?? {}) as Record<string, unknown>
+    const { totalTokens: usedTokens } = (last ?? {}) as { totalTokens?: unknown }
+    if (typeof usedTokens === 'number' && typeof maxTokens === 'number')
+      this.contexts.set(String(threadId), { usedTokens, maxTokens })
+  }
+
   #forget(params: unknown): void {
     const { threadId } = (params ?? {}) as { threadId?: unknown }
     this.loaded.delete(String(threadId))
     this.instructions.delete(String(threadId))
+    this.contexts.delete(String(threadId))
     this.#closing.get(String(threadId))?.()
   }
 

@@ -22,6 +22,65 @@ describe('an answer to Codex', () => {
     expect(answer('item/fileChange/requestApproval', decision).result).toEqual({ decision: word })
   })
 
+  test.each<[string, Record<string, unknown>, unknown]>([
+    [
+      'the beginning of the command that Codex proposes',
+      { proposedExecpolicyAmendment: ['git', 'status'] },
+      { acceptWithExecpolicyAmendment: { execpolicy_amendment: ['git', 'status'] } },
+    ],
+    [
+      'the host that Codex proposes',
+      {
+        proposedNetworkPolicyAmendments: [
+          { host: 'a', action: 'deny' },
+          { host: 'a', action: 'allow' },
+        ],
+      },
+      { applyNetworkPolicyAmendment: { network_policy_amendment: { host: 'a', action: 'allow' } } },
+    ],
+  ])('always is %s, and nothing wider', (_what, params, word) => {
+    const { result, note } = answer(COMMAND, { behavior: 'allow', remember: 'always' }, params)
+    expect(result).toEqual({ decision: word })
+    expect(note).toBeUndefined()
+  })
+
+  test.each<[string, Record<string, unknown>, unknown]>([
+    [COMMAND, {}, { decision: 'acceptForSession' }],
+    [COMMAND, { proposedExecpolicyAmendment: [] }, { decision: 'acceptForSession' }],
+    [
+      COMMAND,
+      { proposedNetworkPolicyAmendments: [{ host: 'a', action: 'deny' }] },
+      { decision: 'acceptForSession' },
+    ],
+    ['item/fileChange/requestApproval', {}, { decision: 'acceptForSession' }],
+    ['item/permissions/requestApproval', { permissions: {} }, { permissions: {}, scope: 'session' }],
+    [
+      'mcpServer/elicitation/request',
+      { _meta: { codex_approval_kind: 'mcp_tool_call', persist: ['session'] } },
+      { action: 'accept', content: {}, _meta: { persist: 'session' } },
+    ],
+  ])(
+    'always is only for the session where Codex has no rule, and that is said: %s %j',
+    (method, params, result) => {
+      const answered = answer(method, { behavior: 'allow', remember: 'always' }, params)
+      expect(answered.result).toEqual(result)
+      expect(answered.note).toMatch(/until the session ends/)
+    },
+  )
+
+  test('always for a tool of an MCP server that offers it', () => {
+    const params = { _meta: { codex_approval_kind: 'mcp_tool_call', persist: ['session', 'always'] } }
+    const always = answer('mcpServer/elicitation/request', { behavior: 'allow', remember: 'always' }, params)
+    expect(always).toMatchObject({ result: { _meta: { persist: 'always' } } })
+    expect(always.note).toBeUndefined()
+    const session = answer(
+      'mcpServer/elicitation/request',
+      { behavior: 'allow', remember: 'session' },
+      params,
+    )
+    expect(session).toMatchObject({ result: { _meta: { persist: 'session' } } })
+  })
+
   test('a changed command is denied in words', () => {
     const { decision } = answer(COMMAND, { behavior: 'allow', updatedInput: { command: 'rm' } })
     expect(decision).toMatchObject({ behavior: 'deny', message: expect.stringContaining('changed input') })

@@ -23,16 +23,23 @@ export function codexAnswer(
     return { decision: decided, result: { answers } }
   }
   if (method === 'mcpServer/elicitation/request' && !isToolApproval(params))
-    return { decision: decided, result: elicitation(decided, content(decided)) }
+    return { decision: decided, result: elicitation(decided, content(decided), 'session') }
   const decision = withoutChanges(input, decided)
   switch (method) {
-    case 'item/commandExecution/requestApproval':
+    case 'item/commandExecution/requestApproval': {
+      const rule = isForever(decision) ? lastingRule(params) : undefined
+      if (rule) return { decision, result: { decision: rule } }
+      return noted({ decision, result: { decision: approval(decision) } })
+    }
     case 'item/fileChange/requestApproval':
-      return { decision, result: { decision: approval(decision) } }
-    case 'mcpServer/elicitation/request':
-      return { decision, result: elicitation(decision, {}) }
+      return noted({ decision, result: { decision: approval(decision) } })
+    case 'mcpServer/elicitation/request': {
+      const lasts = isForever(decision) && offersForever(params)
+      const answer = { decision, result: elicitation(decision, {}, lasts ? 'always' : 'session') }
+      return lasts ? answer : noted(answer)
+    }
     case 'item/permissions/requestApproval':
-      return { decision, result: permissions(params, decision) }
+      return noted({ decision, result: permissions(params, decision) })
     default:
       return { decision: { behavior: 'deny', message: `Chirality cannot answer ${method}.` } }
   }
@@ -49,8 +56,35 @@ function withoutChanges(input: Record<string, unknown>, decision: PermissionDeci
 /** `decline` lets the turn go on without it; `cancel` ends the turn. */
 function approval(decision: PermissionDecision): string {
   if (decision.behavior === 'deny') return decision.interrupt ? 'cancel' : 'decline'
-  return decision.remember === 'session' ? 'acceptForSession' : 'accept'
+  return decision.remember ? 'acceptForSession' : 'accept'
 }
+
+function isForever(decision: PermissionDecision): boolean {
+  return decision.behavior === 'allow' && decision.remember === 'always'
+}
+
+/** The rule that Codex itself proposes for the like: a beginning of the command, or a host. Undefined when it has none. */
+function lastingRule(params: Record<string, unknown>): Record<string, unknown> | undefined {
+  const { proposedExecpolicyAmendment: words, proposedNetworkPolicyAmendments: hosts } = params
+  if (Array.isArray(words) && words.length > 0)
+    return { acceptWithExecpolicyAmendment: { execpolicy_amendment: words } }
+  const rules = Array.isArray(hosts) ? (hosts as { action?: unknown }[]) : []
+  const allowing = rules.find(rule => rule?.action === 'allow')
+  return allowing && { applyNetworkPolicyAmendment: { network_policy_amendment: allowing } }
+}
+
+/** An MCP tool says for how long leave can be given. */
+function offersForever({ _meta }: Record<string, unknown>): boolean {
+  const { persist } = (_meta ?? {}) as { persist?: unknown }
+  return persist === 'always' || (Array.isArray(persist) && persist.includes('always'))
+}
+
+/** Whoever said "always" and gets less is told. */
+function noted(answer: CodexAnswer): CodexAnswer {
+  return isForever(answer.decision) ? { ...answer, note: ONLY_SESSION } : answer
+}
+
+const ONLY_SESSION = 'Codex keeps no rule for this beyond the session: it is allowed until the session ends.'
 
 /** Leave to call a tool is asked for in the form of a question from the tool's server. */
 function isToolApproval({ _meta }: Record<string, unknown>): boolean {
@@ -62,11 +96,12 @@ function isToolApproval({ _meta }: Record<string, unknown>): boolean {
 function elicitation(
   decision: PermissionDecision,
   accepted: Record<string, unknown>,
+  longest: 'session' | 'always',
 ): Record<string, unknown> {
   if (decision.behavior === 'deny') {
     return { action: decision.interrupt ? 'cancel' : 'decline', content: null, _meta: null }
   }
-  const persist = decision.remember === 'session' ? { persist: 'session' } : null
+  const persist = decision.remember ? { persist: longest } : null
   return { action: 'accept', content: accepted, _meta: persist }
 }
 
@@ -77,7 +112,7 @@ function content(decision: PermissionDecision): Record<string, unknown> {
 
 function permissions(params: Record<string, unknown>, decision: PermissionDecision): Record<string, unknown> {
   if (decision.behavior === 'deny') return { permissions: {}, scope: 'turn' }
-  const scope = decision.remember === 'session' ? 'session' : 'turn'
+  const scope = decision.remember ? 'session' : 'turn'
   return { permissions: params.permissions ?? {}, scope }
 }
 

@@ -1,6 +1,7 @@
 import type {
   AdoptTurnOpts,
   CodexEvent,
+  ContextUsage,
   HarnessCapabilities,
   HarnessEvent,
   HarnessInstallStatus,
@@ -11,6 +12,7 @@ import type {
   ImportedSession,
   ListNativeSessionsOptions,
   NativeSession,
+  PromptPart,
   Session,
   SessionHarness,
   SlashCommand,
@@ -28,6 +30,7 @@ import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
 import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './models.ts'
+import { prewarmCodex } from './prewarm.ts'
 import { queryCodex } from './query.ts'
 import { CodexTurn } from './turn.ts'
 
@@ -37,6 +40,8 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   readonly #context: CodexContext
   readonly #pool: AppServerPool
   readonly #turns = new RunningTurns(HARNESS_ID)
+  /** The thread of each session that had a turn here. */
+  readonly #threads = new Map<string, string>()
 
   constructor(config: CodexHarnessConfig = {}) {
     this.#context = { config, environment: config.environment ?? processEnv() }
@@ -79,17 +84,31 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     }
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
-    yield* this.#turns.run(session.id, turn)
+    for await (const event of this.#turns.run(session.id, turn)) {
+      if (event.type === 'session:init') this.#threads.set(session.id, event.claudeSessionId ?? '')
+      yield event
+    }
   }
 
   async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
     yield* this.#turns.run(session.id, adoptCodexTurn({ session, trace, opts, context: this.#context }))
   }
 
-  /** More input for the turn that runs; the agent takes it up at once. False when it cannot. */
-  async steer(sessionId: string, message: string): Promise<boolean> {
+  /** More input for the turn that runs; the agent takes it up at once, in the middle of what it says. */
+  async steer(sessionId: string, message: string, images: PromptPart[] = []): Promise<boolean> {
     const turn = this.#turns.get(sessionId)
-    return turn instanceof CodexTurn && (await turn.steer(message))
+    if (!(turn instanceof CodexTurn)) return false
+    return turn.steer(images.length > 0 ? [{ type: 'text', text: message }, ...images] : message)
+  }
+
+  /** Starts an app-server. One whose tools belong to it can only be started with the turn. */
+  async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
+    if (this.#context.config.voice === 'exec') return
+    await prewarmCodex(turnQuery(session, '', opts), { session, context: this.#context, pool: this.#pool })
+  }
+
+  async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
+    return this.#pool.homeOf(sessionId)?.contexts.get(this.#threads.get(sessionId) ?? '')
   }
 
   interrupt(sessionId: string): void {

@@ -35,8 +35,8 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsNamedTools: false,
   supportsImages: true,
   supportsDecisions: true,
-  supportsSteering: false,
-  supportsPrewarm: false,
+  supportsSteering: true,
+  supportsPrewarm: true,
   supportsMaxTurns: false,
   supportsBudget: false,
 }

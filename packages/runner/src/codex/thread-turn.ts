@@ -79,12 +79,12 @@ export class ThreadTurn {
   }
 
   /** More input for the turn that runs. False when there is none to take it. */
-  async steer(text: string): Promise<boolean> {
+  async steer(input: Pick<CodexInput, 'text' | 'images'>): Promise<boolean> {
     const { server, thread } = this.#options
     if (!this.#turnId || this.#ended) return false
-    const input = userInput({ text, images: [] })
+    const params = { threadId: thread.id, input: userInput(input), expectedTurnId: this.#turnId }
     try {
-      await server.request('turn/steer', { threadId: thread.id, input, expectedTurnId: this.#turnId })
+      await server.request('turn/steer', params)
       return true
     } catch (error) {
       if (error instanceof RpcError) return false

@@ -31,6 +31,7 @@ export class CodexTurn {
   readonly #log: HarnessLog
   #voice: AppServerTurn | ProcessTurn | null = null
   #stopReason: StopReason | null = null
+  readonly #undo: (() => unknown)[] = []
 
   constructor(options: CodexTurnOptions) {
     this.#options = options
@@ -47,8 +48,15 @@ export class CodexTurn {
   }
 
   /** False when the voice cannot take more input while a turn runs, or none runs yet. */
-  async steer(text: string): Promise<boolean> {
-    return this.#voice instanceof AppServerTurn && (await this.#voice.steer(text))
+  async steer(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    const voice = this.#voice
+    if (!(voice instanceof AppServerTurn)) return false
+    const input = await codexInput(prompt, this.#options.context.environment)
+    // Codex may read its files at any time while the turn runs.
+    this.#undo.push(input.cleanup)
+    const isTaken = await voice.steer(input)
+    if (!isTaken) await input.cleanup()
+    return isTaken
   }
 
   /** What is wrong before the start throws. The last event is `turn:end`, or `process:exit` where `exec` was used. */
@@ -84,7 +92,7 @@ export class CodexTurn {
   async *#overAppServer(): AsyncGenerator<UIEvent, TurnEndEvent | null> {
     const { session, query, opts, context } = this.#options
     const { signal } = query
-    const undo: (() => unknown)[] = []
+    const undo = this.#undo
     const onAbort = () => void this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
     undo.push(() => signal.removeEventListener('abort', onAbort))
@@ -123,7 +131,7 @@ export class CodexTurn {
       this.#speakThrough(turn)
       return yield* turn.events()
     } finally {
-      for (const step of undo.reverse()) await this.#try(step)
+      for (let step = undo.pop(); step; step = undo.pop()) await this.#try(step)
     }
   }
 

@@ -36,6 +36,7 @@ function answer(message) {
   if (method === 'thread/backgroundTerminals/clean') return print({ id, result: {} })
   // The answer to our own request: say what it was, and be done.
   if (id === 'ask') {
+    if (way === 'floods') appendFileSync(`${process.env.FAKE_AGENT}.heard`, 'all')
     const text = JSON.stringify(message.error ?? message.result)
     notify('item/completed', { turnId, item: { type: 'agentMessage', id: 'm', text } })
     return endTurn('completed')
@@ -63,7 +64,11 @@ function startTurn(id) {
   if (way === 'unknown') notify('from/the/future', { value: 1 })
   if (way === 'unknown-of-process') print({ method: 'from/the/future', params: { value: 1 } })
   if (way.startsWith('asks:')) return print({ id: 'ask', method: way.slice(5), params: { threadId, turnId } })
-  if (way === 'asks-nobody') return print({ id: 'ask', method: 'who/is/there', params: {} })
+  if (way === 'floods')
+    for (let count = 0; count < 1000; count += 1)
+      notify('item/agentMessage/delta', { turnId, itemId: 'm', delta: String(count).padEnd(65_536, '.') })
+  if (way === 'asks-nobody' || way === 'floods')
+    return print({ id: 'ask', method: 'who/is/there', params: {} })
   if (way !== 'deaf' && way !== 'hangs') endTurn('completed')
 }
 
