@@ -1,0 +1,47 @@
+// Hosts one session until it is killed, and prints what may not be lost any more, one JSON value a line:
+// `node host-program.mjs OPTIONS`. A message is given with each start; what an earlier host left is found again first.
+import { writeSync } from 'node:fs'
+import type { SessionHarness } from '@chirality/core'
+import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
+import { SessionHost } from '../../src/host/session-host.ts'
+
+export interface HostProgramOptions {
+  project: string
+  data: string
+  sessionId: string
+  binary: string
+  environment: Record<string, string>
+  keepAlive: boolean
+  message?: string
+  /** Goes on with a queue that is held. */
+  release?: boolean
+  /** Ends by itself when the session rests; `leave` ends at once and leaves the agent at work. */
+  until?: 'settled' | 'leave'
+}
+
+const options: HostProgramOptions = JSON.parse(process.argv[2] ?? '{}')
+const { project, data, sessionId, binary, environment, keepAlive, message } = options
+const say = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
+
+const harnesses = new HarnessRegistry<SessionHarness>()
+const stop = { interruptGraceMs: 10_000, termGraceMs: 10_000, killGraceMs: 10_000 }
+harnesses.register(new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop }))
+const host = new SessionHost({ harnesses, address: 'http://127.0.0.1:1', home: data })
+const report = await host.openProject(project)
+say({ opened: report })
+const session = await host.session(sessionId)
+void (async () => {
+  for await (const batch of session.log.subscribe(0)) say({ seqs: batch.map(({ seq }) => seq) })
+})()
+if (options.release) await session.queue.release()
+if (message !== undefined)
+  say({ sent: message, ...(await session.send(message, { autoApproveTools: ['Bash'] })) })
+if (options.until === 'settled') {
+  await session.settled()
+  await host.close()
+}
+if (options.until === 'leave') {
+  await host.close({ agents: 'leave' })
+  process.exit(0)
+}
+if (options.until === undefined) setInterval(() => {}, 1000)

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createClaudeTranslator, NdjsonFramer, type UIEvent } from '@chirality/core'
+import { claudeBinary } from '@chirality/fixtures'
+import { findByMarker } from '@chirality/runner'
+import type { ScriptedModel } from '@chirality/scripted-model'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isAside } from '../../src/recovery/same-event.ts'
+import { bundleHostProgram, HostProgram } from '../support/host-program.ts'
+import { eventsOf, useHostWorld } from '../support/host-world.ts'
+
+const world = useHostWorld()
+let program: Awaited<ReturnType<typeof bundleHostProgram>>
+beforeAll(async () => {
+  program = await bundleHostProgram()
+})
+afterAll(() => program.remove())
+
+async function newSession(): Promise<string> {
+  const host = world.host([])
+  const { id } = await host.createSession(world.project)
+  await host.close()
+  return id
+}
+
+function launch(
+  sessionId: string,
+  model: ScriptedModel,
+  more: { keepAlive: boolean; message?: string; until?: 'leave' },
+) {
+  return new HostProgram(program.file, {
+    ...{ project: world.project, data: world.data, sessionId, binary: claudeBinary() },
+    ...{ environment: world.environment(model), ...more },
+  })
+}
+
+/** What the raw log says happened, by the same translator. */
+function spooled(sessionId: string): UIEvent[] {
+  const folder = world.file('logs', 'claude-code')
+  const spools = readdirSync(folder).filter(name => name.endsWith('.ndjson') && name.includes(sessionId))
+  expect(spools).toHaveLength(1)
+  const translator = createClaudeTranslator({ sessionId })
+  const framer = new NdjsonFramer()
+  const bytes = readFileSync(`${folder}/${spools[0]}`)
+  const records = [...framer.push(bytes), ...framer.end()]
+  return [...records.flatMap(record => translator.translateRecord(record)), ...translator.end()]
+}
+
+/** Texts joined, and without what only hosts and harnesses say: what must be in log and spool alike. */
+function said(events: UIEvent[]): unknown[] {
+  const all: unknown[] = []
+  let open: { id: string; text: string } | undefined
+  for (const event of events) {
+    if (isAside(event) || HOST_EVENTS.has(event.type)) continue
+    const piece = pieceOf(event)
+    if (piece !== undefined && open?.id === piece.id) open.text += piece.text
+    else all.push(piece ?? JSON.parse(JSON.stringify(event)))
+    open = piece === undefined ? undefined : (all.at(-1) as { id: string; text: string })
+  }
+  return all
+}
+
+const HOST_EVENTS = new Set(['turn:start', 'turn:end', 'process:exit', 'permission:request'])
+
+function pieceOf(event: UIEvent): { id: string; text: string } | undefined {
+  if (event.type === 'chat:delta') return { id: `text ${event.messageId}`, text: event.text }
+  if (event.type === 'chat:thinking' && !event.final)
+    return { id: `thinking ${event.messageId}`, text: event.text }
+  if (event.type === 'tool:input' && event.delta !== undefined)
+    return { id: `input ${event.toolUseId}`, text: event.delta }
+  return undefined
+}
+
+const SCRIPT = {
+  answers: [
+    { text: 'I look at the folder first.', chunkChars: 3, tool: 'Bash', input: { command: 'echo hello' } },
+    { text: 'That was that, and now I am done.', chunkChars: 3 },
+  ],
+}
+
+describe.each([
+  ['a process of its own', false],
+  ['a process that is kept', true],
+])('Claude Code in %s', (_name, keepAlive) => {
+  test('the host is killed, the agent finishes alone, and the log has every event once', async () => {
+    const [first, second] = SCRIPT.answers
+    const model = await world.model({ answers: [{ ...first, stallAfter: 4 }, ...(second ? [second] : [])] })
+    const id = await newSession()
+    const killed = launch(id, model, { keepAlive, message: 'Go' })
+    await killed.until(line => 'sent' in line)
+    await model.waitForRequest(request => request.state === 'stalled')
+    expect(await killed.kill()).toBe('SIGKILL')
+    model.release()
+    // One of its own works to the end and exits; one that is kept loses its input, finishes, and exits then.
+    while ((await findByMarker(world.marker)).length > 0)
+      await new Promise(resolve => setTimeout(resolve, 20))
+
+    const host = world.host([world.claude(model, { keepAlive })])
+    const report = await host.openProject(world.project)
+    expect(report).toMatchObject({ adopted: [id], closed: [], problems: [] })
+    const session = await host.session(id)
+    await session.settled()
+    const events = eventsOf(session)
+    expect(events.filter(({ type }) => type === 'turn:start')).toHaveLength(1)
+    expect(events.filter(({ type }) => type === 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(said(events)).toEqual(said(spooled(id)))
+    expect(session.status).toMatchObject({ phase: 'idle', lastTurn: 'completed' })
+    expect(readdirSync(world.file('state', 'turns'))).toEqual([])
+  })
+
+  test('the host is killed while the agent speaks: the next one hears the rest, live', async () => {
+    const [first, second] = SCRIPT.answers
+    const model = await world.model({
+      answers: [{ ...first, stallAfter: 4 }, ...(second ? [{ ...second, stallAfter: 3 }] : [])],
+    })
+    const id = await newSession()
+    const killed = launch(id, model, { keepAlive, message: 'Go' })
+    await killed.until(line => 'sent' in line)
+    await model.waitForRequest(request => request.state === 'stalled')
+    await killed.kill()
+
+    const host = world.host([world.claude(model, { keepAlive })])
+    expect((await host.openProject(world.project)).adopted).toEqual([id])
+    const session = await host.session(id)
+    expect(session.status).toMatchObject({ phase: 'running' })
+    model.release()
+    await model.waitForRequest(request => request.served === 'answers[1]' && request.state === 'stalled')
+    expect(session.status).toMatchObject({ phase: 'running' })
+    model.release()
+    await session.settled()
+    const events = eventsOf(session)
+    expect(events.filter(({ type }) => type === 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(said(events)).toEqual(said(spooled(id)))
+  })
+
+  test('a turn that was found again can be interrupted', async () => {
+    const model = await world.model({ answers: [{ text: 'Never ending.', chunkChars: 3, stallAfter: 2 }] })
+    const id = await newSession()
+    const killed = launch(id, model, { keepAlive, message: 'Go' })
+    await killed.until(line => 'sent' in line)
+    await model.waitForRequest(request => request.state === 'stalled')
+    await killed.kill()
+    const host = world.host([world.claude(model, { keepAlive })])
+    await host.openProject(world.project)
+    const session = await host.session(id)
+    session.interrupt()
+    await session.settled()
+    expect(session.status).toMatchObject({ phase: 'idle', lastTurn: 'interrupted' })
+    expect(await findByMarker(world.marker)).toEqual([])
+  })
+})
+
+test('a host that leaves its agents at work: the next one goes on with them', async () => {
+  const model = await world.model({ answers: [{ text: 'Slow and steady.', chunkChars: 3, stallAfter: 2 }] })
+  const id = await newSession()
+  const leaving = launch(id, model, { keepAlive: false, message: 'Go', until: 'leave' })
+  expect(await leaving.exited).toBe(0)
+  expect(await findByMarker(world.marker)).not.toEqual([])
+  await model.waitForRequest(request => request.state === 'stalled')
+  const host = world.host([world.claude(model, { keepAlive: false })])
+  expect((await host.openProject(world.project)).adopted).toEqual([id])
+  const session = await host.session(id)
+  model.release()
+  await session.settled()
+  expect(session.status.lastTurn).toBe('completed')
+  expect(said(eventsOf(session))).toEqual(said(spooled(id)))
+})
