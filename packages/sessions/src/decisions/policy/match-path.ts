@@ -112,9 +112,10 @@ function split(path: string): string[] {
 
 /** `**` is any number of folders. The leftmost fit of what stands between two of them is as good as any later one. */
 function segmentsMatch(pattern: string[], path: string[], options: { ignoreCase: boolean }): boolean {
+  const globs = pattern.map(parseGlob)
   const fits = (at: number, index: number) => {
-    const name = path[index]
-    return name !== undefined && globMatches(parseGlob(pattern[at] ?? ''), name, options)
+    const [glob, name] = [globs[at], path[index]]
+    return glob !== undefined && name !== undefined && globMatches(glob, name, options)
   }
   let at = 0
   let index = 0
@@ -125,7 +126,7 @@ function segmentsMatch(pattern: string[], path: string[], options: { ignoreCase:
       star = at
       resume = index
       at += 1
-    } else if (at < pattern.length && fits(at, index)) {
+    } else if (fits(at, index)) {
       at += 1
       index += 1
     } else if (star !== -1) {

@@ -103,6 +103,8 @@ function argumentOf(toolName: string, input: Record<string, unknown>, root: stri
 function callPaths(written: string, root: string): CallPath[] {
   const expanded = written.startsWith('~/') ? resolve(homedir(), written.slice(2)) : written
   const lexical = resolve(root, expanded)
+  // No system opens it, and each of its names would be looked up.
+  if (written.length > MAX_PATH_CHARS) return [{ written, lexical, real: lexical }]
   const ends = new Set([realPath(expanded, root), realPath(lexical)])
   return [...ends].map(real => ({ written, lexical, real }))
 }
@@ -143,14 +145,17 @@ function asksForMore(input: Record<string, unknown>, root: string): boolean {
   return real !== root && !real.startsWith(`${root}/`)
 }
 
-/** Nobody knows what a tool makes of a tilde or a NUL in a path. */
+/** Nobody knows what a tool makes of a tilde or a NUL in a path, or a disk of what cannot be seen. */
 function isPlain(argument: CallArgument): boolean {
   if (argumentText(argument).length > MAX_ARGUMENT_CHARS) return false
   if (argument.kind !== 'paths') return true
-  return argument.paths.every(({ written }) => !/^~|[\p{Cc}]/u.test(written))
+  return argument.paths.every(
+    ({ written }) => written.length <= MAX_PATH_CHARS && !/^~|[\p{Cc}\p{Cf}]/u.test(written),
+  )
 }
 
 const MAX_ARGUMENT_CHARS = 256 * 1024
+const MAX_PATH_CHARS = 4096
 
 /** The same input is the same text, in whatever order its keys came. */
 export function sortedJson(value: unknown): string {
