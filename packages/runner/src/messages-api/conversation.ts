@@ -25,7 +25,7 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
   const history = resumeSessionId === undefined ? [] : await readTranscript(cwd, resumeSessionId)
   const transcript =
     isResumed && history !== undefined
-      ? Transcript.open(cwd, resumeSessionId)
+      ? await Transcript.open(cwd, resumeSessionId)
       : await Transcript.create(cwd, await freeId(query), history ?? [])
   const id = transcript.nativeSessionId
   busy.add(id)

@@ -1,6 +1,6 @@
 import { HarnessAuthError, HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
-import { type Endpoint, messagesUrl } from './api/endpoint.ts'
+import { checkEndpoint, type Endpoint } from './api/endpoint.ts'
 import { HARNESS_ID } from './config.ts'
 
 export const KEY_INSTRUCTIONS = 'Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.'
@@ -10,10 +10,10 @@ export function endpointOf(environment: Record<string, string>, extra?: Record<s
   const endpoint = readEndpoint(environment, extra)
   if (!endpoint.apiKey && !endpoint.authToken) throw new HarnessAuthError(HARNESS_ID, KEY_INSTRUCTIONS)
   try {
-    messagesUrl(endpoint)
+    checkEndpoint(endpoint)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new HarnessError(`ANTHROPIC_BASE_URL: ${why}`, 'invalid_query', HARNESS_ID, error)
+    throw new HarnessError(why, 'invalid_query', HARNESS_ID, error)
   }
   return endpoint
 }
@@ -21,8 +21,8 @@ export function endpointOf(environment: Record<string, string>, extra?: Record<s
 export function readEndpoint(source: Record<string, string>, extra?: Record<string, string>): Endpoint {
   const { env } = buildChildEnv({ source, credentials: 'claude', ...(extra ? { extra } : {}) })
   return {
-    apiKey: env.ANTHROPIC_API_KEY || undefined,
-    authToken: env.ANTHROPIC_AUTH_TOKEN || undefined,
-    baseUrl: env.ANTHROPIC_BASE_URL || undefined,
+    apiKey: env.ANTHROPIC_API_KEY?.trim() || undefined,
+    authToken: env.ANTHROPIC_AUTH_TOKEN?.trim() || undefined,
+    baseUrl: env.ANTHROPIC_BASE_URL?.trim() || undefined,
   }
 }

@@ -22,21 +22,15 @@ export class Transcript {
     nativeSessionId: string,
     messages: readonly Message[],
   ): Promise<Transcript> {
-    const state = path.join(projectRoot, '.chirality', 'state')
-    await ensurePrivateDirectory(state)
-    await ensurePrivateDirectory(path.join(state, FOLDER))
-    const fd = openSync(
-      fileOf(projectRoot, nativeSessionId),
-      O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW,
-      0o600,
-    )
+    const file = await safeFile(projectRoot, nativeSessionId)
+    const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
     const transcript = new Transcript(nativeSessionId, fd)
     for (const message of messages) transcript.append(message)
     return transcript
   }
 
-  static open(projectRoot: string, nativeSessionId: string): Transcript {
-    const fd = openSync(fileOf(projectRoot, nativeSessionId), O_WRONLY | O_APPEND | O_NOFOLLOW)
+  static async open(projectRoot: string, nativeSessionId: string): Promise<Transcript> {
+    const fd = openSync(await safeFile(projectRoot, nativeSessionId), O_WRONLY | O_APPEND | O_NOFOLLOW)
     // A line that a crash cut off must not swallow the next one.
     writeFileSync(fd, '\n')
     return new Transcript(nativeSessionId, fd)
@@ -74,6 +68,14 @@ export function isSessionId(id: string): boolean {
 
 const FOLDER = 'messages-api'
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+
+/** In folders that are ours and no links. */
+async function safeFile(projectRoot: string, nativeSessionId: string): Promise<string> {
+  const state = path.join(projectRoot, '.chirality', 'state')
+  await ensurePrivateDirectory(state)
+  await ensurePrivateDirectory(path.join(state, FOLDER))
+  return fileOf(projectRoot, nativeSessionId)
+}
 
 function fileOf(projectRoot: string, nativeSessionId: string): string {
   return path.join(projectRoot, '.chirality', 'state', FOLDER, `${nativeSessionId}.ndjson`)

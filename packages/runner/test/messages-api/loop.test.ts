@@ -1,6 +1,8 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { ScriptAnswer } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
-import { ApiError, type Tool } from '../../src/messages-api/index.ts'
+import { ApiError, type Config, type Tool } from '../../src/messages-api/index.ts'
 import { echo, useLoops } from './support/loops.ts'
 import { sentMessages } from './support/world.ts'
 
@@ -21,10 +23,6 @@ describe('the loop of the specification', () => {
       'x-api-key': 'dummy',
       'anthropic-version': '2023-06-01',
     })
-  })
-
-  test('a key is required', async () => {
-    await expect(loops.open({ answers: [] }, { config: { apiKey: '' } })).rejects.toThrow('apiKey')
   })
 
   test('events come in order, each block whole', async () => {
@@ -197,6 +195,28 @@ describe('the loop of the specification', () => {
       ['user', 'and quickly'],
     ])
     expect(loop.add('too late')).toBe(false)
+  })
+
+  test('what was added is answered also when the model had nothing more to do, or kept for the next prompt', async () => {
+    let add = () => {}
+    const handler = { onText: () => add() }
+    const { loop, model } = await loops.open(
+      { answers: ['One.', 'Two.', { error: 400 }, 'Three.'] },
+      { handler },
+    )
+    add = () => {
+      add = () => {}
+      expect(loop.add('more')).toBe(true)
+    }
+    expect(await loop.prompt('Go')).toMatchObject({ text: 'Two.', turns: 2 })
+    const failing = loop.prompt('Again')
+    expect(loop.add('not lost')).toBe(true)
+    await expect(failing).rejects.toBeInstanceOf(ApiError)
+    await loop.prompt('Once more')
+    const said = sentMessages(model).flatMap(({ role, content }) =>
+      role === 'user' ? content.map(({ text }) => text) : [],
+    )
+    expect(said).toEqual(['Go', 'more', 'Again', 'not lost', 'Once more'])
   })
 })
 
@@ -378,11 +398,46 @@ describe('failures of the API', () => {
     ])
   })
 
-  test('an address that is none is told, and nothing is sent', async () => {
-    const { loop } = await loops.open(
-      { answers: [] },
-      { config: { baseUrl: 'file:///etc/passwd', maxRetries: 0 } },
+  test.each<[string, Partial<Config>, string]>([
+    ['an address that is none', { baseUrl: 'file:///etc/passwd' }, 'no http(s) address'],
+    ['no key', { apiKey: '' }, 'apiKey is required'],
+    ['a key that is none', { apiKey: 'secret\nkey' }, 'no key has'],
+  ])('%s is told before anything is sent, and no key with it', async (_what, config, said) => {
+    const opening = loops.open({ answers: [] }, { config })
+    await expect(opening).rejects.toThrow(said)
+    await expect(opening).rejects.not.toThrow('secret')
+  })
+
+  test('what is no stream is told at once', async () => {
+    const server = createServer((_request, response) =>
+      response.setHeader('content-type', 'text/html').end('<p>'),
     )
-    await expect(loop.prompt('Go')).rejects.toThrow('no http(s) address')
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const { loop } = await loops.open({ answers: [] }, { config: { baseUrl: `http://127.0.0.1:${port}` } })
+      await expect(loop.prompt('Go')).rejects.toThrow('text/html instead of a stream')
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
+
+  test('a redirect is not followed: it would carry the key along', async () => {
+    const asked: unknown[] = []
+    const server = createServer(({ headers }, response) => {
+      asked.push(headers['x-api-key'])
+      response.writeHead(307, { location: '/elsewhere/v1/messages' }).end()
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const { loop } = await loops.open({ answers: [] }, { config: { baseUrl: `http://127.0.0.1:${port}` } })
+      await expect(loop.prompt('Go')).rejects.toMatchObject({ status: 307 })
+      expect(asked).toEqual(['dummy'])
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
   })
 })

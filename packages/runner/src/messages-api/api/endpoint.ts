@@ -11,6 +11,17 @@ export interface Endpoint {
 export const DEFAULT_BASE_URL = 'https://api.anthropic.com'
 export const API_VERSION = '2023-06-01'
 
+/** Throws a TypeError for what could not be sent. A key is never part of its words. */
+export function checkEndpoint(endpoint: Endpoint): void {
+  const secrets = [endpoint.apiKey, endpoint.authToken].filter(Boolean)
+  if (secrets.length === 0) throw new TypeError('apiKey is required.')
+  // `fetch` would refuse it, too, and repeat it in its message.
+  if (secrets.some(secret => /[^\x21-\x7e]/.test(secret ?? ''))) {
+    throw new TypeError('The API key has characters in it that no key has.')
+  }
+  messagesUrl(endpoint)
+}
+
 export function messagesUrl({ baseUrl = DEFAULT_BASE_URL }: Endpoint): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {

@@ -58,6 +58,7 @@ async function receive(options: StreamOptions, builder: AnswerBuilder): Promise<
     redirect: 'manual',
   })
   if (!response.ok) throw await errorOfResponse(response)
+  checkStream(response)
   if (response.body === null) return
   const parser = new SseParser(data => take(data, options, builder))
   const reader = response.body.getReader()
@@ -73,6 +74,13 @@ async function receive(options: StreamOptions, builder: AnswerBuilder): Promise<
     // Also when a handler threw: otherwise the connection stays.
     await reader.cancel().catch(() => {})
   }
+}
+
+/** An answer in one piece, or a page of a proxy, would look like a stream that broke and be asked for again and again. */
+function checkStream({ status, headers }: Response): void {
+  const kind = headers.get('content-type') ?? 'nothing'
+  if (kind.includes('text/event-stream')) return
+  throw new ApiError(`The API answered with ${kind} instead of a stream.`, { status, type: 'not_a_stream' })
 }
 
 function take(data: string, { onEvent, onBlock }: StreamOptions, builder: AnswerBuilder): void {

@@ -2,6 +2,7 @@ import type { UsageInfo } from '@chirality/core'
 import type { Answer } from '../api/answer.ts'
 import { ApiError } from '../api/api-error.ts'
 import { askModel } from '../api/ask-model.ts'
+import { checkEndpoint } from '../api/endpoint.ts'
 import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
 import { requestBody } from '../api/request-body.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
@@ -46,10 +47,11 @@ export class AgentLoop {
   readonly #history: History
   #model: string
   #running: AbortController | null = null
-  #added: PromptContent[] = []
+  readonly #added: PromptContent[] = []
+  #isResting = false
 
   constructor(config: Config, tools: readonly Tool[] = [], handler?: EventHandler) {
-    if (!config.apiKey && !config.authToken) throw new TypeError('apiKey is required.')
+    checkEndpoint(config)
     this.#config = config
     this.#tools = [...tools]
     this.#handler = new SafeHandler(handler ?? {})
@@ -76,7 +78,7 @@ export class AgentLoop {
     const { signal } = options
     const onAbort = () => running.abort(signal?.reason)
     this.#running = running
-    this.#added = []
+    this.#isResting = false
     this.#handler.forgetErrors()
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
@@ -86,6 +88,8 @@ export class AgentLoop {
       return await this.#run(running.signal, options)
     } finally {
       signal?.removeEventListener('abort', onAbort)
+      // What was taken is not lost when the prompt fails: the model reads it with the next one.
+      this.#addUser([], this.#added.splice(0))
       this.#running = null
     }
   }
@@ -97,7 +101,7 @@ export class AgentLoop {
 
   /** Gives the model more to read, with the next results of its tools or when it rests. False when nothing runs. */
   add(content: PromptContent): boolean {
-    if (!this.#running || this.#running.signal.aborted) return false
+    if (!this.#running || this.#isResting || this.#running.signal.aborted) return false
     this.#added.push(content)
     return true
   }
@@ -108,11 +112,18 @@ export class AgentLoop {
     for (let turns = 1; ; turns += 1) {
       const answer = await this.#ask(signal)
       usage = addUsage(usage, answer.usage)
-      const goesOn = await this.#settle(answer, signal)
-      const end = { text: textOf(answer), turns, usage, handlerErrors: this.#handler.errors }
-      if (!goesOn) return { ...end, reason: answer.stopReason ?? 'end_turn' }
-      if (mayGoOn?.(answer) === false) return { ...end, reason: 'stopped' }
-      if (turns >= limit) return { ...end, reason: 'max_turns' }
+      const goesOn = (await this.#settle(answer, signal)) || this.#takeAdded(answer)
+      const reason = !goesOn
+        ? (answer.stopReason ?? 'end_turn')
+        : mayGoOn?.(answer) === false
+          ? 'stopped'
+          : turns >= limit
+            ? 'max_turns'
+            : null
+      if (reason === null) continue
+      // From here on it is too late to add something.
+      this.#isResting = true
+      return { reason, text: textOf(answer), turns, usage, handlerErrors: this.#handler.errors }
     }
   }
 
@@ -128,10 +139,14 @@ export class AgentLoop {
       })
       this.#addUser(results, this.#added.splice(0))
       signal.throwIfAborted()
-      return answer.stopReason !== 'refusal' && answer.stopReason !== 'model_context_window_exceeded'
+      return !isDeadEnd(answer)
     }
-    if (answer.stopReason === 'pause_turn') return true
-    if (this.#added.length === 0) return false
+    return answer.stopReason === 'pause_turn'
+  }
+
+  /** What came while the model wrote an answer that wants nothing more. */
+  #takeAdded(answer: Answer): boolean {
+    if (this.#added.length === 0 || isDeadEnd(answer)) return false
     this.#addUser([], this.#added.splice(0))
     return true
   }
@@ -227,6 +242,11 @@ function tellBlock(block: ContentBlock, handler: SafeHandler): void {
 function isOverloaded(error: unknown): boolean {
   const cause = error instanceof BrokenAnswer ? error.cause : error
   return cause instanceof ApiError && cause.isPassing && cause.status !== 429
+}
+
+/** Asking again would end the same way. */
+function isDeadEnd({ stopReason }: Answer): boolean {
+  return stopReason === 'refusal' || stopReason === 'model_context_window_exceeded'
 }
 
 function textOf({ content }: Answer): string {
