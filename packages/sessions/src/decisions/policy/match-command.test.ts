@@ -59,10 +59,9 @@ describe('allow', () => {
     ' \u001b[2J',
     ' \u202erm',
     ' \u200b',
-    ` ${'x'.repeat(70_000)}`,
   ]
 
-  test.each(HOSTILE_TAILS)('a star does not cover %.20j', tail => {
+  test.each(HOSTILE_TAILS)('a star does not cover %j', tail => {
     for (const pattern of ['npm test *', 'npm test*', 'npm test:*', '*', '* *', 'npm*'])
       expect(allowsCommand(pattern, `npm test${tail}`), pattern).toBe(false)
     expect(allowsCommand('npm test *', `/bin/bash -lc 'npm test${tail}'`)).toBe(false)
@@ -89,6 +88,10 @@ describe('allow', () => {
     ['npm test *', ''],
   ])('%j does not cover %j', (pattern, command) => {
     expect(allowsCommand(pattern, command)).toBe(false)
+  })
+
+  test('nor does it cover what is too long to be read', () => {
+    expect(allowsCommand('npm test *', `npm test ${'x'.repeat(70_000)}`)).toBe(false)
   })
 
   test('whatever a shell reads as more than one plain command is never covered by a star', () => {
