@@ -25,6 +25,8 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
   lingerMs?: number
   /** Keeps the agent between the turns of a session. Default true; without it every turn starts a process. */
   keepAlive?: boolean
+  /** How long a turn in a kept agent waits for commands that it left in the background. Default 2 min. */
+  backgroundMs?: number
   /** How long a kept agent may have nothing to do before it is ended. Default 10 min. */
   idleMs?: number
   /** How many kept agents may have nothing to do at a time; the least recently used is ended first. Default 4. */

@@ -9,7 +9,8 @@ export interface RestOptions {
 /** Tells when an agent has answered and has nothing more to do: then its process has no reason left to live. */
 export class Rest {
   readonly #options: RestOptions
-  readonly #tasks = new Set<string>()
+  /** By id, what kind each is. */
+  readonly #tasks = new Map<string, string>()
   #answered = false
   #timer: NodeJS.Timeout | undefined
 
@@ -25,6 +26,11 @@ export class Rest {
   /** Answered, and nothing runs in the background: what does would bring another answer. */
   get reached(): boolean {
     return this.#answered && this.#tasks.size === 0
+  }
+
+  /** What runs in the background, by id: `local_bash` is a command, others can speak. */
+  get tasks(): ReadonlyMap<string, string> {
+    return this.#tasks
   }
 
   see(event: ClaudeEvent): void {
@@ -47,10 +53,10 @@ export class Rest {
         return
       case 'background_tasks_changed':
         this.#tasks.clear()
-        for (const id of taskIds(event.tasks)) this.#tasks.add(id)
+        for (const [id, kind] of listed(event.tasks)) this.#tasks.set(id, kind)
         return
       case 'task_started':
-        if (typeof event.task_id === 'string') this.#tasks.add(event.task_id)
+        for (const [id, kind] of listed([event])) this.#tasks.set(id, kind)
         return
       case 'task_notification':
         this.#tasks.delete(String(event.task_id))
@@ -62,13 +68,13 @@ export class Rest {
 }
 
 /** Exit hooks and the good-byes of MCP servers take a few seconds; the session is blocked meanwhile. */
-const LINGER_MS = 10_000
+export const LINGER_MS = 10_000
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'killed', 'stopped', 'cancelled'])
 
-function taskIds(tasks: unknown): string[] {
+function listed(tasks: unknown): [id: string, kind: string][] {
   if (!Array.isArray(tasks)) return []
-  return tasks.flatMap((task: { task_id?: unknown } | null) =>
-    typeof task?.task_id === 'string' ? [task.task_id] : [],
+  return tasks.flatMap((task: { task_id?: unknown; task_type?: unknown } | null) =>
+    typeof task?.task_id === 'string' ? [[task.task_id, String(task.task_type)]] : [],
   )
 }
 

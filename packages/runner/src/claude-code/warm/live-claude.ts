@@ -69,13 +69,15 @@ export class LiveClaude {
     this.launch = launch
     this.control = new ControlChannel(process)
     this.translator = createClaudeTranslator({ sessionId, harness: variant.agent.harnessId })
-    const { lingerMs } = config
-    this.shownRest = new Rest({ lingerMs, onLinger: () => void this.inbox.push({ kind: 'rested' }) })
-    this.#rest = new Rest({ lingerMs, onLinger: () => {} })
+    this.shownRest = new Rest({ onLinger: () => {} })
+    this.#rest = new Rest({ onLinger: () => {} })
     this.#config = config
     this.#log = new HarnessLog(config, sessionId)
     this.#log.spawned(launch, process)
-    void process.exited.then(() => this.inbox.openWide())
+    void process.exited.then(() => {
+      this.#isUsable = false
+      this.inbox.openWide()
+    })
     this.ended = this.#run(launch)
   }
 
@@ -152,21 +154,24 @@ export class LiveClaude {
 
   /** With everything it started. All calls share one ladder; a stricter one moves it on. */
   async stop(options: StopOptions = {}): Promise<void> {
-    this.#isUsable = false
-    this.#isStopped = true
-    this.process.endInput()
+    this.#letGo()
     await this.process.stop({ ...this.#config.stop, ...options })
     await this.ended
   }
 
   /** The polite way, for one that has nothing to do: it ends by itself when its stdin does. */
   async dismiss(): Promise<void> {
-    this.#isUsable = false
-    this.#isStopped = true
-    this.process.endInput()
+    this.#letGo()
     const impatience = setTimeout(() => void this.stop({ interruptGraceMs: 0 }), DISMISS_MS)
     await this.ended
     clearTimeout(impatience)
+  }
+
+  #letGo(): void {
+    // One that has gone by itself was not stopped.
+    this.#isStopped ||= this.#isUsable
+    this.#isUsable = false
+    this.process.endInput()
   }
 
   async #run(launch: Launch): Promise<LiveEnd> {

@@ -7,6 +7,8 @@ import type { LiveLaunch } from './live-launch.ts'
 /** A turn's hold on its session's process. */
 export interface LiveLease {
   live: LiveClaude
+  /** It was there before. */
+  isKept: boolean
   /** How the process before came to its end, when that was not our doing and nobody was told yet. */
   lost?: string
   /** Resolves when what was only for this turn is gone. */
@@ -26,12 +28,14 @@ export class LivePool {
 
   /** The session's process if it will do, else a new one. Rejects with a HarnessError when none can be started. */
   async acquire(sessionId: string, turnId: string, launch: LiveLaunch): Promise<LiveLease> {
+    const known = this.#entries.get(sessionId)
     const entry = await this.#entryFor(sessionId, turnId, launch)
     const live = await entry.live
+    const isKept = entry === known
     const lost = this.#lost.get(sessionId)
     this.#lost.delete(sessionId)
     const release = () => this.#release(sessionId, entry)
-    return lost === undefined ? { live, release } : { live, lost, release }
+    return { live, isKept, release, ...(lost === undefined ? {} : { lost }) }
   }
 
   /** The session's process, if one runs. */

@@ -4,6 +4,7 @@ import { Silence } from '../../process/silence.ts'
 import type { Ask } from '../../turn/ask.ts'
 import { spoolDamaged, stalled } from '../../turn/turn-events.ts'
 import type { MessageContent } from '../stdin-lines.ts'
+import { Background } from './background.ts'
 import type { InboxItem } from './inbox.ts'
 import type { LiveClaude } from './live-claude.ts'
 import { Messages } from './messages.ts'
@@ -19,6 +20,10 @@ export interface LiveTurnOptions {
   stallMs: number
   /** How long an interrupted agent may take to end the turn before it is ended itself. */
   interruptGraceMs: number
+  /** How long an agent that has answered may have nothing to say until the turn is over. */
+  lingerMs: number
+  /** How long it may leave commands running until the turn is over without them. */
+  backgroundMs: number
   /** Told of what the agent's output does not say, and of the record that it came after. */
   onNote?: (event: UIEvent, after: number) => void
 }
@@ -29,8 +34,10 @@ export class LiveTurn {
   readonly #live: LiveClaude
   readonly #messages = new Messages()
   readonly #requests: Requests
+  readonly #background: Background
   readonly #steered = new Map<string, string>()
   #takenBack = 0
+  #isHeard = false
   #isInterrupted = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
@@ -41,6 +48,7 @@ export class LiveTurn {
     this.#options = options
     this.#live = options.live
     this.#requests = new Requests(options.live, options.decide)
+    this.#background = new Background(options)
   }
 
   /** Ends when the agent rests, or is gone. Whoever leaves early stops the turn. */
@@ -70,6 +78,11 @@ export class LiveTurn {
   /** The agent has answered every message, whether or not more was to come. */
   get isAnswered(): boolean {
     return this.#messages.areAnswered && this.#live.shownRest.answered
+  }
+
+  /** The agent has begun with the turn. */
+  get isHeard(): boolean {
+    return this.#isHeard
   }
 
   /** The process stays; if the agent does not heed it in time, it goes. */
@@ -105,7 +118,8 @@ export class LiveTurn {
         if (!event) return yield* translator.translateRecord(record)
         yield* this.#requests.see(event, translator.translate(event))
         yield* this.#seeMessages(event)
-        if (event.type === 'result') this.#isOver = this.#messages.areAnswered && this.#live.shownRest.reached
+        if (this.isAnswered) this.#isOver = this.#background.see(event)
+        else this.#background.clear()
         return
       }
       case 'told':
@@ -115,7 +129,9 @@ export class LiveTurn {
         yield this.#noted(spoolDamaged(sessionId, item.path, item.damage))
         return
       case 'rested':
-        this.#isOver = this.#messages.areAnswered && this.#live.shownRest.reached
+        if (!this.isAnswered) return
+        this.#isOver = true
+        yield* this.#background.leave().map(left => this.#noted(left))
         return
       case 'silent':
         yield this.#noted(stalled(sessionId, item.idleMs))
@@ -127,6 +143,7 @@ export class LiveTurn {
 
   *#seeMessages(event: ClaudeEvent): Generator<UIEvent> {
     this.#messages.see(event)
+    this.#isHeard ||= event.type === 'result' || (event.type === 'system' && event.subtype === 'init')
     if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
       // A message that could not be taken back in time.
       void this.#interruptAll()
@@ -171,7 +188,7 @@ export class LiveTurn {
   /** While a person is asked, the silence is theirs. */
   #watch(silence: Silence): void {
     const idleMs = silence.take()
-    if (idleMs === undefined || this.#requests.areOpen || this.#live.shownRest.reached) return
+    if (idleMs === undefined || this.#requests.areOpen || this.isAnswered) return
     void this.#live.inbox.push({ kind: 'silent', idleMs })
   }
 
@@ -179,6 +196,7 @@ export class LiveTurn {
   async #finish(): Promise<void> {
     this.#requests.close()
     if (!this.#isOver) await this.#abandon()
+    this.#background.clear()
     clearTimeout(this.#escalation)
   }
 

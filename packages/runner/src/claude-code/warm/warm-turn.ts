@@ -16,6 +16,7 @@ import { TurnNotes } from '../../turn/turn-notes.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../prompt.ts'
+import { LINGER_MS } from '../rest.ts'
 import type { LiveClaude } from './live-claude.ts'
 import { liveLaunch } from './live-launch.ts'
 import type { LiveLease, LivePool } from './live-pool.ts'
@@ -117,6 +118,8 @@ export class WarmTurn {
       failure = { error }
       await live.stop({ interruptGraceMs: 0 })
     }
+    const isUnheard = lease.isKept && !this.#turn.isHeard && !live.isUsable
+    if (isUnheard && !failure && !this.#stopReason) return yield* this.#runAgain(message)
     yield* this.#closing(live, failure)
     return { reason: this.#reasonOf(live, failure), resumeFailed: isResumeFailed }
   }
@@ -131,8 +134,16 @@ export class WarmTurn {
       decide: opts.decide,
       stallMs: opts.stallMs ?? STALL_MS,
       interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
+      lingerMs: context.config.lingerMs ?? LINGER_MS,
+      backgroundMs: context.config.backgroundMs ?? BACKGROUND_MS,
       onNote: (event, after) => void this.#noted(event, after),
     })
+  }
+
+  /** The process had gone between turns, and that was not known when the message was sent to it. */
+  async *#runAgain(message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
+    await this.#release()
+    return yield* this.#runIn(this.#options.query, message)
   }
 
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */
@@ -142,15 +153,22 @@ export class WarmTurn {
     yield resumeFailed(session.id, query.resumeSessionId)
     await this.#lease?.live.dismiss()
     await this.#release()
+    return yield* this.#runIn({ ...query, resumeSessionId: undefined, forkSession: undefined }, message)
+  }
+
+  /** The turn has begun: what is wrong now is an event. */
+  async *#runIn(query: HarnessQuery, message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
+    const { session } = this.#options
+    let lease: LiveLease
     try {
-      const lease = await this.#acquire({ ...query, resumeSessionId: undefined, forkSession: undefined })
-      return yield* this.#run(lease, message)
+      lease = await this.#acquire(query)
     } catch (error) {
       const { code, message: said } = startFailure(error, this.#agent)
       const errorCode = code === 'not_installed' ? code : 'process_crashed'
       yield { type: 'session:error', sessionId: session.id, error: said, code: errorCode }
       return { reason: 'failed', resumeFailed: false }
     }
+    return yield* this.#run(lease, message)
   }
 
   /** What is to be said when the process is gone, the missing result last. */
@@ -229,6 +247,8 @@ interface Verdict {
 
 const STALL_MS = 120_000
 const INTERRUPT_GRACE_MS = 5_000
+/** Long enough for tests and builds, which are worth waiting for. */
+const BACKGROUND_MS = 120_000
 
 function goesOn(sessionId: string, how: string): UIEvent {
   const message = `${how}. The conversation goes on in a new process.`

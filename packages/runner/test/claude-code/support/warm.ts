@@ -18,12 +18,17 @@ export interface Chat {
 
 export interface WarmWorld extends World {
   fileAppears(file: string): Promise<void>
-  chat(options?: HarnessOptions & { with?: ClaudeCodeHarness; session?: Session }): Chat
+  chat(options?: HarnessOptions & { with?: ClaudeCodeHarness; session?: Session; binary?: string }): Chat
 }
 
-export function useWarmWorld(binary: string): WarmWorld {
+export function useWarmWorld(defaultBinary: string): WarmWorld {
   const world = useWorld()
-  const chat: WarmWorld['chat'] = ({ with: other, session = world.session(), ...options } = {}) => {
+  const chat: WarmWorld['chat'] = ({
+    with: other,
+    session = world.session(),
+    binary = defaultBinary,
+    ...options
+  } = {}) => {
     const harness = other ?? world.harness(binary, { keepAlive: true, ...options })
     world.atEnd(() => harness.close())
     const processes: TurnProcess[] = []
@@ -43,6 +48,9 @@ export function useWarmWorld(binary: string): WarmWorld {
   }
   return Object.assign(world, { chat, fileAppears })
 }
+
+/** As root it wants to be told that it may. */
+export const BYPASS = { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } } as const
 
 /** The smallest PNG: the agent looks into images before it sends them. */
 export const PIXEL =

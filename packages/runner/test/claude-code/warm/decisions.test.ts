@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
@@ -51,6 +51,8 @@ describe.each(claudeBinaries())('decisions of Claude Code $version', ({ path: bi
   })
 
   test('allowed for the session it asks no more; always is written down by the narrowest rule', async () => {
+    // 2.1.325 writes to the root of the repository, wherever that is.
+    mkdirSync(file('.git'))
     const model = await world.model({ answers: [touch('a'), touch('a'), touch('b'), 'Done.'] })
     const { turn } = world.chat({ model })
     const { asked, opts } = decider(

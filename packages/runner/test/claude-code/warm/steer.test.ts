@@ -3,7 +3,7 @@ import path from 'node:path'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { bodies, collectAnd, modelRequests, ofType } from '../support/events.ts'
-import { PIXEL, useWarmWorld } from '../support/warm.ts'
+import { BYPASS, PIXEL, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeBinaries())('a message during a turn of Claude Code $version', ({ path: binary }) => {
   const world = useWarmWorld(binary)
@@ -95,8 +95,6 @@ describe.each(claudeBinaries())('a message during a turn of Claude Code $version
     expect(await harness.steer(session.id, 'hello')).toBe(false)
   })
 })
-
-const BYPASS = { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } } as const
 
 function takenUp(events: Parameters<typeof ofType>[0]): unknown[] {
   return ofType(events, 'status')

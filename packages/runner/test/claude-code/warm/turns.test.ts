@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { TOOL_SERVER_NAME } from '../../../src/tool-server/index.ts'
 import { bodies, collectAnd, lastBody, ofType, statuses } from '../support/events.ts'
-import { PIXEL, useWarmWorld } from '../support/warm.ts'
+import { BYPASS, PIXEL, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ path: binary }) => {
   const world = useWarmWorld(binary)
@@ -268,8 +268,6 @@ describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ p
     expect(new Set(pids()).size).toBe(1)
   })
 })
-
-const BYPASS = { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } } as const
 
 const HOSTILE = [
   'half \ud800 pair',

@@ -1,0 +1,197 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { claudeBinaries } from '@chirality/fixtures'
+import { describe, expect, test } from 'vitest'
+import { findByMarker } from '../../../src/process/leftovers.ts'
+import { untilGone } from '../../support/programs.ts'
+import { lastBody, ofType } from '../support/events.ts'
+import { BYPASS, useWarmWorld } from '../support/warm.ts'
+
+describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path: binary }) => {
+  const world = useWarmWorld(binary)
+
+  test('in a turn, the turn says so; the next one goes on in another, with one word about it', async () => {
+    const model = await world.model({
+      answers: ['First.', { text: 'one two three', chunkChars: 4, stallAfter: 2 }, 'Third.', 'Fourth.'],
+    })
+    const { turn, events, pids } = world.chat({ model })
+    await turn('remember the word zebra')
+    const second = []
+    for await (const event of events('count')) {
+      second.push(event)
+      if (event.type === 'chat:delta') process.kill(pids()[1] ?? 0, 'SIGKILL')
+    }
+    expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(second, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('SIGKILL') },
+    ])
+    const third = await turn('go on')
+    expect(restarts(third)).toEqual([
+      'Claude Code was ended by SIGKILL. The conversation goes on in a new process.',
+    ])
+    expect(ofType(third, 'chat:complete')).toMatchObject([{ text: 'Third.' }])
+    expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
+    expect(restarts(await turn('and on'))).toEqual([])
+    expect(new Set(pids()).size).toBe(2)
+  })
+
+  test('between turns, the next one goes on in another, with one word about it', async () => {
+    const model = await world.model({ otherwise: 'Yes.' })
+    const { turn, pids } = world.chat({ model })
+    await turn('remember the word zebra')
+    process.kill(pids()[0] ?? 0, 'SIGKILL')
+    await untilGone(pids()[0] ?? 0)
+    const second = await turn('go on')
+    expect(restarts(second)).toHaveLength(1)
+    expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+    expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
+  })
+
+  test('because nobody used it, nobody is told', async () => {
+    const model = await world.model({ otherwise: 'Yes.' })
+    const { turn, pids } = world.chat({ model, idleMs: 1 })
+    await turn('remember the word zebra')
+    await untilGone(pids()[0] ?? 0)
+    const second = await turn('go on')
+    expect(restarts(second)).toEqual([])
+    expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
+  })
+
+  test('because it was killed with its turn, all that it started goes, and nobody is told', async () => {
+    const started = path.join(world.project, 'started')
+    const command = `sh -c 'sleep 600 & touch ${started}; sleep 600'`
+    const model = await world.model({
+      answers: [{ tool: 'Bash', input: { command, description: 'x' } }, 'Next.'],
+    })
+    const { turn, harness, session } = world.chat({ model })
+    const reading = turn('wait', BYPASS)
+    await world.fileAppears(started)
+    harness.kill(session.id)
+    expect((await reading).at(-1)).toMatchObject({ type: 'turn:end', reason: 'killed' })
+    expect(await findByMarker(world.marker)).toEqual([])
+    const next = await turn('next', BYPASS)
+    expect(restarts(next)).toEqual([])
+    expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Next.' }])
+  })
+})
+
+describe('kept agents', () => {
+  const world = useWarmWorld(claudeBinaries()[0]?.path ?? '')
+
+  test('are not more than wanted: the least recently used goes first', async () => {
+    const model = await world.model({ otherwise: 'Yes.' })
+    const first = world.chat({ model, maxIdle: 1 })
+    const second = world.chat({ with: first.harness })
+    await first.turn('one')
+    await second.turn('one')
+    await untilGone(first.pids()[0] ?? 0)
+    await second.turn('two')
+    expect(new Set(second.pids()).size).toBe(1)
+    await first.turn('two')
+    await untilGone(second.pids()[0] ?? 0)
+  })
+
+  test('that work in the background are no idle ones, and a turn does not wait for ever', async () => {
+    const go = path.join(world.project, 'go')
+    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const model = await world.model({
+      answers: [
+        { tool: 'Bash', input: { command, description: 'x', run_in_background: true } },
+        'Started it.',
+        'It is done.',
+        'Hello again.',
+      ],
+    })
+    const { turn, pids } = world.chat({ model, backgroundMs: 1, idleMs: 1, lingerMs: 1 })
+    const first = await turn('start', BYPASS)
+    expect(ofType(first, 'chat:complete')).toMatchObject([{ text: 'Started it.' }])
+    expect(ofType(first, 'status').at(-1)).toMatchObject({ level: 'info', data: { kind: 'background' } })
+    expect(first.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+    writeFileSync(go, '')
+    await model.waitForRequest(({ served }) => served === 'answers[2]')
+    await untilGone(pids()[0] ?? 0)
+  })
+
+  test('tell what they did between turns at the beginning of the next one', async () => {
+    const go = path.join(world.project, 'go')
+    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const model = await world.model({
+      answers: [
+        { tool: 'Bash', input: { command, description: 'x', run_in_background: true } },
+        'Started it.',
+        { text: 'It is done.', stallAfter: 0 },
+        'Hello again.',
+      ],
+    })
+    const { turn, pids } = world.chat({ model, backgroundMs: 1 })
+    await turn('start', BYPASS)
+    writeFileSync(go, '')
+    await model.waitForRequest(({ state }) => state === 'stalled')
+    const reading = turn('hello', BYPASS)
+    model.release()
+    const second = await reading
+    expect(ofType(second, 'chat:complete').map(({ text }) => text)).toEqual(['It is done.', 'Hello again.'])
+    expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+    expect(new Set(pids()).size).toBe(1)
+  })
+})
+
+describe('an agent that is not as it should be', () => {
+  const world = useWarmWorld('')
+
+  test('one that exits at once ends the turn with its own words', async () => {
+    const { turn } = world.chat({ binary: world.fake('fake-claude-early-exit') })
+    const events = await turn('x'.repeat(2_000_000))
+    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'process_crashed' }])
+  })
+
+  test('one that heeds no interrupt is ended', async () => {
+    const { events, harness, session } = world.chat({
+      binary: world.fake('fake-claude-stubborn'),
+      stop: { interruptGraceMs: 1, termGraceMs: 1 },
+    })
+    const all = []
+    for await (const event of events('hello')) {
+      all.push(event)
+      if (event.type === 'session:init') harness.interrupt(session.id)
+    }
+    expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'interrupted' })
+    expect(await findByMarker(world.marker)).toEqual([])
+  })
+
+  test.each<[string, object, object, object]>([
+    [
+      'an unknown question that is allowed',
+      { subtype: 'from_the_future' },
+      { behavior: 'allow' },
+      { subtype: 'success', response: { behavior: 'allow', updatedInput: {} } },
+    ],
+    [
+      'an unknown question that is denied',
+      { subtype: 'from_the_future' },
+      { behavior: 'deny', message: 'No.' },
+      { subtype: 'error', error: 'No.' },
+    ],
+    [
+      'what only a host with hooks can do',
+      { subtype: 'hook_callback', callback_id: 'x' },
+      { behavior: 'allow' },
+      { subtype: 'error', error: 'Chirality does not do hook_callback.' },
+    ],
+    ['no question at all', {}, { behavior: 'allow' }, { subtype: 'success' }],
+  ])('%s is answered, so that nothing hangs', async (_name, request, decision, answer) => {
+    const { turn } = world.chat({ binary: world.fake('fake-claude-asks', JSON.stringify(request)) })
+    const decide = async () => decision as { behavior: 'allow' }
+    const events = await turn('hello', { decide })
+    const [said] = ofType(events, 'chat:complete')
+    expect(JSON.parse(said?.text ?? '[]')).toMatchObject([answer])
+    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+  })
+})
+
+function restarts(events: Parameters<typeof ofType>[0]): string[] {
+  return ofType(events, 'status')
+    .filter(({ data }) => data?.kind === 'restarted')
+    .map(({ message }) => message)
+}
