@@ -1,5 +1,6 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
 import type { AskContext, PolicyJudge } from './ask-context.ts'
 import { DecisionBroker } from './decision-broker.ts'
 import { DecisionError } from './decision-error.ts'
@@ -14,19 +15,6 @@ const context: AskContext = {
 /** A signal that never fires. */
 function never(): AbortSignal {
   return new AbortController().signal
-}
-
-function request(changes: Partial<PermissionRequestEvent> = {}): PermissionRequestEvent {
-  return {
-    type: 'permission:request',
-    sessionId: 's1',
-    requestId: 'r1',
-    kind: 'tool',
-    toolName: 'Bash',
-    input: { command: 'ls' },
-    raw: null,
-    ...changes,
-  }
 }
 
 /** Asks, and waits until a person can answer. */

@@ -1,20 +1,8 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
+import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
 import { DecisionError } from './decision-error.ts'
 import { parseAnswer } from './parse-answer.ts'
-
-function request(changes: Partial<PermissionRequestEvent> = {}): PermissionRequestEvent {
-  return {
-    type: 'permission:request',
-    sessionId: 's1',
-    requestId: 'r1',
-    kind: 'tool',
-    toolName: 'Bash',
-    input: { command: 'ls' },
-    raw: null,
-    ...changes,
-  }
-}
 
 test.each<[string, unknown, Partial<PermissionRequestEvent>?]>([
   ['nothing', undefined],

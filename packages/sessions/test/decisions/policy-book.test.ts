@@ -16,6 +16,7 @@ import type { PermissionRequestEvent } from '@chirality/core'
 import { DecisionBroker, PolicyBook } from '@chirality/sessions'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { realPath } from '../../src/decisions/policy/real-path.ts'
+import { permissionRequest } from './permission-request.ts'
 
 let folder: string
 let root: string
@@ -34,19 +35,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-function request(changes: Partial<PermissionRequestEvent> = {}): PermissionRequestEvent {
-  const input = { command: 'git status' }
-  return {
-    type: 'permission:request',
-    sessionId: 's1',
-    requestId: 'r1',
-    kind: 'tool',
-    toolName: 'Bash',
-    input,
-    raw: null,
-    ...changes,
-  }
-}
+const request = (changes: Partial<PermissionRequestEvent> = {}) =>
+  permissionRequest({ input: { command: 'git status' }, ...changes })
 
 function context(persona: string | null = null) {
   return { sessionId: 's1', projectRoot: root, persona, harness: 'messages-api' as const }

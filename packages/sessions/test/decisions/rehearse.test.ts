@@ -10,6 +10,7 @@ import {
   SessionStore,
 } from '@chirality/sessions'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { permissionRequest } from './permission-request.ts'
 
 let folder: string
 let root: string
@@ -35,15 +36,7 @@ async function session(persona: string | null, events: (sessionId: string) => UI
 }
 
 function asked(sessionId: string, requestId: string, command: string): UIEvent {
-  return {
-    type: 'permission:request',
-    sessionId,
-    requestId,
-    kind: 'tool',
-    toolName: 'Bash',
-    input: { command },
-    raw: null,
-  }
+  return permissionRequest({ sessionId, requestId, input: { command } })
 }
 
 function resolved(

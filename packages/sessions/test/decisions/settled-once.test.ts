@@ -1,7 +1,7 @@
-import type { PermissionRequestEvent } from '@chirality/core'
 import { DecisionBroker, DecisionError } from '@chirality/sessions'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { permissionRequest } from './permission-request.ts'
 
 type Step = 'allow' | 'deny' | 'invalid' | 'withdraw' | 'close-session' | 'leave-to-the-timeout'
 
@@ -53,7 +53,7 @@ async function settle(broker: DecisionBroker, { plan, n, opened }: Run) {
   let times = 0
   const decided = broker.ask(
     { sessionId, projectRoot: '/p', persona: null, harness: 'codex' },
-    request(sessionId, requestId),
+    permissionRequest({ sessionId, requestId }),
     agent.signal,
   )
   const counted = decided.then(decision => {
@@ -80,17 +80,5 @@ function isTaken(answer: () => void): boolean {
   } catch (error) {
     expect(error).toBeInstanceOf(DecisionError)
     return false
-  }
-}
-
-function request(sessionId: string, requestId: string): PermissionRequestEvent {
-  return {
-    type: 'permission:request',
-    sessionId,
-    requestId,
-    kind: 'tool',
-    toolName: 'Bash',
-    input: { command: 'ls' },
-    raw: null,
   }
 }

@@ -1,5 +1,6 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import { permissionRequest } from '../../../test/decisions/permission-request.ts'
 import { judgeCall } from './judge-call.ts'
 import { parsePolicy } from './parse-policy.ts'
 import type { PolicySource } from './policy-source.ts'
@@ -17,16 +18,7 @@ function source(base: Pick<PolicySource, 'kind' | 'file' | 'trusted'>, lines: st
 }
 
 function judge(sources: PolicySource[], request: Partial<PermissionRequestEvent> = {}) {
-  const full: PermissionRequestEvent = {
-    type: 'permission:request',
-    sessionId: 's1',
-    requestId: 'r1',
-    kind: 'tool',
-    toolName: 'Bash',
-    input: { command: 'git status' },
-    raw: null,
-    ...request,
-  }
+  const full = permissionRequest({ input: { command: 'git status' }, ...request })
   return judgeCall(sources, full, describeCall(full, '/no/such/project'))
 }
 
