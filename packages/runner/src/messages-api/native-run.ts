@@ -1,4 +1,4 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
 import { leftBehind } from '../turn/turn-events.ts'
 import { answerEvents, failureMessage } from './answer-events.ts'
@@ -69,6 +69,10 @@ export class NativeRun {
   /** False when it is too late. */
   add(content: PromptContent): boolean {
     return this.#loop.add(content)
+  }
+
+  setPermissionMode(mode: PermissionMode): void {
+    this.#toolbox.setPermissionMode(mode)
   }
 
   /** Leaving it early stops the turn. When it is over nothing of the turn runs any more. */

@@ -1,13 +1,15 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import type { Tool } from './loop/tool.ts'
 import type { Emit } from './native-event.ts'
 import { Gate } from './permissions/gate.ts'
 import type { Grants } from './permissions/grants.ts'
 import type { Policy } from './permissions/policy.ts'
-import { parseRule } from './permissions/rule.ts'
+import { isRuleFor, parseRule } from './permissions/rule.ts'
 import { builtInTools } from './tools/all-tools.ts'
+import { askUserTool } from './tools/ask-user.ts'
 import type { BuiltInTool } from './tools/built-in-tool.ts'
+import { exitPlanTool } from './tools/exit-plan.ts'
 import { Shell } from './tools/shell.ts'
 import type { Workspace } from './tools/workspace.ts'
 
@@ -33,9 +35,13 @@ export class Toolbox {
   readonly tools: readonly Tool[]
   readonly gate: Gate
   readonly #shell: Shell
+  readonly #policy: Policy
+  readonly #emit: Emit
 
   constructor(parts: ToolboxParts, host: ToolboxHost) {
     const { workspace, policy, clientTools, env, stop, query } = parts
+    this.#policy = policy
+    this.#emit = host.emit
     this.#shell = new Shell({ cwd: workspace.cwd, env, stop })
     this.gate = new Gate({ ...host, policy, workspace })
     const onProgress: Parameters<typeof builtInTools>[0]['onProgress'] = progress =>
@@ -47,9 +53,25 @@ export class Toolbox {
         output: progress.output,
       })
     const wanted = wantedTools(query.tools)
-    const own = builtInTools({ workspace, shell: this.#shell, onProgress }).filter(tool => wanted(tool.name))
+    const own = [
+      ...builtInTools({ workspace, shell: this.#shell, onProgress }),
+      ...this.#questions(host),
+    ].filter(tool => wanted(tool.name))
     const offered = [...own, ...clientTools].filter(tool => !policy.hides(tool.name))
     this.tools = offered.map(tool => this.gate.guard(tool))
+  }
+
+  /** For the turn that is running. */
+  setPermissionMode(mode: PermissionMode): void {
+    this.#policy.mode = mode
+    this.#emit({ type: 'system', subtype: 'status', permissionMode: mode })
+  }
+
+  /** Where there is somebody to ask. */
+  #questions({ canAsk }: ToolboxHost): BuiltInTool[] {
+    if (!canAsk || this.#policy.mode === 'dontAsk') return []
+    const isPlanning = this.#policy.mode === 'plan'
+    return [askUserTool(), ...(isPlanning ? [exitPlanTool(() => this.setPermissionMode('default'))] : [])]
   }
 
   /** Ends what commands left running. Returns how many processes that were. */
@@ -61,8 +83,8 @@ export class Toolbox {
 /** Names that this harness does not have are nothing it could offer. */
 function wantedTools(tools: string | undefined): (name: string) => boolean {
   if (tools === undefined || tools.trim() === 'default') return () => true
-  const names = splitRules(tools).flatMap(text => parseRule(text)?.tool ?? [])
-  return name => names.includes(name)
+  const rules = splitRules(tools).flatMap(text => parseRule(text) ?? [])
+  return name => rules.some(rule => isRuleFor(rule, name))
 }
 
 /** At commas and blanks, but not inside brackets. */

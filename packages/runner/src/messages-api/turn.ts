@@ -44,7 +44,6 @@ export class MessagesApiTurn {
   readonly #stopping = new AbortController()
   readonly #over: Promise<void>
   #tellOver: () => void = () => {}
-  #prepared: PreparedTurn | null = null
   #run: NativeRun | null = null
   #stopReason: StopReason | null = null
 
@@ -73,7 +72,7 @@ export class MessagesApiTurn {
   }
 
   setPermissionMode(mode: PermissionMode): void {
-    if (this.#prepared) this.#prepared.toolbox.policy.mode = mode
+    this.#run?.setPermissionMode(mode)
   }
 
   /** What is wrong before the start throws. From `turn:start` on every way out is an event. */
@@ -113,7 +112,6 @@ export class MessagesApiTurn {
     let log: RawLog | undefined
     try {
       const prepared = await prepareTurn(query, context)
-      this.#prepared = prepared
       const turnId = opts.turnId ?? randomUUID()
       log = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId: session.id, turnId })
       const conversation = await openConversation(query, context.busyConversations)

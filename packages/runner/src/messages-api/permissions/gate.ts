@@ -56,8 +56,8 @@ export class Gate {
     const question = await this.#question(tool, input)
     const verdict = this.#options.policy.judge(question)
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
-    if (verdict.kind === 'allow' || this.#options.grants.has(tool.name, input))
-      return tool.execute(input, context)
+    const isGranted = tool.effect !== 'ask' && this.#options.grants.has(tool.name, input)
+    if (verdict.kind === 'allow' || isGranted) return tool.execute(input, context)
     if (!this.#options.canAsk) return this.#deny(tool, context, 'Nobody is there to ask.')
     const decision = await this.#ask({ tool, input, context, reason: verdict.reason })
     if (decision === null) return failure('Interrupted by the user.')
@@ -76,7 +76,7 @@ export class Gate {
     // The rules that take things away hold for people's changes, too.
     const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
-    if (remember !== undefined) this.#options.grants.add(tool.name, updatedInput)
+    if (remember !== undefined && tool.effect !== 'ask') this.#options.grants.add(tool.name, updatedInput)
     return tool.execute(updatedInput, context)
   }
 

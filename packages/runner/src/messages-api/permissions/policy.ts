@@ -1,6 +1,6 @@
 import type { PermissionMode } from '@chirality/core'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
-import { allows, denies, parseRule, type Rule, type Use } from './rule.ts'
+import { allows, denies, isRuleFor, parseRule, type Rule, type Use } from './rule.ts'
 
 export interface PolicyOptions {
   mode: PermissionMode
@@ -30,7 +30,7 @@ export class Policy {
 
   /** The tool is taken away altogether: the model need not even know of it. */
   hides(tool: string): boolean {
-    return this.#disallowed.some(rule => rule.tool === tool && rule.argument === undefined)
+    return this.#disallowed.some(rule => isRuleFor(rule, tool) && rule.argument === undefined)
   }
 
   judge(question: PolicyQuestion): Verdict {
@@ -38,6 +38,7 @@ export class Policy {
     if (this.#disallowed.some(rule => denies(rule, question))) {
       return { kind: 'deny', reason: `A rule forbids this use of ${tool}.` }
     }
+    if (effect === 'ask') return this.#judgeQuestion()
     if (effect === 'read' || this.mode === 'bypassPermissions') return { kind: 'allow' }
     if (this.mode === 'plan')
       return {
@@ -55,6 +56,11 @@ export class Policy {
       }
     }
     return { kind: 'ask', reason: REASONS[effect] }
+  }
+
+  #judgeQuestion(): Verdict {
+    if (this.mode === 'dontAsk') return { kind: 'deny', reason: 'Nobody is asked.' }
+    return { kind: 'ask', reason: 'It needs an answer.' }
   }
 }
 

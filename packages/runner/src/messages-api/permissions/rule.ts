@@ -27,9 +27,14 @@ export function parseRule(text: string): Rule | undefined {
 
 const ALIASES: Readonly<Record<string, string>> = { ls: 'list', multiedit: 'edit' }
 
+export function isRuleFor(rule: Rule, tool: string): boolean {
+  return rule.tool === tool || rule.tool === tool.toLowerCase()
+}
+
 /** Strict: when in doubt it does not fit. With a `*` only a single plain command can fit, never one that holds another. */
-export function allows({ tool, argument }: Rule, use: Use): boolean {
-  if (tool !== use.tool) return false
+export function allows(rule: Rule, use: Use): boolean {
+  if (!isRuleFor(rule, use.tool)) return false
+  const { argument } = rule
   if (argument === undefined) return true
   if (use.subject === undefined) return false
   if (!use.isCommand) return fitsPath(argument, use.subject)
@@ -37,8 +42,9 @@ export function allows({ tool, argument }: Rule, use: Use): boolean {
 }
 
 /** Generous: when in doubt it fits. Every command inside a longer one counts. */
-export function denies({ tool, argument }: Rule, use: Use): boolean {
-  if (tool !== use.tool) return false
+export function denies(rule: Rule, use: Use): boolean {
+  if (!isRuleFor(rule, use.tool)) return false
+  const { argument } = rule
   if (argument === undefined || use.subject === undefined) return true
   if (!use.isCommand) return fitsPath(argument, use.subject)
   const parts = use.subject.split(COMMAND_BREAKS).map(part => part.trim().replace(LEADING_NOISE, ''))

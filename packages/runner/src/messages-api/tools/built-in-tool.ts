@@ -2,8 +2,9 @@ import type { Tool } from '../loop/tool.ts'
 
 /** A tool of ours, and what its permission depends on. */
 export interface BuiltInTool extends Tool {
-  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything, `client` is the host's own. */
-  effect: 'read' | 'edit' | 'run' | 'client'
+  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything, `client` is the host's own,
+   * `ask` is nothing but a question: it runs with what the person answered. */
+  effect: 'read' | 'edit' | 'run' | 'client' | 'ask'
   /** What rules such as `bash(git *)` look at. */
   subject(input: Record<string, unknown>): string | undefined
   /** `execute` itself refuses an input that does not fit the schema. */

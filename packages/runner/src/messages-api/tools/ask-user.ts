@@ -1,0 +1,44 @@
+import type { BuiltInTool } from './built-in-tool.ts'
+
+/** Asks the person. The name and the input are those of Claude Code, so that every dashboard knows a question by them. */
+export function askUserTool(): BuiltInTool {
+  return {
+    name: 'AskUserQuestion',
+    effect: 'ask',
+    description:
+      'Asks the person one to four questions with answers to choose from. Use it only when you cannot decide yourself.',
+    inputSchema: {
+      type: 'object',
+      properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: QUESTION } },
+      required: ['questions'],
+    },
+    subject: () => undefined,
+    /** `input` is what came back: the questions, and the answers by the words of each. */
+    async execute({ answers }) {
+      const given = typeof answers === 'object' && answers !== null ? Object.entries(answers) : []
+      if (given.length === 0) return { content: 'The person gave no answer.', isError: true }
+      return given.map(([question, answer]) => `${question}\n${wordsOf(answer)}`).join('\n\n')
+    },
+  }
+}
+
+const OPTION = {
+  type: 'object',
+  properties: { label: { type: 'string' }, description: { type: 'string' } },
+  required: ['label'],
+}
+
+const QUESTION = {
+  type: 'object',
+  properties: {
+    question: { type: 'string' },
+    header: { type: 'string', description: 'A word or two' },
+    multiSelect: { type: 'boolean' },
+    options: { type: 'array', minItems: 2, maxItems: 6, items: OPTION },
+  },
+  required: ['question', 'options'],
+}
+
+function wordsOf(answer: unknown): string {
+  return Array.isArray(answer) ? answer.map(String).join(', ') : String(answer)
+}
