@@ -85,8 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
-    onSocket: accepted =>
-      serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onError: onFault }),
+    onSocket: accepted => serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onFault }),
   })
   server.on('upgrade', sockets.upgrade)
 

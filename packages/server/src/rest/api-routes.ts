@@ -28,7 +28,7 @@ export function apiRoutes({ services, keys, version, router, onFault }: ApiOptio
   const trpc: Pick<Route, 'path' | 'kind' | 'handle'> = {
     path: '/trpc/*',
     kind: 'call',
-    handle: request => serveTrpcRequest(request, { router, services, onError: onFault }),
+    handle: request => serveTrpcRequest(request, { router, services, onFault }),
   }
   const streams = new OpenStreams()
   return {

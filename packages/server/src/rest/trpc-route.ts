@@ -1,4 +1,5 @@
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
+import { reportFault } from '../errors/report-fault.ts'
 import type { RouteRequest } from '../http/routes.ts'
 import { responseOutlet } from '../http/sse.ts'
 import { SendPace } from '../socket/send-pace.ts'
@@ -9,13 +10,13 @@ import type { AppRouter } from '../trpc/router.ts'
 export interface TrpcRouteOptions {
   router: AppRouter
   services: AppServices
-  onError: (error: unknown) => void
+  onFault: (error: unknown) => void
 }
 
 /** tRPC over HTTP, for programs, and for calls that are too large for a socket's message. */
 export async function serveTrpcRequest(
   { request, response, url }: RouteRequest,
-  { router, services, onError }: TrpcRouteOptions,
+  { router, services, onFault }: TrpcRouteOptions,
 ): Promise<void> {
   const pace = new SendPace(responseOutlet(response))
   response.once('close', () => pace.close())
@@ -27,7 +28,7 @@ export async function serveTrpcRequest(
     maxBodySize: MAX_CALL_BYTES,
     maxBatchSize: MAX_BATCH,
     createContext: async () => ({ ...services, pace }),
-    onError: ({ error }) => onError(error),
+    onError: failed => reportFault(failed, onFault),
   })
 }
 

@@ -1,5 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
+import { reportFault } from '../errors/report-fault.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
 import type { AppServices, CallContext } from '../trpc/context.ts'
 import type { AppRouter } from '../trpc/router.ts'
@@ -11,7 +12,7 @@ export interface TrpcSocketOptions {
   router: AppRouter
   services: AppServices
   pace?: SendPaceOptions
-  onError?: (error: unknown) => void
+  onFault: (error: unknown) => void
 }
 
 /** Serves tRPC on one socket. Each has limits, a pace and a context of its own. */
@@ -45,7 +46,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
       }
       return { ...options.services, pace }
     },
-    onError: ({ error }) => options.onError?.(error),
+    onError: failed => reportFault(failed, options.onFault),
   })
   connect(socket, request)
 }

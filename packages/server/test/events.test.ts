@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { EventReader } from './support/event-reader.ts'
+import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+
+test('a subscriber gets what was and what comes, in batches, each event once', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 1000)
+  const { client } = connect(server)
+  const seen: number[] = []
+  let batches = 0
+  await new Promise<void>((resolve, reject) => {
+    client.session.events.subscribe(
+      { sessionId: id },
+      {
+        onStarted: () => appendEvents(log, 1000),
+        onData: ({ id: last, data }) => {
+          batches += 1
+          seen.push(...data.map(({ seq }) => seq))
+          expect(last).toBe(String(data.at(-1)?.seq))
+          if (seen.length >= 2000) resolve()
+        },
+        onError: reject,
+      },
+    )
+  })
+  expect(seen).toEqual(Array.from({ length: 2000 }, (_, i) => i + 1))
+  expect(batches).toBeLessThan(200)
+  expect(server.faults).toEqual([])
+})
+
+test('a cursor that is ahead of the log is told, with what to do', async () => {
+  const server = await startTestServer()
+  const { id } = await sessionWith(server, 3)
+  const { client } = connect(server)
+  const error = await new Promise<{
+    message: string
+    data?: { reason?: string | null; code?: string } | null
+  }>(resolve => {
+    client.session.events.subscribe({ sessionId: id, lastEventId: '99' }, { onError: resolve })
+  })
+  expect(error.data).toMatchObject({ code: 'CONFLICT', reason: 'cursor-ahead' })
+  expect(error.message).toContain('Read it again from 0.')
+})
+
+test('1,000 reconnects at random points: no gap, no duplicate', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 200)
+  const random = seeded(7)
+  let drops = 0
+  await Promise.all([...Array(READERS).keys()].map(() => readWithDrops()))
+  expect(drops).toBeGreaterThanOrEqual(DROPS)
+  expect(server.faults).toEqual([])
+
+  async function readWithDrops(): Promise<void> {
+    let cursor = 0
+    while (drops < DROPS || cursor < log.lastSeq) {
+      // The last connection of each reader stays until it has everything.
+      let left = drops < DROPS ? Math.floor(random() * 40) : Number.POSITIVE_INFINITY
+      const reader = new EventReader(server, { sessionId: id, lastEventId: String(cursor) }, batch => {
+        for (const { seq } of batch) {
+          // Whatever arrives after the drop is not seen.
+          if (left < 0) return
+          expect(seq).toBe(cursor + 1)
+          cursor = seq
+          left -= 1
+        }
+        if (left < 0 || (drops >= DROPS && cursor === log.lastSeq)) reader.socket.terminate()
+        else if (drops < DROPS) appendEvents(log, 3, 'y')
+      })
+      await reader.closed()
+      drops += 1
+      // Nobody waits at the end of the log for ever.
+      if (drops <= DROPS) appendEvents(log, 1, 'z')
+    }
+  }
+})
+
+const DROPS = 1000
+const READERS = 8
+
+/** The same numbers in every run. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1664525 + 1013904223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}

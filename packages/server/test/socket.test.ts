@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { rawRequest, UPGRADE } from './support/raw-request.ts'
+import { startTestServer, type TestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+
+function open(server: TestServer, path = '/trpc?connectionParams=1'): WebSocket {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, { origin: server.url })
+  socket.on('error', () => {})
+  return socket
+}
+
+async function firstMessage(socket: WebSocket, send: string): Promise<unknown> {
+  await once(socket, 'open')
+  socket.send(send)
+  const [data] = await once(socket, 'message')
+  return JSON.parse(String(data))
+}
+
+const CALL = { id: 1, method: 'query', params: { path: 'system.info' } }
+
+test('a socket that shows no token is closed', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 50 } })
+  const socket = open(server)
+  await once(socket, 'close')
+})
+
+test.each([
+  ['a wrong token', { method: 'connectionParams', data: { token: 'x' } }],
+  ['no token', { method: 'connectionParams', data: null }],
+  ['a token that is no text', { method: 'connectionParams', data: { token: 1 } }],
+  ['a call', CALL],
+  ['no object', 'x'],
+])('a socket whose first message is %s hears why, and is closed', async (_name, message) => {
+  const server = await startTestServer()
+  const socket = open(server)
+  const closed = once(socket, 'close')
+  expect(await firstMessage(socket, JSON.stringify(message))).toMatchObject({ error: {} })
+  await closed
+})
+
+test('a socket without the promise of a token gets nothing', async () => {
+  const server = await startTestServer()
+  const socket = open(server, '/trpc')
+  const [data] = await once(socket, 'message')
+  expect(JSON.parse(String(data))).toMatchObject({ error: { data: { code: 'UNAUTHORIZED' } } })
+  await once(socket, 'close')
+})
+
+test('the token lets it in', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 50 } })
+  const { client } = connect(server)
+  expect(await client.system.info.query()).toMatchObject({ version: '1.2.3', address: server.url })
+  expect(await client.system.health.query()).toMatchObject({ sockets: 1 })
+})
+
+test('only so many sockets may be there, and fewer without a token', async () => {
+  const server = await startTestServer({ limits: { maxSockets: 3, maxUnauthenticated: 2 } })
+  const silent = [open(server), open(server)]
+  await Promise.all(silent.map(socket => once(socket, 'open')))
+  const headers = { ...UPGRADE, host: `127.0.0.1:${server.port}`, origin: server.url }
+  const upgrade = (more: Record<string, string>) =>
+    rawRequest(server.port, { path: '/trpc', headers: { ...headers, ...more } }).then(({ status }) => status)
+  expect(await upgrade({})).toBe(503)
+  const trusted = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {
+    headers: { authorization: `Bearer ${server.token}` },
+  })
+  await once(trusted, 'open')
+  expect(await upgrade({ authorization: `Bearer ${server.token}` })).toBe(503)
+  for (const socket of [...silent, trusted]) socket.terminate()
+})
+
+test('a batch, a rate and a message have limits', async () => {
+  const server = await startTestServer()
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {
+    headers: { authorization: `Bearer ${server.token}` },
+  })
+  socket.on('error', () => {})
+  const tooMany = JSON.stringify(Array.from({ length: 21 }, () => CALL))
+  expect(await firstMessage(socket, tooMany)).toMatchObject({ error: { data: { code: 'PARSE_ERROR' } } })
+  const answers: string[] = []
+  socket.on('message', data => answers.push(String(data)))
+  for (let i = 0; i < 60; i += 1) socket.send(JSON.stringify(Array.from({ length: 20 }, () => CALL)))
+  socket.send('PING')
+  await expect.poll(() => answers.includes('PONG')).toBe(true)
+  expect(answers.some(answer => answer.includes('PARSE_ERROR'))).toBe(true)
+  const closed = once(socket, 'close')
+  socket.send('x'.repeat(1024 * 1024 + 1))
+  expect((await closed)[0]).toBe(1009)
+})
+
+test('errors have stable codes, and neither stacks nor what was given', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const errorOf = (call: Promise<unknown>) =>
+    call.then(
+      () => undefined,
+      (error: { message: string; data: Record<string, unknown> }) => ({
+        message: error.message,
+        ...error.data,
+      }),
+    )
+  const missing = await errorOf(client.sessions.get.query({ sessionId: 'nope' }))
+  expect(missing).toMatchObject({ code: 'NOT_FOUND', reason: 'not-found', httpStatus: 404 })
+  const foreign = await errorOf(client.files.tree.query({ project: '/etc', path: '' }))
+  expect(foreign).toMatchObject({ code: 'FORBIDDEN', reason: 'project-not-registered' })
+  const invalid = await errorOf(client.sessions.get.query({ sessionId: '../secret' }))
+  expect(invalid).toMatchObject({
+    code: 'BAD_REQUEST',
+    reason: 'invalid-input',
+    message: 'sessionId: must be the id of a session',
+  })
+  const answer = await errorOf(
+    client.decisions.answer.mutate({ sessionId: 's', requestId: 'r', decision: { behavior: 'deny' } }),
+  )
+  expect(answer).toMatchObject({ code: 'NOT_FOUND', reason: 'decision-unknown' })
+  for (const error of [missing, foreign, invalid, answer]) expect(error).not.toHaveProperty('stack')
+  expect(server.faults).toEqual([])
+})
+
+test('a stopped server says so, and its address and token are worth nothing', async () => {
+  const server = await startTestServer()
+  const socket = open(server)
+  await once(socket, 'open')
+  const closed = once(socket, 'close')
+  await server.close()
+  expect((await closed)[0]).toBe(1001)
+  await expect(server.fetch('/healthz')).rejects.toThrow()
+  const again = await startTestServer()
+  const old = await fetch(`${again.url}/trpc/system.info`, {
+    headers: { authorization: `Bearer ${server.token}` },
+  })
+  expect(old.status).toBe(401)
+})
