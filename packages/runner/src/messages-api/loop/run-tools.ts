@@ -14,7 +14,7 @@ export interface RunToolsOptions {
  */
 export async function runTools(answer: Answer, options: RunToolsOptions): Promise<ToolResultBlock[]> {
   const results: ToolResultBlock[] = []
-  const tell = (call: ToolUseBlock, { content, isError = false, detail }: ToolOutput) => {
+  const tell = (call: ToolUseBlock, { content, isError = false, isDenied = false, detail }: ToolOutput) => {
     const result: ToolResultBlock = {
       type: 'tool_result',
       tool_use_id: call.id,
@@ -24,7 +24,7 @@ export async function runTools(answer: Answer, options: RunToolsOptions): Promis
     }
     results.push(result)
     options.onResult(result, detail)
-    return isError
+    return isError && !isDenied
   }
   let reason = answer.stopReason === 'tool_use' ? undefined : notRunReason(answer)
   for (const call of callsOf(answer)) {

@@ -18,6 +18,8 @@ export interface ToolOutput {
   /** For the model. */
   content: string
   isError?: boolean
+  /** It did not run because it may not. That is no failure, and the calls after it still have their turn. */
+  isDenied?: boolean
   /** For people, beyond the text: never sent to the model. */
   detail?: unknown
 }

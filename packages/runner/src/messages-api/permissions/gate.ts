@@ -67,7 +67,7 @@ export class Gate {
   async #heed(decision: PermissionDecision, { tool, input, context }: Call): Promise<string | ToolOutput> {
     if (decision.behavior !== 'allow') {
       if (decision.interrupt) this.#options.onInterrupt()
-      return failure(decision.message ?? `The user did not allow this use of ${tool.name}.`)
+      return denied(decision.message ?? `The user did not allow this use of ${tool.name}.`)
     }
     const { updatedInput = input, remember } = decision
     const fault = await complaintAbout(tool, updatedInput)
@@ -124,7 +124,7 @@ export class Gate {
       decision_reason: reason,
       decision_reason_type: 'mode',
     })
-    return failure(`Not allowed: ${reason}`)
+    return denied(`Not allowed: ${reason}`)
   }
 
   /** Rules on files see where a path really leads, relative to the project. */
@@ -151,6 +151,10 @@ function suggestions(tool: BuiltInTool, input: Record<string, unknown>): unknown
   if (ruleContent === undefined || /[*?[\]{}\n]/.test(ruleContent)) return []
   const rules = [{ toolName: tool.name, ruleContent }]
   return [{ type: 'addRules', rules, behavior: 'allow', destination: 'session' }]
+}
+
+function denied(content: string): ToolOutput {
+  return { content, isError: true, isDenied: true }
 }
 
 function failure(content: string): ToolOutput {
