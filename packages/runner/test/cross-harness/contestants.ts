@@ -5,6 +5,7 @@ import { AgentSdkHarness } from '../../src/agent-sdk/harness.ts'
 import { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import type { CodexHarnessConfig } from '../../src/codex/config.ts'
 import { CodexHarness } from '../../src/codex/harness.ts'
+import { MessagesApiHarness } from '../../src/messages-api/harness.ts'
 import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
 import { TOOL_SERVER_NAME as SERVER } from '../../src/tool-server/index.ts'
 
@@ -21,15 +22,30 @@ export interface Contestant {
   /** Runs each turn in a process of its own, so its turns end with `process:exit`. */
   processPerTurn: boolean
   create(model: ModelAddress, place: Place, binary?: string): SessionHarness
-  binary: string
+  /** Null where the agent is part of this process. */
+  binary: string | null
   /** What the model has to say for the agent to run a shell command. */
   command(shell: string): ScriptBlock
   /** What the model has to say to call a client tool. */
   clientTool(name: string, input: Record<string, unknown>): ScriptBlock
   /** Lets commands run, and nothing be asked. */
   free: { permissionMode: 'bypassPermissions'; env?: Record<string, string> }
-  /** A line of the agent's own protocol that no version knows. */
-  unknownLine: string
+  /** A line of the agent's own protocol that no version knows; null where no protocol lies between. */
+  unknownLine: string | null
+  /** How it is brought to ask, in the permission mode `default`; null where it asks nobody. */
+  asking: Asking | null
+}
+
+export interface Asking {
+  /** A command that is asked about. */
+  command(shell: string): ScriptBlock
+  /** The same request with another command; null where only what was asked for can run. */
+  edited: ((input: Record<string, unknown>, shell: string) => Record<string, unknown>) | null
+  /** A question with these answers to choose from, where the agent has such a tool. */
+  question: ((text: string, choices: string[]) => ScriptBlock) | null
+  plan: ((text: string) => ScriptBlock) | null
+  /** Has a sub-agent do what the route for the prompt says. */
+  subAgent: ((prompt: string) => ScriptBlock) | null
 }
 
 export function contestants(): Contestant[] {
@@ -39,6 +55,7 @@ export function contestants(): Contestant[] {
       claude(version, path, true),
     ]),
     agentSdk(),
+    messagesApi(),
     codex('app-server'),
     codex('exec'),
   ]
@@ -59,19 +76,75 @@ function claude(version: string, binary: string, keepAlive: boolean): Contestant
     clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
     free: { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } },
     unknownLine: '{"type":"from_the_future","value":1}',
+    asking: keepAlive ? CLAUDE_ASKING : null,
   }
 }
 
+const CLAUDE_ASKING: Asking = {
+  command: shell => ({ tool: 'Bash', input: { command: shell, description: 'x' } }),
+  edited: (input, command) => ({ ...input, command }),
+  question: (question, choices) => ({
+    tool: 'AskUserQuestion',
+    input: {
+      questions: [
+        {
+          question,
+          header: 'Choose',
+          multiSelect: false,
+          options: choices.map(label => ({ label, description: label })),
+        },
+      ],
+    },
+  }),
+  plan: plan => ({ tool: 'ExitPlanMode', input: { plan } }),
+  subAgent: prompt => ({
+    tool: 'Agent',
+    input: { description: 'd', prompt, subagent_type: 'general-purpose' },
+  }),
+}
+
 function agentSdk(): Contestant {
-  const kept = claude('', claudeBinary(), true)
+  const binary = claudeBinary()
+  const kept = claude('', binary, true)
   return {
     ...kept,
     name: 'agent-sdk',
     create: (model, { home, marker }, other) =>
       new AgentSdkHarness({
-        binaryPath: other ?? kept.binary,
+        binaryPath: other ?? binary,
         environment: { ...claudeEnv(model, home), [MARKER_VARIABLE]: marker, CLAUDE_CODE_MAX_RETRIES: '1' },
       }),
+  }
+}
+
+function messagesApi(): Contestant {
+  return {
+    name: 'messages-api',
+    processPerTurn: false,
+    binary: null,
+    create: (model, { home, marker }) =>
+      new MessagesApiHarness({
+        maxRetries: 1,
+        environment: {
+          PATH: '/usr/local/bin:/usr/bin:/bin',
+          HOME: home,
+          TMPDIR: `${home}/tmp`,
+          ANTHROPIC_API_KEY: 'sk-scripted-model',
+          ANTHROPIC_BASE_URL: model.url,
+          [MARKER_VARIABLE]: marker,
+        },
+      }),
+    command: shell => ({ tool: 'bash', input: { command: shell } }),
+    clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
+    free: { permissionMode: 'bypassPermissions' },
+    unknownLine: null,
+    asking: {
+      command: shell => ({ tool: 'bash', input: { command: shell } }),
+      edited: (input, command) => ({ ...input, command }),
+      question: null,
+      plan: null,
+      subAgent: null,
+    },
   }
 }
 
@@ -104,5 +177,17 @@ function codex(voice: NonNullable<CodexHarnessConfig['voice']>): Contestant {
       voice === 'exec'
         ? '{"type":"from.the.future","value":1}'
         : '{"method":"from/the/future","params":{"value":1}}',
+    asking: voice === 'exec' ? null : CODEX_ASKING,
   }
+}
+
+const CODEX_ASKING: Asking = {
+  command: cmd => ({
+    tool: 'exec_command',
+    input: { cmd, sandbox_permissions: 'require_escalated', justification: 'x' },
+  }),
+  edited: null,
+  question: null,
+  plan: null,
+  subAgent: null,
 }
