@@ -9,6 +9,7 @@ import {
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
+import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
@@ -68,7 +69,13 @@ export class SessionHost {
   constructor(options: SessionHostOptions) {
     const { harnesses, home, personas = new PersonaManager(), prices = PRICES } = options
     this.#address = options.address
-    this.decisions = options.decisions ?? new DecisionBroker({ timeoutMs: options.decisionTimeoutMs })
+    this.decisions =
+      options.decisions ??
+      new DecisionBroker({
+        timeoutMs: options.decisionTimeoutMs,
+        policies: new PolicyBook({ home, personas }),
+        onProblem: (id, message) => this.#warn(id, message),
+      })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, prices },
@@ -193,7 +200,9 @@ export class SessionHost {
   }
 
   async #close(project: OpenProject, agents: 'stop' | 'leave'): Promise<void> {
+    const sessions = project.sessions()
     await project.close(agents)
+    for (const { id } of sessions) this.decisions.closeSession(id)
     this.#open.delete(project)
   }
 
@@ -204,7 +213,15 @@ export class SessionHost {
   }
 
   async #stop(id: string): Promise<void> {
+    this.decisions.closeSession(id)
     for (const project of this.#open) await project.drop(id, 'stop')
+  }
+
+  #warn(sessionId: string, message: string): void {
+    const session = [...this.#open].flatMap(project => project.sessions()).find(({ id }) => id === sessionId)
+    if (session === undefined || session.log.health.state === 'paused') return
+    const { turnId } = session.status
+    session.log.append({ type: 'status', sessionId, status: 'notice', level: 'warn', message }, { turnId })
   }
 
   #tell(status: SessionStatus): void {
