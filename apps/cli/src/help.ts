@@ -12,9 +12,10 @@ export const HELP = `Usage: chirality <command> [options]
       --project DIR          Where the agent works (default: this folder)
       --harness ID           Which agent: claude-code (the default) or codex
       --model M              Model name or alias
-      --session ID           Continue an earlier session; each run shows its id
-      --mode M               direct, the only one so far
-      --permission-mode M    default, acceptEdits, dontAsk, plan or bypassPermissions (default: dontAsk)
+      --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
+      --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project
+      --mode M               workbench, pipeline or direct (the default)
+      --permission-mode M    default, acceptEdits, dontAsk, plan or bypassPermissions (default: the session's, the persona's, or dontAsk)
       --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
       --max-turns N          Most rounds of model and tools (default: 25). Not codex
@@ -22,12 +23,29 @@ export const HELP = `Usage: chirality <command> [options]
       --json                 One envelope a line on stdout
   doctor                   What is installed, what is logged in, what to do
       --project DIR  --json
-  sessions import [ID]     What was said in a conversation that an agent keeps, and how to go on with it; without an
-                           ID which ones there are. Reads only: this version keeps no list of sessions of its own
+  sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique
+      --project DIR          Whose (default: this folder)
+      --all                  Of every project
+      --native               Conversations that the agents keep themselves; --harness ID asks only one
+      --limit N  --json
+  sessions show ID         What is known of a session, its last turns, and how to go on
+  sessions search WORDS    What was said and done; all words, "a phrase" in quotes; --project, --all, --limit, --json
+  sessions fork ID         A new session with the same history; --at SEQ up to an event, --title T
+  sessions export ID       Without its secrets, to stdout
+      --format F             md (the default), json, or html: one page that replays it
+      --output FILE          To a new file
+  sessions import [ID]     Take over a conversation that an agent keeps; without an ID, which ones there are
       --harness ID           Only this agent (default: both)
-      --project DIR          Where it was started (default: this folder)
-      --json                 One envelope a line; for the list, one conversation a line
-  sessions list --native   The same list
+      --file FILE            Take over an export (json) instead; "-" reads stdin
+      --project DIR  --json
+  sessions delete ID       Everything there is of it; --yes asks no question
+  replay ID                A session as it happened, without the long silences
+      --speed X              Times faster (default: 1), or "max" for all at once
+      --json                 One envelope a line
+  personas list            The personas of a project, also those that cannot be used, and why
+  personas show ID         What one may do
+  personas prompt ID       What an agent is told; --mode M as for run
+      --project DIR  --json
   policy check             Whether the rules that answer agents can be read, file by file
   policy show              The rules in their order, and where your own are kept
   policy rehearse          What the rules would answer to past requests, where it differs from what happened

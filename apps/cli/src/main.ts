@@ -12,6 +12,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   run: async () => (await import('./commands/run.ts')).run,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,
+  replay: async () => (await import('./commands/replay.ts')).replay,
+  personas: async () => (await import('./commands/personas.ts')).personas,
   policy: async () => (await import('./commands/policy.ts')).policy,
   translate: async () => (await import('./commands/translate.ts')).translate,
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,

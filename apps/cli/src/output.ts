@@ -21,6 +21,11 @@ export class Output {
     return this.#failure?.code === 'EPIPE' ? null : this.#failure
   }
 
+  /** Nobody takes it any more, for whatever reason. */
+  get lost(): boolean {
+    return this.#failure !== null
+  }
+
   /** False when nobody takes it any more. Waits for a slow reader instead of filling memory. */
   async write(text: string): Promise<boolean> {
     if (text === '' || this.#failure) return this.#failure === null

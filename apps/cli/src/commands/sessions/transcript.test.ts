@@ -21,18 +21,23 @@ function turns(count: number): Envelope[] {
 }
 
 test('shows who said what', () => {
-  expect(transcript(turns(2), { colour: false })).toBe(
+  expect(transcript(turns(2), { colour: false, more: '--json has them all' })).toBe(
     '\n> Ask 1\nm · session id\nAnswer 1.\n\n> Ask 2\nAnswer 2.\n',
   )
 })
 
 test('shows the last ten turns, and how many came before them', () => {
-  const text = transcript(turns(12), { colour: false })
+  const text = transcript(turns(12), { colour: false, more: '--json has them all' })
   expect(text.startsWith('2 earlier turns; --json has them all\nm · session id\n\n> Ask 3\n')).toBe(true)
   expect(text.endsWith('> Ask 12\nAnswer 12.\n')).toBe(true)
-  expect(transcript(turns(11), { colour: false })).toMatch(/^1 earlier turn;/)
+  expect(transcript(turns(11), { colour: false, more: '--json has them all' })).toMatch(/^1 earlier turn;/)
+})
+
+test('counts the turns that it was not given', () => {
+  const text = transcript(turns(2), { colour: false, more: 'look', turns: 5 })
+  expect(text.startsWith('3 earlier turns; look\n\n> Ask 1\n')).toBe(true)
 })
 
 test('of nothing is nothing', () => {
-  expect(transcript([], { colour: true })).toBe('')
+  expect(transcript([], { colour: true, more: '' })).toBe('')
 })

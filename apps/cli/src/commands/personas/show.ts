@@ -1,0 +1,35 @@
+import { type PersonaConfig, PersonaManager } from '@chirality/personas'
+import { EXIT } from '../../exit-code.ts'
+import { readOptions } from '../../options.ts'
+import type { Output } from '../../output.ts'
+import { projectFolder } from '../../project-folder.ts'
+import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { oneArgument } from '../actions.ts'
+import { findPersona } from './find-persona.ts'
+
+/** What a persona may do, and where it is written. */
+export async function showPersona(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    project: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  const id = oneArgument(positionals, 'the id of a persona')
+  const persona = await findPersona(new PersonaManager(), await projectFolder(values.project), id)
+  const paint = style(wantsColour(output.isTerminal))
+  await output.write(values.json ? `${JSON.stringify(persona)}\n` : lines(persona, paint))
+  return EXIT.done
+}
+
+function lines({ id, ...rest }: PersonaConfig, paint: Style): string {
+  const rows = Object.entries(rest).map(([name, value]) => {
+    const text = Array.isArray(value) ? value.map(String).join(', ') || 'none' : textOf(value)
+    return `${paint.dim(name.padEnd(NAME_WIDTH))} ${plain(text)}\n`
+  })
+  return `${paint.bold(id)}\n${rows.join('')}`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+const NAME_WIDTH = 'autoApproveTools'.length

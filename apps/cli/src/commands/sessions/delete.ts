@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline/promises'
+import { SessionHost } from '@chirality/sessions'
+import { EXIT } from '../../exit-code.ts'
+import { createHarnesses } from '../../harnesses.ts'
+import { readOptions } from '../../options.ts'
+import { type Output, tell } from '../../output.ts'
+import { plain } from '../../render/style.ts'
+import { UsageError } from '../../usage-error.ts'
+import { oneArgument } from '../actions.ts'
+import { findSession } from './find-session.ts'
+
+/** Removes everything there is of a session. Only by whoever has its project: nobody else can stop what runs in it. */
+export async function deleteCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, { yes: { type: 'boolean' } })
+  const session = await findSession(oneArgument(positionals, 'the id of a session'))
+  const name = `${session.id} (${plain(session.title ?? 'Untitled')})`
+  if (!values.yes && !(await confirmed(`Delete ${name}, with its history and raw logs? [y/N] `))) {
+    await tell('chirality: Nothing was deleted.\n')
+    return EXIT.failed
+  }
+  const host = new SessionHost({ harnesses: createHarnesses(), address: 'chirality sessions delete' })
+  try {
+    await host.openProject(session.projectRoot)
+    await host.deleteSession(session.id)
+  } finally {
+    // Other sessions of the project may have been found at work; they go on.
+    await host.close({ agents: 'leave' })
+  }
+  await output.write(`Deleted ${name}.\n`)
+  return EXIT.done
+}
+
+async function confirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new UsageError('Deleting cannot be undone. Say --yes to do it.')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}

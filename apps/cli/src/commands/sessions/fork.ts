@@ -1,0 +1,27 @@
+import { SessionStore } from '@chirality/sessions'
+import { EXIT } from '../../exit-code.ts'
+import { readOptions, wholeNumber } from '../../options.ts'
+import type { Output } from '../../output.ts'
+import { UsageError } from '../../usage-error.ts'
+import { oneArgument } from '../actions.ts'
+import { findSession } from './find-session.ts'
+import { continueCommand } from './go-on.ts'
+
+/** A new session with the same history, up to a point. */
+export async function forkCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    at: { type: 'string' },
+    title: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  const store = new SessionStore()
+  const session = await findSession(oneArgument(positionals, 'the id of a session'), store)
+  const atSeq = wholeNumber('at', values.at, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  if (atSeq !== undefined && atSeq > session.lastSeq)
+    throw new UsageError(`--at is ${atSeq}, but the session has ${session.lastSeq} events.`)
+  const { title } = values
+  const fork = await store.fork(session.id, { atSeq, title })
+  if (values.json) await output.write(`${JSON.stringify(fork)}\n`)
+  else await output.write(`${fork.id}\nContinue with: ${continueCommand(fork)}\n`)
+  return EXIT.done
+}

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { HarnessError, type ImportedSession } from '@chirality/core'
+import {
+  importExport,
+  importNative,
+  parseExport,
+  SessionStore,
+  type StoredSession,
+} from '@chirality/sessions'
+import { EXIT } from '../../exit-code.ts'
+import { type CommandHarness, createHarnesses, HARNESS_IDS } from '../../harnesses.ts'
+import { oneOf, readOptions } from '../../options.ts'
+import type { Output } from '../../output.ts'
+import { projectFolder } from '../../project-folder.ts'
+import { wantsColour } from '../../render/style.ts'
+import { UsageError } from '../../usage-error.ts'
+import { oneArgument } from '../actions.ts'
+import { continueCommand } from './go-on.ts'
+import { lastTurns } from './last-turns.ts'
+import { listNative } from './list-native.ts'
+
+/** Takes over a conversation that an agent keeps, or an export of ours; without either, what there is to take over. */
+export async function importCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    file: { type: 'string' },
+    harness: { type: 'string' },
+    project: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  const harness = oneOf('harness', values.harness, HARNESS_IDS)
+  const json = values.json ?? false
+  if (values.file !== undefined && (positionals.length > 0 || harness !== undefined))
+    throw new UsageError('--file goes without an id and without --harness.')
+  const project = await projectFolder(values.project)
+  if (values.file !== undefined) {
+    const imported = await importExport(new SessionStore(), parseExport(await readText(values.file), project))
+    return report(imported, { json, output })
+  }
+  const registry = createHarnesses()
+  const harnesses = harness === undefined ? registry.getAll() : [registry.getOrThrow(harness)]
+  if (positionals.length === 0) return listNative({ harnesses, project, json, output })
+  const found = await find(oneArgument(positionals, 'the id of a conversation'), harnesses, project)
+  return report(await importNative(new SessionStore(), found), { json, output })
+}
+
+/** What was said, to know it again, and how to go on. */
+async function report(
+  session: StoredSession,
+  { json, output }: { json: boolean; output: Output },
+): Promise<number> {
+  if (json) {
+    await output.write(`${JSON.stringify(session)}\n`)
+    return EXIT.done
+  }
+  await output.write(await lastTurns(session, wantsColour(output.isTerminal)))
+  await output.write(`\nImported as ${session.id}.\nContinue with: ${continueCommand(session)}\n`)
+  return EXIT.done
+}
+
+/** An id does not say whose it is, so each agent is asked. */
+async function find(
+  id: string,
+  harnesses: readonly CommandHarness[],
+  project: string,
+): Promise<ImportedSession> {
+  for (const harness of harnesses) {
+    try {
+      return await harness.importSession(id, project)
+    } catch (error) {
+      if (!(error instanceof HarnessError) || error.code !== 'session_not_found') throw error
+    }
+  }
+  const ids = harnesses.map(harness => harness.id)
+  const message = `There is no conversation ${id} of ${ids.join(' or ')}. See \`chirality sessions import\`.`
+  throw new HarnessError(message, 'session_not_found', ids.join(', '))
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`${file} cannot be read (${code}). Name the file of an export.`)
+  }
+}

@@ -1,0 +1,73 @@
+import { SessionStore, type StoredSession } from '@chirality/sessions'
+import { EXIT } from '../../exit-code.ts'
+import { createHarnesses, HARNESS_IDS } from '../../harnesses.ts'
+import { oneOf, readOptions, wholeNumber } from '../../options.ts'
+import { type Output, tell } from '../../output.ts'
+import { projectFolder } from '../../project-folder.ts'
+import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { UsageError } from '../../usage-error.ts'
+import { noArgument } from '../actions.ts'
+import { listNative } from './list-native.ts'
+import { minute } from './minute.ts'
+
+/** Sessions of a project or of all, newest first; with --native, what the agents keep themselves. */
+export async function listCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    project: { type: 'string' },
+    all: { type: 'boolean' },
+    native: { type: 'boolean' },
+    harness: { type: 'string' },
+    limit: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  noArgument(positionals)
+  if (values.all && values.project !== undefined)
+    throw new UsageError('--all and --project exclude each other. Leave one out.')
+  const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
+  const json = values.json ?? false
+  if (values.native) {
+    const harness = oneOf('harness', values.harness, HARNESS_IDS)
+    const harnesses = createHarnesses()
+    const asked = harness === undefined ? harnesses.getAll() : [harnesses.getOrThrow(harness)]
+    const project = values.all ? undefined : await projectFolder(values.project)
+    return listNative({ harnesses: asked, project, limit, json, output })
+  }
+  if (values.harness !== undefined) throw new UsageError('--harness goes with --native.')
+  const projectRoot = values.all ? undefined : await projectFolder(values.project)
+  return listStored({ projectRoot, limit, json, output })
+}
+
+interface ListRequest {
+  projectRoot: string | undefined
+  limit: number
+  json: boolean
+  output: Output
+}
+
+async function listStored({ projectRoot, limit, json, output }: ListRequest): Promise<number> {
+  const { sessions, nextCursor } = await new SessionStore().page({ projectRoot, limit })
+  if (json) {
+    await output.write(sessions.map(session => `${JSON.stringify(session)}\n`).join(''))
+    return EXIT.done
+  }
+  const paint = style(wantsColour(output.isTerminal))
+  await output.write(sessions.map(session => line(session, paint, projectRoot === undefined)).join(''))
+  if (sessions.length === 0)
+    await tell(`chirality: No sessions${projectRoot === undefined ? '' : ` in ${projectRoot}`} yet.\n`)
+  if (nextCursor !== undefined) await tell(`chirality: There are more; --limit shows them.\n`)
+  return EXIT.done
+}
+
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 1_000_000
+
+function line(session: StoredSession, paint: Style, withProject: boolean): string {
+  const { id, harness, updatedAt, costUsd, title, status, projectRoot } = session
+  const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${`$${costUsd.toFixed(2)}`.padStart(COST_WIDTH)}`
+  const work = status === 'idle' ? '' : `${paint.yellow(status)} `
+  const place = withProject ? paint.dim(`  ${plain(projectRoot)}`) : ''
+  return `${id}  ${paint.dim(facts)}  ${work}${plain(title ?? 'Untitled')}${place}\n`
+}
+
+const HARNESS_WIDTH = 'claude-code'.length
+const COST_WIDTH = '$00.00'.length
