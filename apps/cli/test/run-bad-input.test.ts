@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { claudeBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
@@ -45,20 +53,12 @@ describe('a wrong command line', () => {
       ['Hi', '--permission-mode', 'acceptedits'],
       '--permission-mode must be one of default, acceptEdits, dontAsk, plan, bypassPermissions, not "acceptedits". Did you mean acceptEdits?',
     ],
-    [
-      ['Hi', '--persona', 'reviewer'],
-      '--persona does not work yet: this version has no personas. Leave it out.',
-    ],
-    [
-      ['Hi', '--mode', 'pipeline'],
-      '--mode pipeline does not work yet: it needs personas. Use --mode direct.',
-    ],
     [['Hi', '--mode', 'fast'], '--mode must be one of workbench, pipeline, direct, not "fast".'],
     [['Hi', '--max-turns', '0'], '--max-turns must be a whole number from 1 to 1000000, not "0".'],
     [['Hi', '--max-turns', 'many'], '--max-turns must be a whole number from 1 to 1000000, not "many".'],
     [['Hi', '--timeout', '1.5'], '--timeout must be a whole number from 1 to 2147483, not "1.5".'],
     [['Hi', '--timeout', '2147484'], '--timeout must be a whole number from 1 to 2147483, not "2147484".'],
-    [['Hi', '--session', '../x'], '--session must be the id of a session (a UUID), not "../x".'],
+    [['Hi', '--session', '../x'], '--session must be the id of a session, not "../x".'],
     [['Hi', '--allow', 'Bash(git'], '--allow has a bracket without its partner: Bash(git'],
     [['two', 'prompts'], 'One prompt is expected, 2 were given. Put it in quotes if it has spaces.'],
     [[''], 'The prompt is empty. Say what the agent should do.'],
@@ -102,7 +102,8 @@ describe('an agent that cannot be started', () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain(`chirality: claude-code is not installed. ${file} ${message}`)
     expect(stderr).toContain(INSTALL)
-    expect(existsSync(path.join(project, '.chirality'))).toBe(false)
+    expect(readdirSync(path.join(project, '.chirality', 'sessions'))).toEqual([])
+    expect(readdirSync(path.join(project, '.chirality', 'events'))).toEqual([])
   })
 
   test('ends with 3 when its interpreter is not there', async () => {

@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { NativeSession } from '@chirality/core'
 import { initialSessionState, reduceSession } from '@chirality/core'
+import { type StoredSession, userDataFolder } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from './support/running-command.ts'
 import { createWorld } from './support/world.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
+/** Conversations of both agents that no session of ours knows of. */
 async function worldWithBoth() {
   const world = await createWorld({ answers: ['Noted: 42.', 'Noted: 43.', 'It is known.'] })
   const ask = async (...args: string[]) => UUID.exec((await world.run(['run', ...args])).stdout)?.[0] ?? ''
-  return { ...world, claude: await ask('Remember 42'), codex: await ask('Remember 43', '--harness', 'codex') }
+  const ids = { claude: await ask('Remember 42'), codex: await ask('Remember 43', '--harness', 'codex') }
+  rmSync(path.join(world.project, '.chirality'), { recursive: true })
+  rmSync(userDataFolder(world.env), { recursive: true })
+  return { ...world, ...ids }
 }
 
 describe('chirality sessions', () => {
@@ -43,41 +48,41 @@ describe('chirality sessions', () => {
   })
 
   test.each([
-    ['claude-code', '42', ''],
-    ['codex', '43', ' --harness codex'],
-  ] as const)(
-    'import shows a conversation of %s and how to go on, which works',
-    async (harness, number, option) => {
-      const { run, model, ...ids } = await worldWithBoth()
-      const id = harness === 'codex' ? ids.codex : ids.claude
-      const { code, stdout, stderr } = await run(['sessions', 'import', id])
+    ['claude-code', '42'],
+    ['codex', '43'],
+  ] as const)('import takes a conversation of %s over, once, and it can go on', async (harness, number) => {
+    const { run, model, ...world } = await worldWithBoth()
+    const native = harness === 'codex' ? world.codex : world.claude
+    const { code, stdout, stderr } = await run(['sessions', 'import', native])
 
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      const command = `chirality run --session ${id}${option}`
-      expect(stdout.split('\n')).toEqual([
-        '',
-        `> Remember ${number}`,
-        expect.stringContaining(`session ${id}`),
-        `Noted: ${number}.`,
-        '',
-        `Continue with: ${command} "…"`,
-        '',
-      ])
-      const [, ...words] = command.split(' ')
-      expect(await run([...words, 'Go on'])).toMatchObject({ code: 0 })
-      const conversation = JSON.stringify(model.requests.at(-1)?.body)
-      expect(conversation).toContain(`Remember ${number}`)
-      expect(conversation).toContain(`Noted: ${number}.`)
-    },
-  )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const id = /Imported as (\S+)\.\n/.exec(stdout)?.[1] ?? ''
+    const command = `chirality run --session ${id}`
+    expect(stdout.split('\n')).toEqual([
+      ...['', `> Remember ${number}`, expect.stringContaining(`session ${native}`), `Noted: ${number}.`],
+      ...['', `Imported as ${id}.`, `Continue with: ${command} "…"`, ''],
+    ])
+    expect(await run(['sessions', 'import', native])).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: `chirality: The conversation ${native} is already here, as session ${id}.\n`,
+    })
+    const [, ...words] = command.split(' ')
+    expect(await run([...words, 'Go on'])).toMatchObject({ code: 0 })
+    const conversation = JSON.stringify(model.requests.at(-1)?.body)
+    expect(conversation).toContain(`Remember ${number}`)
+    expect(conversation).toContain(`Noted: ${number}.`)
+    const replayed = await run(['replay', id, '--speed', 'max', '--json'])
+    expect(jsonLines(replayed.stdout).filter(({ event }) => event.type === 'turn:start')).toHaveLength(2)
+  })
 
-  test('import --json prints envelopes that fold into the session', async () => {
+  test('import --json prints the session, whose log folds into the conversation', async () => {
     const { run, codex } = await worldWithBoth()
     const { code, stdout, stderr } = await run(['sessions', 'import', codex, '--json', '--harness', 'codex'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const envelopes = jsonLines(stdout)
-    const state = reduceSession(initialSessionState(envelopes[0]?.sessionId ?? ''), envelopes)
-    expect(state).toMatchObject({ phase: 'idle', agent: { harness: 'codex', nativeSessionId: codex } })
+    const [session] = jsonLines<StoredSession>(stdout)
+    expect(session).toMatchObject({ claudeSessionId: codex, harness: 'codex', title: 'Remember 43' })
+    const envelopes = jsonLines((await run(['replay', session?.id ?? '', '--json', '--speed', 'max'])).stdout)
+    const state = reduceSession(initialSessionState(session?.id ?? ''), envelopes)
     expect(state.items).toMatchObject([
       { kind: 'user', text: 'Remember 43' },
       { kind: 'text', text: 'Noted: 43.' },
@@ -87,7 +92,9 @@ describe('chirality sessions', () => {
   test('import finds a conversation of another folder and names the folder', async () => {
     const { run, project, claude } = await worldWithBoth()
     const { stdout } = await run(['sessions', 'import', claude], { cwd: '/' })
-    expect(stdout).toContain(`Continue with: chirality run --session ${claude} --project ${project} "…"\n`)
+    expect(stdout).toMatch(
+      new RegExp(`Continue with: chirality run --session ${UUID.source} --project ${project} "…"\n$`),
+    )
   })
 
   test('an id that no agent has ends with 1', async () => {
@@ -104,10 +111,6 @@ describe('chirality sessions', () => {
   })
 
   test.each([
-    [[], 'Say what to do: sessions list --native, or sessions import [ID].'],
-    [['show'], 'sessions knows list and import, not "show".'],
-    [['list'], 'sessions list needs --native: this version keeps no list of its own.'],
-    [['list', '--native', 'x'], 'sessions list takes no id. Read one with: sessions import x'],
     [['import', 'a', 'b'], 'Unexpected argument "b".'],
     [['import', '--harness', 'x'], '--harness must be one of claude-code, codex, not "x".'],
     [

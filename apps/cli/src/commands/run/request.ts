@@ -1,21 +1,21 @@
-import { randomUUID } from 'node:crypto'
-import type { HarnessTurnOpts, PermissionMode, Session } from '@chirality/core'
+import type { PermissionMode, SessionMode } from '@chirality/core'
 import { SESSION_MODES } from '@chirality/core'
 import type { HarnessRegistry } from '@chirality/runner'
+import type { TurnRequest } from '@chirality/sessions'
 import { type CommandHarness, DEFAULT_HARNESS, HARNESS_IDS } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
 import { projectFolder } from '../../project-folder.ts'
-import { UsageError } from '../../usage-error.ts'
+import { readPersona } from './persona.ts'
 import { readPrompt } from './prompt.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
+import { readSession, type SessionChoice } from './session-choice.ts'
 import { splitTools } from './split-tools.ts'
 
 export interface RunRequest {
   harness: CommandHarness
-  session: Session
+  session: SessionChoice
   prompt: string
-  options: HarnessTurnOpts
-  timeoutMs: number | undefined
+  turn: TurnRequest
   json: boolean
 }
 
@@ -25,24 +25,35 @@ export async function readRequest(
   harnesses: HarnessRegistry<CommandHarness>,
 ): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
-  const harness = harnesses.getOrThrow(oneOf('harness', values.harness, HARNESS_IDS) ?? DEFAULT_HARNESS)
-  refuseUnsupported(harness, values)
-  refusePersonas(values.persona, values.mode)
+  const harnessId = oneOf('harness', values.harness, HARNESS_IDS)
+  const mode: SessionMode | undefined = oneOf('mode', values.mode, SESSION_MODES)
+  const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
-  const options: HarnessTurnOpts = {
-    model: values.model,
-    permissionMode: oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES),
-    tools: values.tools,
-    autoApproveTools: values.allow === undefined ? undefined : splitTools(values.allow),
-    maxTurns: wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS }),
-  }
-  const session = newSession(sessionId(values.session), await projectFolder(values.project))
+  const maxTurns = wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS })
+  const autoApproveTools = values.allow === undefined ? undefined : splitTools(values.allow)
+  if (harnessId !== undefined) refuseUnsupported(harnesses.getOrThrow(harnessId), values)
+  const project = values.project === undefined ? undefined : await projectFolder(values.project)
+  const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model }
+  const session = await readSession(values.session, project ?? (await projectFolder(undefined)), {
+    ...wishes,
+    namedProject: project,
+  })
+  const persona = await readPersona(session)
+  const harness = harnesses.getOrThrow(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
+  refuseUnsupported(harness, values)
   return {
     harness,
     session,
     prompt: await readPrompt(positionals, process.stdin),
-    options: { ...options, newSessionId: session.id },
-    timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
+    turn: {
+      model: values.model,
+      // Nobody is there to be asked. What a person or a persona chose for the session still holds.
+      permissionMode: permissionMode ?? session.permissionMode ?? persona?.permissionMode ?? 'dontAsk',
+      tools: values.tools,
+      autoApproveTools,
+      maxTurns,
+      timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
+    },
     json: values.json ?? false,
   }
 }
@@ -72,33 +83,3 @@ const PERMISSION_MODES: readonly PermissionMode[] = [
 /** A timer that is set further ahead fires at once. */
 const MAX_TIMEOUT_S = 2_147_483
 const MAX_TURNS = 1_000_000
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** Taken without effect, either would run an agent that is less bound than its user believes. */
-function refusePersonas(persona: string | undefined, mode: string | undefined): void {
-  if (persona !== undefined) {
-    throw new UsageError('--persona does not work yet: this version has no personas. Leave it out.')
-  }
-  if ((oneOf('mode', mode, SESSION_MODES) ?? 'direct') !== 'direct') {
-    throw new UsageError(`--mode ${mode} does not work yet: it needs personas. Use --mode direct.`)
-  }
-}
-
-function sessionId(given: string | undefined): string | undefined {
-  if (given === undefined || UUID.test(given)) return given?.toLowerCase()
-  throw new UsageError(`--session must be the id of a session (a UUID), not "${given}".`)
-}
-
-/** Our id is also the one the agent is asked to use, so that --session finds the conversation again. */
-function newSession(id: string | undefined, projectRoot: string): Session {
-  const now = new Date().toISOString()
-  return {
-    id: id ?? randomUUID(),
-    createdAt: now,
-    updatedAt: now,
-    projectRoot,
-    persona: null,
-    mode: 'direct',
-    claudeSessionId: id ?? null,
-  }
-}

@@ -1,0 +1,89 @@
+import { realpath } from 'node:fs/promises'
+import type { HarnessId, PermissionMode, SessionMode } from '@chirality/core'
+import { SessionStore, StorageError, type StoredSession } from '@chirality/sessions'
+import { UsageError } from '../../usage-error.ts'
+import { findSession } from '../sessions/find-session.ts'
+
+/** Which session the turn belongs to: one that is kept, or one that is to begin. */
+export interface SessionChoice {
+  projectRoot: string
+  harness: HarnessId | undefined
+  persona: string | null
+  mode: SessionMode
+  model: string | undefined
+  permissionMode: PermissionMode | undefined
+  /** The session that goes on. */
+  stored: StoredSession | undefined
+  /** The conversation of an agent that a new session goes on with. */
+  nativeSessionId: string | null
+}
+
+export interface SessionWishes {
+  harness: HarnessId | undefined
+  persona: string | undefined
+  mode: SessionMode | undefined
+  model: string | undefined
+  /** A project that was named, and not just the folder where we are. */
+  namedProject: string | undefined
+}
+
+export async function readSession(
+  given: string | undefined,
+  project: string,
+  wishes: SessionWishes,
+): Promise<SessionChoice> {
+  const stored = given === undefined ? undefined : await find(given)
+  if (stored !== undefined) return continued(stored, await refuseOthers(stored, wishes))
+  return {
+    projectRoot: project,
+    harness: wishes.harness,
+    persona: wishes.persona ?? null,
+    mode: wishes.mode ?? 'direct',
+    model: wishes.model,
+    permissionMode: undefined,
+    stored,
+    nativeSessionId: given?.toLowerCase() ?? null,
+  }
+}
+
+/** Undefined for an id that only the agent can know. */
+async function find(given: string): Promise<StoredSession | undefined> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(given))
+    throw new UsageError(`--session must be the id of a session, not "${given}".`)
+  try {
+    return await findSession(given, new SessionStore())
+  } catch (error) {
+    const isUnknown = error instanceof StorageError && error.code === 'not-found'
+    if (isUnknown && UUID.test(given)) return undefined
+    throw error
+  }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** What a session is was decided when it began. To take another wish in silence would be to ignore it. */
+async function refuseOthers(stored: StoredSession, wishes: SessionWishes): Promise<SessionWishes> {
+  const { harness, persona, mode, namedProject } = wishes
+  const differs = (option: string, has: string | null) =>
+    new UsageError(
+      `--${option} does not fit: session ${stored.id} has ${has ?? 'none'}. Leave it out, or begin another session.`,
+    )
+  if (harness !== undefined && stored.harness !== null && harness !== stored.harness)
+    throw differs('harness', stored.harness)
+  if (persona !== undefined && persona !== stored.persona) throw differs('persona', stored.persona)
+  if (mode !== undefined && mode !== stored.mode) throw differs('mode', stored.mode)
+  if (namedProject !== undefined && (await realpath(namedProject)) !== stored.projectRoot)
+    throw differs('project', stored.projectRoot)
+  return wishes
+}
+
+function continued(stored: StoredSession, wishes: SessionWishes): SessionChoice {
+  const { projectRoot, persona, mode, settings } = stored
+  return {
+    ...{ projectRoot, persona, mode, stored },
+    harness: stored.harness ?? wishes.harness,
+    model: wishes.model,
+    permissionMode: settings.permissionMode,
+    nativeSessionId: null,
+  }
+}
