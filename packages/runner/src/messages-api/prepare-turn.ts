@@ -39,19 +39,22 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
   const endpoint = endpointOf(environment, query.env)
   const model = query.model ?? DEFAULT_HARNESS_MODEL
   checkBudget(query, model, config.prices)
+  const policy = new Policy({
+    mode: permissionModeOf(query),
+    allowed: query.allowedTools,
+    disallowed: query.disallowedTools,
+  })
+  const workspace = await Workspace.open(query.cwd, query.additionalDirectories)
+  workspace.isHidden = file => policy.hidesFile(file)
   const maxTokens = config.maxTokens ?? maxTokensOf(model)
   return {
     prompt,
     prices: config.prices,
     toolbox: {
       query,
-      workspace: await Workspace.open(query.cwd, query.additionalDirectories),
+      workspace,
       clientTools: await clientTools(query.clientTools ?? []),
-      policy: new Policy({
-        mode: permissionModeOf(query),
-        allowed: query.allowedTools,
-        disallowed: query.disallowedTools,
-      }),
+      policy,
       env: commandEnv(query, context),
       stop: config.stop,
     },

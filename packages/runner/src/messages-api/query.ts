@@ -7,7 +7,7 @@ import type {
   SessionErrorCode,
 } from '@chirality/core'
 import { startFailure } from '../turn/start-failure.ts'
-import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
 import { openConversation } from './conversation.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 import { NativeRun } from './native-run.ts'
@@ -79,8 +79,6 @@ async function start(query: HarnessQuery, context: MessagesApiContext) {
     throw error
   }
 }
-
-const STALL_MS = 120_000
 
 function finished(outcome: ClaudeOutcome | null): HarnessEvent<MessagesApiEvent> {
   if (outcome === null || outcome.isError) {

@@ -20,7 +20,7 @@ import {
   stopped,
   turnStart,
 } from '../turn/turn-events.ts'
-import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
 import { type Conversation, openConversation } from './conversation.ts'
 import { NativeRun } from './native-run.ts'
 import type { Grants } from './permissions/grants.ts'
@@ -104,6 +104,7 @@ export class MessagesApiTurn {
       await log.close()
     }
     const durationMs = Math.round(performance.now() - startedAt)
+    this.#log.write('info', 'turn:close', { reason, durationMs })
     yield { type: 'turn:end', sessionId, reason, durationMs }
   }
 
@@ -185,6 +186,3 @@ export class MessagesApiTurn {
     this.#run?.stop()
   }
 }
-
-/** Long enough for a slow model, short enough that nobody wonders for long. */
-const STALL_MS = 120_000

@@ -324,6 +324,22 @@ test('a path that leads out is refused before anyone is asked', async () => {
   expect(readFileSync(path.join(world.root, 'outside.txt'), 'utf8')).toBe('mine')
 })
 
+test('what may not be read may not be searched or found either', async () => {
+  writeFileSync(path.join(world.project, '.env'), 'TOKEN=secret')
+  const calls = [
+    { tool: 'read', input: { file_path: '.env' } },
+    { tool: 'grep', input: { pattern: 'TOKEN' } },
+    { tool: 'grep', input: { pattern: 'TOKEN', path: '.env' } },
+    { tool: 'glob', input: { pattern: '**' } },
+  ]
+  const { harness } = await world.open({ answers: [...calls, 'Done.'] })
+  const events = await turnOf(harness, world.session(), 'Go', { disallowedTools: ['Read(.env)'] })
+  const contents = ofType(events, 'tool:result').map(({ content }) => content)
+  expect(contents).toHaveLength(4)
+  expect(contents.join()).not.toContain('secret')
+  expect(contents[3]).not.toContain('.env')
+})
+
 describe('questions and plans', () => {
   const question = 'Which colour?'
   const options = [{ label: 'red' }, { label: 'blue' }]

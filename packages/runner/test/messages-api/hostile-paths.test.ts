@@ -1,8 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { PinnedDirectory } from '../../src/messages-api/tools/pinned-directory.ts'
 import { useTools } from './support/tools.ts'
 
 const world = useTools()
@@ -84,6 +93,37 @@ describe.each([
       await new Promise(resolve => server.close(resolve))
     }
   })
+})
+
+test('a folder that is replaced by a link between the check and the use is noticed', async () => {
+  writeFileSync(path.join(world.outside, 'secret.txt'), 'secret')
+  link('swapped', world.outside)
+  const swapped = path.join(world.project, 'swapped')
+  await expect(PinnedDirectory.open(swapped)).rejects.toThrow()
+  mkdirSync(path.join(world.outside, 'inner'))
+  await expect(PinnedDirectory.open(path.join(swapped, 'inner'))).rejects.toThrow('was replaced')
+})
+
+test('a folder that is held open is the same one, whatever takes its place', async () => {
+  const real = path.join(world.project, 'real')
+  mkdirSync(real)
+  writeFileSync(path.join(real, 'secret.txt'), 'mine')
+  writeFileSync(path.join(world.outside, 'secret.txt'), 'secret')
+  const directory = await PinnedDirectory.open(real)
+  try {
+    renameSync(real, `${real}-moved`)
+    symlinkSync(world.outside, real)
+    const read = async () => {
+      const file = await directory.openFile('secret.txt')
+      const text = await file.readFile('utf8')
+      await file.close()
+      return text
+    }
+    // Where folders cannot be reached through an open file it is noticed instead.
+    expect(await read().catch(() => 'refused')).toBe(process.platform === 'linux' ? 'mine' : 'refused')
+  } finally {
+    await directory.close()
+  }
 })
 
 test('a link inside the project is followed, and stays a link when its file is written', async () => {

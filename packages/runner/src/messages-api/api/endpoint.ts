@@ -8,8 +8,8 @@ export interface Endpoint {
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-export const DEFAULT_BASE_URL = 'https://api.anthropic.com'
-export const API_VERSION = '2023-06-01'
+const DEFAULT_BASE_URL = 'https://api.anthropic.com'
+const API_VERSION = '2023-06-01'
 
 /** Throws a TypeError for what could not be sent. A key is never part of its words. */
 export function checkEndpoint(endpoint: Endpoint): void {

@@ -33,6 +33,12 @@ export class Policy {
     return this.#disallowed.some(rule => isRuleFor(rule, tool) && rule.argument === undefined)
   }
 
+  /** A file that may not be read may not be found or searched either. `file` is relative to the project. */
+  hidesFile(file: string): boolean {
+    const use = { tool: 'read', subject: file, isCommand: false }
+    return this.#disallowed.some(rule => rule.argument !== undefined && denies(rule, use))
+  }
+
   judge(question: PolicyQuestion): Verdict {
     const { tool, effect } = question
     if (this.#disallowed.some(rule => denies(rule, question))) {

@@ -26,7 +26,9 @@ export function globTool(workspace: Workspace): BuiltInTool {
       for await (const { prefix, entries } of walk(start, { signal, limits })) {
         for (const entry of entries) {
           if (entry.isDirectory() || !matches(prefix + entry.name)) continue
-          found.push(workspace.show(`${start}/${prefix}${entry.name}`))
+          const shown = workspace.show(`${start}/${prefix}${entry.name}`)
+          if (workspace.isHidden(shown)) continue
+          found.push(shown)
           limits.isReached ||= found.length >= MAX_FOUND
         }
         if (found.length >= MAX_FOUND) break

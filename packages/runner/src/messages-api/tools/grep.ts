@@ -36,7 +36,8 @@ export function grepTool(workspace: Workspace): BuiltInTool {
       const search = new Search(input)
       const place = await workspace.locate(textOf(input.path) ?? '.')
       const info = await stat(place.real).catch(() => null)
-      if (info === null) throw new ToolError(`${place.shown} does not exist.`)
+      if (info === null || workspace.isHidden(place.shown))
+        throw new ToolError(`${place.shown} does not exist.`)
       if (!info.isDirectory()) {
         await searchFile(workspace, place.real, search)
         return search.result(false)
@@ -46,6 +47,7 @@ export function grepTool(workspace: Workspace): BuiltInTool {
         for (const entry of entries) {
           if (!entry.isFile() || search.isOver || !search.wants(prefix + entry.name)) continue
           const shown = workspace.show(`${place.real}/${prefix}${entry.name}`)
+          if (workspace.isHidden(shown)) continue
           await search.file(directory, entry.name, shown)
           signal.throwIfAborted()
         }

@@ -50,10 +50,21 @@ export class PinnedDirectory {
     const kind = await lstat(this.entry(name))
     if (!kind.isFile()) throw new ToolError(`${shown} is ${nameOfKind(kind)}, not a file.`)
     const handle = await open(this.entry(name), flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-    const info = await handle.stat()
-    if (info.isFile()) return handle
-    await handle.close()
-    throw new ToolError(`${shown} is ${nameOfKind(info)}, not a file.`)
+    try {
+      const info = await handle.stat()
+      if (!info.isFile()) throw new ToolError(`${shown} is ${nameOfKind(info)}, not a file.`)
+      await this.checkPlace()
+      return handle
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+
+  /** Where entries are reached by path: throws when that path leads elsewhere by now. */
+  async checkPlace(): Promise<void> {
+    if (this.#base !== this.path || (await isStill(this.path, this.#handle))) return
+    throw new ToolError(`${this.path} was replaced while it was in use.`)
   }
 
   async close(): Promise<void> {

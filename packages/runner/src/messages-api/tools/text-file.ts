@@ -73,6 +73,7 @@ async function replace(
     } finally {
       await file.close()
     }
+    await directory.checkPlace()
     await rename(temporary, directory.entry(name))
   } catch (error) {
     await unlink(temporary).catch(() => {})

@@ -16,6 +16,8 @@ export interface Place {
 export class Workspace {
   /** The project first. All without links. */
   readonly roots: readonly string[]
+  /** Files that searches leave out, by their path relative to the project. */
+  isHidden: (file: string) => boolean = () => false
 
   private constructor(roots: readonly string[]) {
     this.roots = roots
