@@ -128,6 +128,7 @@ export type {
   UserItem,
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
+export { narrowestRule, type RememberedRule } from './suggestions.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'

@@ -21,12 +21,17 @@ const request = (fields: Partial<PermissionRequestEvent>): PermissionRequestEven
 })
 
 describe('alwaysRule', () => {
-  test('Claude: the first rule that the agent suggests', () => {
+  test('Claude: the narrowest rule that the agent suggests', () => {
     const suggestions = [
       { type: 'setMode', mode: 'acceptEdits' },
       { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test *' }], behavior: 'allow' },
     ]
     expect(alwaysRule(request({ suggestions }))).toBe('Bash(npm test *)')
+  })
+
+  test('Claude: where it would let all edits pass, that is what is said', () => {
+    const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
+    expect(alwaysRule(request({ suggestions }))).toBe('mode acceptEdits for this session')
   })
 
   test('Codex: the words of the command', () => {

@@ -1,4 +1,4 @@
-import type { PermissionRequestEvent } from '@chirality/core'
+import { narrowestRule, type PermissionRequestEvent } from '@chirality/core'
 
 export interface Question {
   /** How the answer is filed: the question's own words, which every agent knows it by. */
@@ -55,22 +55,10 @@ export function alwaysRule({
   suggestions,
 }: PermissionRequestEvent): string | undefined {
   if (kind !== 'tool') return undefined
-  for (const suggestion of suggestions ?? []) {
-    const rule = claudeRule(suggestion) ?? codexRule(suggestion)
-    if (rule !== undefined) return rule
-  }
+  const suggested = narrowestRule(suggestions)?.text ?? suggestions?.map(codexRule).find(Boolean)
+  if (suggested !== undefined) return suggested
   const exact = typeof input.command === 'string' ? input.command : JSON.stringify(input)
   return `${toolName}(${exact})`
-}
-
-function claudeRule(suggestion: unknown): string | undefined {
-  if (!isObject(suggestion) || suggestion.type !== 'addRules' || !Array.isArray(suggestion.rules))
-    return undefined
-  const rules = suggestion.rules.flatMap((rule: unknown) => {
-    if (!isObject(rule) || typeof rule.toolName !== 'string') return []
-    return [typeof rule.ruleContent === 'string' ? `${rule.toolName}(${rule.ruleContent})` : rule.toolName]
-  })
-  return rules.length > 0 ? rules.join(', ') : undefined
 }
 
 function codexRule(suggestion: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import type { PermissionDecision } from '@chirality/core'
+import { narrowestRule, type PermissionDecision } from '@chirality/core'
 
 /** The agent's question, as far as the answer depends on it. */
 export interface ClaudeQuestion {
@@ -25,7 +25,7 @@ export function claudeAnswer(question: ClaudeQuestion, decision: PermissionDecis
   // 2.1.197 takes an allow without its input for a no.
   const updatedInput = decision.updatedInput ?? question.input
   if (!decision.remember) return { response: { behavior: 'allow', updatedInput } }
-  const rule = narrowest(question.suggestions)
+  const rule = narrowestRule(question.suggestions)?.suggestion
   if (!rule) return { response: { behavior: 'allow', updatedInput }, note: NOTHING_TO_REMEMBER }
   const kept = decision.remember === 'session' ? { ...rule, destination: 'session' } : rule
   return { response: { behavior: 'allow', updatedInput, updatedPermissions: [kept] } }
@@ -43,35 +43,7 @@ export function questionOf(request: unknown): ClaudeQuestion {
 
 const TOOL_USE = 'can_use_tool'
 const DENIED = 'The user does not allow this.'
-const NOTHING_TO_REMEMBER = 'Allowed once: the agent suggests no rule for the like of it.'
-
-/** A rule about this very call goes before one about the tool, a folder, or the mode of the whole session. */
-function narrowest(suggestions: unknown[]): Record<string, unknown> | undefined {
-  const known = suggestions.map(asObject).filter(suggestion => breadth(suggestion) < TOO_BROAD)
-  return known.sort((a, b) => breadth(a) - breadth(b))[0]
-}
-
-function breadth(suggestion: Record<string, unknown>): number {
-  switch (suggestion.type) {
-    case 'addRules':
-      return suggestion.behavior === 'allow' ? breadthOfRules(suggestion.rules) : TOO_BROAD
-    case 'addDirectories':
-      return 3
-    case 'setMode':
-      return suggestion.mode === 'bypassPermissions' ? TOO_BROAD : 4
-    default:
-      return TOO_BROAD
-  }
-}
-
-function breadthOfRules(rules: unknown): number {
-  if (!Array.isArray(rules) || rules.length === 0) return TOO_BROAD
-  const areNarrow = rules.every(rule => typeof asObject(rule).ruleContent === 'string')
-  if (!areNarrow) return 2
-  return rules.length === 1 ? 0 : 1
-}
-
-const TOO_BROAD = 9
+const NOTHING_TO_REMEMBER = 'The agent suggests no rule for the like of this.'
 
 function asObject(value: unknown): Record<string, unknown> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
