@@ -61,11 +61,11 @@ test.each<[string, unknown[]]>([
   ['nothing', []],
   ['to skip all permissions', [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }]],
   ['what nobody knows', [null, 'x', [], {}, { type: 'fromTheFuture' }, { type: 'addRules', rules: [] }]],
-])('where %s is suggested, a yes is for once and says so', (_name, suggestions) => {
+])('where %s is suggested, the agent remembers nothing, which is said', (_name, suggestions) => {
   const question = { subtype: 'can_use_tool', input, suggestions }
   expect(claudeAnswer(question, { behavior: 'allow', remember: 'always' })).toEqual({
     response: { behavior: 'allow', updatedInput: input },
-    note: expect.stringContaining('once'),
+    note: expect.stringContaining('no rule'),
   })
 })
 
