@@ -12,6 +12,7 @@ export function answerEvents(emit: Emit): EventHandler {
   let said: string[] = []
   let withdrawn: string[] = []
   let isPrompt = true
+  let isAnswering = false
   return {
     onUser(content) {
       const text = typeof content === 'string' ? content : content.map(nameOf).join('\n')
@@ -30,6 +31,7 @@ export function answerEvents(emit: Emit): EventHandler {
     onEvent(event) {
       if (event.type === 'error') return emit({ type: 'stream_error', event })
       if (event.type === 'message_start') said = []
+      isAnswering = event.type !== 'message_stop'
       emit({ type: 'stream_event', event: withId(event), parent_tool_use_id: null })
     },
     onBlock(block, answer) {
@@ -42,12 +44,8 @@ export function answerEvents(emit: Emit): EventHandler {
     onRetry(notice) {
       withdrawn.push(...said)
       said = []
-      emit({
-        type: 'stream_event',
-        event: { type: 'message_stop' },
-        abandoned_blocks: {},
-        parent_tool_use_id: null,
-      })
+      if (isAnswering) emit(BROKEN_OFF)
+      isAnswering = false
       emit(retry(notice))
     },
     onFallback(from, to) {
@@ -62,6 +60,14 @@ export function answerEvents(emit: Emit): EventHandler {
       emit({ type: 'user', message, tool_use_result: detail, parent_tool_use_id: null })
     },
   }
+}
+
+/** As Claude Code says that the stream broke, and that what it said does not count. */
+const BROKEN_OFF: NewEvent = {
+  type: 'stream_event',
+  event: { type: 'message_stop' },
+  abandoned_blocks: {},
+  parent_tool_use_id: null,
 }
 
 function nameOf(block: PromptBlock): string {

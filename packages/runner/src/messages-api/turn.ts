@@ -85,6 +85,8 @@ export class MessagesApiTurn {
       yield* this.#turn()
     } finally {
       signal.removeEventListener('abort', onAbort)
+      // Nobody waits for a decision any more.
+      this.#stopping.abort()
       this.#tellOver()
     }
   }

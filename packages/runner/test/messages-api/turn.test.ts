@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts } from '@chirality/core'
 import type { ScriptAnswer } from '@chirality/scripted-model'
@@ -222,6 +222,24 @@ describe('a turn', () => {
       expect.stringContaining('left behind'),
     ])
   })
+})
+
+test('an additional folder is as good as the project, and another is not', async () => {
+  const [extra, other] = ['extra', 'other'].map(name => path.join(world.root, name))
+  for (const folder of [extra, other]) {
+    mkdirSync(folder ?? '')
+    writeFileSync(path.join(folder ?? '', 'a.txt'), 'found')
+  }
+  const { harness } = await world.open({
+    answers: [
+      { tool: 'read', input: { file_path: `${extra}/a.txt` } },
+      { tool: 'grep', input: { pattern: 'found', path: extra } },
+      { tool: 'read', input: { file_path: `${other}/a.txt` } },
+      'Done.',
+    ],
+  })
+  const events = await turnOf(harness, world.session(), 'Go', { additionalDirectories: [extra ?? ''] })
+  expect(ofType(events, 'tool:result').map(({ isError }) => isError)).toEqual([false, false, true])
 })
 
 describe('limits', () => {

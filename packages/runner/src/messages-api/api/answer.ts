@@ -109,8 +109,9 @@ export class AnswerBuilder {
       case 'redacted_thinking':
         return { ...start, type: 'redacted_thinking', data: String(start.data ?? '') }
       case 'tool_use': {
-        const call = { ...start, type: 'tool_use' as const, id: String(start.id), name: String(start.name) }
-        return { ...call, input: this.#inputOf(call.id, block) }
+        const { id, name } = start
+        if (typeof id !== 'string' || typeof name !== 'string') return { type: 'other', raw: start }
+        return { ...start, type: 'tool_use', id, name, input: this.#inputOf(id, block) }
       }
       default: {
         const json = block.pieces.join('')
