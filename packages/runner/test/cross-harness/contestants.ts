@@ -141,8 +141,9 @@ function messagesApi(): Contestant {
     asking: {
       command: shell => ({ tool: 'bash', input: { command: shell } }),
       edited: (input, command) => ({ ...input, command }),
-      question: null,
-      plan: null,
+      // It has these two by the same names.
+      question: CLAUDE_ASKING.question,
+      plan: CLAUDE_ASKING.plan,
       subAgent: null,
     },
   }
