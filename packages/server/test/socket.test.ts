@@ -38,6 +38,7 @@ test.each([
   const closed = once(socket, 'close')
   expect(await firstMessage(socket, JSON.stringify(message))).toMatchObject({ error: {} })
   await closed
+  expect(server.faults).toEqual([])
 })
 
 test('a socket without the promise of a token gets nothing', async () => {
@@ -45,7 +46,8 @@ test('a socket without the promise of a token gets nothing', async () => {
   const socket = open(server, '/trpc')
   const [data] = await once(socket, 'message')
   expect(JSON.parse(String(data))).toMatchObject({ error: { data: { code: 'UNAUTHORIZED' } } })
-  await once(socket, 'close')
+  const [code] = await once(socket, 'close')
+  expect(code).toBe(4401)
 })
 
 test('the token lets it in', async () => {

@@ -39,6 +39,8 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     experimental_encoder: limitedEncoder({ maxBatch: MAX_BATCH, takeRate: calls => rate.take(calls) }),
     createContext: ({ info }): CallContext => {
       if (!authenticate(info.connectionParams?.token)) {
+        // After the answer, and before tRPC closes without a word.
+        setImmediate(() => socket.close(UNAUTHORIZED, 'The token is not the one of this server.'))
         throw new TRPCError({
           code: 'UNAUTHORIZED',
           message: 'Send the token of this server as connectionParams.',
@@ -52,6 +54,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
 }
 
 const TRY_AGAIN_LATER = 1013
+const UNAUTHORIZED = 4401
 const CLOSE_GRACE_MS = 5_000
 const PING_MS = 25_000
 const PONG_WAIT_MS = 10_000
