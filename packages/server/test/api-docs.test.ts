@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
+
+const DOCS = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
+const blocks = [...DOCS.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(match => match[1] ?? '')
+const BREAK = '\n----8<----\n'
+
+test('every command in docs/api.md does what is written there', async () => {
+  const world = await createWorld({ otherwise: 'Hello.' })
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const script = ['set -euo pipefail', ...blocks].join(`\nprintf '${BREAK.replaceAll('\n', '\\n')}'\n`)
+  // A clean home: some shells read a file from it even so.
+  const env = {
+    HOME: world.home,
+    PATH: process.env.PATH,
+    URL: server.url,
+    TOKEN: server.token,
+    PROJECT: world.project,
+  }
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env })
+  expect(stderr).toBe('')
+  const [, said, health, created, listed, turn, resumed, interrupted, deleted, core, error, trpc] =
+    stdout.split(BREAK)
+  expect(said).toContain(`URL=${server.url}`)
+  expect(health).toContain('"status":"ok"')
+  expect(created).toBe('')
+  expect(listed).toMatch(/^\[\{"id":.*\{"session":\{"id":/s)
+  expect(turn).toMatch(
+    /id: 1\nevent: turn:start\ndata: .*event: chat:message\ndata: .*Hello\..*event: turn:end/s,
+  )
+  expect(resumed).toContain('event: session:init')
+  expect(resumed).not.toContain('event: turn:start')
+  expect(interrupted).toBe('{"interrupted":false}')
+  expect(deleted).toBe('204\n')
+  expect(core).toMatch(/"turnId":.*data: \{"type":"user","content":"Say hello\.".*"cancelled":/s)
+  expect(error).toContain('"code":"not-found"')
+  expect(trpc).toMatch(/"version":.*"open":true/s)
+})
