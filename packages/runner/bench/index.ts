@@ -1,4 +1,5 @@
 import { benchRow, reportBench } from '../../core/bench/report.ts'
+import { claudeRows } from './claude-code.ts'
 import { codexRow } from './codex.ts'
 import { messagesApiRows } from './messages-api.ts'
 import { measureTailLatency, type Percentiles } from './tail-latency.ts'
@@ -19,5 +20,6 @@ reportBench('@chirality/runner', [
   }),
   await toolServerRow(),
   await codexRow(),
+  ...(await claudeRows()),
   ...(await messagesApiRows()),
 ])

@@ -150,12 +150,20 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     if (!SETTABLE_MODES.has(mode))
       throw this.#unsupported(`The permission mode ${mode} cannot be set while the agent runs.`)
     const live = this.#pool.get(sessionId)
-    if (live) await setMode(live, mode)
+    try {
+      if (live) await setMode(live, mode)
+    } catch (error) {
+      // One that has gone meanwhile is followed by one that is started with it.
+      if (live?.isUsable) throw this.#unsupported(`${mode}: ${String(error)}`)
+    }
     this.#modes.set(sessionId, mode)
   }
 
   async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
-    return this.#pool.get(sessionId)?.contextUsage()
+    return this.#pool
+      .get(sessionId)
+      ?.contextUsage()
+      .catch(() => undefined)
   }
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */

@@ -75,7 +75,7 @@ interface Pending {
 }
 
 /** An agent that is busy answers late; one that takes longer than this does not answer. */
-const REQUEST_MS = 60_000
+const REQUEST_MS = 30_000
 
 function gone(): ControlError {
   return new ControlError('Claude Code is gone.')

@@ -30,10 +30,6 @@ export class Inbox {
     })
   }
 
-  get isEmpty(): boolean {
-    return this.#bytes === 0
-  }
-
   /** One reader at a time; who stops reading leaves the rest to the next. */
   async *read(): AsyncGenerator<InboxItem> {
     for await (const item of this.#items) {

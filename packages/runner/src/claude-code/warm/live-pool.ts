@@ -33,9 +33,14 @@ export class LivePool {
     const live = await entry.live
     const isKept = entry === known
     const lost = this.#lost.get(sessionId)
-    this.#lost.delete(sessionId)
+    this.told(sessionId)
     const release = () => this.#release(sessionId, entry)
     return { live, isKept, release, ...(lost === undefined ? {} : { lost }) }
+  }
+
+  /** A person knows how the session's last process ended. */
+  told(sessionId: string): void {
+    this.#lost.delete(sessionId)
   }
 
   /** The session's process, if one runs. */

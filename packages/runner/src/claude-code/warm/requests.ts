@@ -6,7 +6,7 @@ import type { LiveClaude } from './live-claude.ts'
 /** What the agent asks during a turn. Each question is answered once, or withdrawn, or closed with the turn. */
 export class Requests {
   readonly #live: LiveClaude
-  readonly #decide: Ask | undefined
+  #decide: Ask | undefined
   readonly #open = new Map<string, { event: PermissionRequestEvent; abort: AbortController }>()
 
   constructor(live: LiveClaude, decide: Ask | undefined) {
@@ -28,8 +28,9 @@ export class Requests {
     })
   }
 
-  /** Nobody is asked any more. */
+  /** Nobody is asked any more: what still comes is denied. */
   close(): UIEvent[] {
+    this.#decide = undefined
     const closed = [...this.#open.values()].map(({ event, abort }): UIEvent => {
       abort.abort()
       const { sessionId, requestId } = event

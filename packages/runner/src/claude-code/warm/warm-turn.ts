@@ -100,6 +100,7 @@ export class WarmTurn {
     if (lease?.lost) yield this.#noted(goesOn(session.id, `${this.#agent.name} ${lease.lost}`))
     if (!lease || this.#stopReason) {
       const reason = this.#stopReason ?? 'interrupted'
+      if (reason === 'killed') await lease?.live.stop({ interruptGraceMs: 0 })
       yield stopped(session.id, reason)
       return { reason, resumeFailed: false }
     }
@@ -153,6 +154,7 @@ export class WarmTurn {
     yield resumeFailed(session.id, query.resumeSessionId)
     await this.#lease?.live.dismiss()
     await this.#release()
+    this.#options.pool.told(session.id)
     return yield* this.#runIn({ ...query, resumeSessionId: undefined, forkSession: undefined }, message)
   }
 
