@@ -1,24 +1,19 @@
 import { Component, type ReactNode } from 'react'
-import { Button } from '../ui/Button.tsx'
-import { Empty } from '../ui/Empty.tsx'
-import { messageOf } from '../ui/error-message.ts'
+import { PageFault } from './PageFault.tsx'
 
-/** A fault of the page's own. The agents and their logs know nothing of it. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, { problem: string | null }> {
-  override state = { problem: null }
+interface Fault {
+  error: unknown
+}
 
-  static getDerivedStateFromError(error: unknown): { problem: string } {
-    return { problem: messageOf(error) }
+/** For what the router itself cannot catch. */
+export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: Fault | null }> {
+  override state: { fault: Fault | null } = { fault: null }
+
+  static getDerivedStateFromError(error: unknown): { fault: Fault } {
+    return { fault: { error } }
   }
 
   override render(): ReactNode {
-    if (this.state.problem === null) return this.props.children
-    return (
-      <Empty title="This page has a fault">
-        <p>{this.state.problem}</p>
-        <p>Your agents work on, and nothing is lost.</p>
-        <Button onClick={() => location.reload()}>Load the page again</Button>
-      </Empty>
-    )
+    return this.state.fault === null ? this.props.children : <PageFault error={this.state.fault.error} />
   }
 }

@@ -12,10 +12,13 @@ import { TopBar } from './TopBar.tsx'
 import { useTitle } from './use-title.ts'
 import './shell.css'
 
-const Palette = lazy(() => import('./Palette.tsx'))
+const loadPalette = () => import('./Palette.tsx')
+const Palette = lazy(loadPalette)
 const Shortcuts = lazy(() => import('./Shortcuts.tsx'))
 const Tray = lazy(() => import('../panes/decisions/Tray.tsx'))
 const NewSessionDialog = lazy(() => import('../panes/sidebar/NewSessionDialog.tsx'))
+
+const PREFETCH_MS = 1500
 
 /** The frame around every page: who needs me, where I am, and what is one key away. */
 export function Shell() {
@@ -24,6 +27,9 @@ export function Shell() {
   const path = useRouterState({ select: state => state.location.pathname })
   const close = () => setDialog(null)
   useTitle()
+
+  // Who presses Ctrl K goes on typing at once.
+  useEffect(() => void setTimeout(loadPalette, PREFETCH_MS), [])
 
   // A sheet has done its job when it led somewhere.
   // The path is what it waits for.

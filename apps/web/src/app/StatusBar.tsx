@@ -1,4 +1,5 @@
 import { useParams } from '@tanstack/react-router'
+import { groupOf } from '../panes/sidebar/groups.logic.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { formatUsd, plural } from '../ui/format.ts'
 import { SessionFacts } from './SessionFacts.tsx'
@@ -23,7 +24,7 @@ export function StatusBar() {
 
 function FleetFacts() {
   const fleet = useFleet()
-  const working = fleet.filter(({ phase }) => phase !== 'idle').length
+  const working = fleet.filter(status => groupOf(status) === 'Working').length
   const spent = fleet.reduce((sum, { costUsd }) => sum + costUsd, 0)
   return (
     <>

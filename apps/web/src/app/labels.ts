@@ -1,3 +1,5 @@
+import { own } from '../ui/own.ts'
+
 const HARNESSES: Readonly<Record<string, string>> = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
@@ -15,9 +17,9 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
 
 /** Harnesses that other programs registered keep their own id. */
 export function harnessLabel(id: string | null): string {
-  return id === null ? 'default agent' : (HARNESSES[id] ?? id)
+  return id === null ? 'default agent' : (own(HARNESSES, id) ?? id)
 }
 
 export function permissionLabel(mode: string): string {
-  return PERMISSIONS[mode] ?? mode
+  return own(PERMISSIONS, mode) ?? mode
 }

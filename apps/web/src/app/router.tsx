@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { SessionPage } from '../panes/session/SessionPage.tsx'
 import { WelcomePage } from '../panes/welcome/WelcomePage.tsx'
 import { NotFound } from './NotFound.tsx'
+import { PageFault } from './PageFault.tsx'
 import { Shell } from './Shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
@@ -18,7 +19,11 @@ const routes = [
   }),
 ] as const
 
-export const router = createRouter({ routeTree: root.addChildren(routes), defaultPreload: false })
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  defaultPreload: false,
+  defaultErrorComponent: PageFault,
+})
 
 declare module '@tanstack/react-router' {
   interface Register {

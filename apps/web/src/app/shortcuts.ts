@@ -1,3 +1,5 @@
+import { own } from '../ui/own.ts'
+
 export type ShortcutAction = 'palette' | 'shortcuts' | 'new-session' | 'tray' | 'fleet' | 'home' | 'compose'
 
 export interface Shortcut {
@@ -56,7 +58,7 @@ export function shortcutOf(event: Key, typing: boolean): ShortcutAction | undefi
   const { key, ctrlKey, metaKey, altKey } = event
   if ((ctrlKey || metaKey) && !altKey && key.toLowerCase() === 'k') return 'palette'
   if (typing || ctrlKey || metaKey || altKey) return undefined
-  return PLAIN[key]
+  return own(PLAIN, key)
 }
 
 const PLAIN: Readonly<Record<string, ShortcutAction>> = {

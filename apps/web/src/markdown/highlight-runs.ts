@@ -24,6 +24,7 @@ import swift from 'highlight.js/lib/languages/swift'
 import typescript from 'highlight.js/lib/languages/typescript'
 import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
+import { own } from '../ui/own.ts'
 import type { Run } from './highlight-messages.ts'
 
 const LANGUAGES = {
@@ -75,8 +76,8 @@ function collect(node: unknown, tone: string | null, runs: Run[]): void {
   }
   if (typeof node !== 'object' || node === null) return
   const { scope, children } = node as { scope?: string; children?: unknown[] }
-  const own = scope === undefined ? tone : (TONES[scope.split('.', 1)[0] ?? ''] ?? tone)
-  for (const child of children ?? []) collect(child, own, runs)
+  const inner = scope === undefined ? tone : (own(TONES, scope.split('.', 1)[0] ?? '') ?? tone)
+  for (const child of children ?? []) collect(child, inner, runs)
 }
 
 /** The library knows some fifty scopes; six colours tell them apart well enough. */

@@ -1,4 +1,5 @@
 import type { BudgetEvent, Envelope } from '@chirality/core'
+import { own } from '../ui/own.ts'
 
 /** What the panes need of a session beyond the reducer's state. Folded from the same envelopes. */
 export interface SessionExtras {
@@ -66,7 +67,7 @@ function foldOne(extras: SessionExtras, { event, turnId, at, seq }: Envelope): S
     case 'status': {
       const piece = event.status === 'tool_progress' ? event.data?.output : undefined
       if (typeof piece !== 'string' || event.toolUseId === undefined) return extras
-      const text = ((extras.output[event.toolUseId] ?? '') + piece).slice(-MAX_LIVE_OUTPUT_CHARS)
+      const text = ((own(extras.output, event.toolUseId) ?? '') + piece).slice(-MAX_LIVE_OUTPUT_CHARS)
       return { ...extras, output: { ...extras.output, [event.toolUseId]: text } }
     }
     case 'permission:request': {

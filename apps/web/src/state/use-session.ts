@@ -1,4 +1,5 @@
 import { createContext, use, useSyncExternalStore } from 'react'
+import { own } from '../ui/own.ts'
 import type { SessionSnapshot, SessionStore } from './session-store.ts'
 
 export const SessionContext = createContext<SessionStore | null>(null)
@@ -17,5 +18,5 @@ export function useSession<T>(select: (snapshot: SessionSnapshot) => T): T {
 
 /** What is still being written of an item; undefined when nothing is. */
 export function useLiveText(itemId: string): string | undefined {
-  return useSession(({ state }) => state.live[itemId])
+  return useSession(({ state }) => own(state.live, itemId))
 }

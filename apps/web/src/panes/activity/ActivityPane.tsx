@@ -7,6 +7,7 @@ import { useSession } from '../../state/use-session.ts'
 import { Dot, type DotTone } from '../../ui/Dot.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { formatDuration } from '../../ui/format.ts'
+import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { toolSummary } from '../chat/tool-summary.logic.ts'
 import './activity.css'
@@ -77,7 +78,7 @@ function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onCh
 }
 
 function Terminal({ tool, onTurn }: { tool: ToolItem; onTurn(turnId: string): void }) {
-  const live = useSession(({ extras }) => extras.output[tool.id])
+  const live = useSession(({ extras }) => own(extras.output, tool.id))
   const { name, argument } = toolSummary(tool, useProjectRoot())
   const { turnId } = tool
   return (

@@ -2,13 +2,14 @@ import type { ToolItem } from '@chirality/core'
 import { Ansi } from '../../ansi/Ansi.tsx'
 import { useLiveText, useSession } from '../../state/use-session.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
 export function ToolBody({ item, hasEdits }: { item: ToolItem; hasEdits: boolean }) {
   const written = useLiveText(item.id)
-  const output = useSession(({ extras }) => extras.output[item.id])
+  const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
   if (hasEdits && item.status !== 'failed') return null
   return (

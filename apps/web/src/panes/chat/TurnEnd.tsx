@@ -1,5 +1,10 @@
 import type { TurnEndReason, TurnState } from '@chirality/core'
+import { useSessionActions } from '../../state/session-actions.ts'
+import { useSessionStore } from '../../state/use-session.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
 import { formatDuration, formatUsd } from '../../ui/format.ts'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { turnTexts } from './turn-texts.ts'
 
 const WORDS: Readonly<Record<TurnEndReason, string>> = {
   completed: 'done',
@@ -12,15 +17,31 @@ const WORDS: Readonly<Record<TurnEndReason, string>> = {
   budget: 'budget reached',
 }
 
-/** What the turn came to: how it ended, how long it took, what it cost. */
+/** What the turn came to: how it ended, how long it took, what it cost, and what can be done with it. */
 export function TurnEnd({ turn }: { turn: TurnState }) {
+  const store = useSessionStore()
+  const actions = useSessionActions()
   const took = turn.endedAt === null ? 0 : Date.parse(turn.endedAt) - Date.parse(turn.startedAt)
   const bad = turn.reason !== null && turn.reason !== 'completed' && turn.reason !== 'interrupted'
+  const { id } = turn
+  const texts = () => turnTexts(store.get().state.items, id)
   return (
-    <p className="turn-end">
+    <div className="turn-end">
       <span className={bad ? 'turn-end__bad' : undefined}>{turn.reason ? WORDS[turn.reason] : 'ended'}</span>
       <span className="number">{formatDuration(Math.max(0, took))}</span>
       <span className="number">{formatUsd(turn.costUsd)}</span>
-    </p>
+      <span className="spacer" />
+      <CopyButton text={() => texts().answer} label="Copy the answer" />
+      {actions.retry ? (
+        <IconButton
+          icon="retry"
+          label="Retry the turn"
+          onClick={() => actions.retry?.(texts().message, id)}
+        />
+      ) : null}
+      {id !== null && actions.fork ? (
+        <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(id)} />
+      ) : null}
+    </div>
   )
 }

@@ -12,13 +12,12 @@ test.each([
   [{ n: 1 }, ''],
 ])('%j is about %s', (input, expected) => expect(argumentOf(input, '/p')).toBe(expected))
 
-test('names', () => {
-  expect([toolName('mcp__git_hub__list'), toolName('file_change'), toolName('Read')]).toEqual([
-    'git_hub list',
-    'Edit',
-    'Read',
-  ])
-})
+test.each([
+  ['mcp__git_hub__list', 'git_hub list'],
+  ['file_change', 'Edit'],
+  ['Read', 'Read'],
+  ['__proto__', '__proto__'],
+])('the tool %s is shown as %s', (name, shown) => expect(toolName(name)).toBe(shown))
 
 test('only a path inside the project is shortened', () => {
   expect([relative('/p/a', '/p'), relative('/pa', '/p'), relative('/p/a', '')]).toEqual(['a', '/pa', '/p/a'])

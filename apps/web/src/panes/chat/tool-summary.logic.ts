@@ -1,4 +1,5 @@
 import type { ToolItem } from '@chirality/core'
+import { own } from '../../ui/own.ts'
 
 export interface ToolSummary {
   name: string
@@ -46,7 +47,7 @@ export function toolSummary(
 /** `mcp__github__list` is `github list`. */
 export function toolName(name: string): string {
   const mcp = /^mcp__(.+?)__(.+)$/.exec(name)
-  return mcp ? `${mcp[1]} ${mcp[2]}` : (NAMES[name] ?? name)
+  return mcp ? `${mcp[1]} ${mcp[2]}` : (own(NAMES, name) ?? name)
 }
 
 export function argumentOf(input: Record<string, unknown>, cwd: string): string {

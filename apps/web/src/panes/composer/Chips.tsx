@@ -21,12 +21,16 @@ export function Chips({ status, harness }: { status: SessionStatus; harness: Har
     <>
       {status.persona ? <span className="chip">{status.persona}</span> : null}
       <span className="chip">{status.mode}</span>
-      <span className="chip only-wide truncate">
+      <span className="chip chip--agent only-wide truncate">
         {[harnessLabel(status.harness), model].filter(Boolean).join(' · ')}
       </span>
       <Menu
         trigger={
-          <button type="button" className="chip chip--button" aria-label="Permissions">
+          <button
+            type="button"
+            className="chip chip--button"
+            aria-label={`Permissions: ${permissionLabel(agent.permissionMode ?? 'default')}`}
+          >
             {permissionLabel(agent.permissionMode ?? 'default')}
           </button>
         }

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { own } from '../../ui/own.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { collectAnswers, type Question, readQuestions } from './decision.logic.ts'
@@ -35,7 +36,7 @@ export function QuestionDecision(props: DecisionProps) {
           <QuestionFields
             key={question.name}
             question={question}
-            given={given[question.name] ?? NOTHING}
+            given={own(given, question.name) ?? NOTHING}
             onChange={next => setGiven({ ...given, [question.name]: next })}
           />
         ))}

@@ -1,4 +1,5 @@
 import { narrowestRule, type PermissionRequestEvent } from '@chirality/core'
+import { own } from '../../ui/own.ts'
 
 export interface Question {
   /** How the answer is filed: the question's own words, which every agent knows it by. */
@@ -93,7 +94,7 @@ export function collectAnswers(
 ): Record<string, string> | undefined {
   const answers: Record<string, string> = {}
   for (const { name } of questions) {
-    const { chosen = [], other = '' } = given[name] ?? {}
+    const { chosen = [], other = '' } = own(given, name) ?? {}
     const texts = other.trim() === '' ? chosen : [...chosen, other.trim()]
     if (texts.length === 0) return undefined
     answers[name] = texts.join(', ')

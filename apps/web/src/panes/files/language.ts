@@ -1,3 +1,5 @@
+import { own } from '../../ui/own.ts'
+
 const NAMES: Readonly<Record<string, string>> = {
   cjs: 'javascript',
   htm: 'xml',
@@ -20,5 +22,5 @@ const WHOLE_NAMES: Readonly<Record<string, string>> = { Dockerfile: 'dockerfile'
 export function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
-  return WHOLE_NAMES[name] ?? NAMES[extension] ?? extension
+  return own(WHOLE_NAMES, name) ?? own(NAMES, extension) ?? extension
 }

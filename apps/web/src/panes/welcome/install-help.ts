@@ -1,4 +1,5 @@
 import type { HarnessInstallStatus } from '@chirality/core'
+import { own } from '../../ui/own.ts'
 
 export interface InstallHelp {
   /** To be typed into a terminal as it is. */
@@ -20,11 +21,11 @@ const LOGIN: Readonly<Record<string, string>> = {
 /** What is missing, as a command where there is one, else in the harness's own words. */
 export function installHelp(harnessId: string, status: HarnessInstallStatus): InstallHelp | undefined {
   if (!status.installed) {
-    const command = INSTALL[harnessId]
+    const command = own(INSTALL, harnessId)
     return command ? { command } : textOf(status)
   }
   if (status.authenticated) return undefined
-  const command = LOGIN[harnessId]
+  const command = own(LOGIN, harnessId)
   return command ? { command, ...textOf(status) } : textOf(status)
 }
 

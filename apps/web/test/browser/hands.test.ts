@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true } as const
+
+test('a phone: nothing sticks out, and a decision is made with a thumb', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
+  const allow = page.getByRole('button', { name: 'Allow', exact: true })
+  await allow.waitFor()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+  const widest = await page
+    .locator('.chat__row > *')
+    .evaluateAll(all => Math.max(...all.map(el => el.getBoundingClientRect().right)))
+  expect(widest).toBeLessThanOrEqual(360)
+  const box = await allow.boundingBox()
+  expect(box?.height).toBeGreaterThanOrEqual(44)
+  expect(await axeViolations(page)).toEqual([])
+
+  await page.getByRole('button', { name: 'Changes and more' }).tap()
+  await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: '2 need you' }).tap()
+  await page.getByRole('dialog').getByText('Is this plan right?').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await page.getByRole('dialog').getByRole('button', { name: 'Go ahead' }).tap()
+  await expect
+    .poll(() => api.called('decisions.answer'))
+    .toEqual([{ sessionId: 's2', requestId: 'r2', decision: { behavior: 'allow' } }])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('the keyboard alone: find, answer with another command, write, jump', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ scene: aBusyDay })
+  await page.getByText('Fix CRLF handling').waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder('Find a session or a command').waitFor()
+  await page.keyboard.type('crlf')
+  await page.keyboard.press('Enter')
+  await page.getByText('Run this command?').waitFor()
+
+  await page.keyboard.press('e')
+  await page.keyboard.press('End')
+  await page.keyboard.type(' --run')
+  await page.keyboard.press('Control+Enter')
+  await expect
+    .poll(() => api.called('decisions.answer'))
+    .toEqual([
+      {
+        sessionId: 's1',
+        requestId: 'r1',
+        decision: {
+          behavior: 'allow',
+          updatedInput: { command: 'npm test -- ndjson --run', description: 'Run the tests of the framer' },
+        },
+      },
+    ])
+
+  await page.keyboard.press('Escape')
+  await page.locator('body').click({ position: { x: 5, y: 5 } })
+  await page.keyboard.press('i')
+  await page.keyboard.type('Look at @s')
+  await page.getByRole('option', { name: 'src/' }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(' please')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Look at @src/ please', options: {} }])
+
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('f')
+  await page.getByRole('heading', { name: 'All sessions' }).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('stop is asked for, then done by force, and ends with 0 processes left', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running' })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('Asked to stop…').waitFor()
+  await page.getByRole('button', { name: 'End by force' }).click()
+  await page.getByText('Ending its processes…').waitFor()
+  await expect.poll(() => api.called('turns.kill')).toEqual([{ sessionId: 's1' }])
+  expect(api.called('turns.interrupt')).toEqual([{ sessionId: 's1' }])
+  api.push('s1', [
+    { type: 'turn:end', reason: 'killed' },
+    { type: 'process:exit', code: null, signal: 'SIGKILL', leftRunning: 0 },
+  ])
+  api.setStatus('s1', { phase: 'idle', lastTurn: 'killed' })
+  await page.getByText('Stopped · 0 processes left').waitFor()
+  await close()
+})
+
+test('a comment on a line goes to the agent with the next message', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByRole('button', { name: 'Comment on line 43' }).last().click()
+  await page.getByRole('textbox', { name: 'Comment' }).fill('Name this withoutCR.')
+  await page.keyboard.press('Enter')
+  await page.getByText('goes with your next message').waitFor()
+  await page.getByRole('textbox', { name: 'Message' }).fill('One more thing.')
+  await page.getByRole('button', { name: 'Queue' }).click()
+  await expect.poll(() => api.called('turns.send')).toHaveLength(1)
+  expect(api.called('turns.send')[0]).toMatchObject({
+    message:
+      'One more thing.\n\nComments on the changes:\n- src/ndjson.ts:43\n  > const last = end > start &&\n  Name this withoutCR.',
+  })
+  expect(await page.getByText('goes with your next message').count()).toBe(0)
+  await close()
+})

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay, TESTS_PASS } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+
+test('a session with a request: what happened, what is asked, what changed; answered with a key', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  expect(new URL(page.url()).hash).toBe('')
+  await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  expect(await page.title()).toBe('(2) Fix CRLF handling · Chirality')
+
+  await page.keyboard.press('a')
+  await expect
+    .poll(() => api.called('decisions.answer'))
+    .toEqual([{ sessionId: 's1', requestId: 'r1', decision: { behavior: 'allow' } }])
+  api.push('s1', TESTS_PASS)
+  api.setStatus('s1', { phase: 'idle', pending: [], lastTurn: 'completed', costUsd: 0.42 })
+  await page.getByText('Fixed, and the test that was missing is there').waitFor()
+  await page.getByText('1 needs you').waitFor()
+  expect(await page.getByText('Run this command?').count()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('text streams into the page as it comes, and code gets its colours when it is whole', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ phase: 'running' }),
+  })
+  api.push('s1', [{ type: 'turn:start', message: 'go' }])
+  for (const text of ['# Hel', 'lo\n\nSome **bo', 'ld** text\n\n```ts\nconst a', ' = 1\n```\n']) {
+    api.push('s1', [{ type: 'chat:delta', messageId: 'm', text }])
+  }
+  await page.getByRole('heading', { name: 'Hello' }).waitFor()
+  await page.locator('strong', { hasText: 'bold' }).waitFor()
+  api.push('s1', [
+    {
+      type: 'chat:message',
+      messageId: 'm',
+      text: '# Hello\n\nSome **bold** text\n\n```ts\nconst a = 1\n```\n',
+    },
+  ])
+  await page.locator('.hl-keyword', { hasText: 'const' }).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('the conversation stays at its end while text comes, and lets go when the person scrolls', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ phase: 'running' }),
+  })
+  const lines = (n: number) => Array.from({ length: n }, (_, i) => `paragraph ${i}\n\n`).join('')
+  api.push('s1', [
+    { type: 'turn:start', message: 'go' },
+    { type: 'chat:delta', messageId: 'm', text: lines(60) },
+  ])
+  const region = page.getByRole('region', { name: 'Conversation' })
+  const fromEnd = () => region.evaluate(el => el.scrollHeight - el.scrollTop - el.clientHeight)
+  await expect.poll(fromEnd).toBeLessThan(2)
+  api.push('s1', [{ type: 'chat:delta', messageId: 'm', text: lines(60) }])
+  await page.getByText('paragraph 59').nth(1).waitFor()
+  await expect.poll(fromEnd).toBeLessThan(2)
+
+  await region.evaluate(el => el.scrollBy(0, -600))
+  await page.getByRole('button', { name: 'Latest' }).waitFor()
+  const before = await region.evaluate(el => el.scrollTop)
+  api.push('s1', [{ type: 'chat:delta', messageId: 'm', text: `${lines(40)}the very end` }])
+  await page.getByText('the very end').waitFor({ state: 'attached' })
+  expect(await region.evaluate(el => el.scrollTop)).toBe(before)
+  await page.getByRole('button', { name: 'Latest' }).click()
+  await expect.poll(fromEnd).toBeLessThan(2)
+  await close()
+})
+
+test('a lost connection is said, and what was missed comes by itself', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  await api.cutConnections()
+  await page.getByRole('alert').filter({ hasText: 'No connection' }).waitFor()
+  api.push('s1', TESTS_PASS)
+  api.restore()
+  await page.getByText('Fixed, and the test that was missing is there').waitFor()
+  await page.getByText('● connected').waitFor()
+  expect(await page.getByText('look at the two callers first').count()).toBe(1)
+  await close()
+})
+
+test.each(['light', 'dark'] as const)('nothing that axe finds, %s', async colorScheme => {
+  const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, colorScheme })
+  await page.getByText('Run this command?').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  for (const tab of ['Activity', 'Files', 'Raw', 'Persona']) {
+    await page.getByRole('tab', { name: tab }).click()
+    await page.getByRole('tabpanel', { name: tab }).locator('> *').first().waitFor()
+    expect(await axeViolations(page)).toEqual([])
+  }
+  for (const path of ['/', '/fleet']) {
+    await page.goto(new URL(path, page.url()).href)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+  }
+  await close()
+})

@@ -1,0 +1,31 @@
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const require = createRequire(import.meta.url)
+
+/** Violations of WCAG A and AA, each with where it is. Runs beside the page, so that the page's policy stays as it is. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  const client = await page.context().newCDPSession(page)
+  await client.send('Page.setBypassCSP', { enabled: false })
+  await page.evaluate(await axeSource())
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(
+          options: object,
+        ): Promise<{ violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] }>
+      }
+    }
+    const result = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })
+    return result.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+    )
+  })
+  await client.detach()
+  return violations
+}
+
+async function axeSource(): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  return readFile(require.resolve('axe-core/axe.min.js'), 'utf8')
+}

@@ -1,0 +1,267 @@
+import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
+import type { Page, WebSocketRoute } from 'playwright-core'
+import type { HarnessInfo, SessionStatus } from '../../src/state/server-api.ts'
+import { aHarness } from './harnesses.ts'
+import { aStatus } from './statuses.ts'
+
+type Answer = (input: never) => unknown
+export type LooseEvent = UIEvent extends infer E ? (E extends UIEvent ? Omit<E, 'sessionId'> : never) : never
+
+interface Subscription {
+  socket: WebSocketRoute
+  id: number
+  sessionId: string | null
+}
+
+interface RpcMessage {
+  id: number
+  method: string
+  params: { path: string; input?: never; lastEventId?: string }
+}
+
+/**
+ * Answers the page's tRPC calls from memory, over the page's own WebSocket. For what no real agent can be made to show
+ * at will: hostile text, a hundred sessions, a stream at a given pace.
+ */
+export class CannedApi {
+  readonly statuses = new Map<string, SessionStatus>()
+  readonly logs = new Map<string, Envelope[]>()
+  readonly calls: { path: string; input: unknown }[] = []
+  harnesses: HarnessInfo[] = [aHarness(), aHarness({ id: 'codex', name: 'Codex', vendor: 'OpenAI' })]
+  installed: Record<string, HarnessInstallStatus> = {
+    'claude-code': { installed: true, authenticated: true, authType: 'account', version: '2.1.325' },
+    codex: { installed: false, authenticated: false, authType: 'none' },
+  }
+  patch = ''
+  files: Record<string, { name: string; kind: 'file' | 'folder' }[]> = {
+    '': [{ name: 'src', kind: 'folder' }],
+  }
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #sockets = new Set<WebSocketRoute>()
+  #gate = newGate()
+
+  constructor() {
+    this.#gate.open()
+  }
+
+  async connect(page: Page): Promise<void> {
+    await page.routeWebSocket(/\/trpc/, async socket => {
+      await this.#gate.promise
+      this.#sockets.add(socket)
+      socket.onMessage(text => {
+        const parsed: RpcMessage | RpcMessage[] = JSON.parse(String(text))
+        for (const message of Array.isArray(parsed) ? parsed : [parsed]) this.#answer(socket, message)
+      })
+      socket.onClose(() => this.#forget(socket))
+    })
+  }
+
+  add(fields: Partial<SessionStatus>): SessionStatus {
+    const status = aStatus(fields)
+    this.statuses.set(status.sessionId, status)
+    if (!this.logs.has(status.sessionId)) this.logs.set(status.sessionId, [])
+    return status
+  }
+
+  /** Appends events to a session's log and tells whoever follows it. */
+  push(sessionId: string, events: readonly LooseEvent[], turnId = 't1'): void {
+    const log = this.logs.get(sessionId) ?? []
+    const added = events.map((event, i): Envelope => {
+      const seq = log.length + i + 1
+      const at = new Date(Date.UTC(2026, 0, 1, 12) + seq * 400).toISOString()
+      return { seq, at, sessionId, turnId, event: { ...event, sessionId } as UIEvent }
+    })
+    this.logs.set(sessionId, [...log, ...added])
+    for (const subscription of this.#subscriptions) {
+      if (subscription.sessionId === sessionId) this.#sendEvents(subscription, added)
+    }
+  }
+
+  setStatus(sessionId: string, fields: Partial<SessionStatus>): void {
+    const status = { ...aStatus(), ...this.statuses.get(sessionId), ...fields }
+    this.statuses.set(sessionId, status)
+    for (const { socket, id, sessionId: followed } of this.#subscriptions) {
+      if (followed === null) send(socket, id, { type: 'data', data: { type: 'changes', sessions: [status] } })
+    }
+  }
+
+  /** Ends every connection and lets none through until `restore`. */
+  async cutConnections(): Promise<void> {
+    this.#gate = newGate()
+    for (const socket of [...this.#sockets]) {
+      this.#forget(socket)
+      await socket.close()
+    }
+  }
+
+  restore(): void {
+    this.#gate.open()
+  }
+
+  called(path: string): unknown[] {
+    return this.calls.filter(call => call.path === path).map(({ input }) => input)
+  }
+
+  #forget(socket: WebSocketRoute): void {
+    this.#sockets.delete(socket)
+    for (const subscription of this.#subscriptions) {
+      if (subscription.socket === socket) this.#subscriptions.delete(subscription)
+    }
+  }
+
+  #answer(socket: WebSocketRoute, { id, method, params }: RpcMessage): void {
+    if (method === 'subscription') return this.#subscribe(socket, id, params)
+    if (method === 'subscription.stop') {
+      for (const known of this.#subscriptions)
+        if (known.socket === socket && known.id === id) this.#subscriptions.delete(known)
+      return send(socket, id, { type: 'stopped' })
+    }
+    if (method !== 'query' && method !== 'mutation') return
+    this.calls.push({ path: params.path, input: params.input })
+    const answer = this.#answers[params.path]
+    send(socket, id, { type: 'data', data: answer ? answer(params.input ?? ({} as never)) : null })
+  }
+
+  #subscribe(
+    socket: WebSocketRoute,
+    id: number,
+    { path, input, lastEventId: seen }: RpcMessage['params'],
+  ): void {
+    send(socket, id, { type: 'started' })
+    if (path === 'fleet.events') {
+      this.#subscriptions.add({ socket, id, sessionId: null })
+      return send(socket, id, {
+        type: 'data',
+        data: { type: 'snapshot', sessions: [...this.statuses.values()] },
+      })
+    }
+    const { sessionId, lastEventId } = input as unknown as { sessionId: string; lastEventId: string | null }
+    const subscription = { socket, id, sessionId }
+    this.#subscriptions.add(subscription)
+    const log = this.logs.get(sessionId) ?? []
+    this.#sendEvents(
+      subscription,
+      log.filter(({ seq }) => seq > Number(seen ?? lastEventId ?? 0)),
+    )
+  }
+
+  #sendEvents({ socket, id }: Subscription, envelopes: readonly Envelope[]): void {
+    for (let i = 0; i < envelopes.length; i += BATCH) {
+      const batch = envelopes.slice(i, i + BATCH)
+      send(socket, id, {
+        type: 'data',
+        id: String(batch.at(-1)?.seq),
+        data: { id: String(batch.at(-1)?.seq), data: batch },
+      })
+    }
+  }
+
+  readonly #answers: Readonly<Record<string, Answer>> = {
+    'projects.list': () => [
+      {
+        root: '/code/parser-kit',
+        name: 'parser-kit',
+        addedAt: '',
+        open: true,
+        lockedBy: null,
+        missing: false,
+      },
+      { root: '/code/demo', name: 'demo', addedAt: '', open: true, lockedBy: null, missing: false },
+    ],
+    'harnesses.list': () => this.harnesses,
+    'harnesses.status': () => this.installed,
+    'harnesses.slashCommands': () => [
+      { name: 'compact', type: 'slash_command', description: 'Make the conversation shorter' },
+      { name: 'review', type: 'slash_command', description: 'Review the changes' },
+    ],
+    'personas.list': () => [
+      {
+        kind: 'persona',
+        persona: { id: 'DECOMP', sourceFile: 'agents/AGENT_DECOMP.md', description: 'Splits work' },
+        warnings: [],
+      },
+      {
+        kind: 'broken',
+        id: 'OLD',
+        sourceFile: 'agents/AGENT_OLD.md',
+        error: 'Line 3: unknown tool',
+        problems: [],
+      },
+    ],
+    'personas.prompt': () => ({
+      text: 'You are DECOMP.\n\nSplit the work.',
+      estimatedTokens: 4100,
+      truncated: [],
+      warnings: [],
+    }),
+    'sessions.list': () => ({
+      cursor: null,
+      sessions: [...this.statuses.values()].map(status => ({
+        ...status,
+        id: status.sessionId,
+        status: 'idle',
+      })),
+    }),
+    'sessions.create': () => ({ id: [...this.statuses.keys()][0] }),
+    'sessions.fork': () => ({ id: [...this.statuses.keys()][0] }),
+    'sessions.history': ({
+      sessionId,
+      before,
+      limit,
+    }: {
+      sessionId: string
+      before?: number
+      limit: number
+    }) =>
+      (this.logs.get(sessionId) ?? [])
+        .filter(({ seq }) => seq < (before ?? Number.POSITIVE_INFINITY))
+        .slice(-limit),
+    'sessions.export': ({ sessionId }: { sessionId: string }) => ({
+      text: (this.logs.get(sessionId) ?? []).map(envelope => JSON.stringify(envelope)).join('\n'),
+      next: null,
+    }),
+    'sessions.search': () => ({ hits: [], unreadable: [] }),
+    'turns.send': () => ({ turnId: 't2' }),
+    'turns.steer': () => ({ steered: true }),
+    'turns.contextUsage': () => ({ usedTokens: 36_000, maxTokens: 200_000 }),
+    'files.diff': () => ({ patch: this.patch, files: [], truncated: false }),
+    'files.turnDiff': () => ({ patch: this.patch, files: [], truncated: false, source: 'git' }),
+    'files.tree': ({ path }: { path: string }) => ({
+      path,
+      left: 0,
+      entries: (this.files[path] ?? []).map(entry => ({
+        ...entry,
+        path: entry.name,
+        sizeBytes: 10,
+        modifiedAt: '',
+      })),
+    }),
+    'files.read': ({ path }: { path: string }) => ({
+      kind: 'text',
+      path,
+      text: `export const path = '${path}'\n`,
+      truncated: false,
+      sizeBytes: 20,
+      modifiedAt: '',
+    }),
+  }
+}
+
+const BATCH = 512
+
+function send(socket: WebSocketRoute, id: number, result: unknown): void {
+  socket.send(JSON.stringify({ id, result }))
+}
+
+interface Gate {
+  promise: Promise<void>
+  open(): void
+}
+
+function newGate(): Gate {
+  let open = () => {}
+  const promise = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { promise, open }
+}

@@ -1,0 +1,67 @@
+const HOOK = 'window.__ran=1'
+
+/** Ways in which text has become code in other pages. Each would set `window.__ran`. */
+const PAYLOADS = [
+  `<script>${HOOK}</script>`,
+  `<img src=x onerror="${HOOK}">`,
+  `<svg onload="${HOOK}">`,
+  `<svg><script>${HOOK}</script></svg>`,
+  `<iframe srcdoc="<script>parent.${HOOK}</script>">`,
+  `<iframe src="javascript:parent.${HOOK}">`,
+  `<body onload="${HOOK}">`,
+  `<details open ontoggle="${HOOK}">`,
+  `<a href="javascript:${HOOK}">click</a>`,
+  `<form action="javascript:${HOOK}"><button>go</button></form>`,
+  `<object data="javascript:${HOOK}">`,
+  `<embed src="javascript:${HOOK}">`,
+  `<math><mtext></mtext><script>${HOOK}</script></math>`,
+  `<style>@import 'javascript:${HOOK}'</style>`,
+  `<link rel=stylesheet href="javascript:${HOOK}">`,
+  `<meta http-equiv=refresh content="0;url=javascript:${HOOK}">`,
+  `<base href="javascript:${HOOK}//">`,
+  `<input autofocus onfocus="${HOOK}">`,
+  `<video><source onerror="${HOOK}"></video>`,
+  `<marquee onstart="${HOOK}">`,
+  `[click](javascript:${HOOK})`,
+  `[click](JaVaScRiPt:${HOOK})`,
+  `[click](java\tscript:${HOOK})`,
+  `[click](data:text/html,<script>${HOOK}</script>)`,
+  `[click](vbscript:${HOOK})`,
+  `![x](javascript:${HOOK})`,
+  `![x" onerror="${HOOK}](x)`,
+  `[x](https://example.org" onclick="${HOOK})`,
+  `<javascript:${HOOK}>`,
+  `[ref]\n\n[ref]: javascript:${HOOK}`,
+  `\`\`\`html\n<script>${HOOK}</script>\n\`\`\``,
+  `\`\`\`"><script>${HOOK}</script>\nx\n\`\`\``,
+  `| a |\n|---|\n| <img src=x onerror=${HOOK}> |`,
+  `- [ ] <img src=x onerror=${HOOK}>`,
+  `> <svg/onload=${HOOK}>`,
+  `# <img src=x onerror=${HOOK}>`,
+  `&lt;script&gt;${HOOK}&lt;/script&gt;`,
+  `&#60;img src=x onerror=${HOOK}&#62;`,
+  `\u001b]8;;javascript:${HOOK}\u0007link\u001b]8;;\u0007`,
+  `\u001b[31m<img src=x onerror=${HOOK}>\u001b[0m`,
+  `{{constructor.constructor('${HOOK}')()}}`,
+  `\${${HOOK}}`,
+  `__proto__`,
+  `constructor`,
+  `\u202e<script>${HOOK}</script>`,
+  `\u0000<script>${HOOK}</script>`,
+  `'-${HOOK}-'`,
+  `";${HOOK};//`,
+  `--><script>${HOOK}</script>`,
+  `]]><script>${HOOK}</script>`,
+]
+
+const FRAMES = [
+  (text: string) => text,
+  (text: string) => `a ${text} b`,
+  (text: string) => `"'>${text}`,
+  (text: string) => `\n\n${text}\n\n`,
+]
+
+/** Two hundred of them. */
+export const HOSTILE_STRINGS: readonly string[] = PAYLOADS.flatMap(payload =>
+  FRAMES.map(frame => frame(payload)),
+)

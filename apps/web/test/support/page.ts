@@ -1,0 +1,63 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { CannedApi } from './canned-api.ts'
+import { type StaticServer, serveDashboard } from './static-server.ts'
+
+export interface OpenPage {
+  page: Page
+  api: CannedApi
+  /** What the console and the page itself complained about. Empty is the promise. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  path?: string
+  /** Fills the canned server before the page loads. */
+  scene?: (api: CannedApi) => void
+}
+
+/** One browser for a test file, and a page of its own for each test. */
+export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage> } {
+  let browser: Browser
+  let server: StaticServer
+  beforeAll(async () => {
+    server = await serveDashboard()
+    browser = await launchBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+  return {
+    open: async ({ path = '/', scene, ...options } = {}) => {
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+      const page = await context.newPage()
+      const complaints = collectComplaints(page)
+      const api = new CannedApi()
+      scene?.(api)
+      await api.connect(page)
+      await page.goto(`${server.url}${path}#sign-in=secret`)
+      await page.getByText('● connected').or(page.locator('.top-bar')).first().waitFor()
+      return { page, api, complaints, close: () => closeContext(context) }
+    },
+  }
+}
+
+function collectComplaints(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', error => complaints.push(`${error.name}: ${error.message}`))
+  page.on('dialog', dialog => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return complaints
+}
+
+async function closeContext(context: BrowserContext): Promise<void> {
+  await context.close()
+}
