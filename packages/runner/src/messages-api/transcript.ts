@@ -5,6 +5,7 @@ import { NdjsonFramer } from '@chirality/core'
 import { ensurePrivateDirectory } from '../process/private-directory.ts'
 import { errnoOf } from '../process/spool-error.ts'
 import type { Message } from './api/messages.ts'
+import { lostResult } from './loop/history.ts'
 
 /** The messages of one conversation, a line each, only ever appended to. With it any later process can go on. */
 export class Transcript {
@@ -114,9 +115,4 @@ function withResults(messages: Message[]): Message[] {
         : []
   }
   return repaired
-}
-
-function lostResult(id: string) {
-  const content = 'The result was lost: the turn was cut off.'
-  return { type: 'tool_result' as const, tool_use_id: id, content, is_error: true }
 }

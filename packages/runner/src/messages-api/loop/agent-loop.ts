@@ -1,22 +1,15 @@
 import type { UsageInfo } from '@chirality/core'
 import type { Answer } from '../api/answer.ts'
 import { ApiError } from '../api/api-error.ts'
-import { askModel } from '../api/ask-model.ts'
 import { checkEndpoint } from '../api/endpoint.ts'
 import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
-import { requestBody } from '../api/request-body.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
 import { addUsage } from '../api/usage.ts'
-import {
-  type Config,
-  DEFAULT_LOOP_TURNS,
-  DEFAULT_MAX_RETRIES,
-  DEFAULT_MAX_TOKENS,
-  DEFAULT_MODEL,
-} from './config.ts'
+import { askAnswer } from './ask-answer.ts'
+import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL } from './config.ts'
 import type { EventHandler } from './event-handler.ts'
-import { History, type PromptContent, unansweredCalls } from './history.ts'
-import { callsOf, INTERRUPTED, runTools } from './run-tools.ts'
+import { History, missingResults, type PromptContent } from './history.ts'
+import { callsOf, runTools } from './run-tools.ts'
 import { SafeHandler } from './safe-handler.ts'
 import type { Tool } from './tool.ts'
 
@@ -83,7 +76,8 @@ export class AgentLoop {
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal?.aborted) onAbort()
-      this.#answerOpenCalls()
+      // A process that died in the middle left calls without results.
+      this.#history.append('user', missingResults(this.history))
       this.#addUser([], [content])
       return await this.#run(running.signal, options)
     } finally {
@@ -108,23 +102,22 @@ export class AgentLoop {
 
   async #run(signal: AbortSignal, { mayGoOn }: PromptOptions): Promise<PromptResult> {
     let usage: UsageInfo = { input_tokens: 0, output_tokens: 0 }
-    const limit = this.#config.maxTurns ?? DEFAULT_LOOP_TURNS
     for (let turns = 1; ; turns += 1) {
       const answer = await this.#ask(signal)
       usage = addUsage(usage, answer.usage)
       const goesOn = (await this.#settle(answer, signal)) || this.#takeAdded(answer)
-      const reason = !goesOn
-        ? (answer.stopReason ?? 'end_turn')
-        : mayGoOn?.(answer) === false
-          ? 'stopped'
-          : turns >= limit
-            ? 'max_turns'
-            : null
-      if (reason === null) continue
+      const limit = goesOn ? this.#limitReached(turns, mayGoOn?.(answer) ?? true) : undefined
+      if (goesOn && limit === undefined) continue
       // From here on it is too late to add something.
       this.#isResting = true
+      const reason = limit ?? answer.stopReason ?? 'end_turn'
       return { reason, text: textOf(answer), turns, usage, handlerErrors: this.#handler.errors }
     }
+  }
+
+  #limitReached(turns: number, mayGoOn: boolean): 'stopped' | 'max_turns' | undefined {
+    if (!mayGoOn) return 'stopped'
+    return turns >= (this.#config.maxTurns ?? DEFAULT_LOOP_TURNS) ? 'max_turns' : undefined
   }
 
   /** Adds the answer, and what it asked for, to the conversation. True when the model has to see the outcome. */
@@ -165,38 +158,16 @@ export class AgentLoop {
     })
   }
 
-  async #askOnce(signal: AbortSignal): Promise<Answer> {
-    const { systemPrompt, maxTokens, promptCaching, maxRetries, extraBody } = this.#config
-    signal.throwIfAborted()
+  #askOnce(signal: AbortSignal): Promise<Answer> {
+    const tools = this.#tools
     const messages = this.history
-    const request = requestBody({
+    return askAnswer({
+      config: this.#config,
       model: this.#model,
-      maxTokens: maxTokens ?? DEFAULT_MAX_TOKENS,
-      systemPrompt,
-      tools: this.#tools,
+      tools,
       messages,
-      caching: promptCaching ?? true,
-      extra: extraBody,
-    })
-    const body = JSON.stringify(request)
-    const handler = this.#handler
-    handler.call('onRequest', {
-      model: this.#model,
-      messages: messages.length,
-      bytes: Buffer.byteLength(body),
-    })
-    return await askModel({
-      endpoint: this.#config,
-      body,
+      handler: this.#handler,
       signal,
-      maxRetries: maxRetries ?? DEFAULT_MAX_RETRIES,
-      onRetry: notice => handler.call('onRetry', notice),
-      onEvent: event => handler.call('onEvent', event),
-      onUsage: (usage, model) => handler.call('onUsage', usage, model),
-      onBlock: (block, answer) => {
-        handler.call('onBlock', block, answer)
-        tellBlock(block, handler)
-      },
     })
   }
 
@@ -212,18 +183,6 @@ export class AgentLoop {
     return error.cause
   }
 
-  /** A process that died in the middle left calls without results. */
-  #answerOpenCalls(): void {
-    const open = unansweredCalls(this.history)
-    const results = open.map(id => ({
-      type: 'tool_result' as const,
-      tool_use_id: id,
-      content: INTERRUPTED,
-      is_error: true,
-    }))
-    this.#history.append('user', results)
-  }
-
   #addUser(results: readonly ContentBlock[], contents: readonly PromptContent[]): void {
     const said = contents.flatMap((content): readonly ContentBlock[] =>
       typeof content === 'string' ? [{ type: 'text', text: content }] : content,
@@ -231,12 +190,6 @@ export class AgentLoop {
     this.#history.append('user', [...results, ...said])
     for (const content of contents) this.#handler.call('onUser', content)
   }
-}
-
-function tellBlock(block: ContentBlock, handler: SafeHandler): void {
-  if (block.type === 'text') handler.call('onText', block.text)
-  if (block.type === 'thinking') handler.call('onReasoning', block.thinking)
-  if (block.type === 'tool_use') handler.call('onToolCall', block.id, block.name, block.input)
 }
 
 function isOverloaded(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { ContentBlock, Message, PromptBlock } from '../api/messages.ts'
+import type { ContentBlock, Message, PromptBlock, ToolResultBlock } from '../api/messages.ts'
 
 export type PromptContent = string | readonly PromptBlock[]
 
@@ -26,11 +26,16 @@ export class History {
   }
 }
 
-/** Calls without a result: the API refuses a conversation in which one is missing. */
-export function unansweredCalls(messages: readonly Message[]): string[] {
+/** For calls at the end that have none: the API refuses a conversation in which one is missing. */
+export function missingResults(messages: readonly Message[]): ToolResultBlock[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || typeof last.content === 'string') return []
-  return last.content.flatMap(block => (block.type === 'tool_use' ? [block.id] : []))
+  return last.content.flatMap(block => (block.type === 'tool_use' ? lostResult(block.id) : []))
+}
+
+export function lostResult(id: string): ToolResultBlock {
+  const content = 'The result was lost: the turn was cut off.'
+  return { type: 'tool_result', tool_use_id: id, content, is_error: true }
 }
 
 /** The API takes no blank text, and no thinking without its signature. */

@@ -37,7 +37,7 @@ export async function runTools(answer: Answer, options: RunToolsOptions): Promis
   return results
 }
 
-export const INTERRUPTED = 'Not executed: the user interrupted the turn.'
+const INTERRUPTED = 'Not executed: the user interrupted the turn.'
 
 export function callsOf({ content }: Pick<Answer, 'content'>): ToolUseBlock[] {
   return content.filter(block => block.type === 'tool_use')

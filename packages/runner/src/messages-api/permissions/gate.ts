@@ -57,10 +57,10 @@ export class Gate {
     const verdict = this.#options.policy.judge(question)
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     const isGranted = tool.effect !== 'ask' && this.#options.grants.has(tool.name, input)
-    if (verdict.kind === 'allow' || isGranted) return tool.execute(input, context)
+    if (verdict.kind === 'allow' || isGranted) return run({ tool, input, context })
     if (!this.#options.canAsk) return this.#deny(tool, context, 'Nobody is there to ask.')
     const decision = await this.#ask({ tool, input, context, reason: verdict.reason })
-    if (decision === null) return failure('Interrupted by the user.')
+    if (decision === null) return failure(INTERRUPTED)
     return this.#heed(decision, { tool, input, context })
   }
 
@@ -77,7 +77,7 @@ export class Gate {
     const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     if (remember !== undefined && tool.effect !== 'ask') this.#options.grants.add(tool.name, updatedInput)
-    return tool.execute(updatedInput, context)
+    return run({ tool, input: updatedInput, context })
   }
 
   /** Null when the turn ended before an answer came. */
@@ -143,6 +143,13 @@ interface Call {
   tool: BuiltInTool
   input: Record<string, unknown>
   context: ToolContext
+}
+
+const INTERRUPTED = 'Interrupted by the user.'
+
+/** Checking and asking took time, in which the turn may have been stopped. */
+async function run({ tool, input, context }: Call): Promise<string | ToolOutput> {
+  return context.signal.aborted ? failure(INTERRUPTED) : tool.execute(input, context)
 }
 
 /** The narrowest rule: this very command or file. One with a `*` in it would mean more than it says. */

@@ -1,0 +1,53 @@
+import type { Answer } from '../api/answer.ts'
+import { askModel } from '../api/ask-model.ts'
+import type { ContentBlock, Message } from '../api/messages.ts'
+import { requestBody } from '../api/request-body.ts'
+import { type Config, DEFAULT_MAX_RETRIES, DEFAULT_MAX_TOKENS } from './config.ts'
+import type { SafeHandler } from './safe-handler.ts'
+import type { Tool } from './tool.ts'
+
+export interface AskAnswerOptions {
+  config: Config
+  model: string
+  tools: readonly Tool[]
+  messages: readonly Message[]
+  handler: SafeHandler
+  signal: AbortSignal
+}
+
+/** The model's answer to a conversation. Tells the handler of everything on the way. */
+export async function askAnswer(options: AskAnswerOptions): Promise<Answer> {
+  const { config, model, tools, messages, handler, signal } = options
+  signal.throwIfAborted()
+  const body = JSON.stringify(
+    requestBody({
+      model,
+      maxTokens: config.maxTokens ?? DEFAULT_MAX_TOKENS,
+      systemPrompt: config.systemPrompt,
+      tools,
+      messages,
+      caching: config.promptCaching ?? true,
+      extra: config.extraBody,
+    }),
+  )
+  handler.call('onRequest', { model, messages: messages.length, bytes: Buffer.byteLength(body) })
+  return await askModel({
+    endpoint: config,
+    body,
+    signal,
+    maxRetries: config.maxRetries ?? DEFAULT_MAX_RETRIES,
+    onRetry: notice => handler.call('onRetry', notice),
+    onEvent: event => handler.call('onEvent', event),
+    onUsage: (usage, by) => handler.call('onUsage', usage, by),
+    onBlock: (block, answer) => {
+      handler.call('onBlock', block, answer)
+      tellBlock(block, handler)
+    },
+  })
+}
+
+function tellBlock(block: ContentBlock, handler: SafeHandler): void {
+  if (block.type === 'text') handler.call('onText', block.text)
+  if (block.type === 'thinking') handler.call('onReasoning', block.thinking)
+  if (block.type === 'tool_use') handler.call('onToolCall', block.id, block.name, block.input)
+}
