@@ -18,7 +18,10 @@ await build({
   target: 'node20.19',
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
-  external: ['@chirality/personas', '@chirality/scripted-model'],
+  external: ['@chirality/scripted-model'],
+  // Less to read, with every name as it was: a stack trace still says where.
+  minifyWhitespace: true,
+  minifySyntax: true,
   // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`.
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module'\nconst require = makeRequire(import.meta.url)",

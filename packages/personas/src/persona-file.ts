@@ -1,6 +1,6 @@
 import { decodeText } from './files/decode-text.ts'
 import type { FileCache } from './files/file-cache.ts'
-import { type ParsedPersona, parsePersona } from './parse/parse-persona.ts'
+import type { ParsedPersona } from './parse/parse-persona.ts'
 import { AGENTS_FOLDER, type PersonaConfig, personaFileName } from './persona.ts'
 import { PersonaError } from './persona-error.ts'
 
@@ -11,7 +11,13 @@ export interface PersonaFile extends Omit<ParsedPersona, 'settings'> {
 }
 
 /** Null when there is no such file; throws a PersonaError when it is not a text of a persona's size. */
-export function readPersonaFile(realRoot: string, id: string, files: FileCache): Promise<PersonaFile | null> {
+export async function readPersonaFile(
+  realRoot: string,
+  id: string,
+  files: FileCache,
+): Promise<PersonaFile | null> {
+  // Most turns have no persona, and a YAML parser is larger than all the rest of what a turn loads.
+  const { parsePersona } = await import('./parse/parse-persona.ts')
   const sourceFile = `${AGENTS_FOLDER}/${personaFileName(id)}`
   return files.read({
     realRoot,
