@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CleanHome, claudeBinary, cleanHome } from '@chirality/fixtures'
@@ -24,7 +24,12 @@ export async function measureOneWordTurn(): Promise<OneWordTurn> {
     args: RUN,
     env: { ...world.env, CHIRALITY_CLAUDE_BIN: claudeBinary() },
   }
-  const bare = () => ({ ...invocation, command: claudeBinary(), args: withNewSession(invocation.args) })
+  const promptFile = keptPrompt(world)
+  const bare = () => ({
+    ...invocation,
+    command: claudeBinary(),
+    args: ownArgs(invocation.args, promptFile),
+  })
 
   const pairs: { bareMs: number; runMs: number }[] = []
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
@@ -66,8 +71,18 @@ async function recordInvocation({ home, project, env }: CleanHome): Promise<Pick
   return JSON.parse(readFileSync(path.join(home, 'invocation.json'), 'utf8')) as Pick<Command, 'args' | 'env'>
 }
 
-function withNewSession(args: string[]): string[] {
-  return args.map((arg, index) => (args[index - 1] === '--session-id' ? randomUUID() : arg))
+/** The same flags, with what belonged to the recorded turn alone replaced: its id, and a file that is gone. */
+function ownArgs(args: string[], promptFile: string): string[] {
+  return args.map((arg, index) => {
+    if (args[index - 1] === '--session-id') return randomUUID()
+    return args[index - 1] === '--append-system-prompt-file' ? promptFile : arg
+  })
+}
+
+/** The prompt of the recorded turn, as the project keeps it. */
+function keptPrompt({ project }: CleanHome): string {
+  const folder = path.join(project, '.chirality', 'prompts')
+  return path.join(folder, readdirSync(folder)[0] ?? '')
 }
 
 /** From the start of the process until it is gone and all of its output is read. */
