@@ -70,7 +70,7 @@ export class HostedSession implements LiveSession {
   async send(message: string, request: TurnRequest = {}): Promise<StartedTurn | QueuedTurn> {
     const { queue } = this
     const isNext = this.#view.phase === 'idle' && (queue.held || queue.list().length === 0)
-    return isNext ? this.start(message, request) : { queued: await queue.add(message, request, 'last') }
+    return isNext ? this.start(message, request) : this.#enqueue(message, request, 'last')
   }
 
   async steer(
@@ -81,7 +81,7 @@ export class HostedSession implements LiveSession {
     const { harness } = this.#turn ?? {}
     const canSteer = harness?.capabilities().supportsSteering ?? false
     if (canSteer && (await harness?.steer?.(this.id, message, request.images))) return { steered: true }
-    return { queued: await this.queue.add(message, request, 'first') }
+    return this.#enqueue(message, request, 'first')
   }
 
   interrupt(): void {
@@ -182,6 +182,14 @@ export class HostedSession implements LiveSession {
     } finally {
       this.#starting = undefined
     }
+  }
+
+  async #enqueue(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedTurn> {
+    const queued = await this.queue.add(message, request, place)
+    // The turn it was to wait for may have ended meanwhile, and found nothing to go on with.
+    const { lastTurn } = this.#view.session
+    if (this.#view.phase === 'idle' && lastTurn !== null) void this.#sending.after(lastTurn)
+    return { queued }
   }
 
   #follow(turn: LiveTurn): void {

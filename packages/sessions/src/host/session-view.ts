@@ -1,4 +1,4 @@
-import type { Envelope, PermissionRequestEvent, PriceTable, UIEvent } from '@chirality/core'
+import type { Envelope, PermissionRequestEvent, PriceTable, TurnEndReason, UIEvent } from '@chirality/core'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
@@ -66,11 +66,12 @@ export class SessionView {
   }
 
   /** A turn that an earlier host began goes on. */
-  resume(turnId: string, startedAt: string | null): void {
-    this.#turn = { turnId, startedAt }
+  resume(turnId: string, logged: { startedAt: string; ended: TurnEndReason | undefined } | undefined): void {
+    this.#turn = { turnId, startedAt: logged?.startedAt ?? null }
     this.#move('start')
-    if (startedAt !== null) this.#move('started')
+    if (logged !== undefined) this.#move('started')
     if (this.#pending.size > 0) this.#move('asked')
+    if (logged?.ended !== undefined) this.#move('ended')
     this.#onChange()
   }
 

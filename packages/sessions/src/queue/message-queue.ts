@@ -107,11 +107,11 @@ export class MessageQueue {
     return queued
   }
 
-  /** What is to be sent now, marked as being on its way. Undefined when nothing is. */
+  /** What is to be sent now, marked as being on its way. Undefined when nothing is, or something is already. */
   async take(): Promise<QueuedMessage | undefined> {
     let taken: QueuedMessage | undefined
     await this.#change(state => {
-      taken = state.held ? undefined : state.messages[0]
+      taken = state.held || state.sending !== null ? undefined : state.messages[0]
       return taken === undefined ? state : { ...state, sending: taken.id }
     })
     return taken

@@ -57,12 +57,12 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   }
   const session = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
   const matcher = new EventMatcher(eventsOfTurn(log, record))
-  view.resume(record.turnId, logged?.startedAt ?? null)
+  view.resume(record.turnId, logged)
   const run = new TurnRun({
     sessionId,
     open: () => missing(harness.adoptTurn(session, record, opts), matcher, writer),
     record: event => writer.write(event),
-    known: { started: logged !== undefined, ended: logged?.ended },
+    known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })
   return new LiveTurn({ turnId: record.turnId, sessionId, harness, run, stop, writer, record: keeper })

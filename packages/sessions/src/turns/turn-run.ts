@@ -11,7 +11,7 @@ export interface TurnRunOptions {
   /** Another attempt follows: what was noted of the first is void. */
   onRetry?: () => Promise<void>
   /** What the log has already, of a turn that an earlier host began. */
-  known?: { started: boolean; ended: TurnEndReason | undefined }
+  known?: { message: string; started: boolean; ended: TurnEndReason | undefined }
   /** How the turn is to end when it is stopped for a reason of ours. */
   endAs?: () => TurnEndReason | undefined
 }
@@ -118,9 +118,10 @@ export class TurnRun {
 
   /** The one `turn:end`, where the harness gave none. */
   async #close(failure: unknown): Promise<TurnEndReason> {
-    const { sessionId, record, endAs } = this.#options
+    const { sessionId, record, endAs, known } = this.#options
     for (const held of this.#hold.release()) await this.#record(held)
     if (this.#reason !== undefined) return this.#reason
+    if (!this.#started && known) await record({ type: 'turn:start', sessionId, message: known.message })
     const reason = endAs?.() ?? 'crashed'
     await record(crashed(sessionId, whatHappened(failure)))
     await record(turnEnd(sessionId, reason))

@@ -44,4 +44,8 @@ if (options.until === 'leave') {
   await host.close({ agents: 'leave' })
   process.exit(0)
 }
-if (options.until === undefined) setInterval(() => {}, 1000)
+if (options.until === undefined) {
+  setInterval(() => {}, 1000)
+  await session.settled()
+  say({ settled: true })
+}
