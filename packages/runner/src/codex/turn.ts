@@ -5,7 +5,7 @@ import { startedAttempts } from '../turn/attempt-source.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
+import { STALL_MS, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
 import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server-pool.ts'
 import { AppServerTurn } from './app-server-turn.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
@@ -179,5 +179,4 @@ export class CodexTurn {
   }
 }
 
-const STALL_MS = 120_000
 const INTERRUPT_GRACE_MS = 5_000

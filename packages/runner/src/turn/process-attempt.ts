@@ -13,7 +13,7 @@ import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
-import { spoolDamaged, stalled } from './turn-events.ts'
+import { STALL_MS, spoolDamaged, stalled } from './turn-events.ts'
 import { type TurnFacts, type TurnNote, TurnNotes } from './turn-notes.ts'
 import type { Invocation, ReaderOptions, TurnOutcome, TurnProgram, TurnReader } from './turn-program.ts'
 
@@ -63,14 +63,13 @@ export class ProcessAttempt {
 
   /** Takes over the invocation's files, also when it fails. */
   static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
-    const { sessionId, turnId, projectRoot, log, program, onProcess } = options
+    const { sessionId, turnId, projectRoot, log, program, onProcess, stallMs: idleMs = STALL_MS } = options
     const { command, args, env, cwd, stdin, facts = {}, cleanup } = invocation
     let notes: TurnNotes | null = null
     try {
       const spool = await openSpool({ projectRoot, harness: program.harnessId, sessionId, turnId })
       if (onProcess) notes = new TurnNotes({ spoolPath: spool.path, turnId })
       if (invocation.facts) notes?.facts(facts)
-      const idleMs = idleMsOf(options)
       const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool, idleMs })
       // The message last: an agent that nobody could find again must not have been given anything to do.
       await tellProcess(process, options)
@@ -87,11 +86,10 @@ export class ProcessAttempt {
 
   /** One that an earlier Chirality started. When its output cannot be read it is stopped. */
   static async adopt(trace: TurnProcess, options: AttemptOptions): Promise<ProcessAttempt> {
-    const { turnId, projectRoot, log, program } = options
+    const { turnId, projectRoot, log, program, stallMs: idleMs = STALL_MS } = options
     const { pid, spoolPath } = trace
     log.write('info', 'process:adopt', { pid, spool: spoolPath })
     try {
-      const idleMs = idleMsOf(options)
       const process = await adoptAgent({ process: trace, projectRoot, harness: program.harnessId, idleMs })
       const notes = new TurnNotes({ spoolPath, turnId })
       const { facts, notes: known } = await notes.read()
@@ -220,10 +218,6 @@ interface AttemptedProcess {
   cleanup(): Promise<void>
 }
 
-function idleMsOf({ stallMs }: AttemptOptions): number {
-  return stallMs ?? STALL_MS
-}
-
 /** Whoever cannot keep it loses the turn with this program, but not the turn. */
 async function tellProcess(process: AgentProcess, { onProcess, log }: AttemptOptions): Promise<void> {
   if (!onProcess) return
@@ -234,6 +228,4 @@ async function tellProcess(process: AgentProcess, { onProcess, log }: AttemptOpt
   }
 }
 
-/** Long enough for a slow model, short enough that nobody wonders for long. */
-const STALL_MS = 120_000
 const MAX_STDERR_LINES = 50

@@ -26,6 +26,9 @@ export function lostSession(sessionId: string, nativeSessionId: string, name: st
   return { type: 'session:error', sessionId, error, code: 'session_not_found', recovered: true }
 }
 
+/** Silence that is told. Long enough for a slow model, short enough that nobody wonders for long. */
+export const STALL_MS = 120_000
+
 export function stalled(sessionId: string, idleMs: number): StatusEvent {
   const seconds = Math.round(idleMs / 1000)
   const message = `No output for ${seconds} s. The agent may be waiting for the model or a long command.`

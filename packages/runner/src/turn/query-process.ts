@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import type { HarnessEvent, HarnessQuery, NdjsonRecord } from '@chirality/core'
+import type { AgentProcess } from '../process/agent-process.ts'
+import { spawnJsonl } from '../process/spawn-jsonl.ts'
+import { openSpool } from '../process/spool.ts'
+import { HarnessLog } from './harness-log.ts'
+import { startFailure } from './start-failure.ts'
+import { describeExit } from './turn-events.ts'
+import type { AgentName, Invocation, TurnConfig } from './turn-program.ts'
+
+export interface QueryProcessOptions<M> {
+  agent: AgentName
+  config: TurnConfig
+  query: HarnessQuery
+  /** Cleaned up when the query is over. */
+  invocation: Invocation
+  onSpawn?(process: AgentProcess): void
+  read(record: NdjsonRecord): HarnessEvent<M>[]
+  /** What is to be said when it has exited; `said` is for the case that it gave no result. */
+  end(said: string): HarnessEvent<M>[]
+}
+
+/** One query in a process of its own, as native events. */
+export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGenerator<HarnessEvent<M>> {
+  const { agent, config, query, invocation } = options
+  const { command, args, env, cwd, stdin } = invocation
+  const log = new HarnessLog(config)
+  let isStarted = false
+  try {
+    const spool = await openSpool({
+      projectRoot: query.cwd,
+      harness: agent.harnessId,
+      sessionId: query.resumeSessionId ?? query.newSessionId ?? 'query',
+      turnId: randomUUID(),
+    })
+    const events = spawnJsonl<M>({
+      ...{ command, args, env, cwd, stdin, spool },
+      signal: query.signal,
+      stop: config.stop,
+      onSpawn: process => {
+        isStarted = true
+        log.spawned(invocation, process)
+        options.onSpawn?.(process)
+      },
+      parseRecord: record => {
+        log.record(record)
+        return options.read(record)
+      },
+      onExit: (exit, stderr) => {
+        log.exited(exit)
+        return options.end(describeExit(agent.name, exit, stderr))
+      },
+    })
+    for await (const event of events) {
+      if (event.type === 'stderr') log.stderr(event.data)
+      // Whoever aborts knows it: an abort is an end, not a failure.
+      if (event.type === 'error' && query.signal.aborted) continue
+      yield event
+    }
+  } catch (error) {
+    throw isStarted ? error : startFailure(error, agent)
+  } finally {
+    await invocation.cleanup()
+  }
+}
