@@ -334,6 +334,20 @@ describe('what fails', () => {
   )
 })
 
+test('a token for a gateway goes where it belongs, and a turn may bring its own', async () => {
+  const { model } = await world.open({ answers: ['One.', 'Two.'] })
+  const gateway = { ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: ' token\n' }
+  const environment = { ...world.environment(model), ...gateway }
+  const { harness } = await world.open({ answers: [] }, { environment })
+  const events = await turnOf(harness, world.session(), 'Go')
+  expect(ofType(events, 'session:init')).toMatchObject([{ apiKeySource: 'ANTHROPIC_AUTH_TOKEN' }])
+  await turnOf(harness, world.session(), 'Go', { env: { ANTHROPIC_AUTH_TOKEN: 'other' } })
+  expect(model.requests.map(({ headers }) => [headers.authorization, headers['x-api-key']])).toEqual([
+    ['Bearer token', undefined],
+    ['Bearer other', undefined],
+  ])
+})
+
 test('the status says whether there is a key; nothing has to be installed', async () => {
   const { harness, model } = await world.open({ answers: [] })
   expect(await harness.checkInstallStatus()).toEqual({

@@ -129,6 +129,7 @@ class RunningCommand {
   readonly #closed: Promise<void>
   readonly #ladder: StopLadder
   #hasExited = false
+  #isTold = false
   #untold = ''
   #toldAt: number
 
@@ -176,6 +177,7 @@ class RunningCommand {
     if (timedOut || interrupted) await this.stop(stop)
     await this.#drained()
     this.#tell()
+    this.#isTold = true
     return {
       stdout: this.#stdout.text(),
       stderr: this.#stderr.text(),
@@ -210,6 +212,8 @@ class RunningCommand {
   }
 
   #take(into: HeadTail, chunk: Buffer): void {
+    // What runs on in the background may print; its pipe is read so that it can, and that is all.
+    if (this.#isTold) return
     into.push(chunk)
     if (this.#untold.length < MAX_TOLD_CHARS) this.#untold += chunk.toString('utf8', 0, MAX_TOLD_CHARS)
     if (performance.now() - this.#toldAt >= TELL_EVERY_MS) this.#tell()
