@@ -151,8 +151,8 @@ export class HostedSession implements LiveSession {
 
   /** Puts back what somebody deleted while a turn runs. */
   async repair(): Promise<void> {
-    const wasDeleted = (await this.#turn?.repair()) || (await this.queue.repair())
-    if (wasDeleted) await this.#project.store.save(this.#view.session)
+    const repaired = [await this.#turn?.repair(), await this.queue.repair()]
+    if (repaired.includes(true)) await this.#project.store.save(this.#view.session)
   }
 
   /** Called whenever something changed. */

@@ -1,0 +1,176 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { UIEvent } from '@chirality/core'
+import { expect, test } from 'vitest'
+import type { NewSession } from '../../src/host/session-host.ts'
+import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
+import {
+  answers,
+  init,
+  ScriptedHarness,
+  type ScriptedHarnessOptions,
+  type TurnScript,
+  waits,
+} from '../support/scripted-harness.ts'
+
+const world = useHostWorld()
+
+async function open(
+  options: NewSession = {},
+  more: ScriptedHarnessOptions & { scripts?: TurnScript[] } = {},
+) {
+  const harness = new ScriptedHarness(more.scripts ?? [], more)
+  const host = world.host([harness])
+  const { id } = await host.createSession(world.project, options)
+  return { harness, host, session: await host.session(id) }
+}
+
+function persona(id: string, frontmatter: string): void {
+  mkdirSync(join(world.project, 'agents'), { recursive: true })
+  writeFileSync(join(world.project, 'agents', `AGENT_${id}.md`), `---\n${frontmatter}\n---\nDo it.\n`)
+}
+
+const notices = (events: UIEvent[]) =>
+  events.flatMap(event => (event.type === 'status' && event.status === 'notice' ? [event.message] : []))
+
+test('the session’s settings count less than the persona, the persona less than the turn', async () => {
+  persona('DECOMP', 'model: persona-model\ntools: Read, Grep\nmax_turns: 7')
+  const settings = { model: 'session-model', permissionMode: 'plan' as const, thinking: 'low' as const }
+  const { harness, session } = await open({ ...settings, persona: 'DECOMP', mode: 'pipeline' })
+  await session.start('One')
+  await session.settled()
+  await session.start('Two', { model: 'turn-model', maxTurns: 2, systemPromptAppend: 'Only today.' })
+  await session.settled()
+  const [one, two] = harness.turns
+  expect(one?.opts).toMatchObject({
+    ...{ model: 'persona-model', permissionMode: 'plan', thinking: 'low', tools: 'Read,Grep', maxTurns: 7 },
+  })
+  expect(two?.opts).toMatchObject({ model: 'turn-model', maxTurns: 2, tools: 'Read,Grep' })
+  expect(one?.opts.systemPromptAppend).toContain('Do it.')
+  expect(two?.opts.systemPromptAppend).toMatch(/Do it\.[\s\S]*Only today\.$/)
+  expect(readFileSync(world.file('prompts', `${session.id}-system.txt`), 'utf8')).toContain('Do it.')
+})
+
+test('where a person can be asked the agent asks; else it is denied what it would have to ask for', async () => {
+  const asking = await open()
+  await asking.session.start('Go')
+  await asking.session.settled()
+  expect(asking.harness.turns[0]?.opts).toMatchObject({
+    permissionMode: 'default',
+    decide: expect.any(Function),
+  })
+  await asking.host.close()
+  const silent = await open({}, { capabilities: { supportsDecisions: false } })
+  await silent.session.start('Go')
+  await silent.session.settled()
+  expect(silent.harness.turns[0]?.opts.permissionMode).toBe('dontAsk')
+  expect(silent.harness.turns[0]?.opts).not.toHaveProperty('decide')
+})
+
+test('what a harness cannot do is left out and said in the log', async () => {
+  persona('SCOPED', 'tools: Read\ndisallowed_tools: Bash')
+  const capabilities = {
+    ...{ supportsNamedTools: false, supportsMcp: false, supportsMaxTurns: false, supportsBudget: false },
+    supportsAppendSystemPrompt: false,
+  }
+  const { harness, session } = await open({ persona: 'SCOPED' }, { capabilities })
+  const mcpServers = { a: { type: 'http' as const, url: 'http://127.0.0.1:9' } }
+  await session.start('Go', { mcpServers, maxTurns: 3, autoApproveTools: ['Read'], maxBudgetUsd: 5 })
+  await session.settled()
+  const { opts } = harness.turns[0] ?? {}
+  for (const option of [
+    'mcpServers',
+    'maxTurns',
+    'autoApproveTools',
+    'maxBudgetUsd',
+    'systemPromptAppend',
+    'tools',
+  ])
+    expect(opts).not.toHaveProperty(option)
+  const said = notices(eventsOf(session)).join('\n')
+  for (const word of [
+    'tools',
+    'disallowed_tools',
+    'mcpServers',
+    'maxTurns',
+    'autoApproveTools',
+    'systemPromptAppend',
+  ])
+    expect(said).toContain(word)
+  expect(said).not.toContain('maxBudgetUsd')
+})
+
+test('images for an agent that takes none are refused before the start', async () => {
+  const { session } = await open({}, { capabilities: { supportsImages: false } })
+  const images = [
+    { type: 'image' as const, source: { kind: 'path' as const, path: 'a.png', mediaType: 'image/png' } },
+  ]
+  await expect(session.start('Look', { images })).rejects.toMatchObject({ code: 'unsupported' })
+  expect(eventsOf(session)).toEqual([])
+})
+
+test('a decision goes through the broker of the host', async () => {
+  const asks: TurnScript = async function* ({ session: { id: sessionId }, message, opts }) {
+    yield { type: 'turn:start', sessionId, message }
+    yield init(sessionId)
+    const request = {
+      ...{ type: 'permission:request' as const, sessionId, requestId: 'r1', kind: 'tool' as const },
+      ...{ toolName: 'Bash', input: { command: 'ls' }, raw: {} },
+    }
+    yield request
+    const decision = await opts.decide?.(request, new AbortController().signal)
+    const outcome = decision?.behavior === 'allow' ? 'allowed' : 'denied'
+    yield { type: 'permission:resolved', sessionId, requestId: 'r1', outcome, by: decision?.by ?? 'person' }
+    yield { type: 'turn:end', sessionId, reason: 'completed' }
+  }
+  const { host, session } = await open({}, { scripts: [asks] })
+  const phases: string[] = []
+  host.onStatus(({ phase }) => phases.push(phase))
+  await session.start('Go')
+  await untilEvent(session, ({ type }) => type === 'permission:request')
+  while (host.decisions.pending(session.id).length === 0) await new Promise(setImmediate)
+  host.decisions.answer(session.id, 'r1', { behavior: 'allow' })
+  await session.settled()
+  expect(eventsOf(session)).toContainEqual(
+    expect.objectContaining({ type: 'permission:resolved', outcome: 'allowed' }),
+  )
+  expect(phases).toContain('waiting')
+})
+
+test('a fork branches off from the conversation it was made of, once', async () => {
+  const { host, harness, session } = await open(
+    {},
+    { scripts: [answers('A.'), answers('B.'), answers('C.')] },
+  )
+  await session.start('One')
+  await session.settled()
+  const fork = await host.session((await host.forkSession(session.id)).id)
+  await fork.start('Two')
+  await fork.settled()
+  expect(harness.turns[1]).toMatchObject({
+    session: { claudeSessionId: 'native-1' },
+    opts: { forkSession: true },
+  })
+  await fork.start('Three')
+  await fork.settled()
+  expect(harness.turns[2]?.opts).not.toHaveProperty('forkSession')
+})
+
+test('prewarm, permission mode, title', async () => {
+  const { host, harness, session } = await open({}, { scripts: [waits()] })
+  await session.prewarm()
+  expect(harness.prewarmed).toEqual([session.id])
+  await session.start('Go')
+  await session.setPermissionMode('acceptEdits')
+  expect(harness.permissionMode).toBe('acceptEdits')
+  await host.renameSession(session.id, 'Named')
+  expect(session.status.title).toBe('Named')
+  session.interrupt()
+  await session.settled()
+  expect(await host.store.resume(session.id)).toMatchObject({
+    ...{ title: 'Named', settings: { permissionMode: 'acceptEdits' } },
+  })
+  await session.start('Again')
+  await session.settled()
+  expect(harness.turns[1]?.opts.permissionMode).toBe('acceptEdits')
+})
