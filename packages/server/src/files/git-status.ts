@@ -1,3 +1,4 @@
+import { CallError } from '../errors/call-error.ts'
 import { findRepository, git } from './git.ts'
 
 export interface GitStatus {
@@ -22,16 +23,15 @@ export interface ChangedFile {
 export async function gitStatus(root: string): Promise<GitStatus | null> {
   const repository = await findRepository(root)
   if (repository === undefined) return null
-  const output = await git(repository, [
-    'status',
-    '--porcelain=v2',
-    '--branch',
-    '-z',
-    '--untracked-files=normal',
-    '--ignore-submodules=all',
-    '--',
-    repository.prefix || '.',
-  ])
+  const run = (untracked: 'all' | 'normal') => {
+    const options = [`--untracked-files=${untracked}`, '--ignore-submodules=all', '--branch', '-z']
+    return git(repository, ['status', '--porcelain=v2', ...options, '--', repository.prefix || '.'])
+  }
+  // A folder with a million new files is told as one.
+  const output = await run('all').catch((error: unknown) => {
+    if (error instanceof CallError && error.reason === 'too-large') return run('normal')
+    throw error
+  })
   return parseStatus(output.toString('utf8'), repository.prefix)
 }
 

@@ -1,5 +1,6 @@
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
+import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
 import { CallError } from '../errors/call-error.ts'
 import { changesFromTools } from './changes-from-tools.ts'
@@ -86,13 +87,16 @@ export class TurnChanges {
   }
 }
 
-/** Beside everything else of ours in the project, and ignored by git like it. */
+/** Beside everything else of ours in the project, and ignored by git like it: a snapshot must not hold itself. */
 async function stateFolderOf(root: string): Promise<string> {
-  const parts = ['.chirality', 'state', 'snapshots']
   let folder = root
-  for (const part of parts) {
+  for (const part of ['.chirality', 'state', 'snapshots']) {
     folder = path.join(folder, part)
     await ensurePrivateDirectory(folder)
   }
+  const ignore = path.join(root, '.chirality', '.gitignore')
+  await writeFile(ignore, '*\n', { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  })
   return folder
 }

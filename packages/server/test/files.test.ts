@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { CallError } from '../src/errors/call-error.ts'
+import { changesFromTools } from '../src/files/changes-from-tools.ts'
+import { confine } from '../src/files/confine.ts'
+import { sessionWith, startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+
+async function projectWithFiles() {
+  const server = await startTestServer()
+  const { project } = server
+  const put = (file: string, content: string | Buffer) => {
+    mkdirSync(path.dirname(path.join(project, file)), { recursive: true })
+    writeFileSync(path.join(project, file), content)
+  }
+  put('src/main.ts', 'export {}\n')
+  put('a.txt', 'hello\n')
+  put('.git/config', '[core]\n')
+  put('data.bin', Buffer.from([1, 0, 2]))
+  put('latin.txt', Buffer.from([0xe4, 0xf6]))
+  put('pixel.png', Buffer.from('89504e47', 'hex'))
+  put('big.txt', `${'ä'.repeat(600_000)}`)
+  writeFileSync(path.join(project, '..', 'secret.txt'), 'secret')
+  mkdirSync(path.join(project, '..', 'project-evil'))
+  writeFileSync(path.join(project, '..', 'project-evil', 'x.txt'), 'secret')
+  symlinkSync('../secret.txt', path.join(project, 'link.txt'))
+  symlinkSync('..', path.join(project, 'up'))
+  symlinkSync('a.txt', path.join(project, 'inside.txt'))
+  symlinkSync('.chirality', path.join(project, 'ours'))
+  return { server, project, ...connect(server) }
+}
+
+test('the tree shows a folder, without what is git’s and ours', async () => {
+  const { client, project } = await projectWithFiles()
+  const { entries, left } = await client.files.tree.query({ project, path: '' })
+  expect(entries.map(({ name, kind }) => `${kind} ${name}`)).toEqual([
+    'folder src',
+    'file a.txt',
+    'file big.txt',
+    'file data.bin',
+    'link inside.txt',
+    'file latin.txt',
+    'link link.txt',
+    'link ours',
+    'file pixel.png',
+    'link up',
+  ])
+  expect(left).toBe(0)
+  expect(await client.files.tree.query({ project, path: 'src' })).toMatchObject({
+    path: 'src',
+    entries: [{ name: 'main.ts', path: 'src/main.ts', sizeBytes: 10 }],
+  })
+})
+
+test('files are shown as what they are', async () => {
+  const { client, project } = await projectWithFiles()
+  const read = (file: string) => client.files.read.query({ project, path: file })
+  expect(await read('a.txt')).toMatchObject({ kind: 'text', text: 'hello\n', truncated: false })
+  expect(await read('inside.txt')).toMatchObject({ kind: 'text', text: 'hello\n' })
+  expect(await read('data.bin')).toMatchObject({ kind: 'binary', sizeBytes: 3 })
+  expect(await read('latin.txt')).toMatchObject({ kind: 'binary' })
+  expect(await read('pixel.png')).toMatchObject({ kind: 'image', mediaType: 'image/png', base64: 'iVBORw==' })
+  const big = await read('big.txt')
+  expect(big).toMatchObject({ kind: 'text', truncated: true, sizeBytes: 1_200_000 })
+})
+
+test('nothing outside of the project is read', async () => {
+  const { client, project } = await projectWithFiles()
+  const outside = [
+    ...[
+      '../secret.txt',
+      'src/../../secret.txt',
+      'link.txt',
+      'up/secret.txt',
+      '/etc/passwd',
+      '../project-evil/x.txt',
+    ],
+    ...[
+      '.git/config',
+      '.GIT/config',
+      '.chirality/sessions',
+      'src/../.git/config',
+      'ours/sessions',
+      'a.txt\0.png',
+      '..',
+    ],
+  ]
+  for (const file of outside) {
+    const answer = await client.files.read
+      .query({ project, path: file })
+      .catch((error: { data: unknown }) => error.data)
+    expect(answer, file).toMatchObject({ code: expect.stringMatching(/FORBIDDEN|NOT_FOUND/) })
+    await expect(confine(project, file), file).rejects.toBeInstanceOf(CallError)
+  }
+})
+
+test('a pipe in the project holds nobody up', async () => {
+  const { client, project } = await projectWithFiles()
+  execFileSync('mkfifo', [path.join(project, 'pipe')])
+  const answer = await client.files.read
+    .query({ project, path: 'pipe' })
+    .catch((error: { data: unknown }) => error.data)
+  expect(answer).toMatchObject({ reason: 'not-a-file' })
+})
+
+test('without git the tools tell what a turn changed', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 5)
+  const result = (detail: unknown) =>
+    log.append(
+      { type: 'tool:result', sessionId: id, toolUseId: 'c', content: '', isError: false, detail },
+      { turnId: 't' },
+    )
+  const file = (name: string) => path.join(server.project, name)
+  result({
+    filePath: file('a.txt'),
+    structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 2, lines: ['-a', '+b', '+c'] }],
+  })
+  result({ type: 'create', filePath: file('new.txt'), content: 'one\ntwo\n', structuredPatch: [] })
+  result({ filePath: '/etc/passwd', structuredPatch: [] })
+  result({ filePath: file('x'), structuredPatch: 'odd' })
+  result('odd')
+  await log.flush()
+  expect(changesFromTools(log, 't', server.project)).toEqual({
+    files: [
+      { path: 'a.txt', kind: 'changed', added: 2, removed: 1 },
+      { path: 'new.txt', kind: 'added', added: 2, removed: 0 },
+    ],
+    patch: [
+      ...['diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt', '@@ -1,1 +1,2 @@', '-a', '+b', '+c'],
+      ...['diff --git a/new.txt b/new.txt', 'new file mode 100644', '--- /dev/null', '+++ b/new.txt'],
+      ...['@@ -0,0 +1,2 @@', '+one', '+two', ''],
+    ].join('\n'),
+    truncated: false,
+  })
+  expect(changesFromTools(log, 'other', server.project)).toBeUndefined()
+})
