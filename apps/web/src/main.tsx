@@ -2,7 +2,7 @@ import { StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import { App } from './app/App.tsx'
 import { SignedOut } from './app/SignedOut.tsx'
-import { forgetToken, signIn } from './state/sign-in.ts'
+import { forgetToken, shareToken, signIn } from './state/sign-in.ts'
 import { createTrpcApi } from './state/trpc-api.ts'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -19,6 +19,7 @@ async function start(root: Root): Promise<void> {
     root.render(<SignedOut {...(result.kind === 'refused' ? { message: result.message } : {})} />)
     return
   }
+  shareToken(result.token)
   const url = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/trpc`
   const onRefused = () => {
     forgetToken()

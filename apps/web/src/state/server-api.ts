@@ -22,6 +22,7 @@ export interface ServerApi {
   watchSession(sessionId: string, afterSeq: number, watcher: SessionWatcher): () => void
   watchConnection(listener: (state: ConnectionState) => void): () => void
 
+  info(): Promise<ServerInfo>
   projects(): Promise<ProjectInfo[]>
   registerProject(path: string): Promise<ProjectInfo>
   openProject(root: string): Promise<void>
@@ -90,6 +91,12 @@ export interface SessionStatus {
   queue: QueuedMessage[]
   queueHeld: boolean
   logHealth: 'ok' | 'paused'
+}
+
+export interface ServerInfo {
+  version: string
+  /** A project to try things in, and what to try; null where the server was started without one. */
+  demo: { projectRoot: string; prompt: string } | null
 }
 
 export interface QueuedMessage {

@@ -15,8 +15,10 @@ export async function signIn(
 ): Promise<SignIn> {
   const secret = FRAGMENT.exec(page.location.hash)?.[1]
   if (secret === undefined) {
-    const token = page.sessionStorage.getItem(TOKEN_KEY)
-    return token === null ? { kind: 'none' } : { kind: 'signed-in', token }
+    const token = page.sessionStorage.getItem(TOKEN_KEY) ?? (await askOtherTabs())
+    if (token === undefined) return { kind: 'none' }
+    page.sessionStorage.setItem(TOKEN_KEY, token)
+    return { kind: 'signed-in', token }
   }
   page.history.replaceState(null, '', page.location.pathname + page.location.search)
   const response = await fetch('/api/sign-in', {
@@ -28,6 +30,36 @@ export async function signIn(
   const { token } = (await response.json()) as { token: string }
   page.sessionStorage.setItem(TOKEN_KEY, token)
   return { kind: 'signed-in', token }
+}
+
+/** A second tab need not be signed in by hand: the first one tells it. Only pages of this very origin can hear it. */
+export function shareToken(token: string): void {
+  const channel = new BroadcastChannel(CHANNEL)
+  channel.addEventListener('message', ({ data }) => {
+    if (data === ASK) channel.postMessage({ token })
+  })
+}
+
+const CHANNEL = 'chirality-sign-in'
+const ASK = 'token?'
+/** No other tab answers later than this. */
+const ASK_MS = 300
+
+function askOtherTabs(): Promise<string | undefined> {
+  if (typeof BroadcastChannel === 'undefined') return Promise.resolve(undefined)
+  return new Promise(resolve => {
+    const channel = new BroadcastChannel(CHANNEL)
+    const done = (token: string | undefined) => {
+      clearTimeout(timer)
+      channel.close()
+      resolve(token)
+    }
+    const timer = setTimeout(() => done(undefined), ASK_MS)
+    channel.addEventListener('message', ({ data }: MessageEvent<{ token?: unknown }>) => {
+      if (typeof data?.token === 'string') done(data.token)
+    })
+    channel.postMessage(ASK)
+  })
 }
 
 export function forgetToken(): void {

@@ -72,6 +72,7 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
 
 function projectCalls(client: Client) {
   return {
+    info: () => client.system.info.query(),
     projects: async () => {
       const projects = await client.projects.list.query()
       return projects.map(({ lockedBy, ...project }) => ({ ...project, lockedBy: lockedBy?.address ?? null }))

@@ -33,6 +33,10 @@ export class CannedApi {
     codex: { installed: false, authenticated: false, authType: 'none' },
   }
   patch = ''
+  demo: { projectRoot: string; prompt: string } | null = {
+    projectRoot: '/code/demo',
+    prompt: 'The test fails. Mend it.',
+  }
   files: Record<string, { name: string; kind: 'file' | 'folder' }[]> = {
     '': [{ name: 'src', kind: 'folder' }],
   }
@@ -157,6 +161,7 @@ export class CannedApi {
   }
 
   readonly #answers: Readonly<Record<string, Answer>> = {
+    'system.info': () => ({ version: '0.1.0', demo: this.demo }),
     'projects.list': () => [
       {
         root: '/code/parser-kit',

@@ -1,7 +1,8 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { CannedApi } from './canned-api.ts'
+import { collectComplaints } from './complaints.ts'
 import { type StaticServer, serveDashboard } from './static-server.ts'
 
 export interface OpenPage {
@@ -40,24 +41,7 @@ export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage>
       await api.connect(page)
       await page.goto(`${server.url}${path}#sign-in=secret`)
       await page.getByText('● connected').or(page.locator('.top-bar')).first().waitFor()
-      return { page, api, complaints, close: () => closeContext(context) }
+      return { page, api, complaints, close: () => context.close() }
     },
   }
-}
-
-function collectComplaints(page: Page): string[] {
-  const complaints: string[] = []
-  page.on('console', message => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', error => complaints.push(`${error.name}: ${error.message}`))
-  page.on('dialog', dialog => {
-    complaints.push(`dialog: ${dialog.message()}`)
-    void dialog.dismiss()
-  })
-  return complaints
-}
-
-async function closeContext(context: BrowserContext): Promise<void> {
-  await context.close()
 }

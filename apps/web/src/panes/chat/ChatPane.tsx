@@ -2,9 +2,9 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Empty } from '../../ui/Empty.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { estimateRow } from './estimate-row.ts'
+import { FirstMessage } from './FirstMessage.tsx'
 import { RowView } from './RowView.tsx'
 import { turnStarts } from './rows.logic.ts'
 import { useChatRows } from './use-chat-rows.ts'
@@ -70,11 +70,7 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
     <div className="chat">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the conversation is scrolled with the keyboard, too */}
       <section ref={scroller} className="chat__scroll" aria-label="Conversation" tabIndex={0}>
-        {loaded && rows.length === 0 ? (
-          <Empty title="Nothing here yet">
-            Write what you want done. The agent works in this project's folder.
-          </Empty>
-        ) : null}
+        {loaded && rows.length === 0 ? <FirstMessage /> : null}
         <div ref={virtualizer.containerRef} className="chat__rows">
           {virtualizer.getVirtualItems().map(({ index, key }) => {
             const row = rows[index]

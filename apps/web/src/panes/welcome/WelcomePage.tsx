@@ -4,12 +4,12 @@ import { useState } from 'react'
 import { projectName } from '../../app/project-name.ts'
 import { useShell } from '../../app/shell-context.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useFleet } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { Kbd } from '../../ui/Kbd.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { toasts } from '../../ui/toast-store.ts'
-import { demoProject } from './demo.ts'
 import { HarnessChecklist } from './HarnessChecklist.tsx'
 import { NotificationChoice } from './NotificationChoice.tsx'
 import './welcome.css'
@@ -21,19 +21,17 @@ export function WelcomePage() {
   const navigate = useNavigate()
   const { project } = useParams({ strict: false })
   const [busy, setBusy] = useState(false)
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
   const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data ?? []
-  const demo = demoProject(projects, harnesses)
+  const demo = useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo
+  const untried = useFleet().find(
+    ({ projectRoot, lastTurn, phase }) =>
+      projectRoot === demo?.projectRoot && lastTurn === null && phase === 'idle',
+  )
 
-  const startDemo = async (root: string) => {
+  const openDemo = async (root: string) => {
     setBusy(true)
     try {
-      await api.openProject(root)
-      const { id } = await api.createSession(root, {
-        ...(demo?.harness ? { harness: demo.harness } : {}),
-        title: 'Demo',
-      })
-      await api.send(id, { text: demo?.message ?? '' })
+      const { id } = untried ? { id: untried.sessionId } : await api.createSession(root, DEMO_SESSION)
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
     } catch (error) {
       toasts.error(messageOf(error))
@@ -57,7 +55,7 @@ export function WelcomePage() {
             New session <Kbd>N</Kbd>
           </Button>
           {demo ? (
-            <Button disabled={busy} onClick={() => void startDemo(demo.root)}>
+            <Button disabled={busy} onClick={() => void openDemo(demo.projectRoot)}>
               Try the demo
             </Button>
           ) : null}
@@ -74,3 +72,11 @@ export function WelcomePage() {
     </ScrollRegion>
   )
 }
+
+/** The agent that needs no account, on the model that plays a script. */
+const DEMO_SESSION = {
+  harness: 'messages-api',
+  model: 'demo',
+  permissionMode: 'default',
+  title: 'Mend the failing test',
+} as const

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { aHarness } from '../../../test/support/harnesses.ts'
-import { demoProject } from './demo.ts'
 import { installHelp } from './install-help.ts'
 
 const status = { installed: true, authenticated: true, authType: 'account' } as const
@@ -23,12 +21,4 @@ test('a harness that is not known here says itself what it needs', () => {
   expect(installHelp('other', { ...status, authenticated: false, authInstructions: 'Set a key.' })).toEqual({
     text: 'Set a key.',
   })
-})
-
-test('the demo is offered where there is one', () => {
-  const project = { root: '/tmp/demo', name: 'demo', missing: false, lockedBy: null }
-  const harness = aHarness({ id: 'messages-api' })
-  expect(demoProject([project], [harness])).toMatchObject({ root: '/tmp/demo', harness: 'messages-api' })
-  expect(demoProject([{ ...project, missing: true }], [harness])).toBeUndefined()
-  expect(demoProject([{ ...project, name: 'demonstration' }], [])).toBeUndefined()
 })

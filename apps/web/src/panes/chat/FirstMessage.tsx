@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useProjectRoot } from '../../state/project-root.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useSessionStore } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Empty } from '../../ui/Empty.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { toasts } from '../../ui/toast-store.ts'
+
+/** A session without a word in it. In the demo one button says the first. */
+export function FirstMessage() {
+  const api = useApi()
+  const { sessionId } = useSessionStore()
+  const projectRoot = useProjectRoot()
+  const [sent, setSent] = useState(false)
+  const demo = useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo
+  if (demo?.projectRoot !== projectRoot) {
+    return (
+      <Empty title="Nothing here yet">
+        Write what you want done. The agent works in this project's folder.
+      </Empty>
+    )
+  }
+  const send = (text: string) => {
+    setSent(true)
+    api.send(sessionId, { text }).catch((error: unknown) => {
+      setSent(false)
+      toasts.error(messageOf(error))
+    })
+  }
+  return (
+    <Empty title="A small project with a fault">
+      <p>
+        The agent runs its test, asks before it changes something, and mends it. The model follows a script;
+        the rest is real.
+      </p>
+      <p className="first-message">
+        <Button look="primary" disabled={sent} onClick={() => send(demo.prompt)}>
+          {demo.prompt}
+        </Button>
+      </p>
+    </Empty>
+  )
+}
