@@ -46,7 +46,8 @@ export class NativeRun {
     this.#options = options
     const { prepared, conversation, grants, canAsk, query } = options
     this.#meter = new SpendingMeter(prepared.prices)
-    const host = { emit: this.#emit, grants, canAsk, onInterrupt: () => this.stop() }
+    const marker = conversation.transcript.nativeSessionId
+    const host = { emit: this.#emit, grants, canAsk, marker, onInterrupt: () => this.stop() }
     this.#toolbox = new Toolbox(prepared.toolbox, host)
     const names = this.#toolbox.tools.map(({ name }) => name)
     const config = {
@@ -102,11 +103,18 @@ export class NativeRun {
 
   async #run(): Promise<void> {
     this.#emit(this.#init())
+    if (this.#options.conversation.history.length > 0) await this.#endOrphans()
     const end = await this.#prompt()
     const count = await this.#toolbox.close()
     if (count > 0 && !this.#stop.signal.aborted) this.#notice(leftBehind('', count).message)
     this.#tellFailedWrites()
     this.#emit(end())
+  }
+
+  /** Only what crashed leaves some, so a new conversation has none. */
+  async #endOrphans(): Promise<void> {
+    const count = await this.#toolbox.endOrphans().catch(() => 0)
+    if (count > 0) this.#notice(leftBehind('', count).message)
   }
 
   /** The end is made when everything has been stopped: that takes time, too. */

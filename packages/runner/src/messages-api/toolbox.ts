@@ -24,6 +24,8 @@ export interface ToolboxParts {
 }
 
 export interface ToolboxHost {
+  /** Names the conversation in the environment of all that its commands start. */
+  marker: string
   emit: Emit
   grants: Grants
   canAsk: boolean
@@ -42,7 +44,7 @@ export class Toolbox {
     const { workspace, policy, clientTools, env, stop, query } = parts
     this.#policy = policy
     this.#emit = host.emit
-    this.#shell = new Shell({ cwd: workspace.cwd, env, stop })
+    this.#shell = new Shell({ cwd: workspace.cwd, env, stop, marker: host.marker })
     this.gate = new Gate({ ...host, policy, workspace })
     const onProgress: Parameters<typeof builtInTools>[0]['onProgress'] = progress =>
       host.emit({
@@ -72,6 +74,11 @@ export class Toolbox {
     if (!canAsk || this.#policy.mode === 'dontAsk') return []
     const isPlanning = this.#policy.mode === 'plan'
     return [askUserTool(), ...(isPlanning ? [exitPlanTool(() => this.setPermissionMode('default'))] : [])]
+  }
+
+  /** Ends what an earlier turn of the conversation left when the program that ran it died. */
+  endOrphans(): Promise<number> {
+    return this.#shell.endOrphans()
   }
 
   /** Ends what commands left running. Returns how many processes that were. */

@@ -62,9 +62,9 @@ export async function readTranscript(
   return withResults(records.flatMap(record => (record.kind === 'json' ? messageOf(record.value) : [])))
 }
 
-/** It becomes a file's name. */
+/** It becomes a file's name, and the marker of the conversation's commands. */
 export function isSessionId(id: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(id)
+  return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
 }
 
 const FOLDER = 'messages-api'

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -63,7 +64,7 @@ describe('the tool', () => {
 
 describe('the shell', () => {
   test('stops at once when it is told to', async () => {
-    const shell = new Shell({ cwd: project.root, env: TEST_ENV })
+    const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
     const stop = new AbortController()
     const started = path.join(project.root, 'started')
     const running = shell.run(`touch ${started}; sleep 600`, { timeoutMs: 600_000, signal: stop.signal })
@@ -74,7 +75,7 @@ describe('the shell', () => {
   })
 
   test('what is left in the background works on for later commands, and ends with the turn', async () => {
-    const shell = new Shell({ cwd: project.root, env: TEST_ENV })
+    const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
     const run = (command: string): Promise<CommandResult> =>
       shell.run(command, { timeoutMs: 60_000, signal: new AbortController().signal })
     const pids = [
@@ -88,7 +89,12 @@ describe('the shell', () => {
   })
 
   test('one that ignores SIGTERM is killed', async () => {
-    const shell = new Shell({ cwd: project.root, env: TEST_ENV, stop: { termGraceMs: 50 } })
+    const shell = new Shell({
+      cwd: project.root,
+      env: TEST_ENV,
+      marker: randomUUID(),
+      stop: { termGraceMs: 50 },
+    })
     const stop = new AbortController()
     const started = path.join(project.root, 'started')
     const running = shell.run(`trap '' TERM; touch ${started}; while true; do sleep 0.05; done`, {
@@ -102,7 +108,7 @@ describe('the shell', () => {
   })
 
   test('tells of output while it runs', async () => {
-    const shell = new Shell({ cwd: project.root, env: TEST_ENV })
+    const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
     const go = path.join(project.root, 'go')
     const told: string[] = []
     const stop = new AbortController()
@@ -128,7 +134,7 @@ describe('the shell', () => {
   })
 
   test('a folder that is gone is told', async () => {
-    const shell = new Shell({ cwd: path.join(project.root, 'gone'), env: TEST_ENV })
+    const shell = new Shell({ cwd: path.join(project.root, 'gone'), env: TEST_ENV, marker: randomUUID() })
     const running = shell.run('true', { timeoutMs: 1000, signal: new AbortController().signal })
     await expect(running).rejects.toMatchObject({ code: 'cwd-missing' })
   })

@@ -1,9 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import type { Session } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { MessagesApiHarness } from '../../src/messages-api/harness.ts'
 import { findByMarker } from '../../src/process/leftovers.ts'
+import { Host } from '../support/host.ts'
 import { collectAnd, fileAppears, ofType, statuses } from '../support/turns.ts'
 import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 
@@ -89,6 +91,29 @@ describe('a conversation', () => {
       content.flatMap(({ tool_use_id }) => tool_use_id ?? []),
     )
     expect(ids).toEqual(['lost'])
+  })
+
+  test('survives the death of the program, and what its commands left running is ended', async () => {
+    const started = path.join(world.project, 'started')
+    const call = { tool: 'bash', input: { command: `touch ${started}; sleep 600` }, id: 'c1' }
+    const { harness, model } = await world.open({ answers: [call, 'Here again.'] })
+    const session = world.session()
+    const opts = { permissionMode: 'bypassPermissions' as const }
+    const place = { home: world.home, marker: world.marker }
+    const host = new Host({ agent: 'messages-api', model, place, session, message: 'Go', opts })
+    await fileAppears(started)
+    await host.kill()
+    expect(await findByMarker(world.marker)).not.toEqual([])
+    session.claudeSessionId = ofType(host.events, 'session:init')[0]?.claudeSessionId ?? null
+    const events = await turnOf(harness, session, 'And now?')
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Here again.' }])
+    expect(sentMessages(model).map(({ content }) => content.map(({ type }) => type))).toEqual([
+      ['text'],
+      ['tool_use'],
+      ['tool_result'],
+      ['text'],
+    ])
+    while ((await findByMarker(world.marker)).length > 0) await nextLoopTurn()
   })
 
   test('survives lines that are no messages', async () => {

@@ -8,6 +8,8 @@ import { HeadTail } from './head-tail.ts'
 
 export interface ShellOptions {
   cwd: string
+  /** In the environment of every command and of all that it starts, beside one of the command's own. */
+  marker: string
   env: Record<string, string>
   stop?: StopOptions | undefined
 }
@@ -34,8 +36,6 @@ export interface CommandResult {
 /** The commands of one turn. What they leave running is ended with the turn. */
 export class Shell {
   readonly #options: ShellOptions
-  /** In the environment of every command and of all that it starts, beside one of the command's own. */
-  readonly #marker = randomUUID()
   readonly #commands = new Set<RunningCommand>()
 
   constructor(options: ShellOptions) {
@@ -46,7 +46,7 @@ export class Shell {
   async run(command: string, options: CommandOptions): Promise<CommandResult> {
     const { cwd, env, stop } = this.#options
     const marker = randomUUID()
-    const outer = chainMarker(this.#marker, env[MARKER_VARIABLE])
+    const outer = chainMarker(this.#options.marker, env[MARKER_VARIABLE])
     const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, outer) }
     const startedAt = performance.now()
     const child = await start(command, { cwd, env: marked })
@@ -55,11 +55,18 @@ export class Shell {
     return await running.finish(stop)
   }
 
+  /** Ends what is there of an earlier turn with the same marker: the program that ran it is gone. Before the first command. */
+  async endOrphans(): Promise<number> {
+    const orphans = await findByMarker(this.#options.marker)
+    for (const { pid } of orphans) sendSignal(pid, 'SIGKILL')
+    return orphans.length
+  }
+
   /** Ends what the commands left behind. Returns how many processes that were. */
   async close(): Promise<number> {
     const hasLeftovers =
       [...this.#commands].some(command => command.leftGroupBehind) ||
-      (this.#commands.size > 0 && (await findByMarker(this.#marker)).length > 0)
+      (this.#commands.size > 0 && (await findByMarker(this.#options.marker)).length > 0)
     const stopped = new Set<number>()
     for (const command of this.#commands) {
       if (hasLeftovers) for (const pid of await command.stop(this.#options.stop)) stopped.add(pid)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -40,7 +41,7 @@ export function useTools(): ToolWorld {
     },
     async call(name, input, signal = new AbortController().signal) {
       const workspace = await Workspace.open(inRoot('project'))
-      shell ??= new Shell({ cwd: inRoot('project'), env: TEST_ENV })
+      shell ??= new Shell({ cwd: inRoot('project'), env: TEST_ENV, marker: randomUUID() })
       const tool = builtInTools({ workspace, shell }).find(candidate => candidate.name === name)
       if (tool === undefined) throw new Error(`there is no tool ${name}`)
       const complaint = await complaintAbout(tool, input)
