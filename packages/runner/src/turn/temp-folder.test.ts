@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { makeTempFolder } from './temp-folder.ts'
+
+let parent = ''
+beforeEach(() => {
+  parent = mkdtempSync(path.join(tmpdir(), 'chirality-temp-'))
+})
+afterEach(() => rmSync(parent, { recursive: true }))
+
+/** No system gives a process such a number. */
+const DEAD_PID = 2 ** 30
+
+test('what a Chirality that was killed left behind is removed, and nothing else', async () => {
+  const old = (name: string) => {
+    mkdirSync(path.join(parent, name))
+    utimesSync(path.join(parent, name), 1, 1)
+  }
+  old(`chirality-${DEAD_PID}-abc123`)
+  old(`chirality-${process.pid}-abc123`)
+  old('chirality-someones-notes')
+  old(`chirality-${DEAD_PID}-abc123-copy`)
+  mkdirSync(path.join(parent, `chirality-${DEAD_PID}-young1`))
+  mkdirSync(path.join(parent, 'elsewhere'))
+  symlinkSync(path.join(parent, 'elsewhere'), path.join(parent, `chirality-${DEAD_PID}-linked`))
+  const folder = await makeTempFolder({ TMPDIR: parent }, 'test')
+  expect(readdirSync(parent).sort()).toEqual(
+    [
+      path.basename(folder),
+      `chirality-${process.pid}-abc123`,
+      'chirality-someones-notes',
+      `chirality-${DEAD_PID}-abc123-copy`,
+      `chirality-${DEAD_PID}-young1`,
+      `chirality-${DEAD_PID}-linked`,
+      'elsewhere',
+    ].sort(),
+  )
+})
+
+test('where nothing can be written it says what to do', async () => {
+  const missing = path.join(parent, 'missing')
+  await expect(makeTempFolder({ TMPDIR: missing }, 'test')).rejects.toMatchObject({
+    code: 'invalid_query',
+    message: expect.stringContaining('set TMPDIR'),
+  })
+})
