@@ -17,6 +17,8 @@ export interface SendQueueOptions {
 /** Sends what waits, one turn after the other, and stops when one does not go well. */
 export class SendQueue {
   readonly #options: SendQueueOptions
+  /** Sent, but the file could not be told: it must not go a second time, nor keep the others waiting. */
+  #untold: string | undefined
 
   constructor(options: SendQueueOptions) {
     this.#options = options
@@ -25,18 +27,19 @@ export class SendQueue {
   /** After a turn that failed or was stopped, follow-ups may make no sense any more: a person decides. */
   async after(reason: TurnEndReason): Promise<void> {
     const { queue } = this.#options
-    try {
-      if (queue.list().length === 0) return
-      if (reason === 'completed') await this.next()
-      else await queue.hold()
-    } catch (error) {
-      await this.#tell(error)
-    }
+    if (queue.list().length === 0) return
+    if (reason === 'completed') await this.next()
+    else await queue.hold().catch((error: unknown) => this.#tell(error))
   }
 
+  /** Never rejects: whoever lets the queue go on does not wait for it. */
   async next(): Promise<void> {
-    const { queue, isFree, start } = this.#options
-    if (!isFree()) return
+    if (this.#options.isFree()) await this.#sendFirst().catch((error: unknown) => this.#tell(error))
+  }
+
+  async #sendFirst(): Promise<void> {
+    const { queue, start } = this.#options
+    await this.#markSent()
     const message = await queue.take()
     if (message === undefined) return
     try {
@@ -49,7 +52,15 @@ export class SendQueue {
       return
     }
     // Only now: had we died before, the log would have told that it was sent.
-    await queue.sent(message.id)
+    this.#untold = message.id
+    await this.#markSent().catch(() => {})
+  }
+
+  /** What fails here is tried again before the next message goes. */
+  async #markSent(): Promise<void> {
+    if (this.#untold === undefined) return
+    await this.#options.queue.sent(this.#untold)
+    this.#untold = undefined
   }
 
   async #tell(error: unknown): Promise<void> {

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import type { UIEvent } from '@chirality/core'
+import { afterEach, expect, test } from 'vitest'
+import { type FileOps, realFileOps } from '../../src/files/file-ops.ts'
+import { SendQueue } from '../../src/host/send-queue.ts'
+import { openSessionLog } from '../../src/log/open-logs.ts'
+import type { SessionLog } from '../../src/log/session-log.ts'
+import { MessageQueue } from '../../src/queue/message-queue.ts'
+import { SessionRecorder } from '../../src/turns/session-recorder.ts'
+import { useProject } from '../support/project.ts'
+
+const project = useProject()
+let log: SessionLog | undefined
+afterEach(() => log?.close())
+
+/** A queue on a disk that can become full, and whoever sends what is in it. */
+async function open({ start }: { start: (message: string) => void }) {
+  const sessionId = randomUUID()
+  const disk = { isFull: false }
+  const ops: FileOps = {
+    ...realFileOps,
+    rename: (from, to) => {
+      if (disk.isFull) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      realFileOps.rename(from, to)
+    },
+  }
+  const none = () => {}
+  const queue = await MessageQueue.open({
+    ...{ projectRoot: project.root, sessionId, ops, onChange: none, onRelease: none },
+  })
+  const events: UIEvent[] = []
+  log = await openSessionLog(project.root, sessionId)
+  const recorder = new SessionRecorder({ log, onRecorded: event => events.push(event) })
+  const sending = new SendQueue({
+    ...{ sessionId, queue, recorder, isFree: () => true },
+    start: async ({ message }) => start(message),
+  })
+  return { queue, sending, disk, events }
+}
+
+test('a queue that cannot be written is told, and its messages go when there is space', async () => {
+  const sent: string[] = []
+  const { queue, sending, disk, events } = await open({ start: message => sent.push(message) })
+  await queue.add('one', {}, 'last')
+  disk.isFull = true
+  await sending.next()
+  expect(sent).toEqual([])
+  expect(events).toMatchObject([{ type: 'status', message: expect.stringContaining('was not sent') }])
+  disk.isFull = false
+  await sending.next()
+  expect(sent).toEqual(['one'])
+  expect(queue.list()).toEqual([])
+})
+
+test('a message whose turn has begun is not sent twice, and holds up no other, when the disk is full then', async () => {
+  const sent: string[] = []
+  const start = (message: string) => {
+    sent.push(message)
+    disk.isFull = sent.length === 1
+  }
+  const { queue, sending, disk } = await open({ start })
+  await queue.add('one', {}, 'last')
+  await queue.add('two', {}, 'last')
+  await sending.next()
+  disk.isFull = false
+  await sending.next()
+  expect(sent).toEqual(['one', 'two'])
+  expect(queue.list()).toEqual([])
+})
