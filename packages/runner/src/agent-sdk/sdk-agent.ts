@@ -31,6 +31,8 @@ class SdkAgent implements AgentProcess {
   readonly #asked = new Set<string>()
   #process: AgentProcess | null = null
   #failure: string | undefined
+  /** We let go of it: that the SDK ends now is no failure. */
+  #isFinished = false
   readonly #started: Promise<void>
   #onStarted: { resolve: () => void; reject: (error: unknown) => void } | null = null
 
@@ -106,6 +108,7 @@ class SdkAgent implements AgentProcess {
 
   /** The SDK waits for an answer before it ends its agent's input, which one that was never asked does not give. */
   endInput(): void {
+    this.#isFinished = true
     this.#worker.finish()
     this.#process?.endInput()
   }
@@ -119,6 +122,7 @@ class SdkAgent implements AgentProcess {
   }
 
   async close(): Promise<void> {
+    this.#isFinished = true
     await this.#worker.close()
     await this.#agent.close()
   }
@@ -171,10 +175,10 @@ class SdkAgent implements AgentProcess {
 
   /** Without the SDK nobody answers the agent, so it must not go on. */
   #end(error: string | undefined): void {
-    const message = error ?? 'The SDK ended before it started its agent.'
-    if (this.#process === null) return this.#onStarted?.reject(new Error(message))
-    if (error === undefined) return
-    this.#failure = error
+    if (this.#process === null)
+      return this.#onStarted?.reject(new Error(error ?? 'The SDK ended before it started its agent.'))
+    if (error === undefined && this.#isFinished) return
+    this.#failure = error ?? 'The SDK ended before its agent did.'
     void this.#process.stop({ interruptGraceMs: 0 })
   }
 }

@@ -184,6 +184,19 @@ describe('what goes wrong', () => {
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
   })
 
+  test('an SDK that ends before its agent takes no message and never answers: the agent is ended', async () => {
+    const model = await world.model({ answers: ['Never.'] })
+    const sdkPath = fakeSdk(`
+      export async function* query({ options: { env, cwd, spawnClaudeCodeProcess } }) {
+        spawnClaudeCodeProcess({ command: '/bin/sleep', args: ['600'], cwd, env })
+      }`)
+    const events = await chat(model, { sdkPath }).turn('go')
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('The SDK ended before its agent did') },
+    ])
+    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+  })
+
   test('a kill ends agent and thread', async () => {
     const model = await world.model({ answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }] })
     const { harness, session, events } = chat(model)
