@@ -92,7 +92,8 @@ export class HostedSession implements LiveSession {
   async kill(): Promise<void> {
     this.#starting?.abort()
     this.#turn?.kill()
-    await this.#waiters.until(() => this.#view.phase === 'idle')
+    // A log that is paused cannot say that the turn ended; the agent is stopped all the same.
+    await this.#waiters.until(() => this.#view.phase === 'idle' || this.log.health.state === 'paused')
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {
@@ -143,7 +144,7 @@ export class HostedSession implements LiveSession {
   async close(agents: 'stop' | 'leave'): Promise<void> {
     this.#closed = true
     if (agents === 'stop') await this.#stop()
-    else this.#turn?.leave()
+    else await this.#leave()
     await this.#turn?.done
     await this.#after
     await this.log.close()
@@ -181,6 +182,7 @@ export class HostedSession implements LiveSession {
       throw toStartError(error)
     } finally {
       this.#starting = undefined
+      this.wake()
     }
   }
 
@@ -194,24 +196,46 @@ export class HostedSession implements LiveSession {
 
   #follow(turn: LiveTurn): void {
     this.#turn = turn
-    this.#after = turn.done.then(end => (end.kind === 'ended' ? this.#ended(turn, end.reason) : undefined))
+    this.#after = turn.done.then(async end => {
+      if (end.kind === 'ended') await this.#ended(turn, end.reason)
+      if (end.kind !== 'untold') return
+      // Its record stays, and the next host closes the turn.
+      this.#project.budget.forget(turn.turnId)
+      this.#release()
+    })
   }
 
   async #ended(turn: LiveTurn, reason: Parameters<SendQueue['after']>[0]): Promise<void> {
     const { turnId, spentUsd } = turn
     await this.#recorder.flush().catch(() => {})
     await settleTurn({ project: this.#project, session: this.#view.session, turnId, spentUsd })
+    this.#release()
+    await this.#sending.after(reason)
+  }
+
+  #release(): void {
     this.#turn = undefined
     this.#view.settled()
-    await this.#sending.after(reason)
   }
 
   /** A result with its cost is worth a moment; more than that nobody waits. */
   async #stop(): Promise<void> {
+    if (this.log.health.state === 'paused') this.#recorder.giveUp()
     this.interrupt()
-    const patience = setTimeout(() => this.#turn?.kill(), STOP_PATIENCE_MS)
+    const patience = setTimeout(() => {
+      this.#turn?.kill()
+      this.#recorder.giveUp()
+    }, STOP_PATIENCE_MS)
     await this.#waiters.until(() => this.#view.phase === 'idle')
     clearTimeout(patience)
+  }
+
+  /** A turn that is just being started is waited for: nobody could find it again yet. */
+  async #leave(): Promise<void> {
+    const patience = setTimeout(() => this.#starting?.abort(), STOP_PATIENCE_MS)
+    await this.#waiters.until(() => this.#starting === undefined)
+    clearTimeout(patience)
+    this.#turn?.leave()
   }
 }
 

@@ -40,9 +40,9 @@ export async function openSession(
     await recoverQueue(queue, turnId)
     session = new HostedSession({ project, view, log, recorder, queue })
     log.onHealth(onChange)
+    // What waits goes on behind a turn that goes on. Else a person decides: to open a project must cost nothing.
     if (recovery.kind === 'adopted') session.adopt(recovery.turn)
-    else if (view.session.lastTurn === 'completed') void session.sendNext()
-    else if (queue.list().length > 0) await queue.hold()
+    else if (queue.list().length > 0 && !queue.held) await queue.hold()
     return { session, recovery }
   } catch (error) {
     await log.close()

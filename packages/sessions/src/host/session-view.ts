@@ -62,6 +62,8 @@ export class SessionView {
   }
 
   settled(): void {
+    // A turn whose end the log could not take is over, too.
+    this.#move('ended')
     this.#leave('settled')
   }
 

@@ -12,6 +12,8 @@ export interface RecorderOptions {
 export class SessionRecorder {
   readonly #log: SessionLog
   readonly #onRecorded: RecorderOptions['onRecorded']
+  readonly #waiting = new Set<() => void>()
+  #gaveUp = false
 
   constructor({ log, onRecorded }: RecorderOptions) {
     this.#log = log
@@ -24,8 +26,8 @@ export class SessionRecorder {
         const envelope = this.#log.append(event, { turnId })
         return this.#onRecorded(event, envelope)
       } catch (error) {
-        if (!this.#isPaused(error)) throw error
-        await this.#log.whenWritable()
+        if (!this.#isPaused(error) || this.#gaveUp) throw error
+        await this.#writable()
       }
     }
   }
@@ -34,6 +36,23 @@ export class SessionRecorder {
   async flush(): Promise<void> {
     await this.#log.flush().catch((error: unknown) => {
       if (!this.#isPaused(error)) throw error
+    })
+  }
+
+  /** Waits no more for a log that cannot be written: what comes now is for the next host to find in the raw log. */
+  giveUp(): void {
+    this.#gaveUp = true
+    for (const wake of this.#waiting) wake()
+  }
+
+  #writable(): Promise<void> {
+    return new Promise(resolve => {
+      const wake = () => {
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      this.#waiting.add(wake)
+      void this.#log.whenWritable().then(wake)
     })
   }
 

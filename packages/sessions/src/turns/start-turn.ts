@@ -15,6 +15,7 @@ import { planTurn, type TurnPlan } from './turn-options.ts'
 import { TurnRecordKeeper } from './turn-record.ts'
 import { TurnRecordFile } from './turn-record-file.ts'
 import { TurnRun } from './turn-run.ts'
+import type { TurnWriter } from './turn-writer.ts'
 
 export interface StartTurnOptions {
   project: ProjectContext
@@ -37,36 +38,60 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
   const limits = await limitsOfTurn(turnId, budget, project.budget)
   requireBudget(limits)
   const writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, harness })
-  const record = await makeRecord(options, { prepared, budget })
-  const opts: HarnessTurnOpts = {
-    ...prepared.plan.opts,
-    ...{ turnId, signal: options.stop.signal },
-    onProcess: process => record.add(process),
-  }
-  const run = new TurnRun({
-    sessionId: session.id,
-    open: () => harness.startTurn(prepared.from, message, opts),
-    record: event => writer.write(event),
-    onRetry: async () => record.again(view.session.lastSeq),
-    endAs: () => (writer.overBudget ? 'budget' : undefined),
-  })
   const { persona, mode } = session
   project.harnessLog.write(session.id, { event: 'turn:start', userMessage: message, persona, mode })
+  let started: { run: TurnRun; record: TurnRecordKeeper }
   try {
-    record.write()
-    await run.begin()
+    started = await begin(options, { prepared, budget, writer })
   } catch (error) {
     project.budget.forget(turnId)
     await new TurnRecordFile(session.projectRoot, session.id).remove()
     throw error
   }
-  for (const text of prepared.plan.warnings) await writer.write(notice(session.id, text))
-  const { retryOfTurnId } = request
-  if (retryOfTurnId)
-    await writer.write(notice(session.id, 'This turn repeats an earlier one.', { retryOfTurnId }))
-  await writer.flush()
+  await tellBeginning(options, prepared, writer)
   const { id: sessionId } = session
-  return new LiveTurn({ turnId, sessionId, harness, run, stop: options.stop, writer, record })
+  return new LiveTurn({ turnId, sessionId, harness, stop: options.stop, writer, ...started })
+}
+
+/** What there is to know about the turn, and the disk has it. Never rejects: a log that is closed ends the turn itself. */
+async function tellBeginning(
+  { view, request }: StartTurnOptions,
+  { plan }: PreparedTurn,
+  writer: TurnWriter,
+): Promise<void> {
+  const { id } = view.session
+  const { retryOfTurnId } = request
+  try {
+    for (const text of plan.warnings) await writer.write(notice(id, text))
+    if (retryOfTurnId) await writer.write(notice(id, 'This turn repeats an earlier one.', { retryOfTurnId }))
+    await writer.flush()
+  } catch {
+    // The next event meets the same, and the agent is stopped.
+  }
+}
+
+async function begin(
+  options: StartTurnOptions,
+  turn: { prepared: PreparedTurn; budget: TurnBudget; writer: TurnWriter },
+): Promise<{ run: TurnRun; record: TurnRecordKeeper }> {
+  const { view, turnId, message, stop } = options
+  const { prepared, writer } = turn
+  const record = await makeRecord(options, turn)
+  const opts: HarnessTurnOpts = {
+    ...prepared.plan.opts,
+    ...{ turnId, signal: stop.signal },
+    onProcess: process => record.add(process),
+  }
+  const run = new TurnRun({
+    sessionId: view.session.id,
+    open: () => prepared.harness.startTurn(prepared.from, message, opts),
+    record: event => writer.write(event),
+    onRetry: async () => record.again(view.session.lastSeq),
+    endAs: () => (writer.overBudget ? 'budget' : undefined),
+  })
+  record.write()
+  await run.begin()
+  return { run, record }
 }
 
 export interface PreparedTurn {

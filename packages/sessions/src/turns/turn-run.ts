@@ -16,7 +16,11 @@ export interface TurnRunOptions {
   endAs?: () => TurnEndReason | undefined
 }
 
-export type TurnRunEnd = { kind: 'ended'; reason: TurnEndReason } | { kind: 'left' }
+export type TurnRunEnd =
+  | { kind: 'ended'; reason: TurnEndReason }
+  /** Stopped, but the log cannot say so: the next host has to. */
+  | { kind: 'untold' }
+  | { kind: 'left' }
 
 /** One turn as its log has it: begun once, ended once, whatever the harness does. */
 export class TurnRun {
@@ -45,7 +49,13 @@ export class TurnRun {
       await this.#events.return(undefined)
       throw new Error(`The harness began with ${first.value.type} instead of turn:start.`)
     }
-    await this.#take(first.value)
+    try {
+      await this.#take(first.value)
+    } catch (error) {
+      // Without its beginning in the log nobody would know of the agent.
+      await this.#events.return(undefined)
+      throw error
+    }
   }
 
   /** To the end. Never rejects. */
@@ -63,7 +73,11 @@ export class TurnRun {
       failure = error
       await this.#events.return(undefined).catch(() => {})
     }
-    return { kind: 'ended', reason: await this.#close(failure).catch(() => 'crashed' as const) }
+    try {
+      return { kind: 'ended', reason: await this.#close(failure) }
+    } catch {
+      return { kind: 'untold' }
+    }
   }
 
   /** Lets go of the turn and of its agent, which works on. */
