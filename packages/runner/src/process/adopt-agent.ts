@@ -2,7 +2,7 @@ import type { TurnProcess } from '@chirality/core'
 import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './agent-output.ts'
 import type { AgentProcess, ProcessExit } from './agent-process.ts'
 import { reopenSpool, type SpoolPlace } from './reopen-spool.ts'
-import type { SpoolSource } from './spool.ts'
+import type { SpoolSource } from './spool-source.ts'
 import type { StopOptions, StopReport } from './stop.ts'
 import { TracedProcess } from './traced-process.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
 import { Silence } from './silence.ts'
-import type { SpoolSource } from './spool.ts'
+import type { SpoolSource } from './spool-source.ts'
 import { type FileDamage, Tail } from './tail.ts'
 import { Wake } from './wake.ts'
 

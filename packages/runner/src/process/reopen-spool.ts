@@ -3,8 +3,8 @@ import path from 'node:path'
 import type { TurnProcess } from '@chirality/core'
 import { ensureLogDirectory } from './log-directory.ts'
 import { settleSpool } from './settle-spool.ts'
-import type { SpoolReadEnd, SpoolSource } from './spool.ts'
 import { errnoOf, SpoolError, toSpoolError, unsafeSymlink } from './spool-error.ts'
+import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 
 /** Whose raw log it is: logs of others are not read. */
 export interface SpoolPlace {

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
-import type { SpoolReadEnd, SpoolSource } from './spool.ts'
 import { errnoOf } from './spool-error.ts'
+import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 
 /** Removes a stderr file that nothing was written to, and writes again what someone deleted under its reader. */
 export async function settleSpool(

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ensureLogDirectory } from './log-directory.ts'
 import { removeIfThere, settleSpool } from './settle-spool.ts'
 import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
+import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 
 export interface SpoolOptions {
   projectRoot: string
@@ -10,20 +11,6 @@ export interface SpoolOptions {
   sessionId: string
   turnId: string
   at?: Date
-}
-
-/** The two files an agent writes to, as their reader needs them. */
-export interface SpoolSource {
-  readonly path: string
-  readonly stderrPath: string
-  readonly stdout: SpoolReadEnd
-  /** Not there when an earlier reader found it empty. */
-  readonly stderr?: SpoolReadEnd
-  /**
-   * Closes everything. A stderr file that nothing was written to is removed; a file that someone deleted meanwhile is
-   * written again from what is still open, because the raw log is the one thing that is never lost.
-   */
-  close(): Promise<void>
 }
 
 /** Files that are made for an agent. It gets the write ends, the tail reads from ends of its own. */
@@ -34,11 +21,6 @@ export interface Spool extends SpoolSource {
   closeWriters(): void
   /** Closes and removes both files: there was no run. */
   discard(): Promise<void>
-}
-
-export interface SpoolReadEnd {
-  readonly path: string
-  readonly readFd: number
 }
 
 export interface SpoolFile extends SpoolReadEnd {
