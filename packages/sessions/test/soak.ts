@@ -1,17 +1,22 @@
-// The long version of two proofs: 100,000 damaged logs and 1,000 deaths by SIGKILL. `pnpm soak`, about ten minutes.
+// The long version of three proofs: 100,000 damaged logs, 1,000 writers and 1,000 hosts that die by SIGKILL. `pnpm soak`,
+// about half an hour.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DamageLab, trial } from './support/damage.ts'
 import { range } from './support/events.ts'
+import { bundleHostProgram } from './support/host-program.ts'
 import { buildForChildren, killLoop } from './support/kill-loop.ts'
+import { turnKillLoop } from './support/turn-kill-loop.ts'
 
 const INJURIES = 100_000
 const KILLS = 1_000
 const WRITERS = 4
+const HOSTS = 2
 
 await soakDamage()
 await soakKills()
+await soakTurns()
 
 async function soakDamage(): Promise<void> {
   const lab = await DamageLab.create(30)
@@ -40,6 +45,18 @@ async function soakKills(): Promise<void> {
   } finally {
     rmSync(projectRoot, { recursive: true, force: true })
     built.remove()
+  }
+}
+
+async function soakTurns(): Promise<void> {
+  const program = await bundleHostProgram()
+  try {
+    const loops = range(1, HOSTS).map(seed => turnKillLoop(program.file, { kills: KILLS / HOSTS, seed }))
+    const problems = (await Promise.all(loops)).flatMap(loop => loop.problems)
+    for (const problem of problems) console.log(problem)
+    report(`${KILLS} hosts killed in their turns`, problems.length)
+  } finally {
+    program.remove()
   }
 }
 
