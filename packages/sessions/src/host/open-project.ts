@@ -3,6 +3,7 @@ import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { allDone } from './all-done.ts'
 import type { HostContext, ProjectContext } from './host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
@@ -68,12 +69,15 @@ export class OpenProject {
     }
   }
 
-  /** Ends what runs in a session and lets go of it. */
+  /** Ends what runs in a session and lets go of it. Rejects when its log could not be written to the end. */
   async drop(id: string, agents: 'stop' | 'leave'): Promise<void> {
     const opened = await this.#sessions.get(id)?.catch(() => undefined)
-    await opened?.session.close(agents)
-    this.#sessions.delete(id)
-    this.#ready.delete(id)
+    try {
+      await opened?.session.close(agents)
+    } finally {
+      this.#sessions.delete(id)
+      this.#ready.delete(id)
+    }
   }
 
   relay(entry: RunnerLogEntry): void {
@@ -82,11 +86,15 @@ export class OpenProject {
     if (isOurs) this.#context.harnessLog.relay(entry)
   }
 
+  /** Rejects with what went wrong when all is closed: one bad log must not keep the others, nor the project. */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     clearInterval(this.#repairs)
-    await Promise.all([...this.#sessions.keys()].map(id => this.drop(id, agents)))
-    this.#context.harnessLog.close()
-    await this.#lock.release()
+    try {
+      await allDone([...this.#sessions.keys()].map(id => this.drop(id, agents)))
+    } finally {
+      this.#context.harnessLog.close()
+      await this.#lock.release()
+    }
   }
 
   /** `git clean -fdx` takes the files of running turns, too. The log and the lock look after themselves. */

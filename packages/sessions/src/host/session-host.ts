@@ -17,6 +17,7 @@ import { type ProjectReport, recoverProject } from '../recovery/recover-project.
 import type { SessionSettings } from '../store/session-settings.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
 import type { LiveSession } from './live-session.ts'
@@ -128,9 +129,11 @@ export class SessionHost {
     return this.store.fork(id, options)
   }
 
-  /** Stops what runs in it, and removes everything that is kept of it. */
+  /** Stops what runs in it, and removes everything that is kept of it. Only in a project that is ours, or becomes it. */
   async deleteSession(id: string): Promise<void> {
-    await this.store.delete(requireSessionId(id))
+    const session = await this.store.get(requireSessionId(id))
+    if (session !== undefined) await this.#project(session.projectRoot)
+    await this.store.delete(id)
   }
 
   /** One of the agent's own conversations as a session of ours. */
@@ -164,13 +167,19 @@ export class SessionHost {
     for (const project of this.#open) project.relay(entry)
   }
 
-  /** With `leave` agents work on, and the next host of their project finds them again. */
+  /**
+   * With `leave` agents work on, and the next host of their project finds them again. Rejects when a log could not be
+   * written to its end; everything is closed then, too.
+   */
   async close({ agents = 'stop' }: { agents?: 'stop' | 'leave' } = {}): Promise<void> {
     const projects = await Promise.allSettled(this.#projects.values())
     this.#projects.clear()
     const opened = projects.flatMap(result => (result.status === 'fulfilled' ? [result.value.project] : []))
-    await Promise.all(opened.map(project => this.#close(project, agents)))
-    if (agents === 'stop') await Promise.all(this.#context.harnesses.getAll().map(harness => harness.close()))
+    try {
+      await allDone(opened.map(project => this.#close(project, agents)))
+    } finally {
+      if (agents === 'stop') await allDone(this.#context.harnesses.getAll().map(harness => harness.close()))
+    }
   }
 
   async #project(projectRoot: string): Promise<Opened> {
@@ -201,9 +210,12 @@ export class SessionHost {
 
   async #close(project: OpenProject, agents: 'stop' | 'leave'): Promise<void> {
     const sessions = project.sessions()
-    await project.close(agents)
-    for (const { id } of sessions) this.decisions.closeSession(id)
-    this.#open.delete(project)
+    try {
+      await project.close(agents)
+    } finally {
+      for (const { id } of sessions) this.decisions.closeSession(id)
+      this.#open.delete(project)
+    }
   }
 
   async #hosted(id: string): Promise<HostedSession> {
@@ -214,7 +226,8 @@ export class SessionHost {
 
   async #stop(id: string): Promise<void> {
     this.decisions.closeSession(id)
-    for (const project of this.#open) await project.drop(id, 'stop')
+    // What its log could not take is about to be deleted.
+    for (const project of this.#open) await project.drop(id, 'stop').catch(() => {})
   }
 
   #warn(sessionId: string, message: string): void {
