@@ -1,6 +1,6 @@
-import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { decisionTold, type PermissionDecision, type PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { askForDecision, decisionTold } from './ask.ts'
+import { askForDecision } from './ask.ts'
 
 const REQUEST: PermissionRequestEvent = {
   type: 'permission:request',

@@ -1,19 +1,12 @@
 import type {
+  AskedDecision,
   DecidedBy,
   HarnessTurnOpts,
   PermissionDecision,
   PermissionRequestEvent,
-  PermissionResolvedEvent,
 } from '@chirality/core'
 
 export type Ask = NonNullable<HarnessTurnOpts['decide']>
-
-export interface AskedDecision {
-  decision: PermissionDecision
-  by: DecidedBy
-  /** The rule of a policy that answered. */
-  rule?: string
-}
 
 /** Never rejects: no answer, a failed one and one that makes no sense all mean no. */
 export async function askForDecision(
@@ -29,25 +22,6 @@ export async function askForDecision(
     return { decision, by: isDecider(by) ? by : 'person', ...(typeof rule === 'string' ? { rule } : {}) }
   } catch (error) {
     return refused(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
-  }
-}
-
-/** What is told of it. A note is for a yes that became something else than what was asked for. */
-export function decisionTold(
-  { sessionId, requestId }: Pick<PermissionRequestEvent, 'sessionId' | 'requestId'>,
-  { decision, by, rule }: AskedDecision,
-  note?: string,
-): PermissionResolvedEvent {
-  const allowed = decision.behavior === 'allow'
-  const message = note ?? (allowed ? undefined : decision.message)
-  return {
-    type: 'permission:resolved',
-    sessionId,
-    requestId,
-    outcome: allowed ? 'allowed' : 'denied',
-    by,
-    ...(rule === undefined ? {} : { rule }),
-    ...(message === undefined ? {} : { message }),
   }
 }
 

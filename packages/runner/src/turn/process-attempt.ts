@@ -1,6 +1,7 @@
 import {
   type HarnessTurnOpts,
   type NdjsonRecord,
+  stalled,
   type TurnProcess,
   type UIEvent,
   unreachable,
@@ -13,8 +14,8 @@ import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
-import { STALL_MS, spoolDamaged, stalled } from './turn-events.ts'
-import { type TurnFacts, type TurnNote, TurnNotes } from './turn-notes.ts'
+import { STALL_MS, spoolDamaged } from './turn-events.ts'
+import { type NotesPlace, type TurnFacts, type TurnNote, TurnNotes } from './turn-notes.ts'
 import type { Invocation, ReaderOptions, TurnOutcome, TurnProgram, TurnReader } from './turn-program.ts'
 
 export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'> {
@@ -68,8 +69,7 @@ export class ProcessAttempt {
     let notes: TurnNotes | null = null
     try {
       const spool = await openSpool({ projectRoot, harness: program.harnessId, sessionId, turnId })
-      if (onProcess) notes = new TurnNotes({ spoolPath: spool.path, turnId })
-      if (invocation.facts) notes?.facts(facts)
+      if (onProcess) notes = keepNotes({ spoolPath: spool.path, turnId }, invocation, log)
       const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool, idleMs })
       // The message last: an agent that nobody could find again must not have been given anything to do.
       await tellProcess(process, options)
@@ -216,6 +216,17 @@ interface AttemptedProcess {
   known: TurnNote[]
   /** Removes what was written for the process. */
   cleanup(): Promise<void>
+}
+
+/** Without room for them the turn runs all the same; another Chirality will not tell all of it. */
+function keepNotes(place: NotesPlace, { facts }: Invocation, log: HarnessLog): TurnNotes {
+  const notes = new TurnNotes(place)
+  try {
+    if (facts) notes.facts(facts)
+  } catch (error) {
+    log.write('error', 'turn:untraced', { error: String(error) })
+  }
+  return notes
 }
 
 /** Whoever cannot keep it loses the turn with this program, but not the turn. */

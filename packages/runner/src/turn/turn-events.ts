@@ -29,12 +29,6 @@ export function lostSession(sessionId: string, nativeSessionId: string, name: st
 /** Silence that is told. Long enough for a slow model, short enough that nobody wonders for long. */
 export const STALL_MS = 120_000
 
-export function stalled(sessionId: string, idleMs: number): StatusEvent {
-  const seconds = Math.round(idleMs / 1000)
-  const message = `No output for ${seconds} s. The agent may be waiting for the model or a long command.`
-  return { type: 'status', sessionId, status: 'stalled', level: 'warn', message, data: { idleMs } }
-}
-
 export function spoolDamaged(sessionId: string, path: string, damage: FileDamage): StatusEvent {
   const message = `The raw log ${path} was ${damage} while in use. The turn goes on.`
   return { type: 'status', sessionId, status: 'notice', level: 'error', message }
