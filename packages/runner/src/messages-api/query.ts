@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  ClaudeOutcome,
-  HarnessErrorCode,
-  HarnessEvent,
-  HarnessQuery,
-  SessionErrorCode,
+import {
+  type ClaudeOutcome,
+  createMessagesApiTranslator,
+  type HarnessErrorCode,
+  type HarnessEvent,
+  type HarnessQuery,
+  type SessionErrorCode,
 } from '@chirality/core'
 import { startFailure } from '../turn/start-failure.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
@@ -15,7 +16,6 @@ import { Grants } from './permissions/grants.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { RawLog } from './raw-log.ts'
 import { readTranscript } from './transcript.ts'
-import { MessagesApiTranslator } from './translator.ts'
 
 /** One turn as raw events. Nobody is asked: what is not allowed is denied. */
 export async function* queryMessagesApi(
@@ -34,7 +34,7 @@ export async function* queryMessagesApi(
   const onAbort = () => run.stop()
   query.signal.addEventListener('abort', onAbort, { once: true })
   // Read only for its outcome: what counts as failed is decided in one place.
-  const translator = new MessagesApiTranslator('')
+  const translator = createMessagesApiTranslator({ sessionId: '' })
   try {
     for await (const event of run.events()) {
       translator.translate(event)

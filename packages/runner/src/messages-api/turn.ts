@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  HarnessQuery,
-  HarnessTurnOpts,
-  PermissionMode,
-  PermissionRequestEvent,
-  PromptPart,
-  Session,
-  TurnEndReason,
-  UIEvent,
+import {
+  createMessagesApiTranslator,
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type PermissionMode,
+  type PermissionRequestEvent,
+  type PromptPart,
+  type Session,
+  type TurnEndReason,
+  type UIEvent,
 } from '@chirality/core'
 import { askForDecision } from '../turn/ask.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
@@ -27,7 +28,6 @@ import type { Grants } from './permissions/grants.ts'
 import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
 import { promptBlocks } from './prompt-blocks.ts'
 import { RawLog } from './raw-log.ts'
-import { MessagesApiTranslator } from './translator.ts'
 
 export interface MessagesApiTurnOptions {
   session: Session
@@ -149,7 +149,7 @@ export class MessagesApiTurn {
 
   async *#show(run: NativeRun): AsyncGenerator<UIEvent, TurnEndReason> {
     const { session, query } = this.#options
-    const translator = new MessagesApiTranslator(session.id)
+    const translator = createMessagesApiTranslator({ sessionId: session.id })
     const isWhole = query.includePartialMessages === false
     try {
       for await (const event of run.events()) {

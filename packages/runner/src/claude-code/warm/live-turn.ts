@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type ClaudeEvent, type UIEvent, unreachable } from '@chirality/core'
+import { type ClaudeEvent, stalled, type UIEvent, unreachable } from '@chirality/core'
 import { Silence } from '../../process/silence.ts'
 import type { Ask } from '../../turn/ask.ts'
-import { spoolDamaged, stalled } from '../../turn/turn-events.ts'
+import { spoolDamaged } from '../../turn/turn-events.ts'
 import type { MessageContent } from '../stdin-lines.ts'
 import { Background } from './background.ts'
 import type { InboxItem } from './inbox.ts'
@@ -58,8 +58,7 @@ export class LiveTurn {
     const watch = setInterval(() => this.#watch(silence), Math.min(stallMs, STALL_CHECK_MS))
     try {
       this.#messages.sent(uuid)
-      // One that does not read any more is on its way out; its end ends the turn.
-      await this.#live.send(content, uuid)
+      void this.#sendFirst(content, uuid)
       for await (const item of this.#live.inbox.read()) {
         silence.reset()
         yield* this.#show(item)
@@ -105,6 +104,12 @@ export class LiveTurn {
     if (await this.#live.send(content, uuid)) return true
     this.#messages.withdrawn(uuid)
     return false
+  }
+
+  /** Not waited for: a long message takes its time, and the agent may have something to say meanwhile. */
+  async #sendFirst(content: MessageContent, uuid: string): Promise<void> {
+    // One that does not read any more is on its way out, or of no use; its end ends the turn.
+    if (!(await this.#live.send(content, uuid)) && !this.#isOver) await this.#live.giveUp()
   }
 
   *#show(item: InboxItem): Generator<UIEvent> {

@@ -1,5 +1,11 @@
-import type { ClaudeEvent, PermissionRequestEvent, PermissionResolvedEvent, UIEvent } from '@chirality/core'
-import { type Ask, askForDecision, decisionTold } from '../../turn/ask.ts'
+import {
+  type ClaudeEvent,
+  decisionTold,
+  type PermissionRequestEvent,
+  type PermissionResolvedEvent,
+  type UIEvent,
+} from '@chirality/core'
+import { type Ask, askForDecision } from '../../turn/ask.ts'
 import { claudeAnswer, questionOf } from './decisions.ts'
 import type { LiveClaude } from './live-claude.ts'
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import type { PermissionDecision } from '@chirality/core'
-import type { AskedDecision } from '../../turn/ask.ts'
+import type { AskedDecision, PermissionDecision } from '@chirality/core'
 import { complaintAbout } from '../check-input.ts'
 import type { Tool, ToolContext, ToolOutput } from '../loop/tool.ts'
 import type { Emit } from '../native-event.ts'
