@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -25,6 +26,7 @@ test('a session of a real Claude Code: persona, tool, decision, follow-up, inter
   })
   mkdirSync(path.join(world.project, 'agents'))
   writeFileSync(path.join(world.project, 'agents', 'AGENT_MAKER.md'), PERSONA)
+  execFileSync('git', ['init', '-q'], { cwd: world.project })
   const first = await serve(world)
 
   const personas = await first.client.personas.list.query({ project: world.project })
@@ -62,8 +64,9 @@ test('a session of a real Claude Code: persona, tool, decision, follow-up, inter
   expect(existsSync(path.join(world.project, 'made.txt'))).toBe(true)
   expect(watch.types).toContain('chat:delta')
   expect(await first.client.decisions.pending.query()).toEqual([])
+  await rests(first)
   const diff = await first.client.files.turnDiff.query({ sessionId, turnId })
-  expect(diff).toMatchObject({ source: 'tools' })
+  expect(diff).toMatchObject({ source: 'git', files: [{ path: 'made.txt', kind: 'added', added: 1 }] })
 
   // A follow-up goes on with the same conversation, on another server.
   const native = (await first.client.sessions.get.query({ sessionId })).claudeSessionId

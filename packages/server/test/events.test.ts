@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { EventReader } from './support/event-reader.ts'
+import { seeded } from './support/junk.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 
@@ -78,12 +79,3 @@ test('1,000 reconnects at random points: no gap, no duplicate', async () => {
 
 const DROPS = 1000
 const READERS = 8
-
-/** The same numbers in every run. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32
-    return state / 2 ** 32
-  }
-}

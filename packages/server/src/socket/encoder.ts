@@ -40,11 +40,12 @@ function encodeEvents(message: unknown): string | undefined {
   const envelopes = result?.type === 'data' ? result.data?.data : undefined
   if (typeof envelopes !== 'object' || envelopes === null || !batches.has(envelopes)) return undefined
   const eventId = JSON.stringify(result?.id)
-  const events = (envelopes as Envelope[]).map(textOf).join(',')
+  const events = (envelopes as Envelope[]).map(envelopeText).join(',')
   return `{"id":${JSON.stringify(id)},"result":{"type":"data","id":${eventId},"data":{"id":${eventId},"data":[${events}]}}}`
 }
 
-function textOf(envelope: Envelope): string {
+/** Its JSON, made once. */
+export function envelopeText(envelope: Envelope): string {
   const known = texts.get(envelope)
   if (known !== undefined) return known
   const text = JSON.stringify(envelope)

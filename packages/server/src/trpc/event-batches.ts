@@ -1,5 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import type { SessionLog } from '@chirality/sessions'
+import { envelopeText } from '../socket/encoder.ts'
 import type { SendPace } from '../socket/send-pace.ts'
 
 export interface ReadPace {
@@ -20,11 +21,17 @@ export async function* eventBatches(
     for (;;) {
       const first = await subscription.next()
       if (first.done || !(await pace.turn())) return
-      let batch: Envelope[] = first.value
-      while (batch.length < MAX_BATCH_EVENTS && (batch.at(-1)?.seq ?? 0) < log.lastSeq) {
+      const batch: Envelope[] = [...first.value]
+      let chars = sizeOf(batch)
+      while (
+        batch.length < MAX_BATCH_EVENTS &&
+        chars < MAX_BATCH_CHARS &&
+        (batch.at(-1)?.seq ?? 0) < log.lastSeq
+      ) {
         const more = await subscription.next()
         if (more.done) break
-        batch = [...batch, ...more.value]
+        batch.push(...more.value)
+        chars += sizeOf(more.value)
       }
       yield batch
     }
@@ -35,3 +42,9 @@ export async function* eventBatches(
 }
 
 const MAX_BATCH_EVENTS = 512
+/** What waits beyond the buffer of a connection that is full. */
+const MAX_BATCH_CHARS = 128 * 1024
+
+function sizeOf(envelopes: Envelope[]): number {
+  return envelopes.reduce((sum, envelope) => sum + envelopeText(envelope).length, 0)
+}
