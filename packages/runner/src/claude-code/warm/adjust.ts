@@ -15,8 +15,9 @@ export async function adjust(
     if (!isBypass(query) && query.permissionMode) await setMode(live, query.permissionMode)
     return await setModel(live, query, config)
   } catch (error) {
-    if (error instanceof ControlError) return false
-    throw error
+    if (!(error instanceof ControlError)) throw error
+    if (error.isGone) await live.giveUp()
+    return false
   }
 }
 

@@ -5,9 +5,13 @@ import { controlErrorLine, controlRequestLine, controlResponseLine } from '../st
 
 /** The agent refused a request, did not answer it, or is gone. */
 export class ControlError extends Error {
-  constructor(message: string) {
+  /** There is nobody to answer. */
+  readonly isGone: boolean
+
+  constructor(message: string, isGone = false) {
     super(message)
     this.name = 'ControlError'
+    this.isGone = isGone
   }
 }
 
@@ -78,7 +82,7 @@ interface Pending {
 const REQUEST_MS = 30_000
 
 function gone(): ControlError {
-  return new ControlError('Claude Code is gone.')
+  return new ControlError('Claude Code is gone.', true)
 }
 
 function asObject(value: unknown): Record<string, unknown> {

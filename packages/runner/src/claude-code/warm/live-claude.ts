@@ -159,6 +159,13 @@ export class LiveClaude {
     await this.ended
   }
 
+  /** It does not do its work any more. Whoever comes next is told. */
+  async giveUp(): Promise<void> {
+    this.#isUsable = false
+    await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
+    await this.ended
+  }
+
   /** The polite way, for one that has nothing to do: it ends by itself when its stdin does. */
   async dismiss(): Promise<void> {
     this.#letGo()

@@ -8,6 +8,7 @@ import {
   leftBehind,
   noResult,
   resumeFailed,
+  STALL_MS,
   type StopReason,
   stopped,
   turnStart,
@@ -247,7 +248,6 @@ interface Verdict {
   resumeFailed: boolean
 }
 
-const STALL_MS = 120_000
 const INTERRUPT_GRACE_MS = 5_000
 /** Long enough for tests and builds, which are worth waiting for. */
 const BACKGROUND_MS = 120_000

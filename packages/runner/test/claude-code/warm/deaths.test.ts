@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { PermissionDecision } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
@@ -47,16 +48,6 @@ describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path
     expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
   })
 
-  test('because nobody used it, nobody is told', async () => {
-    const model = await world.model({ otherwise: 'Yes.' })
-    const { turn, pids } = world.chat({ model, idleMs: 1 })
-    await turn('remember the word zebra')
-    await untilGone(pids()[0] ?? 0)
-    const second = await turn('go on')
-    expect(restarts(second)).toEqual([])
-    expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
-  })
-
   test('because it was killed with its turn, all that it started goes, and nobody is told', async () => {
     const started = path.join(world.project, 'started')
     const command = `sh -c 'sleep 600 & touch ${started}; sleep 600'`
@@ -77,6 +68,16 @@ describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path
 
 describe('kept agents', () => {
   const world = useWarmWorld(claudeBinaries()[0]?.path ?? '')
+
+  test('end when nobody uses them, and nobody is told', async () => {
+    const model = await world.model({ otherwise: 'Yes.' })
+    const { turn, pids } = world.chat({ model, idleMs: 1 })
+    await turn('remember the word zebra')
+    await untilGone(pids()[0] ?? 0)
+    const second = await turn('go on')
+    expect(restarts(second)).toEqual([])
+    expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
+  })
 
   test('are not more than wanted: the least recently used goes first', async () => {
     const model = await world.model({ otherwise: 'Yes.' })
@@ -158,6 +159,17 @@ describe('an agent that is not as it should be', () => {
     }
     expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'interrupted' })
     expect(await findByMarker(world.marker)).toEqual([])
+  })
+
+  test('nobody who is asked is told that the agent is silent', async () => {
+    const asks = JSON.stringify({ subtype: 'can_use_tool', tool_name: 'Bash', input: {} })
+    const { turn } = world.chat({ binary: world.fake('fake-claude-asks', asks) })
+    const decide = () =>
+      new Promise<PermissionDecision>(resolve => setTimeout(resolve, 50, { behavior: 'allow' }))
+    const events = await turn('hello', { decide, stallMs: 1 })
+    const asked = events.findIndex(({ type }) => type === 'permission:request')
+    expect(events[asked + 1]).toMatchObject({ type: 'permission:resolved', outcome: 'allowed' })
+    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
   })
 
   test.each<[string, object, object, object]>([

@@ -49,23 +49,6 @@ describe.each(claudeBinaries())('a message during a turn of Claude Code $version
     expect(takenUp(all)).toEqual(['what else?'])
   })
 
-  test('with an image', async () => {
-    const model = await world.model({
-      answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }, 'Seen.'],
-    })
-    const { events, harness, session } = world.chat({ model })
-    await collectAnd(
-      events('first'),
-      ({ type }) => type === 'chat:delta',
-      async () => {
-        const source = { kind: 'base64', data: PIXEL, mediaType: 'image/png' } as const
-        expect(await harness.steer(session.id, 'look', [{ type: 'image', source }])).toBe(true)
-        model.release()
-      },
-    )
-    expect(JSON.stringify(bodies(model).at(-1)?.messages)).toContain('"type":"image"')
-  })
-
   test('is not read any more after an interrupt, and that is said', async () => {
     const model = await world.model({
       answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }, 'Next.'],
@@ -88,6 +71,27 @@ describe.each(claudeBinaries())('a message during a turn of Claude Code $version
     expect(JSON.stringify(bodies(model))).not.toContain('never read')
     expect(modelRequests(model)).toHaveLength(2)
     expect(new Set(pids()).size).toBe(1)
+  })
+})
+
+describe('a message during a turn', () => {
+  const world = useWarmWorld(claudeBinaries()[0]?.path ?? '')
+
+  test('may have an image', async () => {
+    const model = await world.model({
+      answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }, 'Seen.'],
+    })
+    const { events, harness, session } = world.chat({ model })
+    await collectAnd(
+      events('first'),
+      ({ type }) => type === 'chat:delta',
+      async () => {
+        const source = { kind: 'base64', data: PIXEL, mediaType: 'image/png' } as const
+        expect(await harness.steer(session.id, 'look', [{ type: 'image', source }])).toBe(true)
+        model.release()
+      },
+    )
+    expect(JSON.stringify(bodies(model).at(-1)?.messages)).toContain('"type":"image"')
   })
 
   test('without a turn there is nobody to take it', async () => {

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { TOOL_SERVER_NAME } from '../../../src/tool-server/index.ts'
-import { bodies, collectAnd, lastBody, ofType, statuses } from '../support/events.ts'
+import { bodies, collect, collectAnd, lastBody, ofType, statuses } from '../support/events.ts'
 import { BYPASS, PIXEL, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ path: binary }) => {
@@ -68,6 +69,18 @@ describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ p
     expect(new Set(pids()).size).toBe(1)
     const sleeping = (await findByMarker(world.marker)).filter(({ pid }) => pid !== pids()[0])
     expect(sleeping.length).toBeLessThanOrEqual(1)
+  })
+
+  test('an interrupt that comes before the agent has begun is heeded all the same', async () => {
+    const model = await world.model({ otherwise: { text: 'never said', stallAfter: 0 } })
+    const { events, harness, session } = world.chat({ model })
+    const reading = events('hello')
+    await reading.next()
+    const rest = collect(reading)
+    await nextLoopTurn()
+    harness.interrupt(session.id)
+    expect((await rest).at(-1)).toMatchObject({ type: 'turn:end', reason: 'interrupted' })
+    expect(ofType(await rest, 'chat:complete')).toEqual([])
   })
 
   test('leaving the loop stops the turn, not the process', async () => {
