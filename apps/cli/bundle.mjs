@@ -4,30 +4,81 @@ import path from 'node:path'
 import { build } from 'esbuild'
 
 const here = import.meta.dirname
-const chunks = path.join(here, 'dist', 'chunks')
+const dist = path.join(here, 'dist')
 const agentSdk = path.join(here, '..', '..', 'packages', 'runner', 'src', 'agent-sdk')
 
-rmSync(chunks, { recursive: true, force: true })
-await build({
+const common = {
   absWorkingDir: here,
-  entryPoints: ['src/main.ts'],
   bundle: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   external: ['@chirality/scripted-model'],
   // Less to read, with every name as it was: a stack trace still says where.
   minifyWhitespace: true,
   minifySyntax: true,
+  logLevel: 'warning',
+}
+
+for (const folder of ['chunks', 'run']) rmSync(path.join(dist, folder), { recursive: true, force: true })
+// What people wait for most often is one file with nothing in it that only other commands need.
+await build({
+  ...common,
+  entryPoints: ['src/commands/run.ts'],
+  outdir: path.join(dist, 'run'),
+  plugins: [onlyWhatIsUsed(), yamlAsModules()],
+})
+await build({
+  ...common,
+  entryPoints: ['src/main.ts'],
+  outdir: dist,
+  plugins: [runApart()],
   // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`.
   banner: {
     js: "import { createRequire as makeRequire } from 'node:module'\nconst require = makeRequire(import.meta.url)",
   },
-  logLevel: 'warning',
 })
 // A Worker is started from a file, which lies beside the code that starts it.
 for (const file of ['worker.mjs', 'bridged-process.mjs'])
-  copyFileSync(path.join(agentSdk, file), path.join(chunks, file))
+  copyFileSync(path.join(agentSdk, file), path.join(dist, 'chunks', file))
+
+/** No module of ours does anything by being loaded, so what is not used of a package can be left out. */
+function onlyWhatIsUsed() {
+  return {
+    name: 'only-what-is-used',
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /^(\.|@chirality\/)/ }, async ({ path: specifier, pluginData, ...from }) => {
+        if (pluginData === 'resolved' || from.kind === 'entry-point') return undefined
+        if (from.importer.includes('node_modules')) return undefined
+        const { importer, kind, resolveDir } = from
+        const found = await resolve(specifier, { importer, kind, resolveDir, pluginData: 'resolved' })
+        return { ...found, sideEffects: false }
+      })
+    },
+  }
+}
+
+/** For Node it is CommonJS, which would need `require`; for browsers the same code is modules. */
+function yamlAsModules() {
+  return {
+    name: 'yaml-as-modules',
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /^yaml$/ }, async ({ pluginData, importer, kind, resolveDir }) => {
+        if (pluginData === 'resolved') return undefined
+        const found = await resolve('yaml', { importer, kind, resolveDir, pluginData: 'resolved' })
+        return { path: path.join(path.dirname(found.path), '..', 'browser', 'index.js') }
+      })
+    },
+  }
+}
+
+function runApart() {
+  return {
+    name: 'run-apart',
+    setup({ onResolve }) {
+      onResolve({ filter: /\/commands\/run\.ts$/ }, () => ({ path: './run/run.js', external: true }))
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import type { HarnessError, SessionErrorCode, TurnEndReason } from '@chirality/core'
+import type { SessionErrorCode, TurnEndReason } from '@chirality/core'
 
 /** What scripts that call `chirality` rely on. */
 export const EXIT = {
@@ -30,7 +30,7 @@ export function exitCodeOfTurn(reason: TurnEndReason, error: SessionErrorCode | 
 }
 
 /** For a turn that could not start. */
-export function exitCodeOfError(error: HarnessError): ExitCode {
+export function exitCodeOfError(error: { code: string }): ExitCode {
   switch (error.code) {
     case 'not_installed':
       return EXIT.notInstalled
