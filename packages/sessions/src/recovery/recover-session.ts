@@ -41,7 +41,9 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
   // A turn that is not the one on record can only have been left open by something worse than a crash.
   if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
   const harness = project.harnesses.get(record.harness)
-  if (record.processes.length > 0 && canAdopt(harness)) {
+  // A record that came with a checkout could let its own raw log say how the turn ended, and so what is sent next.
+  const isOwn = project.store.isOwn(view.session)
+  if (record.processes.length > 0 && isOwn && canAdopt(harness)) {
     return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness, logged }) }
   }
   const stopped = await stopAll(record)

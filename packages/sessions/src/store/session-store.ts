@@ -101,6 +101,14 @@ export class SessionStore {
     return this.#inTurn(sessionId, async project => project?.get(sessionId))
   }
 
+  /**
+   * Whether this user has had the session in this very folder. The files of a project can come from anywhere, with a
+   * checkout or out of an archive; what the user's own data folder says of them can not.
+   */
+  isOwn({ id, projectRoot }: Pick<StoredSession, 'id' | 'projectRoot'>): boolean {
+    return this.#userIndex.get(id)?.projectRoot === projectRoot
+  }
+
   async resume(sessionId: string): Promise<StoredSession> {
     const session = await this.get(sessionId)
     if (session !== undefined) return session
