@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import type { ContextUsage, PermissionMode } from '@chirality/core'
+import type { ContextUsage, PermissionMode, TurnEndReason } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness } from '../turns/choose.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
-import { settleTurn } from '../turns/settle-turn.ts'
-import { prepareTurn, startTurn } from '../turns/start-turn.ts'
-import { StopSignal } from '../turns/stop-signal.ts'
+import { prepareTurn } from '../turns/start-turn.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { LiveSession, QueuedTurn, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
-import { SessionBusyError, SessionStartError, toStartError } from './session-errors.ts'
+import { SessionStartError, toStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
+import { SessionTurns } from './session-turns.ts'
 import type { SessionView } from './session-view.ts'
 import type { TurnRequest } from './turn-request.ts'
 import { Waiters } from './waiters.ts'
@@ -32,13 +31,9 @@ export class HostedSession implements LiveSession {
   readonly queue: MessageQueue
   readonly #project: ProjectContext
   readonly #view: SessionView
-  readonly #recorder: SessionRecorder
   readonly #waiters = new Waiters()
   readonly #sending: SendQueue
-  #turn: LiveTurn | undefined
-  #starting: StopSignal | undefined
-  /** Everything that follows the end of a turn. */
-  #after: Promise<void> = Promise.resolve()
+  readonly #turns: SessionTurns
   #closed = false
 
   constructor({ project, view, log, recorder, queue }: HostedSessionOptions) {
@@ -47,12 +42,13 @@ export class HostedSession implements LiveSession {
     this.queue = queue
     this.#project = project
     this.#view = view
-    this.#recorder = recorder
     this.#sending = new SendQueue({
       ...{ sessionId: this.id, queue, recorder },
       isFree: () => !this.#closed && view.phase === 'idle',
       start: ({ id, message, request }) => this.#start(message, request, id),
     })
+    const onEnded = (reason: TurnEndReason) => this.#sending.after(reason)
+    this.#turns = new SessionTurns({ project, view, log, recorder, waiters: this.#waiters, onEnded })
   }
 
   get status(): SessionStatus {
@@ -78,22 +74,18 @@ export class HostedSession implements LiveSession {
     request: TurnRequest = {},
   ): Promise<{ steered: true } | StartedTurn | QueuedTurn> {
     if (this.#view.phase === 'idle') return this.start(message, request)
-    const { harness } = this.#turn ?? {}
+    const { harness } = this.#turns.current ?? {}
     const canSteer = harness?.capabilities().supportsSteering ?? false
     if (canSteer && (await harness?.steer?.(this.id, message, request.images))) return { steered: true }
     return this.#enqueue(message, request, 'first')
   }
 
   interrupt(): void {
-    this.#starting?.abort()
-    this.#turn?.interrupt()
+    this.#turns.interrupt()
   }
 
-  async kill(): Promise<void> {
-    this.#starting?.abort()
-    this.#turn?.kill()
-    // A log that is paused cannot say that the turn ended; the agent is stopped all the same.
-    await this.#waiters.until(() => this.#view.phase === 'idle' || this.log.health.state === 'paused')
+  kill(): Promise<void> {
+    return this.#turns.kill()
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {
@@ -110,11 +102,12 @@ export class HostedSession implements LiveSession {
     const settings = { ...this.#view.session.settings, permissionMode: mode }
     await this.#project.store.update(this.id, { settings })
     this.#view.replace({ settings })
-    await this.#turn?.harness.setPermissionMode?.(this.id, mode)
+    await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {
-    const harness = this.#turn?.harness ?? chooseHarness(this.#view.session, null, this.#project.harnesses)
+    const harness =
+      this.#turns.current?.harness ?? chooseHarness(this.#view.session, null, this.#project.harnesses)
     return harness.contextUsage?.(this.id)
   }
 
@@ -127,12 +120,12 @@ export class HostedSession implements LiveSession {
   async settled(): Promise<void> {
     const rests = () => this.#view.phase === 'idle' && (this.queue.held || this.queue.list().length === 0)
     await this.#waiters.until(rests)
-    await this.#after
+    await this.#turns.after
   }
 
   /** A turn that an earlier host began. */
   adopt(turn: LiveTurn): void {
-    this.#follow(turn)
+    this.#turns.follow(turn)
   }
 
   /** Goes on with the queue, if nothing is in its way. */
@@ -143,16 +136,14 @@ export class HostedSession implements LiveSession {
   /** Ends what runs and lets go of the log. With `leave` the agent works on, for a later host to find. */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     this.#closed = true
-    if (agents === 'stop') await this.#stop()
-    else await this.#leave()
-    await this.#turn?.done
-    await this.#after
+    if (agents === 'stop') await this.#turns.stop()
+    else await this.#turns.leave()
     await this.log.close()
   }
 
   /** Puts back what somebody deleted while a turn runs. */
   async repair(): Promise<void> {
-    const repaired = [await this.#turn?.repair(), await this.queue.repair()]
+    const repaired = [await this.#turns.current?.repair(), await this.queue.repair()]
     if (repaired.includes(true)) await this.#project.store.save(this.#view.session)
   }
 
@@ -163,27 +154,8 @@ export class HostedSession implements LiveSession {
 
   async #start(message: string, request: TurnRequest, turnId: string): Promise<StartedTurn> {
     if (this.#closed) throw new SessionStartError('closed', 'The session is closed. Open it again.')
-    if (this.#view.phase !== 'idle') throw new SessionBusyError(this.id)
-    if (this.log.health.state === 'paused') throw toStartError(this.log.health.error)
-    this.#view.begin(turnId)
-    const stop = new StopSignal(request)
-    this.#starting = stop
-    try {
-      const { project, view, recorder } = {
-        project: this.#project,
-        view: this.#view,
-        recorder: this.#recorder,
-      }
-      this.#follow(await startTurn({ project, view, recorder, stop, turnId, message, request }))
-      return { turnId }
-    } catch (error) {
-      stop.release()
-      this.#view.refused()
-      throw toStartError(error)
-    } finally {
-      this.#starting = undefined
-      this.wake()
-    }
+    await this.#turns.start(message, request, turnId)
+    return { turnId }
   }
 
   async #enqueue(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedTurn> {
@@ -193,50 +165,4 @@ export class HostedSession implements LiveSession {
     if (this.#view.phase === 'idle' && lastTurn !== null) void this.#sending.after(lastTurn)
     return { queued }
   }
-
-  #follow(turn: LiveTurn): void {
-    this.#turn = turn
-    this.#after = turn.done.then(async end => {
-      if (end.kind === 'ended') await this.#ended(turn, end.reason)
-      if (end.kind !== 'untold') return
-      // Its record stays, and the next host closes the turn.
-      this.#project.budget.forget(turn.turnId)
-      this.#release()
-    })
-  }
-
-  async #ended(turn: LiveTurn, reason: Parameters<SendQueue['after']>[0]): Promise<void> {
-    const { turnId, spentUsd } = turn
-    await this.#recorder.flush().catch(() => {})
-    await settleTurn({ project: this.#project, session: this.#view.session, turnId, spentUsd })
-    this.#release()
-    await this.#sending.after(reason)
-  }
-
-  #release(): void {
-    this.#turn = undefined
-    this.#view.settled()
-  }
-
-  /** A result with its cost is worth a moment; more than that nobody waits. */
-  async #stop(): Promise<void> {
-    if (this.log.health.state === 'paused') this.#recorder.giveUp()
-    this.interrupt()
-    const patience = setTimeout(() => {
-      this.#turn?.kill()
-      this.#recorder.giveUp()
-    }, STOP_PATIENCE_MS)
-    await this.#waiters.until(() => this.#view.phase === 'idle')
-    clearTimeout(patience)
-  }
-
-  /** A turn that is just being started is waited for: nobody could find it again yet. */
-  async #leave(): Promise<void> {
-    const patience = setTimeout(() => this.#starting?.abort(), STOP_PATIENCE_MS)
-    await this.#waiters.until(() => this.#starting === undefined)
-    clearTimeout(patience)
-    this.#turn?.leave()
-  }
 }
-
-const STOP_PATIENCE_MS = 5000

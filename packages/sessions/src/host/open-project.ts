@@ -13,6 +13,8 @@ export interface OpenProjectOptions {
   host: HostContext
   address: string
   onStatus: (status: SessionStatus) => void
+  /** Somebody deleted the lock, and another server has the project now. */
+  onLost: () => void
 }
 
 /** A project that this process owns, and its sessions that are in use. */
@@ -36,9 +38,9 @@ export class OpenProject {
 
   static async open(
     projectRoot: string,
-    { host, address, onStatus }: OpenProjectOptions,
+    { host, address, onStatus, onLost }: OpenProjectOptions,
   ): Promise<OpenProject> {
-    const lock = await lockProject(projectRoot, { address })
+    const lock = await lockProject(projectRoot, { address, onLost })
     try {
       const { projectRoot: root } = lock
       const harnessLog = await HarnessLog.open(root)

@@ -197,8 +197,11 @@ export class SessionHost {
   }
 
   async #openProject(root: string): Promise<Opened> {
-    const onStatus = (status: SessionStatus) => this.#tell(status)
-    const project = await OpenProject.open(root, { host: this.#context, address: this.#address, onStatus })
+    const project = await OpenProject.open(root, {
+      ...{ host: this.#context, address: this.#address },
+      onStatus: status => this.#tell(status),
+      onLost: () => void this.#lost(root),
+    })
     this.#open.add(project)
     try {
       return { project, report: await recoverProject(project, this.store) }
@@ -206,6 +209,13 @@ export class SessionHost {
       await this.#close(project, 'leave')
       throw error
     }
+  }
+
+  /** Two must not write to one log: the other has the project, and finds the agents that are left to it. */
+  async #lost(root: string): Promise<void> {
+    const opened = await this.#projects.get(root)?.catch(() => undefined)
+    this.#projects.delete(root)
+    if (opened !== undefined) await this.#close(opened.project, 'leave').catch(() => {})
   }
 
   async #close(project: OpenProject, agents: 'stop' | 'leave'): Promise<void> {

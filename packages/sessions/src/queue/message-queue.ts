@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { FileOps } from '../files/file-ops.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import { KeyedQueue } from '../store/keyed-queue.ts'
+import { dropped, withEdit, withMessage, withMove, withoutMessage, withoutWaiting } from './queue-changes.ts'
 import { QueueError } from './queue-error.ts'
-import { EMPTY_QUEUE, MAX_QUEUE_BYTES, QueueFile, type QueueState } from './queue-file.ts'
+import { EMPTY_QUEUE, QueueFile, type QueueState } from './queue-file.ts'
 import type { QueuedMessage } from './queued-message.ts'
 
 export interface MessageQueueOptions {
@@ -50,33 +51,20 @@ export class MessageQueue {
   }
 
   edit(id: string, message: string): Promise<void> {
-    return this.#changeOne(id, (state, at) => {
-      const messages = state.messages.map((queued, i) => (i === at ? { ...queued, message } : queued))
-      return { ...state, messages }
-    })
+    return this.#change(state => withEdit(state, id, message))
   }
 
   /** 0 is next. */
   move(id: string, index: number): Promise<void> {
-    return this.#changeOne(id, (state, at) => {
-      const messages = [...state.messages]
-      const [moved] = messages.splice(at, 1)
-      // What is on its way stays first.
-      const first = state.sending === null ? 0 : 1
-      if (moved) messages.splice(Math.max(first, Math.min(index, messages.length)), 0, moved)
-      return { ...state, messages }
-    })
+    return this.#change(state => withMove(state, id, index))
   }
 
   remove(id: string): Promise<void> {
-    return this.#changeOne(id, state => without(state, id))
+    return this.#change(state => withoutMessage(state, id))
   }
 
   clear(): Promise<void> {
-    return this.#change(state => ({
-      ...state,
-      messages: state.messages.filter(({ id }) => id === state.sending),
-    }))
+    return this.#change(withoutWaiting)
   }
 
   hold(): Promise<void> {
@@ -98,12 +86,7 @@ export class MessageQueue {
         'Client tools and signals cannot wait in the queue. Start the turn instead.',
       )
     const queued = { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }
-    await this.#change(state => {
-      const at = place === 'last' ? state.messages.length : state.sending === null ? 0 : 1
-      const messages = [...state.messages]
-      messages.splice(at, 0, queued)
-      return { ...state, messages }
-    })
+    await this.#change(state => withMessage(state, queued, place))
     return queued
   }
 
@@ -119,7 +102,7 @@ export class MessageQueue {
 
   /** Its turn has begun, and the log says so. */
   sent(id: string): Promise<void> {
-    return this.#change(state => ({ ...without(state, id), sending: null }))
+    return this.#change(state => ({ ...dropped(state, id), sending: null }))
   }
 
   /** Its turn did not begin: it stays. */
@@ -140,46 +123,13 @@ export class MessageQueue {
     await this.#file.remove()
   }
 
-  #changeOne(id: string, change: (state: QueueState, at: number) => QueueState): Promise<void> {
-    return this.#change(state => {
-      const at = state.messages.findIndex(queued => queued.id === id)
-      if (at === -1)
-        throw new QueueError('not-found', `No message ${id} waits in the queue. It may have been sent.`)
-      if (state.sending === id)
-        throw new QueueError('sending', 'This message is being sent. Interrupt its turn instead.')
-      return change(state, at)
-    })
-  }
-
   #change(change: (state: QueueState) => QueueState): Promise<void> {
     return this.#changes.run('', async () => {
       const state = change(this.#state)
       if (state === this.#state) return
-      checkSize(state)
       await this.#file.write(state)
       this.#state = state
       this.#onChange()
     })
   }
 }
-
-const MAX_MESSAGES = 200
-
-function without(state: QueueState, id: string): QueueState {
-  return { ...state, messages: state.messages.filter(queued => queued.id !== id) }
-}
-
-function checkSize({ messages }: QueueState): void {
-  if (messages.length > MAX_MESSAGES)
-    throw new QueueError('full', `No more than ${MAX_MESSAGES} messages can wait. Remove some, or wait.`)
-  const bytes = messages.reduce((sum, queued) => sum + Buffer.byteLength(JSON.stringify(queued)), 0)
-  if (bytes < MAX_QUEUE_BYTES - ROOM_BYTES) return
-  const megabytes = Math.floor(MAX_QUEUE_BYTES / 1024 / 1024)
-  throw new QueueError(
-    'full',
-    `Messages and images in the queue are over ${megabytes} MiB. Send images with a turn of their own.`,
-  )
-}
-
-/** For what is around the messages. */
-const ROOM_BYTES = 4096

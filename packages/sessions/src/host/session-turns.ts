@@ -1,0 +1,126 @@
+import type { TurnEndReason } from '@chirality/core'
+import type { SessionLog } from '../log/session-log.ts'
+import type { LiveTurn } from '../turns/live-turn.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { settleTurn } from '../turns/settle-turn.ts'
+import { startTurn } from '../turns/start-turn.ts'
+import { StopSignal } from '../turns/stop-signal.ts'
+import type { ProjectContext } from './host-context.ts'
+import { SessionBusyError, toStartError } from './session-errors.ts'
+import type { SessionView } from './session-view.ts'
+import type { TurnRequest } from './turn-request.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface SessionTurnsOptions {
+  project: ProjectContext
+  view: SessionView
+  log: SessionLog
+  recorder: SessionRecorder
+  waiters: Waiters
+  /** A turn has ended, and all of it is stored. */
+  onEnded: (reason: TurnEndReason) => Promise<void>
+}
+
+/** The turns of one session: one at a time, from its start to what follows its end. */
+export class SessionTurns {
+  readonly #options: SessionTurnsOptions
+  #turn: LiveTurn | undefined
+  #starting: StopSignal | undefined
+  #after: Promise<void> = Promise.resolve()
+
+  constructor(options: SessionTurnsOptions) {
+    this.#options = options
+  }
+
+  get current(): LiveTurn | undefined {
+    return this.#turn
+  }
+
+  /** Everything that follows the end of the last turn. */
+  get after(): Promise<void> {
+    return this.#after
+  }
+
+  async start(message: string, request: TurnRequest, turnId: string): Promise<void> {
+    const { project, view, log, recorder, waiters } = this.#options
+    if (view.phase !== 'idle') throw new SessionBusyError(log.sessionId)
+    if (log.health.state === 'paused') throw toStartError(log.health.error)
+    view.begin(turnId)
+    const stop = new StopSignal(request)
+    this.#starting = stop
+    try {
+      this.follow(await startTurn({ project, view, recorder, stop, turnId, message, request }))
+    } catch (error) {
+      stop.release()
+      view.refused()
+      throw toStartError(error)
+    } finally {
+      this.#starting = undefined
+      waiters.wake()
+    }
+  }
+
+  /** A turn at work; also one that an earlier host began. */
+  follow(turn: LiveTurn): void {
+    this.#turn = turn
+    this.#after = turn.done.then(async end => {
+      if (end.kind === 'ended') return this.#ended(turn, end.reason)
+      if (end.kind === 'left') return
+      // Its record stays, and the next host closes the turn.
+      this.#options.project.budget.forget(turn.turnId)
+      this.#release()
+    })
+  }
+
+  interrupt(): void {
+    this.#starting?.abort()
+    this.#turn?.interrupt()
+  }
+
+  async kill(): Promise<void> {
+    const { view, log, waiters } = this.#options
+    this.#starting?.abort()
+    this.#turn?.kill()
+    // A log that is paused cannot say that the turn ended; the agent is stopped all the same.
+    await waiters.until(() => view.phase === 'idle' || log.health.state === 'paused')
+  }
+
+  /** A result with its cost is worth a moment; more than that nobody waits. */
+  async stop(): Promise<void> {
+    const { view, log, recorder, waiters } = this.#options
+    if (log.health.state === 'paused') recorder.giveUp()
+    this.interrupt()
+    const patience = setTimeout(() => {
+      this.#turn?.kill()
+      recorder.giveUp()
+    }, STOP_PATIENCE_MS)
+    await waiters.until(() => view.phase === 'idle')
+    clearTimeout(patience)
+    await this.#after
+  }
+
+  /** Lets go of the agent. One that is just being started is waited for: nobody could find it again yet. */
+  async leave(): Promise<void> {
+    const patience = setTimeout(() => this.#starting?.abort(), STOP_PATIENCE_MS)
+    await this.#options.waiters.until(() => this.#starting === undefined)
+    clearTimeout(patience)
+    this.#turn?.leave()
+    await this.#after
+  }
+
+  async #ended(turn: LiveTurn, reason: TurnEndReason): Promise<void> {
+    const { project, view, recorder, onEnded } = this.#options
+    const { turnId, spentUsd } = turn
+    await recorder.flush().catch(() => {})
+    await settleTurn({ project, session: view.session, turnId, spentUsd })
+    this.#release()
+    await onEnded(reason)
+  }
+
+  #release(): void {
+    this.#turn = undefined
+    this.#options.view.settled()
+  }
+}
+
+const STOP_PATIENCE_MS = 5000
