@@ -31,6 +31,11 @@ test.each<[string, PermissionDecision, Record<string, unknown>]>([
     { behavior: 'deny', message: 'The user does not allow this.' },
   ],
   [
+    'deny with what is no message',
+    { behavior: 'deny', message: 7 } as unknown as PermissionDecision,
+    { behavior: 'deny', message: 'The user does not allow this.' },
+  ],
+  [
     'deny and interrupt',
     { behavior: 'deny', message: 'Stop.', interrupt: true },
     { behavior: 'deny', message: 'Stop.', interrupt: true },

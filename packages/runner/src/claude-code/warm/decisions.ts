@@ -18,7 +18,7 @@ export interface ClaudeAnswer {
 /** A decision in the form that the CLI takes: every other one it takes for a no. */
 export function claudeAnswer(question: ClaudeQuestion, decision: PermissionDecision): ClaudeAnswer {
   if (decision.behavior === 'deny') {
-    const message = decision.message?.trim() || DENIED
+    const message = wordsOf(decision.message) || DENIED
     if (question.subtype !== TOOL_USE) return { error: message }
     return { response: { behavior: 'deny', message, ...(decision.interrupt ? { interrupt: true } : {}) } }
   }
@@ -39,6 +39,11 @@ export function questionOf(request: unknown): ClaudeQuestion {
     input: asObject(input),
     suggestions: Array.isArray(suggestions) ? suggestions : [],
   }
+}
+
+/** Answers come from programs, too. */
+function wordsOf(message: unknown): string {
+  return typeof message === 'string' ? message.trim() : ''
 }
 
 const TOOL_USE = 'can_use_tool'

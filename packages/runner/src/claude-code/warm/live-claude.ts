@@ -8,7 +8,7 @@ import {
 } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
 import { openSpool } from '../../process/spool.ts'
-import type { StopOptions } from '../../process/stop.ts'
+import type { StopOptions, StopReport } from '../../process/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
 import { Rest } from '../rest.ts'
@@ -191,7 +191,7 @@ export class LiveClaude {
     }
     this.#isUsable = false
     this.control.close()
-    const report = await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
+    const report = await this.#sweep()
     const exit = await this.process.exited
     this.#rest.end()
     this.shownRest.end()
@@ -226,6 +226,16 @@ export class LiveClaude {
     if (event.type !== 'system') return
     if (event.subtype !== 'init' && event.subtype !== 'status') return
     if (typeof event.permissionMode === 'string') this.#mode = event.permissionMode
+  }
+
+  /** What it had started goes with it. Nobody may have to wait for an end that never comes. */
+  async #sweep(): Promise<Pick<StopReport, 'stopped' | 'leftRunning'>> {
+    try {
+      return await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
+    } catch (error) {
+      this.#log.write('error', 'turn:release', { error: String(error) })
+      return { stopped: [], leftRunning: [] }
+    }
   }
 
   async #release(launch: Launch): Promise<void> {

@@ -54,10 +54,17 @@ export class Requests {
     if (!this.#open.delete(requestId)) return
     const question = questionOf((raw as { request?: unknown }).request)
     const { response, error = '', note } = claudeAnswer(question, asked.decision)
-    // Told before the agent hears it, so that it stands before what the agent makes of it.
-    void this.#live.inbox.push({ kind: 'told', event: decisionTold(event, asked, note) })
-    if (response) this.#live.control.respond(requestId, response)
-    else this.#live.control.respondError(requestId, error)
+    let told = decisionTold(event, asked, note)
+    try {
+      if (response) this.#live.control.respond(requestId, response)
+      else this.#live.control.respondError(requestId, error)
+    } catch {
+      // An input that is no JSON: it has a circle, say.
+      this.#live.control.respondError(requestId, UNSENDABLE)
+      told = { ...told, outcome: 'denied', by: 'policy', message: UNSENDABLE }
+    }
+    // In the same breath, so that it stands before what the agent makes of it.
+    void this.#live.inbox.push({ kind: 'told', event: told })
   }
 
   /** For a question that nobody can be shown. */
@@ -71,6 +78,8 @@ export class Requests {
     return this.#open.delete(requestId)
   }
 }
+
+const UNSENDABLE = 'The decision could not be sent, so it means no.'
 
 function isRequest(event: UIEvent): event is PermissionRequestEvent {
   return event.type === 'permission:request'

@@ -87,17 +87,20 @@ describe.each(claudeBinaries())('decisions of Claude Code $version', ({ path: bi
   })
 
   test('a decision that fails, or makes no sense, means no', async () => {
-    const model = await world.model({ answers: [touch('a'), touch('b'), touch('c'), 'Done.'] })
+    const model = await world.model({ answers: [touch('a'), touch('b'), touch('c'), touch('d'), 'Done.'] })
     const { turn } = world.chat({ model })
+    const circle: Record<string, unknown> = {}
+    circle.circle = circle
     const { opts } = decider(
+      { behavior: 'allow', updatedInput: circle },
       () => Promise.reject(new Error('broken')),
       { behavior: 'perhaps' } as unknown as PermissionDecision,
       { behavior: 'allow', updatedInput: [] } as unknown as PermissionDecision,
     )
     const events = await turn('go', opts)
-    expect(['a', 'b', 'c'].some(name => existsSync(file(name)))).toBe(false)
+    expect(['a', 'b', 'c', 'd'].some(name => existsSync(file(name)))).toBe(false)
     const no = { outcome: 'denied', by: 'policy' }
-    expect(ofType(events, 'permission:resolved')).toMatchObject([no, no, no])
+    expect(ofType(events, 'permission:resolved')).toMatchObject([no, no, no, no])
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
   })
 
