@@ -1,3 +1,4 @@
+import type { Envelope } from '@chirality/core'
 import type { SessionSummary } from '@chirality/sessions'
 import { HttpError } from '../http/http-error.ts'
 import { readBody } from '../http/read-body.ts'
@@ -28,14 +29,14 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
   ): Route => ({ method, path: `/api/harness/${path}`, kind: 'call', handle })
 
   return [
-    route('POST', 'turn', async ({ request, response }) => {
+    route('POST', 'turn', async ({ request, response, url }) => {
       const { sessionId, message, options } = await readBody(request, inputs.turnInput, BODY)
       const session = await liveSession(services, sessionId)
       const after = session.log.lastSeq
       const { turnId } = await session.start(message, options)
       const stream = streams.open(response)
       for await (const envelopes of turnEvents({ host: services.host, session, turnId, after }, stream)) {
-        stream.send(envelopes.map(toSse))
+        stream.send(envelopes.map(eventFormat(url)))
       }
       stream.end()
     }),
@@ -74,14 +75,21 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       const after = cursorOf(request, url) ?? 0
       if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
       const stream = streams.open(response)
-      for await (const envelopes of eventBatches(log, after, stream)) stream.send(envelopes.map(toSse))
+      const format = eventFormat(url)
+      for await (const envelopes of eventBatches(log, after, stream)) stream.send(envelopes.map(format))
       stream.end()
     }),
   ]
 }
 
-function toSse({ seq, event }: { seq: number; event: { type: string } }): ServerSentEvent {
-  return { id: seq, event: event.type, data: event }
+/** UI events; with `?as=envelopes` also when they came and in which turn. */
+function eventFormat(url: URL): (envelope: Envelope) => ServerSentEvent {
+  const whole = url.searchParams.get('as') === 'envelopes'
+  return envelope => ({
+    id: envelope.seq,
+    event: envelope.event.type,
+    data: whole ? envelope : envelope.event,
+  })
 }
 
 function idOf({ id }: RouteRequest['params']): string {

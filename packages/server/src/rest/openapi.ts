@@ -48,6 +48,7 @@ const EVENTS = { 'text/event-stream': { schema: { type: 'string' } } }
 const OPEN = { security: [] }
 const SESSION_ID = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 const AFTER = { name: 'Last-Event-ID', in: 'header', schema: { type: 'integer' } }
+const AS = { name: 'as', in: 'query', schema: { enum: ['envelopes'] } }
 const OTHER_SESSION = { name: 'session', in: 'query', schema: { type: 'string' } }
 
 /** Made when it is asked for: the schemas cost more than the rest of a start. */
@@ -67,7 +68,7 @@ const paths = () => ({
     post: operation(
       'Runs a turn and streams its UI events',
       { 200: { description: 'UI events until the turn is over', content: EVENTS }, 404: FAILED, 409: FAILED },
-      body(inputs.turnInput),
+      { ...body(inputs.turnInput), parameters: [AS] },
     ),
   },
   '/api/harness/interrupt': {
@@ -105,7 +106,7 @@ const paths = () => ({
     get: operation(
       'All events of a session, from a cursor on',
       { 200: { description: 'UI events', content: EVENTS }, 404: FAILED },
-      { parameters: [SESSION_ID, AFTER] },
+      { parameters: [SESSION_ID, AFTER, AS] },
     ),
   },
   '/events': {

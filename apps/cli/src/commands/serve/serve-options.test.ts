@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { readServeOptions } from './serve-options.ts'
+
+test('projects and origins can be given more than once', async () => {
+  const args = ['--project', 'a', '--port', '0', '--project=b', '--origin', 'https://a.example', '--no-open']
+  expect(await readServeOptions(args)).toEqual({
+    projects: ['a', 'b'],
+    publicOrigins: ['https://a.example'],
+    port: 0,
+    host: undefined,
+    exposed: undefined,
+    open: false,
+    demo: false,
+    json: false,
+    leaveAgents: false,
+  })
+})
+
+test('a proxy in front is said, not guessed', async () => {
+  expect(await readServeOptions(['--expose', '--behind-proxy'])).toMatchObject({ exposed: { proxy: true } })
+  expect(await readServeOptions(['--behind-proxy'])).toMatchObject({ exposed: undefined })
+})
+
+test.each([
+  [['--expose'], '--expose needs --tls-cert and --tls-key'],
+  [['--expose', '--tls-cert', '/no/such/file', '--tls-key', '/no/such/file'], 'cannot be read'],
+  [['--port', '70000'], '--port must be a whole number'],
+  [['--project'], '--project needs a value'],
+  [['--project', '--json'], '--project needs a value'],
+  [['--project='], '--project needs a value'],
+  [['folder'], 'Projects are named with --project'],
+  [['--prot', '1'], 'Did you mean'],
+])('%j is wrong usage', async (args, message) => {
+  await expect(readServeOptions(args)).rejects.toThrow(message)
+})

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import type { RunningCommand } from './support/running-command.ts'
+import { createWorld, type World } from './support/world.ts'
+
+interface Facts {
+  url: string
+  port: number
+  token: string
+  pid: number
+  link: string
+}
+
+async function startServing(
+  world: World,
+  args: string[] = [],
+): Promise<{ command: RunningCommand; facts: Facts }> {
+  const command = world.start(['serve', '--json', '--port', '0', '--project', world.project, ...args], {
+    env: { CHIRALITY_HOME: path.join(world.home, 'chirality') },
+  })
+  await command.shows('\n')
+  return { command, facts: JSON.parse(command.stdout.split('\n')[0] ?? '') as Facts }
+}
+
+function call({ url, token }: Facts, route: string, body?: unknown): Promise<Response> {
+  return fetch(`${url}${route}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+}
+
+test('serves until it is told to stop, and leaves nothing behind', async () => {
+  const world = await createWorld({ otherwise: 'Hello.' })
+  const { command, facts } = await startServing(world)
+  expect(facts).toEqual({
+    url: `http://127.0.0.1:${facts.port}`,
+    port: expect.any(Number),
+    token: expect.stringMatching(/^[\w-]{43}$/),
+    pid: command.pid,
+    link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/#sign-in=[\w-]{43}$/),
+  })
+  expect((await fetch(`${facts.url}/healthz`)).status).toBe(200)
+  expect((await fetch(`${facts.url}/api/harness/session/list`)).status).toBe(401)
+
+  const servers = path.join(world.home, 'chirality', 'servers')
+  const [file = ''] = readdirSync(servers)
+  expect(statSync(path.join(servers, file)).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(readFileSync(path.join(servers, file), 'utf8'))).toMatchObject({
+    url: facts.url,
+    token: facts.token,
+  })
+
+  const listed = await call(facts, '/trpc/harnesses.list')
+  const harnesses = (await listed.json()) as { result: { data: { id: string }[] } }
+  expect(harnesses.result.data.map(({ id }) => id)).toContain('claude-code')
+  const created = await call(facts, '/api/harness/session/create', {
+    projectRoot: world.project,
+    persona: null,
+    mode: 'direct',
+  })
+  const { session } = (await created.json()) as { session: { id: string } }
+  const turn = await call(facts, '/api/harness/turn', { sessionId: session.id, message: 'Hi' })
+  expect(await turn.text()).toMatch(/event: chat:message\ndata: .*Hello\..*event: turn:end/s)
+
+  command.signal('SIGTERM')
+  expect(await command.result()).toMatchObject({ code: 0, stderr: '' })
+  expect(readdirSync(servers)).toEqual([])
+})
+
+test('a turn that runs ends with the server', async () => {
+  const world = await createWorld({ answers: [{ text: 'This takes its time.', stallAfter: 1 }] })
+  const { command, facts } = await startServing(world)
+  const created = await call(facts, '/api/harness/session/create', {
+    projectRoot: world.project,
+    persona: null,
+    mode: 'direct',
+  })
+  const { session } = (await created.json()) as { session: { id: string } }
+  const turn = call(facts, '/api/harness/turn', { sessionId: session.id, message: 'Hi' }).then(response =>
+    response.text(),
+  )
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  command.signal('SIGINT')
+  expect((await command.result()).code).toBe(0)
+  await turn.catch(() => {})
+  const log = readFileSync(path.join(world.project, '.chirality', 'events', `${session.id}.ndjson`), 'utf8')
+  expect(log).toContain('"type":"turn:end"')
+})
+
+test('a second server for a project is told where the first is', async () => {
+  const world = await createWorld()
+  const { facts } = await startServing(world)
+  const second = await world.start(['serve', '--json', '--port', '0', '--project', world.project]).result()
+  expect(second).toMatchObject({ code: 1, stdout: '' })
+  expect(second.stderr).toContain(facts.url)
+})
+
+test('nobody is let in by accident', async () => {
+  const world = await createWorld()
+  const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])
+  expect(result).toMatchObject({ code: 2, stdout: '' })
+  expect(result.stderr).toContain('would let others reach this server')
+})
+
+test('without --json it prints one link', async () => {
+  const world = await createWorld()
+  const command = world.start(['serve', '--no-open', '--port', '0', '--project', world.project])
+  await command.shows('Ctrl-C stops it.')
+  expect(command.stdout.match(/#sign-in=/g)).toHaveLength(1)
+  command.signal('SIGTERM')
+  expect(await command.result()).toMatchObject({ code: 0, stderr: 'Stopping, and the agents with it.\n' })
+})
