@@ -118,11 +118,6 @@ export class MessageQueue {
     return true
   }
 
-  async destroy(): Promise<void> {
-    this.#state = EMPTY_QUEUE
-    await this.#file.remove()
-  }
-
   #change(change: (state: QueueState) => QueueState): Promise<void> {
     return this.#changes.run('', async () => {
       const state = change(this.#state)

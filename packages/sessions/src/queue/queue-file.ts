@@ -85,9 +85,25 @@ const FOLDER = ['state', 'queue']
 function parseQueue(text: string): QueueState | undefined {
   const value = parseObject(text)
   if (value === undefined || !Array.isArray(value.messages)) return undefined
-  const messages = value.messages.filter(isQueued)
+  const written = value.messages.filter(isQueued)
+  const messages = written.map(withoutPowers)
+  const isLess = messages.some((message, at) => message !== written[at])
   const sending = typeof value.sending === 'string' ? value.sending : null
-  return { held: value.held === true, sending, messages }
+  return { held: value.held === true || isLess, sending, messages }
+}
+
+/**
+ * The file lies in the project, where an agent or a clone can write: what lets a turn do more than it would have to ask for
+ * is not taken from there. Whoever wants it says so with the turn.
+ */
+function withoutPowers(queued: QueuedMessage): QueuedMessage {
+  const { autoApproveTools, autoApproveToolsOverride, mcpServers, env, additionalDirectories, ...request } =
+    queued.request
+  const powers = [autoApproveTools, autoApproveToolsOverride, mcpServers, env, additionalDirectories]
+  const isBypass = request.permissionMode === 'bypassPermissions'
+  if (!isBypass && powers.every(power => power === undefined)) return queued
+  const { permissionMode, ...rest } = request
+  return { ...queued, request: isBypass ? rest : request }
 }
 
 function isQueued(value: unknown): value is QueuedMessage {

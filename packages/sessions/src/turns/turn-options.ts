@@ -6,7 +6,6 @@ import type { StoredSession } from '../store/stored-session.ts'
 
 export interface TurnPlan {
   opts: HarnessTurnOpts
-  persona: PersonaConfig | null
   /** What was asked for and cannot be had. To be shown. */
   warnings: string[]
 }
@@ -47,7 +46,7 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     ...(decide ? { decide } : {}),
   }
   const { opts, warnings } = withinCapabilities(wanted, capabilities, harness.id)
-  return { opts, persona, warnings: [...unmet, ...prompt.warnings, ...warnings] }
+  return { opts, warnings: [...unmet, ...prompt.warnings, ...warnings] }
 }
 
 /** Options that this harness does not know, left out and named. */
