@@ -19,8 +19,7 @@ async function leaveAtWork(): Promise<string> {
     ...{ turnId: 'turn-1', startedAt: at, message: 'One', harness: 'scripted', afterSeq: 0, budget: {} },
     processes: [{ ...trace, spoolPath, spoolOffset: 0 }],
   })
-  const request = { permissionMode: 'bypassPermissions' }
-  const queued = { id: 'message-2', message: 'Two', queuedAt: at, request }
+  const queued = { id: 'message-2', message: 'Two', queuedAt: at, request: {} }
   write('queue', id, { held: false, sending: null, messages: [queued] })
   return id
 }
