@@ -12,6 +12,8 @@ export interface HostContext {
   harnesses: HarnessRegistry<SessionHarness>
   personas: PersonaManager
   prices: PriceTable
+  /** Values that must not be in harness.log. */
+  secrets: readonly string[]
   /** Where what an agent asks is put. */
   decider: (context: AskContext) => NonNullable<HarnessTurnOpts['decide']>
 }

@@ -43,7 +43,7 @@ export class OpenProject {
     const lock = await lockProject(projectRoot, { address, onLost })
     try {
       const { projectRoot: root } = lock
-      const harnessLog = await HarnessLog.open(root)
+      const harnessLog = await HarnessLog.open(root, { secrets: host.secrets })
       const budget = new ProjectBudget(root)
       return new OpenProject(lock, { ...host, projectRoot: root, harnessLog, budget }, onStatus)
     } catch (error) {

@@ -7,7 +7,7 @@ import {
   type SessionMode,
 } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
+import { type HarnessRegistry, isSecretLike, processEnv, type RunnerLogEntry } from '@chirality/runner'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { realProjectRoot } from '../files/project-folder.ts'
@@ -32,6 +32,8 @@ export interface SessionHostOptions {
   home?: string
   personas?: PersonaManager
   prices?: PriceTable
+  /** Values that must not be in harness.log, whatever they look like. Default: the secrets in the environment. */
+  secrets?: readonly string[]
   /** Answers what agents ask. Default: one that waits for a person. */
   decisions?: DecisionBroker
   /** How long a request waits for a person before the answer is no. Null, the default: for ever. */
@@ -80,6 +82,7 @@ export class SessionHost {
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, prices },
+      secrets: options.secrets ?? secretsOf(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
     }
   }
@@ -256,4 +259,8 @@ export class SessionHost {
       }
     }
   }
+}
+
+function secretsOf(environment: Readonly<Record<string, string>>): string[] {
+  return Object.entries(environment).flatMap(([name, value]) => (isSecretLike(name, value) ? [value] : []))
 }

@@ -28,7 +28,13 @@ const TURN = [
 function agent(): string {
   const file = join(world.root, 'agent')
   const lines = TURN.map(event => `printf '%s\\n' '${JSON.stringify({ ...event, session_id: 'native-1' })}'`)
-  const script = ['#!/bin/sh', 'cat > /dev/null', "echo 'not JSON'", "echo 'a warning' >&2", ...lines]
+  const script = [
+    '#!/bin/sh',
+    'cat > /dev/null',
+    "echo 'not JSON'",
+    "echo 'a warning of hunter2hunter2' >&2",
+    ...lines,
+  ]
   writeFileSync(file, `${script.join('\n')}\n`)
   chmodSync(file, 0o755)
   return file
@@ -37,7 +43,8 @@ function agent(): string {
 test('harness.log has every row of the specification, cut where it says', async () => {
   const model = await world.model({ answers: [] })
   const onLog = (entry: Parameters<typeof host.log>[0]) => host.log(entry)
-  const host = world.host([world.claude(model, { binaryPath: agent(), keepAlive: false, onLog })])
+  const harness = world.claude(model, { binaryPath: agent(), keepAlive: false, onLog })
+  const host = world.host([harness], { secrets: ['hunter2hunter2'] })
   const session = await host.session((await host.createSession(world.project, { mode: 'workbench' })).id)
   for (const message of ['m'.repeat(300), 'again']) {
     await session.start(message)
@@ -71,6 +78,6 @@ test('harness.log has every row of the specification, cut where it says', async 
     data: { exitCode: 0, signal: null, durationMs: expect.any(Number) },
   })
   expect(row('parse:error')).toMatchObject({ level: 'warn', data: { line: 'not JSON' } })
-  expect(row('stderr')).toMatchObject({ level: 'warn', data: { line: 'a warning' } })
+  expect(row('stderr')).toMatchObject({ level: 'warn', data: { line: 'a warning of [redacted]' } })
   expect(text).not.toContain('sk-scripted-model')
 })
