@@ -35,9 +35,10 @@ await build({
   entryPoints: ['src/main.ts'],
   outdir: dist,
   plugins: [runApart()],
-  // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`.
+  // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`. Made when it does: that takes longer
+  // than loading most commands.
   banner: {
-    js: "import { createRequire as makeRequire } from 'node:module'\nconst require = makeRequire(import.meta.url)",
+    js: "import { createRequire as makeRequire } from 'node:module'\nlet madeRequire\nconst require = id => (madeRequire ??= makeRequire(import.meta.url))(id)",
   },
 })
 // A Worker is started from a file, which lies beside the code that starts it.
