@@ -1,0 +1,94 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Outlet, SendPace } from './send-pace.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+class HeldOutlet implements Outlet {
+  bytes = 0
+  gaveUp = false
+  #drained: () => void = () => {}
+
+  buffered(): number {
+    return this.bytes
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drained = listener
+  }
+
+  giveUp(): void {
+    this.gaveUp = true
+  }
+
+  drain(): void {
+    this.bytes = 0
+    this.#drained()
+  }
+}
+
+/** Whether a turn has come, without waiting for it. */
+function watch(turn: Promise<boolean>): { result: boolean | undefined } {
+  const seen: { result: boolean | undefined } = { result: undefined }
+  void turn.then(result => {
+    seen.result = result
+  })
+  return seen
+}
+
+function setUp() {
+  vi.useFakeTimers()
+  const outlet = new HeldOutlet()
+  return { outlet, pace: new SendPace(outlet, { windowMs: 16, maxBufferedBytes: 100, stallMs: 1000 }) }
+}
+
+test('the first goes at once, the next after the window, together with its neighbours', async () => {
+  const { pace } = setUp()
+  expect(await pace.turn()).toBe(true)
+  await vi.advanceTimersByTimeAsync(2)
+  const waiting = [watch(pace.turn()), watch(pace.turn())]
+  await vi.advanceTimersByTimeAsync(10)
+  expect(waiting.map(({ result }) => result)).toEqual([undefined, undefined])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(waiting.map(({ result }) => result)).toEqual([true, true])
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await pace.turn()).toBe(true)
+})
+
+test('nobody sends while the other side has not read', async () => {
+  const { pace, outlet } = setUp()
+  outlet.bytes = 101
+  const waiting = watch(pace.turn())
+  await vi.advanceTimersByTimeAsync(500)
+  expect(waiting.result).toBeUndefined()
+  outlet.drain()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(waiting.result).toBe(true)
+  expect(outlet.gaveUp).toBe(false)
+})
+
+test('who reads slowly is waited for, who reads nothing is not', async () => {
+  const { pace, outlet } = setUp()
+  outlet.bytes = 10_000
+  const waiting = watch(pace.turn())
+  for (let i = 0; i < 20; i += 1) {
+    outlet.bytes -= 1
+    await vi.advanceTimersByTimeAsync(500)
+  }
+  expect(waiting.result).toBeUndefined()
+  expect(outlet.gaveUp).toBe(false)
+  await vi.advanceTimersByTimeAsync(1500)
+  expect(outlet.gaveUp).toBe(true)
+  expect(waiting.result).toBe(false)
+})
+
+test('when it is over nobody waits', async () => {
+  const { pace, outlet } = setUp()
+  outlet.bytes = 101
+  const waiting = watch(pace.turn())
+  pace.close()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(waiting.result).toBe(false)
+  expect(await pace.turn()).toBe(false)
+})

@@ -1,0 +1,63 @@
+// What is too long for every run: 100,000 broken connections, and 1 GB of events against paused sockets.
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { SessionHarness } from '@chirality/core'
+import { HarnessRegistry } from '@chirality/runner'
+import { startServer } from '../src/index.ts'
+import { EventReader } from './support/event-reader.ts'
+import { startFloodedServer } from './support/flooded-server.ts'
+import { seeded, sendJunk } from './support/junk.ts'
+
+const CONNECTIONS = 100_000
+const AT_ONCE = 32
+const FLOOD_BYTES = 1024 ** 3
+const READERS = 8
+const MAX_GROWTH_BYTES = 96 * 1024 ** 2
+
+await junk()
+await flood()
+
+async function junk(): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-soak-'))
+  await mkdir(path.join(folder, 'project'))
+  const server = await startServer({
+    harnesses: new HarnessRegistry<SessionHarness>(),
+    projects: [path.join(folder, 'project')],
+    home: path.join(folder, 'home'),
+    port: 0,
+    limits: { handshakesPerSecond: 1e6 },
+  })
+  const random = seeded(Date.now() % 1e9)
+  let left = CONNECTIONS
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1
+      await sendJunk(server, random)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  const { status } = await fetch(`${server.url}/healthz`)
+  if (status !== 200) throw new Error(`/healthz answers ${status}`)
+  await server.close()
+  await rm(folder, { recursive: true })
+  console.log(`${CONNECTIONS} broken connections: the server answers as before`)
+}
+
+async function flood(): Promise<void> {
+  const server = await startFloodedServer()
+  const { rssBytes: before, lastSeq } = await server.flood(FLOOD_BYTES / 8)
+  const input = { sessionId: server.sessionId, lastEventId: String(lastSeq) }
+  const readers = Array.from({ length: READERS }, () => new EventReader(server, input, () => {}))
+  await Promise.all(readers.map(({ socket }) => once(socket, 'open')))
+  for (const { socket } of readers) socket.pause()
+  const { rssBytes: after } = await server.flood(FLOOD_BYTES)
+  for (const { socket } of readers) socket.terminate()
+  await server.close()
+  const growth = after - before
+  if (growth > MAX_GROWTH_BYTES) throw new Error(`memory grew by ${growth} bytes`)
+  console.log(
+    `1 GB of events against ${READERS} paused sockets: ${Math.round(growth / 1024 ** 2)} MB more memory`,
+  )
+}
