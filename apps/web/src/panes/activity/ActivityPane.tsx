@@ -1,6 +1,5 @@
 import type { ToolItem } from '@chirality/core'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Ansi } from '../../ansi/Ansi.tsx'
 import { useProjectRoot } from '../../state/project-root.ts'
 import { useSession } from '../../state/use-session.ts'
@@ -9,6 +8,7 @@ import { Empty } from '../../ui/Empty.tsx'
 import { formatDuration } from '../../ui/format.ts'
 import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { VirtualList } from '../../ui/virtual/VirtualList.tsx'
 import { toolSummary } from '../chat/tool-summary.logic.ts'
 import './activity.css'
 
@@ -19,33 +19,23 @@ export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void 
   const items = useSession(({ state }) => state.items)
   const tools = useMemo(() => items.filter((item): item is ToolItem => item.kind === 'tool'), [items])
   const [chosenId, setChosenId] = useState<string | null>(null)
-  const scroller = useRef<HTMLElement>(null)
-  const virtualizer = useVirtualizer({
-    count: tools.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 10,
-    anchorTo: 'end',
-    followOnAppend: true,
-    scrollEndThreshold: ROW_PX,
-    directDomUpdates: true,
-  })
   const chosen = tools.find(({ id }) => id === chosenId) ?? tools.at(-1)
   if (!chosen) return <Empty title="Nothing done yet">Each tool that the agent uses is listed here.</Empty>
   return (
     <div className="activity">
-      <ScrollRegion ref={scroller} className="activity__log" label="Tool calls">
-        <div ref={virtualizer.containerRef} className="activity__rows">
-          {virtualizer.getVirtualItems().map(({ index, key }) => {
-            const tool = tools[index]
-            return tool ? (
-              <div key={key} data-index={index} ref={virtualizer.measureElement} className="activity__place">
-                <ActivityRow tool={tool} on={tool === chosen} onChoose={() => setChosenId(tool.id)} />
-              </div>
-            ) : null
-          })}
-        </div>
-      </ScrollRegion>
+      <VirtualList
+        label="Tool calls"
+        className="activity__log"
+        count={tools.length}
+        estimate={() => ROW_PX}
+        keyOf={index => index}
+        row={index => {
+          const tool = tools[index]
+          return tool ? (
+            <ActivityRow tool={tool} on={tool === chosen} onChoose={() => setChosenId(tool.id)} />
+          ) : null
+        }}
+      />
       <Terminal tool={chosen} onTurn={onTurn} />
     </div>
   )

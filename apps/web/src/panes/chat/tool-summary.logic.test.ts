@@ -16,6 +16,7 @@ test.each([
   ['mcp__git_hub__list', 'git_hub list'],
   ['file_change', 'Edit'],
   ['Read', 'Read'],
+  ['bash', 'Bash'],
   ['__proto__', '__proto__'],
 ])('the tool %s is shown as %s', (name, shown) => expect(toolName(name)).toBe(shown))
 

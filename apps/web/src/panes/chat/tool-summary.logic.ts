@@ -47,7 +47,8 @@ export function toolSummary(
 /** `mcp__github__list` is `github list`. */
 export function toolName(name: string): string {
   const mcp = /^mcp__(.+?)__(.+)$/.exec(name)
-  return mcp ? `${mcp[1]} ${mcp[2]}` : (own(NAMES, name) ?? name)
+  if (mcp) return `${mcp[1]} ${mcp[2]}`
+  return own(NAMES, name) ?? (/^[a-z]+$/.test(name) ? name.charAt(0).toUpperCase() + name.slice(1) : name)
 }
 
 export function argumentOf(input: Record<string, unknown>, cwd: string): string {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type RefObject, useId, useState } from 'react'
+import { flushSync } from 'react-dom'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useSession } from '../../state/use-session.ts'
@@ -59,13 +60,14 @@ export function useCompletions({ status, text, field, onChange }: Options) {
   const choose = (name: string) => {
     if (!completion) return
     const result = applyCompletion(text, completion, name)
-    onChange(result.text)
-    setCursor(result.cursor)
-    setActive(0)
-    requestAnimationFrame(() => {
-      field.current?.focus()
-      field.current?.setSelectionRange(result.cursor, result.cursor)
+    // At once: who types on must not find the cursor somewhere else a moment later.
+    flushSync(() => {
+      onChange(result.text)
+      setCursor(result.cursor)
+      setActive(0)
     })
+    field.current?.focus()
+    field.current?.setSelectionRange(result.cursor, result.cursor)
   }
 
   const onKey = (event: KeyboardEvent): boolean => {

@@ -1,7 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { lazy, Suspense, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useMemo, useState } from 'react'
 import { useApi } from '../../state/use-api.ts'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -9,6 +8,7 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { VirtualList } from '../../ui/virtual/VirtualList.tsx'
 import { filterEnvelopes, nativeOf, summaryOf } from './raw.logic.ts'
 import './raw.css'
 
@@ -24,7 +24,6 @@ export default function RawPane({ sessionId }: { sessionId: string }) {
   const [filter, setFilter] = useState('')
   const [chosen, setChosen] = useState<Envelope | null>(null)
   const [replaying, setReplaying] = useState(false)
-  const scroller = useRef<HTMLElement>(null)
   const { data, fetchNextPage, hasNextPage, isPending } = useInfiniteQuery({
     queryKey: ['log', sessionId, lastSeq],
     queryFn: ({ pageParam }) => api.readLogBefore(sessionId, pageParam, PAGE_EVENTS),
@@ -34,16 +33,6 @@ export default function RawPane({ sessionId }: { sessionId: string }) {
   })
   const envelopes = useMemo(() => [...(data?.pages ?? [])].reverse().flat(), [data])
   const shown = useMemo(() => filterEnvelopes(envelopes, filter), [envelopes, filter])
-  const virtualizer = useVirtualizer({
-    count: shown.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    getItemKey: index => shown[index]?.seq ?? index,
-    overscan: 10,
-    anchorTo: 'end',
-    followOnAppend: true,
-    directDomUpdates: true,
-  })
   return (
     <div className="raw">
       <div className="raw__bar">
@@ -59,35 +48,36 @@ export default function RawPane({ sessionId }: { sessionId: string }) {
           <Icon name="play" size={12} /> Replay
         </Button>
       </div>
-      <ScrollRegion ref={scroller} className="raw__log" label="Events">
-        {hasNextPage ? (
-          <Button look="quiet" size="small" onClick={() => void fetchNextPage()}>
-            Earlier events
-          </Button>
-        ) : null}
-        {!isPending && shown.length === 0 ? (
-          <Empty title={filter ? 'No event matches' : 'No events yet'} />
-        ) : null}
-        <div ref={virtualizer.containerRef} className="raw__rows">
-          {virtualizer.getVirtualItems().map(({ index, key }) => {
-            const envelope = shown[index]
-            return envelope ? (
-              <div key={key} data-index={index} ref={virtualizer.measureElement} className="raw__place">
-                <button
-                  type="button"
-                  className={envelope.seq === chosen?.seq ? 'raw__row raw__row--on' : 'raw__row'}
-                  aria-pressed={envelope.seq === chosen?.seq}
-                  onClick={() => setChosen(envelope)}
-                >
-                  <span className="number">{envelope.seq}</span>
-                  <span className="raw__type">{envelope.event.type}</span>
-                  <span className="raw__summary truncate">{summaryOf(envelope)}</span>
-                </button>
-              </div>
-            ) : null
-          })}
-        </div>
-      </ScrollRegion>
+      <VirtualList
+        label="Events"
+        className="raw__log"
+        count={shown.length}
+        estimate={() => ROW_PX}
+        keyOf={index => shown[index]?.seq ?? index}
+        row={index => {
+          const envelope = shown[index]
+          if (!envelope) return null
+          return (
+            <RawRow
+              envelope={envelope}
+              on={envelope.seq === chosen?.seq}
+              onChoose={() => setChosen(envelope)}
+            />
+          )
+        }}
+        before={
+          <>
+            {hasNextPage ? (
+              <Button look="quiet" size="small" onClick={() => void fetchNextPage()}>
+                Earlier events
+              </Button>
+            ) : null}
+            {!isPending && shown.length === 0 ? (
+              <Empty title={filter ? 'No event matches' : 'No events yet'} />
+            ) : null}
+          </>
+        }
+      />
       {chosen ? <Detail envelope={chosen} /> : null}
       <Suspense>
         {replaying ? <Replay sessionId={sessionId} onClose={() => setReplaying(false)} /> : null}
@@ -98,6 +88,21 @@ export default function RawPane({ sessionId }: { sessionId: string }) {
 
 /** The list is read again after so many events, not after each. */
 const REFRESH_EVENTS = 25
+
+function RawRow({ envelope, on, onChoose }: { envelope: Envelope; on: boolean; onChoose(): void }) {
+  return (
+    <button
+      type="button"
+      className={on ? 'raw__row raw__row--on' : 'raw__row'}
+      aria-pressed={on}
+      onClick={onChoose}
+    >
+      <span className="number">{envelope.seq}</span>
+      <span className="raw__type">{envelope.event.type}</span>
+      <span className="raw__summary truncate">{summaryOf(envelope)}</span>
+    </button>
+  )
+}
 
 function Detail({ envelope }: { envelope: Envelope }) {
   const native = nativeOf(envelope)

@@ -1,0 +1,77 @@
+import { type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
+import { ScrollRegion } from '../ScrollRegion.tsx'
+import { type RowRange, RowWindow } from './row-window.ts'
+import './virtual-list.css'
+
+export interface VirtualListHandle {
+  toEnd(): void
+  toIndex(index: number): void
+  firstVisible(): number
+}
+
+export interface VirtualListProps {
+  label: string
+  className?: string
+  rowClassName?: string
+  count: number
+  /** A guess at a height, for rows that were never drawn. */
+  estimate(index: number): number
+  keyOf(index: number): string | number
+  row(index: number): ReactNode
+  /** Drawn before the rows, as what to say when there are none. */
+  before?: ReactNode
+  onAway?: (away: boolean) => void
+  ref?: React.Ref<VirtualListHandle>
+}
+
+/** A list of any length that draws only what is seen, and stays at its end while it grows. */
+export function VirtualList(props: VirtualListProps) {
+  const { label, className, rowClassName, count, estimate, keyOf, row, before, onAway, ref } = props
+  const scroller = useRef<HTMLElement>(null)
+  const spacer = useRef<HTMLDivElement>(null)
+  const block = useRef<HTMLDivElement>(null)
+  const [, redraw] = useState<RowRange>()
+  const away = useRef(onAway)
+  away.current = onAway
+  const [rows] = useState(
+    () =>
+      new RowWindow({
+        // Not later: a frame that is painted before the new rows are there would be blank.
+        onRange: range => queueMicrotask(() => flushSync(() => redraw(range))),
+        onAway: value => queueMicrotask(() => away.current?.(value)),
+      }),
+  )
+  const range = rows.setCount(count, estimate)
+
+  useLayoutEffect(() => {
+    if (!scroller.current || !spacer.current || !block.current) return
+    return rows.attach({ scroller: scroller.current, spacer: spacer.current, block: block.current })
+  }, [rows])
+  useLayoutEffect(() => rows.settle())
+  useImperativeHandle(ref, () => ({
+    toEnd: () => rows.toEnd(),
+    toIndex: index => rows.toIndex(index),
+    firstVisible: () => rows.firstVisible,
+  }))
+
+  const indexes = Array.from({ length: range.end - range.start }, (_, i) => range.start + i)
+  return (
+    <ScrollRegion
+      ref={scroller}
+      label={label}
+      className={className ? `virtual-list ${className}` : 'virtual-list'}
+    >
+      {before}
+      <div ref={spacer} className="virtual-list__rows">
+        <div ref={block} className="virtual-list__block">
+          {indexes.map(index => (
+            <div key={keyOf(index)} className={rowClassName} data-index={index}>
+              {row(index)}
+            </div>
+          ))}
+        </div>
+      </div>
+    </ScrollRegion>
+  )
+}
