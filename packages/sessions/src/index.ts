@@ -33,17 +33,14 @@ export { SearchError } from './history/search/search-error.ts'
 export type { SearchHit } from './history/search/search-hit.ts'
 export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
+export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type { LiveSession, QueuedTurn, StartedTurn } from './host/live-session.ts'
 export {
   SessionBusyError,
   SessionStartError,
   type SessionStartErrorCode,
 } from './host/session-errors.ts'
-export {
-  type NewSession,
-  SessionHost,
-  type SessionHostOptions,
-} from './host/session-host.ts'
+export { SessionHost } from './host/session-host.ts'
 export type { SessionStatus } from './host/session-status.ts'
 export type { TurnRequest } from './host/turn-request.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'

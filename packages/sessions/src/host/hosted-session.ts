@@ -8,6 +8,7 @@ import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { prepareTurn } from '../turns/start-turn.ts'
 import type { ProjectContext } from './host-context.ts'
+import { keepable } from './keepable-mode.ts'
 import type { LiveSession, QueuedTurn, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionStartError, toStartError } from './session-errors.ts'
@@ -99,7 +100,7 @@ export class HostedSession implements LiveSession {
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
-    const settings = { ...this.#view.session.settings, permissionMode: mode }
+    const settings = { ...this.#view.session.settings, permissionMode: keepable(mode) }
     await this.#project.store.update(this.id, { settings })
     this.#view.replace({ settings })
     await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)

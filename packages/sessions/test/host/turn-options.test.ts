@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { NewSession } from '../../src/host/session-host.ts'
+import type { NewSession } from '../../src/host/host-options.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import {
   answers,
@@ -173,4 +173,14 @@ test('prewarm, permission mode, title', async () => {
   await session.start('Again')
   await session.settled()
   expect(harness.turns[1]?.opts.permissionMode).toBe('acceptEdits')
+})
+
+test('to take all checks away is for a turn, never for a session', async () => {
+  const { host, harness, session } = await open()
+  const forEver = { permissionMode: 'bypassPermissions' as const }
+  await expect(host.createSession(world.project, forEver)).rejects.toMatchObject({ code: 'unsupported' })
+  await expect(session.setPermissionMode('bypassPermissions')).rejects.toMatchObject({ code: 'unsupported' })
+  await session.start('Go', forEver)
+  await session.settled()
+  expect(harness.turns[0]?.opts.permissionMode).toBe('bypassPermissions')
 })

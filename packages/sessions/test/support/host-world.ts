@@ -13,8 +13,9 @@ import {
 } from '@chirality/runner'
 import { claudeEnv, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
+import type { SessionHostOptions } from '../../src/host/host-options.ts'
 import type { LiveSession } from '../../src/host/live-session.ts'
-import { SessionHost, type SessionHostOptions } from '../../src/host/session-host.ts'
+import { SessionHost } from '../../src/host/session-host.ts'
 
 export interface HostWorld {
   readonly root: string

@@ -1,0 +1,34 @@
+import type { HarnessId, PermissionMode, PriceTable, SessionHarness, SessionMode } from '@chirality/core'
+import type { PersonaManager } from '@chirality/personas'
+import type { HarnessRegistry } from '@chirality/runner'
+import type { DecisionBroker } from '../decisions/decision-broker.ts'
+import type { SessionSettings } from '../store/session-settings.ts'
+
+export interface SessionHostOptions {
+  harnesses: HarnessRegistry<SessionHarness>
+  /** Where this process can be reached, for the lock file of each project. */
+  address: string
+  /** The user's data folder. */
+  home?: string
+  personas?: PersonaManager
+  prices?: PriceTable
+  /** Values that must not be in harness.log, whatever they look like. Default: the secrets in the environment. */
+  secrets?: readonly string[]
+  /** Answers what agents ask. Default: one that waits for a person. */
+  decisions?: DecisionBroker
+  /** How long a request waits for a person before the answer is no. Null, the default: for ever. */
+  decisionTimeoutMs?: number | null
+}
+
+export interface NewSession {
+  persona?: string | null
+  mode?: SessionMode
+  harness?: HarnessId
+  model?: string
+  title?: string
+  /** `bypassPermissions` is refused: what a project keeps can be changed by those it is to hold back. Give it with turns. */
+  permissionMode?: PermissionMode
+  thinking?: SessionSettings['thinking']
+  /** The most that all its turns may cost together. */
+  budgetUsd?: number
+}

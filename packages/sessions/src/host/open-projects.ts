@@ -1,0 +1,105 @@
+import { realProjectRoot } from '../files/project-folder.ts'
+import { type ProjectReport, recoverProject } from '../recovery/recover-project.ts'
+import { allDone } from './all-done.ts'
+import type { HostContext } from './host-context.ts'
+import type { HostedSession } from './hosted-session.ts'
+import { OpenProject } from './open-project.ts'
+import type { SessionStatus } from './session-status.ts'
+
+export interface OpenProjectsOptions {
+  address: string
+  onStatus: (status: SessionStatus) => void
+  /** A session is not here any more. */
+  onClosed: (sessionId: string) => void
+}
+
+export interface Opened {
+  project: OpenProject
+  /** What was found when it was opened. */
+  report: ProjectReport
+}
+
+/** The projects that this process owns. */
+export class OpenProjects {
+  readonly #context: HostContext
+  readonly #options: OpenProjectsOptions
+  readonly #opening = new Map<string, Promise<Opened>>()
+  readonly #open = new Set<OpenProject>()
+
+  constructor(context: HostContext, options: OpenProjectsOptions) {
+    this.#context = context
+    this.#options = options
+  }
+
+  get open(): readonly OpenProject[] {
+    return [...this.#open]
+  }
+
+  roots(): string[] {
+    return [...this.#opening.keys()]
+  }
+
+  sessions(): HostedSession[] {
+    return this.open.flatMap(project => project.sessions())
+  }
+
+  /** Opens it the first time. */
+  async get(projectRoot: string): Promise<Opened> {
+    const root = realProjectRoot(projectRoot)
+    const known = this.#opening.get(root)
+    if (known !== undefined) return known
+    const opening = this.#openOne(root)
+    this.#opening.set(root, opening)
+    try {
+      return await opening
+    } catch (error) {
+      this.#opening.delete(root)
+      throw error
+    }
+  }
+
+  async close(projectRoot: string): Promise<void> {
+    const root = realProjectRoot(projectRoot)
+    const opening = this.#opening.get(root)
+    this.#opening.delete(root)
+    const opened = await opening
+    if (opened !== undefined) await this.#closeOne(opened.project, 'stop')
+  }
+
+  async closeAll(agents: 'stop' | 'leave'): Promise<void> {
+    const results = await Promise.allSettled(this.#opening.values())
+    this.#opening.clear()
+    const opened = results.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    await allDone(opened.map(({ project }) => this.#closeOne(project, agents)))
+  }
+
+  async #openOne(root: string): Promise<Opened> {
+    const { address, onStatus } = this.#options
+    const onLost = () => void this.#lost(root)
+    const project = await OpenProject.open(root, { host: this.#context, address, onStatus, onLost })
+    this.#open.add(project)
+    try {
+      return { project, report: await recoverProject(project, this.#context.store) }
+    } catch (error) {
+      await this.#closeOne(project, 'leave')
+      throw error
+    }
+  }
+
+  /** Two must not write to one log: the other has the project, and finds the agents that are left to it. */
+  async #lost(root: string): Promise<void> {
+    const opened = await this.#opening.get(root)?.catch(() => undefined)
+    this.#opening.delete(root)
+    if (opened !== undefined) await this.#closeOne(opened.project, 'leave').catch(() => {})
+  }
+
+  async #closeOne(project: OpenProject, agents: 'stop' | 'leave'): Promise<void> {
+    const sessions = project.sessions()
+    try {
+      await project.close(agents)
+    } finally {
+      for (const { id } of sessions) this.#options.onClosed(id)
+      this.#open.delete(project)
+    }
+  }
+}
