@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ClaudeEvent } from '@chirality/core'
+import { asObject } from '../../native-sessions/json.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
 import { controlErrorLine, controlRequestLine, controlResponseLine } from '../stdin-lines.ts'
 
@@ -83,8 +84,4 @@ const REQUEST_MS = 30_000
 
 function gone(): ControlError {
   return new ControlError('Claude Code is gone.', true)
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

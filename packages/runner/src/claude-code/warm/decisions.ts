@@ -1,4 +1,5 @@
 import { narrowestRule, type PermissionDecision } from '@chirality/core'
+import { asObject } from '../../native-sessions/json.ts'
 
 /** The agent's question, as far as the answer depends on it. */
 export interface ClaudeQuestion {
@@ -49,8 +50,3 @@ function wordsOf(message: unknown): string {
 const TOOL_USE = 'can_use_tool'
 const DENIED = 'The user does not allow this.'
 const NOTHING_TO_REMEMBER = 'The agent suggests no rule for the like of this.'
-
-function asObject(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as Record<string, unknown>) : {}
-}

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import type { HarnessTurnOpts, Session, TurnProcess, UIEvent } from '@chirality/core'
 import type { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
 import { fileAppears } from './events.ts'
@@ -18,6 +20,8 @@ export interface Chat {
 
 export interface WarmWorld extends World {
   fileAppears(file: string): Promise<void>
+  /** What the model says to start a command in the background, and what lets that command end. */
+  background(): { answer: { tool: string; input: Record<string, unknown> }; end(): void }
   chat(options?: HarnessOptions & { with?: ClaudeCodeHarness; session?: Session; binary?: string }): Chat
 }
 
@@ -46,12 +50,14 @@ export function useWarmWorld(defaultBinary: string): WarmWorld {
     }
     return { harness, session, turn, events, processes, pids: () => processes.map(({ pid }) => pid) }
   }
-  return Object.assign(world, { chat, fileAppears })
+  const background: WarmWorld['background'] = () => {
+    const go = path.join(world.project, 'go')
+    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const answer = { tool: 'Bash', input: { command, description: 'x', run_in_background: true } }
+    return { answer, end: () => writeFileSync(go, '') }
+  }
+  return Object.assign(world, { chat, fileAppears, background })
 }
 
 /** As root it wants to be told that it may. */
 export const BYPASS = { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } } as const
-
-/** The smallest PNG: the agent looks into images before it sends them. */
-export const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import type { PermissionDecision } from '@chirality/core'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
+import { filesWith } from '../../support/files-with.ts'
 import { untilGone } from '../../support/programs.ts'
 import { lastBody, ofType } from '../support/events.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
@@ -40,6 +41,9 @@ describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path
     const model = await world.model({ otherwise: 'Yes.' })
     const { turn, pids } = world.chat({ model })
     await turn('remember the word zebra')
+    // The agent writes its transcript when it has time; what is not in it yet dies with it.
+    const isWritten = () => filesWith(world.home, 'Yes.').some(name => name.endsWith('.jsonl'))
+    while (!isWritten()) await nextLoopTurn()
     process.kill(pids()[0] ?? 0, 'SIGKILL')
     await untilGone(pids()[0] ?? 0)
     const second = await turn('go on')
@@ -93,40 +97,28 @@ describe('kept agents', () => {
   })
 
   test('that work in the background are no idle ones, and a turn does not wait for ever', async () => {
-    const go = path.join(world.project, 'go')
-    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const { answer, end } = world.background()
     const model = await world.model({
-      answers: [
-        { tool: 'Bash', input: { command, description: 'x', run_in_background: true } },
-        'Started it.',
-        'It is done.',
-        'Hello again.',
-      ],
+      answers: [answer, 'Started it.', 'It is done.', 'Hello again.'],
     })
     const { turn, pids } = world.chat({ model, backgroundMs: 1, idleMs: 1, lingerMs: 1 })
     const first = await turn('start', BYPASS)
     expect(ofType(first, 'chat:complete')).toMatchObject([{ text: 'Started it.' }])
     expect(ofType(first, 'status').at(-1)).toMatchObject({ level: 'info', data: { kind: 'background' } })
     expect(first.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
-    writeFileSync(go, '')
+    end()
     await model.waitForRequest(({ served }) => served === 'answers[2]')
     await untilGone(pids()[0] ?? 0)
   })
 
   test('tell what they did between turns at the beginning of the next one', async () => {
-    const go = path.join(world.project, 'go')
-    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const { answer, end } = world.background()
     const model = await world.model({
-      answers: [
-        { tool: 'Bash', input: { command, description: 'x', run_in_background: true } },
-        'Started it.',
-        { text: 'It is done.', stallAfter: 0 },
-        'Hello again.',
-      ],
+      answers: [answer, 'Started it.', { text: 'It is done.', stallAfter: 0 }, 'Hello again.'],
     })
     const { turn, pids } = world.chat({ model, backgroundMs: 1 })
     await turn('start', BYPASS)
-    writeFileSync(go, '')
+    end()
     await model.waitForRequest(({ state }) => state === 'stalled')
     const reading = turn('hello', BYPASS)
     model.release()

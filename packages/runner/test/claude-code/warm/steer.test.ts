@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
+import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collectAnd, modelRequests, ofType } from '../support/events.ts'
-import { BYPASS, PIXEL, useWarmWorld } from '../support/warm.ts'
+import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeBinaries())('a message during a turn of Claude Code $version', ({ path: binary }) => {
   const world = useWarmWorld(binary)
@@ -86,7 +87,7 @@ describe('a message during a turn', () => {
       events('first'),
       ({ type }) => type === 'chat:delta',
       async () => {
-        const source = { kind: 'base64', data: PIXEL, mediaType: 'image/png' } as const
+        const source = { kind: 'base64', data: PIXEL_PNG, mediaType: 'image/png' } as const
         expect(await harness.steer(session.id, 'look', [{ type: 'image', source }])).toBe(true)
         model.release()
       },

@@ -5,8 +5,9 @@ import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { TOOL_SERVER_NAME } from '../../../src/tool-server/index.ts'
+import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collect, collectAnd, lastBody, ofType, statuses } from '../support/events.ts'
-import { BYPASS, PIXEL, useWarmWorld } from '../support/warm.ts'
+import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ path: binary }) => {
   const world = useWarmWorld(binary)
@@ -202,7 +203,7 @@ describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ p
     writeFileSync(file, 'from a file')
     const events = await turn('look', {
       images: [
-        { type: 'image', source: { kind: 'base64', data: PIXEL, mediaType: 'image/png' } },
+        { type: 'image', source: { kind: 'base64', data: PIXEL_PNG, mediaType: 'image/png' } },
         { type: 'document', source: { kind: 'path', path: file, mediaType: 'text/plain' } },
       ],
     })
@@ -248,21 +249,12 @@ describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ p
   })
 
   test('what ends in the background is told in the same turn', async () => {
-    const go = path.join(world.project, 'go')
-    const command = `while [ ! -e ${go} ]; do sleep 0.05; done`
+    const { answer, end } = world.background()
     const model = await world.model({
-      answers: [
-        { tool: 'Bash', input: { command, description: 'x', run_in_background: true } },
-        'Started it.',
-        'It is done.',
-      ],
+      answers: [answer, 'Started it.', 'It is done.'],
     })
     const { events, turn, pids } = world.chat({ model, lingerMs: 600_000 })
-    const all = await collectAnd(
-      events('start', BYPASS),
-      ({ type }) => type === 'session:complete',
-      () => writeFileSync(go, ''),
-    )
+    const all = await collectAnd(events('start', BYPASS), ({ type }) => type === 'session:complete', end)
     expect(ofType(all, 'chat:complete').map(({ text }) => text)).toEqual(['Started it.', 'It is done.'])
     expect(ofType(all, 'session:complete')[1]).toMatchObject({ origin: 'task-notification' })
     expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
