@@ -9,6 +9,8 @@ export const AGENT_SDK: AgentName = { harnessId: HARNESS_ID, name: 'Claude Agent
 export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {
   /** Folder of the SDK's package. Found from this package if not set. */
   sdkPath?: string
+  /** How long the SDK may take until it asks for its agent. Default 60 s. */
+  startLimitMs?: number
   /**
    * Told of every hook of the agent; without it no hook is registered. For an event that expects a decision the agent
    * waits for what this returns; if it throws, the agent may not go on.

@@ -12,7 +12,7 @@ import { SdkWorker, type SpawnRequest } from './sdk-worker.ts'
 export interface SdkAgentOptions {
   start: StartRequest
   spool: Spool
-  config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent'>
+  config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent' | 'startLimitMs'>
 }
 
 /**
@@ -55,9 +55,21 @@ class SdkAgent implements AgentProcess {
     })
   }
 
+  /** An SDK that hangs while it is loaded, or never asks for its agent, must not hang the turn. */
   async started(): Promise<AgentProcess> {
-    await this.#started
-    return this
+    const { startLimitMs = START_LIMIT_MS } = this.#options.config
+    const onLate = () => {
+      const message = `The Agent SDK did not start its agent within ${startLimitMs / 1000} s.`
+      this.#onStarted?.reject(new Error(message))
+      void this.#worker.close()
+    }
+    const late = setTimeout(onLate, startLimitMs)
+    try {
+      await this.#started
+      return this
+    } finally {
+      clearTimeout(late)
+    }
   }
 
   get pid(): number {
@@ -182,3 +194,5 @@ class SdkAgent implements AgentProcess {
     void this.#process.stop({ interruptGraceMs: 0 })
   }
 }
+
+const START_LIMIT_MS = 60_000

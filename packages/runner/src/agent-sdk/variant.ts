@@ -3,8 +3,10 @@ import { claudeVersion, isSince } from '../claude-code/executable.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
 import { sdkOptions } from './options.ts'
-import { HOOK_NAMES } from './protocol/hook-names.ts'
+import { HOOK_NAMES, type HookName } from './protocol/hook-names.ts'
 import type { StartRequest } from './protocol/worker-messages.ts'
+import { block } from './runtime/decision-mapper.ts'
+import { isDecided } from './runtime/event-translator.ts'
 import { startSdkAgent } from './sdk-agent.ts'
 
 /** Claude Code, started by the SDK. */
@@ -23,13 +25,19 @@ export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
 }
 
 async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Promise<StartRequest> {
-  const hooks = config.onRuntimeEvent ? HOOK_NAMES : []
+  const names = config.onRuntimeEvent ? HOOK_NAMES : []
+  const hooks = names.map(hookName => ({ hookName, refusal: refusalOf(hookName) }))
   return {
     sdkUrl: findAgentSdk(config.sdkPath).url,
     options: sdkOptions({ ...launch, config }),
     hooks,
     blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),
   }
+}
+
+/** A hook that only tells cannot be refused: the agent would show that as an error. */
+function refusalOf(hookName: HookName): Record<string, unknown> {
+  return isDecided(hookName) ? block(hookName, 'The request was withdrawn.') : {}
 }
 
 async function blocksOnFailure({ command, env }: Launch): Promise<boolean> {

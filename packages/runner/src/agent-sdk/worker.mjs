@@ -12,6 +12,8 @@ import { BridgedProcess } from './bridged-process.mjs'
 /** Long enough for any person: a hook that runs into its limit is taken as no objection. */
 const HOOK_TIMEOUT_S = 7 * 24 * 3600
 
+const MAX_EARLY = 100
+
 const port = parentPort
 if (port === null) throw new Error('worker.mjs runs in a Worker.')
 
@@ -98,13 +100,10 @@ async function canUseTool(toolName, input, { signal, requestId }) {
 /** @param {StartRequest} start */
 function hooksFor({ hooks, blockOnHookFailure }) {
   return Object.fromEntries(
-    hooks.map(hookName => {
+    hooks.map(({ hookName, refusal }) => {
       /** @type {(hookInput: any, toolUseId: string | undefined, context: { signal: AbortSignal }) => Promise<unknown>} */
       const callback = (hookInput, _toolUseId, { signal }) =>
-        ask({ type: 'hook_event', requestId: randomUUID(), hookName, hookInput }, signal, {
-          decision: 'block',
-          reason: 'The request was withdrawn.',
-        })
+        ask({ type: 'hook_event', requestId: randomUUID(), hookName, hookInput }, signal, refusal)
       const failure = blockOnHookFailure && hookName === 'PreToolUse' ? { onFailure: 'block' } : {}
       return [hookName, [{ hooks: [callback], timeout: HOOK_TIMEOUT_S, ...failure }]]
     }),
@@ -118,8 +117,11 @@ function hooksFor({ hooks, blockOnHookFailure }) {
 function decided(requestId, output) {
   const resolve = waiting.get(requestId)
   waiting.delete(requestId)
-  if (resolve) resolve(output)
-  else early.set(requestId, output)
+  if (resolve) return resolve(output)
+  early.set(requestId, output)
+  // What nobody asks for any more.
+  const [oldest] = early.keys()
+  if (early.size > MAX_EARLY && oldest !== undefined) early.delete(oldest)
 }
 
 /**

@@ -197,6 +197,17 @@ describe('what goes wrong', () => {
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
   })
 
+  test('an SDK that never starts its agent is given up, and says so', async () => {
+    const model = await world.model({ answers: ['Never.'] })
+    const sdkPath = fakeSdk(
+      'export function query() { return (async function* () { await new Promise(() => {}) })() }',
+    )
+    const { turn } = chat(model, { sdkPath, startLimitMs: 50 })
+    await expect(turn('go')).rejects.toMatchObject({
+      message: expect.stringContaining('did not start its agent'),
+    })
+  })
+
   test('a kill ends agent and thread', async () => {
     const model = await world.model({ answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }] })
     const { harness, session, events } = chat(model)

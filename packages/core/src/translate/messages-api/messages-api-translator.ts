@@ -10,8 +10,13 @@ import {
 
 export const HARNESS_ID = 'messages-api'
 
+/** Takes events as they are written, also those that Claude Code does not know. */
+export interface MessagesApiTranslator extends Omit<ClaudeTranslator, 'translate'> {
+  translate(event: JsonObject): UIEvent[]
+}
+
 /** The raw events of our own agent: Claude Code's words, and the few that only we say. */
-export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptions): ClaudeTranslator {
+export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptions): MessagesApiTranslator {
   const claude = createClaudeTranslator({ sessionId, harness: HARNESS_ID })
   const own = (event: JsonObject): UIEvent[] | undefined => {
     switch (event.type) {
@@ -33,7 +38,7 @@ export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptio
     return event.type === 'tool_progress' ? events.map(status => withOutput(status, event.output)) : events
   }
   return {
-    translate: event => translate(event as unknown as JsonObject),
+    translate,
     translateRecord: record => {
       const event = record.kind === 'json' ? asObject(record.value) : undefined
       return event ? translate(event) : claude.translateRecord(record)

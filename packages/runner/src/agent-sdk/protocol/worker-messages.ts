@@ -19,9 +19,15 @@ export interface StartRequest {
   /** Where the SDK's module lies: a Worker must not look it up from a place of its own. */
   sdkUrl: string
   options: Record<string, unknown>
-  hooks: readonly HookName[]
+  hooks: readonly HookToRegister[]
   /** Older agents do not know `onFailure`, and the SDK refuses it for them. */
   blockOnHookFailure: boolean
+}
+
+export interface HookToRegister {
+  hookName: HookName
+  /** What it is answered with when nobody waits for a decision any more: whatever the agent was about to do, it may not. */
+  refusal: Record<string, unknown>
 }
 
 export type ControlMethod = 'interrupt' | 'setPermissionMode' | 'setModel' | 'getContextUsage'
