@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findProjectOwner, lockProject, ProjectLockedError } from '../src/lock/project-lock.ts'
+import { type Bundle, bundle } from './support/bundle.ts'
 import { range } from './support/events.ts'
-import { buildForChildren } from './support/kill-loop.ts'
 import { useProject } from './support/project.ts'
 
 const project = useProject()
@@ -97,10 +97,10 @@ describe('in one process', () => {
 
 describe('among processes', () => {
   const program = fileURLToPath(new URL('./programs/take-lock.mjs', import.meta.url))
-  let built: ReturnType<typeof buildForChildren>
+  let built: Bundle
   let children: ChildProcessWithoutNullStreams[] = []
-  beforeAll(() => {
-    built = buildForChildren()
+  beforeAll(async () => {
+    built = await bundle('src/lock/project-lock.ts')
   })
   afterEach(() => {
     for (const child of children) child.kill('SIGKILL')
@@ -110,7 +110,7 @@ describe('among processes', () => {
 
   /** Resolves when it is ready to try; `attempt` lets it. */
   async function contender(address: string) {
-    const child = spawn(process.execPath, [program, built.module, project.root, address])
+    const child = spawn(process.execPath, [program, built.file, project.root, address])
     children.push(child)
     const lines = lineReader(child)
     expect(await lines()).toBe('ready')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DamageLab, trial } from './support/damage.ts'
 import { range } from './support/events.ts'
 import { bundleHostProgram } from './support/host-program.ts'
-import { buildForChildren, killLoop } from './support/kill-loop.ts'
+import { bundleLog, killLoop } from './support/kill-loop.ts'
 import { turnKillLoop } from './support/turn-kill-loop.ts'
 
 const INJURIES = 100_000
@@ -32,11 +32,11 @@ async function soakDamage(): Promise<void> {
 }
 
 async function soakKills(): Promise<void> {
-  const built = buildForChildren()
+  const built = await bundleLog()
   const projectRoot = mkdtempSync(join(tmpdir(), 'chirality-soak-'))
   try {
     const loops = range(1, WRITERS).map(seed =>
-      killLoop({ module: built.module, projectRoot, kills: KILLS / WRITERS, seed }),
+      killLoop({ module: built.file, projectRoot, kills: KILLS / WRITERS, seed }),
     )
     const reports = await Promise.all(loops)
     const acknowledged = reports.reduce((sum, { acknowledged }) => sum + acknowledged, 0)

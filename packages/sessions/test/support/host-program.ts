@@ -1,26 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import type { HostProgramOptions } from '../programs/host-program.ts'
+import { type Bundle, bundle } from './bundle.ts'
 
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
-
-/** The program with all its parts in one file, from the sources: a hundred of it start quickly. */
-export async function bundleHostProgram(): Promise<{ file: string; remove: () => void }> {
-  const folder = mkdtempSync(path.join(PACKAGE, 'node_modules/.host-program-'))
-  const file = path.join(folder, 'host-program.mjs')
-  await build({
-    ...{ entryPoints: [path.join(PACKAGE, 'test/programs/host-program.ts')], outfile: file, bundle: true },
-    ...{ format: 'esm', platform: 'node', target: 'node20.19', conditions: ['@chirality/source'] },
-    external: ['@anthropic-ai/*'],
-    banner: {
-      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
-    },
-    logLevel: 'silent',
-  })
-  return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }
+export function bundleHostProgram(): Promise<Bundle> {
+  return bundle('test/programs/host-program.ts')
 }
 
 /** A host in a process of its own. */

@@ -1,25 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import path from 'node:path'
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { SessionLog } from '../../src/log/session-log.ts'
+import { type Bundle, bundle } from './bundle.ts'
 import { numbersIn, seeded } from './events.ts'
 
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
 const PROGRAM = fileURLToPath(new URL('../programs/append-and-ack.mjs', import.meta.url))
 
-/** The package as plain JavaScript, so that a hundred processes start quickly; where it finds its neighbours. */
-export function buildForChildren(): { module: string; remove: () => void } {
-  const outDir = mkdtempSync(path.join(PACKAGE, 'node_modules/.kill-loop-'))
-  writeFileSync(path.join(outDir, 'package.json'), '{"type":"module"}')
-  const tsc = createRequire(import.meta.url).resolve('typescript/package.json')
-  const bin = path.join(path.dirname(tsc), 'bin/tsc')
-  execFileSync(process.execPath, [bin, '-p', 'tsconfig.build.json', '--outDir', outDir], { cwd: PACKAGE })
-  return {
-    module: path.join(outDir, 'index.js'),
-    remove: () => rmSync(outDir, { recursive: true, force: true }),
-  }
+/** What a writer needs. */
+export function bundleLog(): Promise<Bundle> {
+  return bundle('src/log/open-logs.ts')
 }
 
 export interface KillLoopOptions {
