@@ -1,5 +1,5 @@
 export type { Changes, FileChange } from './files/diff-trees.ts'
-export type { ExportFormat, ExportPage } from './files/export-session.ts'
+export type { ExportPage } from './files/export-page.ts'
 export type { ChangedFile, GitStatus } from './files/git-status.ts'
 export type { FolderEntry, FolderListing } from './files/list-folder.ts'
 export type { BinaryContent, FileContent, ImageContent, TextContent } from './files/read-file.ts'

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
@@ -19,6 +18,7 @@ import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed } from './system/check-binding.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
+import { RemovedSessions } from './trpc/removed-sessions.ts'
 import { appRouter } from './trpc/router.ts'
 
 export interface ServerOptions {
@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const tls = options.exposed && 'tls' in options.exposed ? options.exposed.tls : undefined
   const keys = new Keys()
   const routes: Route[] = []
-  let place: Place = { hosts: new Set(), origins: new Set() }
+  let place = NOWHERE
   const server = createHttpServer({
     ...{ keys, routes, tls, place: () => place, files: new StaticFiles(options.dashboard) },
     toHttpError: error => {
@@ -101,6 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   changes.watch(host)
   const services: AppServices = {
     ...{ host, personas, changes, harnesses: options.harnesses },
+    removed: new RemovedSessions(),
     projects: new ProjectRegistry(home, root => host.closeProject(root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
@@ -115,15 +116,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   let closing: Promise<void> | undefined
   const close = async (agents: 'stop' | 'leave') => {
-    server.close()
+    // Nobody gets in any more, also on connections that are open.
+    place = NOWHERE
+    const closed = new Promise(resolve => server.close(resolve))
     api.close()
     sockets.close()
-    await host.close({ agents })
-    await changes.close()
-    await removeServerFile(home, url)
-    sockets.terminate()
-    server.closeAllConnections()
-    if (server.listening) await once(server, 'close')
+    try {
+      await host.close({ agents })
+      await changes.close()
+    } finally {
+      await removeServerFile(home, url)
+      sockets.terminate()
+      server.closeAllConnections()
+      await closed
+    }
   }
   try {
     for (const project of options.projects ?? []) {
@@ -146,6 +152,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 const DEFAULT_PORT = 4096
+const NOWHERE: Place = { hosts: new Set(), origins: new Set() }
 
 function urlHost(address: string): string {
   return address.includes(':') ? `[${address}]` : address

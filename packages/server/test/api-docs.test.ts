@@ -28,7 +28,7 @@ test('every command in docs/api.md does what is written there', async () => {
   }
   const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env })
   expect(stderr).toBe('')
-  const [, said, health, created, listed, turn, resumed, interrupted, deleted, core, error, trpc] =
+  const [, said, health, created, listed, turn, resumed, interrupted, exported, deleted, core, error, trpc] =
     stdout.split(BREAK)
   expect(said).toContain(`URL=${server.url}`)
   expect(health).toContain('"status":"ok"')
@@ -40,6 +40,7 @@ test('every command in docs/api.md does what is written there', async () => {
   expect(resumed).toContain('event: session:init')
   expect(resumed).not.toContain('event: turn:start')
   expect(interrupted).toBe('{"interrupted":false}')
+  expect(exported).toContain('Say hello.')
   expect(deleted).toBe('204\n')
   expect(core).toMatch(/"turnId":.*data: \{"type":"user","content":"Say hello\.".*"cancelled":/s)
   expect(error).toContain('"code":"not-found"')

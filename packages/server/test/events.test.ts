@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { FleetEvent } from '../src/index.ts'
 import { EventReader } from './support/event-reader.ts'
 import { seeded } from './support/junk.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
@@ -75,6 +76,26 @@ test('1,000 reconnects at random points: no gap, no duplicate', async () => {
       if (drops <= DROPS) appendEvents(log, 1, 'z')
     }
   }
+})
+
+test('the fleet is told once in full, then as it changes', async () => {
+  const server = await startTestServer()
+  const { id } = await sessionWith(server, 1)
+  const { client } = connect(server)
+  const events: FleetEvent[] = []
+  const subscription = client.fleet.events.subscribe(undefined, {
+    onData: event => events.push(event as FleetEvent),
+  })
+  await expect
+    .poll(() => events[0])
+    .toMatchObject({ type: 'snapshot', sessions: [{ sessionId: id, phase: 'idle' }] })
+  await client.sessions.rename.mutate({ sessionId: id, title: 'New' })
+  await expect
+    .poll(() => events.at(-1))
+    .toMatchObject({ type: 'changes', sessions: [{ title: 'New' }], removed: [] })
+  await client.sessions.delete.mutate({ sessionId: id })
+  await expect.poll(() => events.at(-1)).toMatchObject({ removed: [id] })
+  subscription.unsubscribe()
 })
 
 const DROPS = 1000

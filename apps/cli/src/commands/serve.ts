@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { BindingError, ListenError, type RunningServer, startServer } from '@chirality/server'
@@ -48,6 +49,7 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Running
       ...(demo ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt } } : {}),
       ...{ port, host, exposed, publicOrigins },
       dashboard: dashboardFolder(),
+      version: await version(),
       onFault: error =>
         void tell(`chirality: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`),
     })
@@ -58,6 +60,12 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Running
     await tell(`chirality: ${error.message}\n`)
     return undefined
   }
+}
+
+/** The bundle lies as deep below the manifest as this file. */
+async function version(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
 }
 
 /** Those that were named; else this folder, unless that is where everything of the user lies. */

@@ -3,6 +3,7 @@ import { PersonaError, type PersonaErrorCode } from '@chirality/personas'
 import {
   DecisionError,
   type DecisionErrorCode,
+  ImportError,
   ProjectLockedError,
   QueueError,
   type QueueErrorCode,
@@ -46,6 +47,10 @@ function knownError(error: unknown): Known | undefined {
   if (error instanceof DecisionError)
     return known(error, DECISION_CODES[error.code], `decision-${error.code}`)
   if (error instanceof QueueError) return known(error, QUEUE_CODES[error.code], `queue-${error.code}`)
+  if (error instanceof ImportError) {
+    const code = error.code === 'already-imported' ? 'CONFLICT' : 'BAD_REQUEST'
+    return known(error, code, `import-${error.code}`)
+  }
   if (error instanceof SearchError) return known(error, 'BAD_REQUEST', `search-${error.code}`)
   if (error instanceof StorageError) return known(error, STORAGE_CODES[error.code], error.code)
   if (error instanceof PersonaError) return known(error, PERSONA_CODES[error.code], `persona-${error.code}`)

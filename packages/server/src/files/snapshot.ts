@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type GitRepository, git } from './git.ts'
 
@@ -32,6 +32,15 @@ export async function takeSnapshot(repository: GitRepository, stateFolder: strin
   }
 }
 
+/** Begins anew when there are too many snapshots: old turns are then told by their tools. */
+export async function trimSnapshots(stateFolder: string): Promise<void> {
+  const objects = path.join(stateFolder, 'objects')
+  // Names are hashes, so one of the 256 folders tells of all.
+  const sample = await readdir(path.join(objects, '17')).catch(() => [])
+  if (sample.length * 256 > MAX_OBJECTS) await rm(stateFolder, { recursive: true, force: true })
+  await mkdir(stateFolder, { recursive: true, mode: 0o700 })
+}
+
 /** The tree of the last commit; the empty one before the first. */
 export async function headTree(repository: GitRepository): Promise<string> {
   const tree = await git(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], {
@@ -55,4 +64,5 @@ export async function snapshotEnvironment(
 }
 
 export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+const MAX_OBJECTS = 100_000
 const SNAPSHOT_TIMEOUT_MS = 30_000

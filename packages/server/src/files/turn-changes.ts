@@ -6,7 +6,7 @@ import { CallError } from '../errors/call-error.ts'
 import { changesFromTools } from './changes-from-tools.ts'
 import { type Changes, diffTrees } from './diff-trees.ts'
 import { findRepository, type GitRepository } from './git.ts'
-import { headTree, takeSnapshot } from './snapshot.ts'
+import { headTree, takeSnapshot, trimSnapshots } from './snapshot.ts'
 import { TurnTrees } from './turn-trees.ts'
 
 export type ChangesSource = 'git' | 'tools'
@@ -21,6 +21,7 @@ export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #running = new Map<string, string>()
   readonly #pending = new Set<Promise<void>>()
+  readonly #trimmed = new Set<string>()
   #stop: () => void = () => {}
 
   /** Records a snapshot when a turn of any session begins and when it ends. */
@@ -58,6 +59,12 @@ export class TurnChanges {
     throw new CallError('NOT_FOUND', 'turn-missing', `Session ${session.id} has no turn ${turnId}.`)
   }
 
+  /** For a session that was deleted. */
+  async forget(root: string, sessionId: string): Promise<void> {
+    this.#running.delete(sessionId)
+    await this.#trees.remove(root, sessionId)
+  }
+
   #see({ sessionId, projectRoot, turnId, phase }: SessionStatus): void {
     const running = this.#running.get(sessionId)
     if (turnId !== null && turnId !== running && phase !== 'idle') {
@@ -83,7 +90,12 @@ export class TurnChanges {
   async #snapshot(root: string): Promise<string | undefined> {
     const repository: GitRepository | undefined = await findRepository(root)
     if (repository === undefined) return undefined
-    return (await takeSnapshot(repository, await stateFolderOf(root))).tree
+    const stateFolder = await stateFolderOf(root)
+    if (!this.#trimmed.has(root)) {
+      this.#trimmed.add(root)
+      await trimSnapshots(stateFolder)
+    }
+    return (await takeSnapshot(repository, stateFolder)).tree
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { writePrivateFile } from '../projects/write-private-file.ts'
@@ -23,6 +23,11 @@ export class TurnTrees {
 
   async read(root: string, sessionId: string, turnId: string): Promise<TreesOfTurn | undefined> {
     return (await readTrees(fileOf(root, sessionId)))[turnId]
+  }
+
+  async remove(root: string, sessionId: string): Promise<void> {
+    await this.#writing.catch(() => {})
+    await rm(fileOf(root, sessionId), { force: true })
   }
 
   write(root: string, { sessionId, turnId, when, tree }: TreeOfTurn): Promise<void> {

@@ -1,11 +1,13 @@
+import { pipeline } from 'node:stream/promises'
 import type { Envelope } from '@chirality/core'
-import type { SessionSummary } from '@chirality/sessions'
+import { EXPORT_FORMATS, exportSession, type SessionSummary } from '@chirality/sessions'
 import { HttpError } from '../http/http-error.ts'
 import { readBody } from '../http/read-body.ts'
 import { sendJson, sendNothing } from '../http/respond.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
 import type { ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
+import { deleteSession } from '../trpc/delete-session.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
 import * as inputs from '../trpc/inputs.ts'
 import { liveSession, storedSession } from '../trpc/live-session.ts'
@@ -64,9 +66,22 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     }),
 
     route('DELETE', 'session/:id', async ({ response, params }) => {
-      await storedSession(services, idOf(params))
-      await services.host.deleteSession(idOf(params))
+      await deleteSession(services, idOf(params))
       sendNothing(response)
+    }),
+
+    /** The session for other eyes, without its secrets. */
+    route('GET', 'session/:id/export', async ({ response, url, params }) => {
+      const format = EXPORT_FORMATS.find(known => known === (url.searchParams.get('format') ?? 'markdown'))
+      if (format === undefined)
+        throw new HttpError(400, 'invalid-input', `format: must be one of ${EXPORT_FORMATS.join(', ')}`)
+      const { id, projectRoot } = await storedSession(services, idOf(params))
+      response.writeHead(200, {
+        'content-type': 'application/octet-stream',
+        'content-disposition': `attachment; filename="${id}.${EXTENSIONS[format]}"`,
+        'cache-control': 'no-store',
+      })
+      await pipeline(exportSession(projectRoot, id, { format, home: services.facts.home }), response)
     }),
 
     /** Everything that happens in a session, from a cursor on: for those who lost the stream of a turn. */
@@ -91,6 +106,8 @@ function eventFormat(url: URL): (envelope: Envelope) => ServerSentEvent {
     data: whole ? envelope : envelope.event,
   })
 }
+
+const EXTENSIONS = { markdown: 'md', json: 'json', html: 'html' } as const
 
 function idOf({ id }: RouteRequest['params']): string {
   const parsed = inputs.sessionId.safeParse(id)

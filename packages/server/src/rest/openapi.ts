@@ -1,3 +1,4 @@
+import { EXPORT_FORMATS } from '@chirality/sessions'
 import { z } from 'zod'
 import { sendJson } from '../http/respond.ts'
 import type { Route } from '../http/routes.ts'
@@ -49,6 +50,7 @@ const OPEN = { security: [] }
 const SESSION_ID = { name: 'id', in: 'path', required: true, schema: { type: 'string' } }
 const AFTER = { name: 'Last-Event-ID', in: 'header', schema: { type: 'integer' } }
 const AS = { name: 'as', in: 'query', schema: { enum: ['envelopes'] } }
+const FORMAT = { name: 'format', in: 'query', schema: { enum: EXPORT_FORMATS } }
 const OTHER_SESSION = { name: 'session', in: 'query', schema: { type: 'string' } }
 
 /** Made when it is asked for: the schemas cost more than the rest of a start. */
@@ -107,6 +109,13 @@ const paths = () => ({
       'All events of a session, from a cursor on',
       { 200: { description: 'UI events', content: EVENTS }, 404: FAILED },
       { parameters: [SESSION_ID, AFTER, AS] },
+    ),
+  },
+  '/api/harness/session/{id}/export': {
+    get: operation(
+      'The session for other eyes, without its secrets',
+      { 200: { description: 'A file', content: { 'application/octet-stream': {} } }, 404: FAILED },
+      { parameters: [SESSION_ID, FORMAT] },
     ),
   },
   '/events': {

@@ -5,6 +5,7 @@ import type { SessionHost } from '@chirality/sessions'
 import type { TurnChanges } from '../files/turn-changes.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { SendPace } from '../socket/send-pace.ts'
+import type { RemovedSessions } from './removed-sessions.ts'
 
 /** What every call works with. */
 export interface AppServices {
@@ -13,6 +14,7 @@ export interface AppServices {
   personas: PersonaManager
   projects: ProjectRegistry
   changes: TurnChanges
+  removed: RemovedSessions
   facts: ServerFacts
 }
 

@@ -1,7 +1,8 @@
-import type { SessionHost, SessionStatus } from '@chirality/sessions'
+import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
 import { eventBatch } from '../socket/encoder.ts'
+import type { AppServices } from './context.ts'
 import { eventBatches } from './event-batches.ts'
 import { sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
@@ -34,20 +35,20 @@ export const sessionRouter = router({
 export type FleetEvent =
   /** All sessions that are open here. */
   | { type: 'snapshot'; sessions: SessionStatus[] }
-  /** Those that look different now. */
-  | { type: 'changes'; sessions: SessionStatus[] }
+  /** Those that look different now, and those that were deleted. */
+  | { type: 'changes'; sessions: SessionStatus[]; removed: string[] }
 
 export const fleetRouter = router({
   /** What every session does, costs and waits for: all of it once, then what changes. */
   events: procedure.subscription(async function* ({ ctx, signal }): AsyncGenerator<FleetEvent> {
-    const changes = new StatusChanges(ctx.host)
+    const changes = new StatusChanges(ctx)
     const end = () => changes.close()
     signal?.addEventListener('abort', end)
     try {
       yield { type: 'snapshot', sessions: ctx.host.statuses() }
       while (await changes.some()) {
         if (!(await ctx.pace.turn())) return
-        yield { type: 'changes', sessions: changes.take() }
+        yield { type: 'changes', ...changes.take() }
       }
     } finally {
       signal?.removeEventListener('abort', end)
@@ -56,23 +57,32 @@ export const fleetRouter = router({
   }),
 })
 
-/** The latest status of each session that changed since they were taken. */
+/** The latest status of each session that changed since they were taken, and which are gone. */
 class StatusChanges {
   readonly #changed = new Map<string, SessionStatus>()
-  readonly #unsubscribe: () => void
+  readonly #removed = new Set<string>()
+  readonly #unsubscribe: (() => void)[]
   #wake: () => void = () => {}
   #closed = false
 
-  constructor(host: SessionHost) {
-    this.#unsubscribe = host.onStatus(status => {
-      this.#changed.set(status.sessionId, status)
-      this.#wake()
-    })
+  constructor({ host, removed }: Pick<AppServices, 'host' | 'removed'>) {
+    this.#unsubscribe = [
+      host.onStatus(status => {
+        this.#changed.set(status.sessionId, status)
+        this.#wake()
+      }),
+      removed.onRemoved(sessionId => {
+        // What its end had to say comes before: it is gone for good.
+        this.#changed.delete(sessionId)
+        this.#removed.add(sessionId)
+        this.#wake()
+      }),
+    ]
   }
 
   /** Resolves when there are any; false when it is over. */
   async some(): Promise<boolean> {
-    while (!this.#closed && this.#changed.size === 0) {
+    while (!this.#closed && this.#changed.size === 0 && this.#removed.size === 0) {
       await new Promise<void>(resolve => {
         this.#wake = resolve
       })
@@ -80,15 +90,16 @@ class StatusChanges {
     return !this.#closed
   }
 
-  take(): SessionStatus[] {
-    const sessions = [...this.#changed.values()]
+  take(): { sessions: SessionStatus[]; removed: string[] } {
+    const taken = { sessions: [...this.#changed.values()], removed: [...this.#removed] }
     this.#changed.clear()
-    return sessions
+    this.#removed.clear()
+    return taken
   }
 
   close(): void {
     this.#closed = true
-    this.#unsubscribe()
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#wake()
   }
 }

@@ -1,9 +1,16 @@
 import type { Envelope, NativeSession } from '@chirality/core'
-import { type SearchResult, type SessionPage, type StoredSession, searchSessions } from '@chirality/sessions'
+import {
+  findByNativeId,
+  type SearchResult,
+  type SessionPage,
+  type StoredSession,
+  searchSessions,
+} from '@chirality/sessions'
 import { z } from 'zod'
 import { CallError } from '../errors/call-error.ts'
-import { exportPage } from '../files/export-session.ts'
+import { exportPage } from '../files/export-page.ts'
 import type { CallContext } from './context.ts'
+import { deleteSession } from './delete-session.ts'
 import { bySession, harnessId, newSession, project, sessionId, title } from './inputs.ts'
 import { liveSession, storedSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
@@ -56,10 +63,7 @@ export const sessionsRouter = router({
     }),
 
   /** Ends what runs in it and removes everything that is kept of it. */
-  delete: procedure.input(bySession).mutation(async ({ ctx, input }) => {
-    await storedSession(ctx, input.sessionId)
-    await ctx.host.deleteSession(input.sessionId)
-  }),
+  delete: procedure.input(bySession).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),
 
   /** A new session with the same history, up to a point. */
   fork: procedure
@@ -87,15 +91,22 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input }): Promise<StoredSession> => {
       const cwd = await ctx.projects.require(input.project)
       await requireNative(ctx, { ...input, cwd })
+      const known = await findByNativeId(ctx.host.store, input.nativeSessionId, cwd)
+      if (known !== undefined)
+        throw new CallError(
+          'CONFLICT',
+          'import-already-imported',
+          `It is here already, as session ${known.id}.`,
+        )
       return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
     }),
 
-  /** The history as text, a part at a time: `next` is where to go on, null at the end. */
+  /** The events as NDJSON, a part at a time: `next` is where to go on, null at the end. For people there is a route. */
   export: procedure
-    .input(z.strictObject({ sessionId, format: z.enum(['ndjson', 'markdown']), after: seq.optional() }))
+    .input(z.strictObject({ sessionId, format: z.literal('ndjson'), after: seq.optional() }))
     .query(async ({ ctx, input }) => {
       const { log } = await liveSession(ctx, input.sessionId)
-      return exportPage(log, input.format, input.after ?? 0)
+      return exportPage(log, input.after ?? 0)
     }),
 
   /** Words that were said or done, newest first. */
