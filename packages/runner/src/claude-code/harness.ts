@@ -137,6 +137,8 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     try {
       await live.initialize()
     } catch (error) {
+      // A turn that asks for something else has taken its place.
+      if (this.#turns.has(session.id)) return
       throw startFailure(error, claudeProgram(this.#context))
     } finally {
       await release()
@@ -195,7 +197,11 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 
   #withMode(sessionId: string, opts: HarnessTurnOpts): HarnessTurnOpts {
-    return { ...opts, permissionMode: opts.permissionMode ?? this.#modes.get(sessionId) }
+    const permissionMode = opts.permissionMode ?? this.#modes.get(sessionId)
+    // 2.1.197 takes any word for a mode.
+    if (permissionMode && permissionMode !== 'bypassPermissions' && !SETTABLE_MODES.has(permissionMode))
+      throw new HarnessError(`There is no permission mode ${permissionMode}.`, 'invalid_query', this.id)
+    return { ...opts, permissionMode }
   }
 
   #unsupported(message: string): HarnessError {

@@ -245,6 +245,8 @@ describe.each(claudeBinaries())('Claude Code $version, kept between turns', ({ p
       await expect(harness.setPermissionMode(session.id, mode as 'plan')).rejects.toMatchObject({
         code: 'unsupported',
       })
+    const nonsense = { permissionMode: 'nonsense' as 'plan' }
+    await expect(turn('three', nonsense)).rejects.toMatchObject({ code: 'invalid_query' })
     expect(new Set(pids()).size).toBe(1)
   })
 
