@@ -27,6 +27,7 @@ function expectedCode(error: Error): ExitCode | undefined {
     case 'HarnessNotInstalledError':
     case 'HarnessAuthError':
     case 'HarnessBusyError':
+    case 'ServerRefusedError':
       return exitCodeOfError({ code })
     case 'StorageError':
     case 'LogError':

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ServerRefusedError, startThroughServer } from '../src/commands/run/through-server.ts'
 import { createWorld } from './support/world.ts'
 
@@ -44,4 +44,43 @@ test('an address that no server of ours has is nobody to send a token to', async
     await startThroughServer('http://127.0.0.1:1', request, path.join(world.home, 'none')),
   ).toBeUndefined()
   expect(await startThroughServer('chirality run', request, path.join(world.home, 'none'))).toBeUndefined()
+})
+
+describe('chirality run beside a server', () => {
+  test('shows the turn that the server runs, and goes on with its session', async () => {
+    const world = await createWorld({ answers: ['Hello.', 'Hello again.'] })
+    const env = { CHIRALITY_HOME: path.join(world.home, 'chirality') }
+    const server = world.start(['serve', '--json', '--port', '0', '--project', world.project], { env })
+    await server.shows('\n')
+
+    const first = await world.start(['run', 'Hi', '--json', '--project', world.project], { env }).result()
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    const envelopes = first.stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as Envelope)
+    expect(envelopes.map(({ seq }) => seq)).toEqual(envelopes.map((_, i) => i + 1))
+    expect(envelopes.filter(({ event }) => event.type === 'turn:end')).toHaveLength(1)
+
+    const session = envelopes[0]?.sessionId ?? ''
+    const second = await world.start(['run', 'Again', '--session', session], { env }).result()
+    expect(second.code).toBe(0)
+    expect(second.stdout).toContain('Hello again.')
+    expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('Hi')
+    server.signal('SIGTERM')
+    expect((await server.result()).code).toBe(0)
+  })
+
+  test('Ctrl-C interrupts it there, and the server goes on', async () => {
+    const world = await createWorld({ answers: [{ text: 'This takes its time.', stallAfter: 1 }] })
+    const env = { CHIRALITY_HOME: path.join(world.home, 'chirality') }
+    const server = world.start(['serve', '--json', '--port', '0', '--project', world.project], { env })
+    await server.shows('\n')
+    const run = world.start(['run', 'Slowly', '--project', world.project], { env })
+    await world.model.waitForRequest(({ state }) => state === 'stalled')
+    run.signal('SIGINT')
+    expect((await run.result()).code).toBe(130)
+    server.signal('SIGTERM')
+    expect((await server.result()).code).toBe(0)
+  })
 })

@@ -1,0 +1,54 @@
+import type { Envelope } from '@chirality/core'
+import { EXIT, exitCodeOfTurn } from '../../exit-code.ts'
+import { type Output, tell } from '../../output.ts'
+import { wantsColour } from '../../render/style.ts'
+import { TerminalRenderer } from '../../render/terminal-renderer.ts'
+import type { RunRequest } from './request.ts'
+import type { RunningTurn, StartTurn } from './running-turn.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+import { Verdict } from './verdict.ts'
+
+/** Starts a turn, shows it to its end, heeds the user's signals meanwhile, and says with its exit code how it went. */
+export async function showTurn(start: StartTurn, request: RunRequest, output: Output): Promise<number> {
+  const { harness, session, json } = request
+  const verdict = new Verdict(session.projectRoot, harness.id)
+  const show = json ? (envelope: Envelope) => `${JSON.stringify(envelope)}\n` : terminalWriter(output)
+  let turn: RunningTurn | undefined
+  let isStopped = false
+  const kill = () => {
+    isStopped = true
+    turn?.kill()
+  }
+  const releaseSignals = stopOnSignals({
+    interrupt: () => {
+      isStopped = true
+      turn?.interrupt()
+    },
+    kill: () => {
+      kill()
+      output.hurry()
+    },
+  })
+  const releaseOutput = output.onLost(kill)
+  try {
+    turn = await start(() => isStopped)
+    if (turn === undefined) return EXIT.interrupted
+    // Asked for while it was being started.
+    if (isStopped) turn.interrupt()
+    for await (const envelope of turn.envelopes) {
+      verdict.see(envelope.event)
+      await output.write(show(envelope))
+    }
+  } finally {
+    releaseSignals()
+    releaseOutput()
+  }
+  const advice = verdict.advice()
+  if (advice !== '') await tell(advice)
+  return exitCodeOfTurn(verdict.reason, verdict.error)
+}
+
+function terminalWriter(output: Output): (envelope: Envelope) => string {
+  const renderer = new TerminalRenderer({ colour: wantsColour(output.isTerminal) })
+  return ({ event }) => renderer.render(event)
+}
