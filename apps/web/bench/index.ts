@@ -114,7 +114,7 @@ async function pageRows(): Promise<BenchRow[]> {
         ratio: scroll.shownMs,
         bar: 500,
         better: 'lower',
-        detail: 'fold and first screen',
+        detail: 'the last screen of the log',
       }),
       benchRow({
         name: `${ROWS} rows, MB of heap`,

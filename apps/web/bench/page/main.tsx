@@ -4,7 +4,9 @@ import { flushSync } from 'react-dom'
 import { createRoot, type Root } from 'react-dom/client'
 import ReactMarkdown from 'react-markdown'
 import { ChatPane } from '../../src/panes/chat/ChatPane.tsx'
+import type { ServerApi } from '../../src/state/server-api.ts'
 import { SessionStore } from '../../src/state/session-store.ts'
+import { ApiContext } from '../../src/state/use-api.ts'
 import { SessionContext } from '../../src/state/use-session.ts'
 import { manyTurns, markdownOf } from './texts.ts'
 import { watchFrames } from './watch-frames.ts'
@@ -62,21 +64,26 @@ const bench = {
     return watch.stop()
   },
 
-  /** Scrolls 3,000 px a frame through a conversation of so many rows. */
+  /** Opens a session with so many rows as the dashboard does, the end of its log first, and scrolls 3,000 px a frame. */
   async scroll(rows: number) {
+    const log = envelopesOf(manyTurns(rows), 0)
     const start = performance.now()
-    await openChat(manyTurns(rows))
+    const { store } = await openChat([], log.slice(-TAIL))
     const shownMs = performance.now() - start
+    for (let i = 0; i < log.length; i += BATCH) {
+      store.push(log.slice(i, i + BATCH))
+      if (i % (BATCH * 8) === 0) await frames(1)
+    }
     await frames(20)
     const scroller = document.querySelector('.chat__scroll')
     if (!scroller) throw new Error('no conversation')
+    const height = scroller.scrollHeight
     const watch = watchFrames()
     for (let i = 0; i < SCROLL_FRAMES; i++) {
       scroller.scrollTop -= 3000
       await frames(1)
     }
-    const blank = document.querySelectorAll('.chat__row').length === 0
-    return { ...watch.stop(), shownMs, blank }
+    return { ...watch.stop(), shownMs, height, drawn: document.querySelectorAll('.chat__row').length }
   },
 }
 
@@ -86,6 +93,8 @@ Object.assign(window, { bench })
 const UPDATES = 30
 const DELTAS_PER_SECOND = 200
 const SCROLL_FRAMES = 180
+const TAIL = 400
+const BATCH = 512
 let root: Root | null = null
 
 function freshRoot(): Root {
@@ -96,35 +105,40 @@ function freshRoot(): Root {
   return root
 }
 
-async function openChat(events: readonly object[]) {
+async function openChat(events: readonly object[], preview: readonly Envelope[] = []) {
   const store = new SessionStore('s')
   let seq = 0
-  const push = (more: readonly object[]) =>
-    store.push(
-      more.map((event): Envelope => {
-        seq += 1
-        return {
-          seq,
-          at: new Date(seq * 100).toISOString(),
-          sessionId: 's',
-          turnId: 't',
-          event: { ...event, sessionId: 's' } as UIEvent,
-        }
-      }),
-    )
+  const push = (more: readonly object[]) => {
+    store.push(envelopesOf(more, seq))
+    seq += more.length
+  }
   push(events)
   store.flush()
+  store.preview(preview)
   freshRoot().render(
     <QueryClientProvider client={new QueryClient()}>
-      <SessionContext value={store}>
-        <div style={{ height: '100vh' }}>
-          <ChatPane />
-        </div>
-      </SessionContext>
+      <ApiContext value={NO_API}>
+        <SessionContext value={store}>
+          <div style={{ height: '100vh' }}>
+            <ChatPane />
+          </div>
+        </SessionContext>
+      </ApiContext>
     </QueryClientProvider>,
   )
   await frames(3)
   return { store, push }
+}
+
+/** Nothing that the bench shows asks the server anything but who it is. */
+const NO_API = { info: () => Promise.resolve({ version: '', demo: null }) } as ServerApi
+
+function envelopesOf(events: readonly object[], after: number): Envelope[] {
+  return events.map((event, i) => {
+    const seq = after + i + 1
+    const at = new Date(seq * 100).toISOString()
+    return { seq, at, sessionId: 's', turnId: 't', event: { ...event, sessionId: 's' } as UIEvent }
+  })
 }
 
 /** The time of each, with layout: what the browser would do before the next frame anyway. */

@@ -8,8 +8,11 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
   const blocks = useRef<MarkdownBlocks>(NO_BLOCKS)
   blocks.current = parseBlocks(text, blocks.current)
   const { groups, tail } = blocks.current
+  // What was seen while it was written has a height that the browser remembers. What was never drawn has none.
+  const streamed = useRef(live)
+  streamed.current ||= live
   return (
-    <div className="markdown">
+    <div className={streamed.current ? 'markdown markdown--streamed' : 'markdown'}>
       {groups.map(group => (
         <Group key={group[0]?.key} blocks={group} live={false} />
       ))}
@@ -19,5 +22,11 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
 })
 
 const Group = memo(function Group({ blocks, live }: { blocks: readonly Block[]; live: boolean }) {
-  return blocks.map(({ key, token }) => <BlockView key={key} token={token} live={live} />)
+  return (
+    <div className="markdown__group">
+      {blocks.map(({ key, token }) => (
+        <BlockView key={key} token={token} live={live} />
+      ))}
+    </div>
+  )
 })

@@ -1,20 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
 import { collectComplaints } from '../support/complaints.ts'
-import { type DemoServer, startDemoServer } from '../support/demo-server.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 let browser: Browser
-let server: DemoServer
+let server: ServerProcess
+let home: string
 
 beforeAll(async () => {
-  server = await startDemoServer()
+  home = await mkdtemp(path.join(tmpdir(), 'chirality-demo-'))
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    TMPDIR: home,
+    CHIRALITY_HOME: path.join(home, 'data'),
+  }
+  server = await startServerProcess(['--demo'], env)
   browser = await launchBrowser()
 })
 
 afterAll(async () => {
   await browser?.close()
   await server?.stop()
+  await rm(home, { recursive: true, force: true })
 })
 
 const allow = (page: Page) => page.getByRole('button', { name: 'Allow', exact: true })

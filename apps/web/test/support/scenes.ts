@@ -204,3 +204,139 @@ export function aBusyDay(api: CannedApi): void {
   api.push('s1', FIX_CRLF)
   api.push('s1', [RUN_TESTS])
 }
+
+/** A question with options, in the session that else has a plan. */
+export function aQuestion(api: CannedApi): void {
+  const question: LooseEvent = {
+    type: 'permission:request',
+    requestId: 'q1',
+    kind: 'question',
+    toolName: 'AskUserQuestion',
+    input: {
+      questions: [
+        {
+          question: 'Which store should keep the drafts?',
+          header: 'Storage',
+          multiSelect: false,
+          options: [
+            { label: 'Local storage', description: 'Simple, this browser only' },
+            { label: 'The server', description: 'Follows you to the phone' },
+          ],
+        },
+      ],
+    },
+    raw: {},
+  }
+  api.push('s2', [
+    { type: 'turn:start', message: 'Keep what I typed when I reload the page.' },
+    {
+      type: 'session:init',
+      claudeSessionId: 'n',
+      model: 'claude-opus-5-5',
+      tools: [],
+      harness: 'claude-code',
+      version: '2.1.325',
+    },
+    {
+      type: 'chat:message',
+      messageId: 'q#0',
+      text: 'Both places would do. I need to know one thing before I start.',
+    },
+    question,
+  ])
+  const [pending] = api.logs.get('s2')?.slice(-1) ?? []
+  if (pending?.event.type === 'permission:request')
+    api.setStatus('s2', { title: 'Keep drafts', pending: [pending.event] })
+}
+
+/** Sub-agents inside sub-agents, a plan, a retry and a command that prints while it runs. */
+export function aSubAgent(api: CannedApi): void {
+  api.push('s3', [
+    { type: 'turn:start', message: 'Document every route, with an example that runs.' },
+    {
+      type: 'session:init',
+      claudeSessionId: 'n',
+      model: 'claude-opus-5-5',
+      tools: [],
+      harness: 'claude-code',
+      version: '2.1.325',
+    },
+    {
+      type: 'tool:start',
+      toolUseId: 'todo',
+      name: 'TodoWrite',
+      input: {
+        todos: [
+          { content: 'List the routes', status: 'completed' },
+          { content: 'Write the examples', status: 'in_progress' },
+          { content: 'Run them', status: 'pending' },
+        ],
+      },
+    },
+    {
+      type: 'status',
+      status: 'retrying',
+      level: 'warn',
+      message: 'Overloaded (529), retry 1 of 10 in 0.6 s',
+    },
+    { type: 'chat:message', messageId: 'd#0', text: 'I have the routes looked at in parallel.' },
+    {
+      type: 'tool:start',
+      toolUseId: 'a1',
+      name: 'Agent',
+      input: { description: 'Look at the session routes' },
+    },
+    {
+      type: 'tool:start',
+      toolUseId: 'a1r',
+      name: 'Read',
+      input: { file_path: 'src/rest/sessions.ts' },
+      parentToolUseId: 'a1',
+    },
+    {
+      type: 'tool:result',
+      toolUseId: 'a1r',
+      content: 'export const routes = []',
+      isError: false,
+      parentToolUseId: 'a1',
+    },
+    {
+      type: 'tool:start',
+      toolUseId: 'a2',
+      name: 'Agent',
+      input: { description: 'Follow the callers' },
+      parentToolUseId: 'a1',
+    },
+    {
+      type: 'chat:message',
+      messageId: 'd#1',
+      text: 'Looking at the callers of `createSession`.',
+      parentToolUseId: 'a2',
+    },
+    {
+      type: 'tool:start',
+      toolUseId: 'a2g',
+      name: 'Grep',
+      input: { pattern: 'createSession(' },
+      parentToolUseId: 'a2',
+    },
+    {
+      type: 'tool:result',
+      toolUseId: 'a2g',
+      content: 'a.ts:1\nb.ts:2\nc.ts:3',
+      isError: false,
+      parentToolUseId: 'a2',
+    },
+    { type: 'tool:start', toolUseId: 'c1', name: 'Bash', input: { command: 'npm run docs -- --watch' } },
+    {
+      type: 'status',
+      status: 'tool_progress',
+      level: 'info',
+      message: 'The command printed something',
+      toolUseId: 'c1',
+      data: {
+        output: '\u001b[36mdocs\u001b[39m watching 14 files\n\u001b[32m✓\u001b[39m api.md built in 0.3 s\n',
+      },
+    },
+  ])
+}

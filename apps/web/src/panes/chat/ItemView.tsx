@@ -9,6 +9,7 @@ import type { ItemNode } from './rows.logic.ts'
 import { SubAgent } from './SubAgent.tsx'
 import { ThinkingView } from './ThinkingView.tsx'
 import { ToolView } from './ToolView.tsx'
+import { usePointedAt } from './use-pointed-at.ts'
 
 export function ItemView({ node }: { node: ItemNode }) {
   const { item } = node
@@ -37,23 +38,25 @@ export function ItemView({ node }: { node: ItemNode }) {
 }
 
 function UserMessage({ item }: { item: UserItem }) {
+  const pointer = usePointedAt()
   return (
-    <article className="you" aria-label="You">
+    <article className="you" aria-label="You" {...pointer.props}>
       <div className="you__text">{item.text}</div>
       {item.attachments > 0 ? <p className="you__note">{plural(item.attachments, 'attachment')}</p> : null}
-      <MessageActions text={item.text} turnId={item.turnId} own />
+      {pointer.on ? <MessageActions text={item.text} turnId={item.turnId} own /> : null}
     </article>
   )
 }
 
 function Answer({ item }: { item: TextItem }) {
   const live = useLiveText(item.id)
+  const pointer = usePointedAt()
   const text = item.streaming ? (live ?? '') : item.text
   return (
-    <article className="say" aria-label="Agent">
+    <article className="say" aria-label="Agent" {...pointer.props}>
       <Markdown text={text} live={item.streaming} />
       {item.aborted ? <p className="say__note">cut short</p> : null}
-      {item.streaming ? null : <MessageActions text={item.text} turnId={item.turnId} />}
+      {pointer.on && !item.streaming ? <MessageActions text={item.text} turnId={item.turnId} /> : null}
     </article>
   )
 }

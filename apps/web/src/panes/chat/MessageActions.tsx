@@ -2,7 +2,7 @@ import { useSessionActions } from '../../state/session-actions.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 
-/** Shown when the message is pointed at or has the focus; their place is kept free, so nothing moves. */
+/** Shown over the message that is pointed at; nothing moves for it. The keyboard finds the same at the end of the turn. */
 export function MessageActions(props: { text: string; turnId: string | null; own?: boolean }) {
   const { text, turnId, own = false } = props
   const actions = useSessionActions()

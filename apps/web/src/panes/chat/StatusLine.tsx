@@ -6,7 +6,9 @@ export function StatusLine({ status }: { status: StatusEvent | null }) {
   return (
     <p className={status?.level === 'warn' ? 'status-line status-line--warn' : 'status-line'} role="status">
       <Dot tone="work" />
-      <span className="truncate">{status?.message || 'Working'}</span>
+      <span className="truncate">
+        {status && status.status !== 'tool_progress' ? status.message || 'Working' : 'Working'}
+      </span>
     </p>
   )
 }

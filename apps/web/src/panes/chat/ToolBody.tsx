@@ -7,14 +7,15 @@ import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
-export function ToolBody({ item, hasEdits }: { item: ToolItem; hasEdits: boolean }) {
+export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
+  const { item, hasEdits, hasSteps } = props
   const written = useLiveText(item.id)
   const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
   if (hasEdits && item.status !== 'failed') return null
   return (
     <>
-      {hasEdits ? null : <Part label="Input" text={inputText(item, written)} />}
+      {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
       {result === null ? null : (
         <Part label={item.content === null ? 'Output so far' : 'Result'} text={result} ansi />
       )}

@@ -4,14 +4,16 @@ import { DiffCount } from '../../diff/DiffCount.tsx'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { toolEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
+import { useSession } from '../../state/use-session.ts'
 import { Dot } from '../../ui/Dot.tsx'
 import { formatDuration, plural } from '../../ui/format.ts'
 import { Icon } from '../../ui/Icon.tsx'
+import { own } from '../../ui/own.ts'
 import { countSteps, type ItemNode } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
 import { readTodos } from './todos.ts'
-import { relative, toolSummary } from './tool-summary.logic.ts'
+import { lastLine, relative, toolSummary } from './tool-summary.logic.ts'
 import './tool.css'
 
 /** A diff up to this long is open from the start; a longer one would push the conversation away. */
@@ -36,6 +38,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
         <Icon name="chevron" size={12} />
         <span className="tool__name">{name}</span>
         <span className="tool__argument truncate">{argument}</span>
+        <LastLine item={item} />
         {node.children.length > 0 ? <span className="number">{plural(steps, 'step')}</span> : null}
         {note ? (
           <span className={item.status === 'failed' ? 'number tool__bad' : 'number'}>{note}</span>
@@ -52,11 +55,20 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
             </div>
           ))}
           {nested}
-          <ToolBody item={item} hasEdits={edits.length > 0} />
+          <ToolBody item={item} hasEdits={edits.length > 0} hasSteps={node.children.length > 0} />
         </div>
       ) : null}
     </section>
   )
+}
+
+/** What a command that runs printed last: its whole output is one click away. */
+function LastLine({ item }: { item: ToolItem }) {
+  const output = useSession(({ extras }) =>
+    item.status === 'running' ? own(extras.output, item.id) : undefined,
+  )
+  const line = output === undefined ? '' : lastLine(output)
+  return line === '' ? null : <span className="tool__last truncate">{line}</span>
 }
 
 function ToolTime({ item }: { item: ToolItem }) {

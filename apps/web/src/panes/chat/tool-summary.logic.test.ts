@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { argumentOf, plainCommand, relative, toolName, toolSummary } from './tool-summary.logic.ts'
+import { argumentOf, lastLine, plainCommand, relative, toolName, toolSummary } from './tool-summary.logic.ts'
 
 test.each([
   [{ command: 'npm test -- ndjson' }, 'npm test -- ndjson'],
@@ -33,4 +33,10 @@ test('a note says how many lines a search found, or that it failed', () => {
   expect(toolSummary({ ...base, status: 'done' }, '').note).toBe('2 lines')
   expect(toolSummary({ ...base, status: 'failed' }, '').note).toBe('failed')
   expect(toolSummary({ ...base, status: 'running', content: null }, '').note).toBe('')
+})
+
+test('the last line that a command printed, as plain text', () => {
+  expect(lastLine('\u001b[36mdocs\u001b[39m watching\n\u001b[32m✓\u001b[39m built\n\n')).toBe('✓ built')
+  expect(lastLine('10 %\r50 %\r')).toBe('50 %')
+  expect(lastLine('')).toBe('')
 })

@@ -1,4 +1,5 @@
 import type { ToolItem } from '@chirality/core'
+import Anser from 'anser'
 import { own } from '../../ui/own.ts'
 
 export interface ToolSummary {
@@ -96,4 +97,12 @@ function noteOf({ status, content, name }: Pick<ToolItem, 'name' | 'content' | '
     return `${lines} ${lines === 1 ? 'line' : 'lines'}`
   }
   return ''
+}
+
+const LAST_CHARS = 2000
+
+/** The last line that says something, without colours. */
+export function lastLine(output: string): string {
+  const lines = Anser.ansiToText(output.slice(-LAST_CHARS)).split(/[\r\n]+/)
+  return oneLine(lines.findLast(line => line.trim() !== '') ?? '')
 }

@@ -12,7 +12,6 @@ import { offers } from '../sidebar/new-session.logic.ts'
 export function Chips({ status, harness }: { status: SessionStatus; harness: HarnessInfo | undefined }) {
   const api = useApi()
   const agent = useSession(({ state }) => state.agent)
-  const model = agent.model ?? status.model
   const setMode = (mode: PermissionMode) =>
     void api
       .setPermissionMode(status.sessionId, mode)
@@ -21,9 +20,7 @@ export function Chips({ status, harness }: { status: SessionStatus; harness: Har
     <>
       {status.persona ? <span className="chip">{status.persona}</span> : null}
       <span className="chip">{status.mode}</span>
-      <span className="chip chip--agent only-wide truncate">
-        {[harnessLabel(status.harness), model].filter(Boolean).join(' · ')}
-      </span>
+      <span className="chip chip--agent only-wide truncate">{harnessLabel(status.harness)}</span>
       <Menu
         trigger={
           <button

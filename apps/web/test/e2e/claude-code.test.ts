@@ -1,0 +1,106 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { claudeBinary, cleanHome } from '@chirality/fixtures'
+import { startScriptedModel } from '@chirality/scripted-model'
+import { expect, onTestFinished, test } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { collectComplaints } from '../support/complaints.ts'
+import { startServerProcess } from '../support/server-process.ts'
+
+const PERSONA =
+  '---\ndescription: Splits work into parts.\ntools: [Bash, Read]\n---\nYou are DECOMP. Split the work.\n'
+
+test('the end-to-end test of the specification, with a real Claude Code', { timeout: 180_000 }, async () => {
+  const model = await startScriptedModel({
+    defaults: { chunkChars: 8, chunkDelayMs: 30 },
+    answers: [
+      {
+        text: 'I make the file that is missing, so that there is one.',
+        tool: 'Bash',
+        input: { command: 'echo made > made.txt' },
+      },
+      'The file is made.',
+      'It was made.txt, as before.',
+      { text: 'This takes its time.', stallAfter: 1 },
+    ],
+    otherwise: 'Still here.',
+  })
+  const { home, project, env, dispose } = await cleanHome(model)
+  await mkdir(path.join(project, 'agents'))
+  await writeFile(path.join(project, 'agents', 'AGENT_DECOMP.md'), PERSONA)
+  const server = await startServerProcess(['--project', project], {
+    ...env,
+    CHIRALITY_HOME: path.join(home, 'chirality'),
+    CHIRALITY_CLAUDE_BIN: claudeBinary(),
+  })
+  const browser = await launchBrowser()
+  onTestFinished(async () => {
+    await browser.close()
+    await server.stop()
+    await model.close()
+    await dispose()
+  })
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  const complaints = collectComplaints(page)
+  const talk = page.getByRole('region', { name: 'Conversation' })
+  const say = async (text: string) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill(text)
+    await page.keyboard.press('Enter')
+  }
+
+  // Select the DECOMP persona, create a workbench session.
+  await page.goto(server.link)
+  await page.getByRole('button', { name: 'New session' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'New session' })
+  await dialog.getByLabel('Agent').selectOption('claude-code')
+  await dialog.getByLabel('Persona').selectOption('DECOMP')
+  await dialog.getByLabel('Mode', { exact: true }).selectOption('workbench')
+  await dialog.getByLabel('Permissions').selectOption('default')
+  await dialog.getByRole('button', { name: 'Start' }).click()
+
+  // Send a message; text streams token by token; the agent uses a tool.
+  await talk.waitFor()
+  await page.getByRole('tab', { name: 'Files' }).click()
+  await page.getByRole('treeitem', { name: 'agents' }).waitFor()
+  await page.evaluate(watchTexts)
+  await say('Make a file.')
+  await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
+  const lengths = await page.evaluate(() => (window as unknown as { lengths: number[] }).lengths)
+  expect(new Set(lengths).size).toBeGreaterThan(3)
+  await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('a')
+
+  // Its result refreshes the file tree.
+  await talk.getByText('The file is made.').waitFor()
+  await page.getByRole('treeitem', { name: 'made.txt' }).waitFor()
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+
+  // A follow-up goes on with the same conversation.
+  await say('Which file was it?')
+  await talk.getByText('It was made.txt, as before.').waitFor()
+  const asked = JSON.stringify(model.requests.at(-1)?.body)
+  expect(asked).toContain('echo made > made.txt')
+  expect(asked).toContain('You are DECOMP. Split the work.')
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+
+  // Interrupted in the middle: the process stops, and one can write again.
+  await say('Take your time.')
+  await talk.getByText('This takes', { exact: false }).waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await talk.getByText('stopped', { exact: true }).waitFor({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+  await say('Are you there?')
+  await talk.getByText('Still here.').waitFor({ timeout: 60_000 })
+  expect(complaints).toEqual([])
+})
+
+/** Notes how long the newest answer was at each change. */
+function watchTexts(): void {
+  const lengths: number[] = []
+  Object.assign(window, { lengths })
+  new MutationObserver(() => {
+    const length = [...document.querySelectorAll('.say')].at(-1)?.textContent?.length ?? 0
+    if (length > 0) lengths.push(length)
+  }).observe(document.body, { subtree: true, childList: true, characterData: true })
+}

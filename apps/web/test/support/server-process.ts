@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+
+const HERE = path.join(import.meta.dirname, '../..')
+
+export interface ServerProcess {
+  url: string
+  /** Signs a browser in, once. */
+  link: string
+  pid: number
+  stop(): Promise<void>
+}
+
+/** The whole program, as `chirality serve` runs it, in an environment that is given whole. */
+export async function startServerProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<ServerProcess> {
+  const main = path.join(HERE, '../cli/src/main.ts')
+  const all = ['serve', '--json', '--no-open', '--port', '0', ...args]
+  const program = `import(${JSON.stringify(main)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=@chirality/source', '--input-type=module', '--eval', program],
+    { cwd: HERE, env: { ...env, TSX_DISABLE_CACHE: '1' }, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const exited = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await exited
+  }
+  const lines = createInterface({ input: child.stdout })
+  const [first] = await Promise.race([once(lines, 'line'), exited.then(() => [undefined])])
+  if (typeof first !== 'string') throw new Error('The server ended before it said where it is.')
+  const { url, link, pid } = JSON.parse(first) as { url: string; link: string; pid: number }
+  return { url, link, pid, stop }
+}
