@@ -1,4 +1,4 @@
-import { findAllMarked } from './leftovers.ts'
+import { findAllMarked, type MarkedProcess } from './leftovers.ts'
 import { listProcesses, type ProcessEntry, sendSignal } from './process-table.ts'
 
 /** The process that was spawned, and leads a group of its own. */
@@ -13,19 +13,36 @@ export interface Leader {
   leftGroupBehind(): boolean
 }
 
+/** What the system says about its processes. Either may fail: no file descriptor left, or a `ps` that does not run. */
+export interface ProcessLister {
+  list(): Promise<ProcessEntry[]>
+  findMarked(table: ProcessEntry[]): Promise<MarkedProcess[]>
+}
+
+export interface FamilyMembers {
+  group: ProcessEntry[]
+  strays: ProcessEntry[]
+  /** There was no process table: the group may have members that nobody saw. */
+  isBlind: boolean
+}
+
 /** Finds everything a leader started: its group, what carries its marker, and what descends from any of those. */
 export class ProcessFamily {
   readonly #leader: Leader
+  readonly #lister: ProcessLister
   readonly #known = new Map<string, ProcessEntry>()
 
-  constructor(leader: Leader) {
+  constructor(leader: Leader, lister: ProcessLister = SYSTEM) {
     this.#leader = leader
+    this.#lister = lister
   }
 
   /** The living members. Who was seen once stays a member, even when it leaves the group or loses its parent. */
-  async look(): Promise<{ group: ProcessEntry[]; strays: ProcessEntry[] }> {
-    const table = await listProcesses().catch(() => this.#fallbackTable())
-    const marked = await findAllMarked(this.#notOlder(table))
+  async look(): Promise<FamilyMembers> {
+    const listed = await this.#lister.list().catch(() => null)
+    const table = listed ?? this.#fallbackTable()
+    // Who cannot be asked for its marker may still be found by its group or its parents; a stop must not fail for it.
+    const marked = await this.#lister.findMarked(this.#notOlder(table)).catch(() => [])
     const ours = new Set(marked.filter(entry => entry.markers.includes(this.#leader.marker)).map(keyOf))
     const groupIsOurs = this.#groupIsOurs(table)
     const inGroup = (entry: ProcessEntry) => groupIsOurs && entry.groupId === this.#leader.pid
@@ -34,12 +51,13 @@ export class ProcessFamily {
     const living = table.filter(entry => !entry.zombie && entry.pid !== process.pid)
     const members = withDescendants(living.filter(isMember), living)
     for (const entry of members) this.#known.set(keyOf(entry), entry)
-    return { group: members.filter(inGroup), strays: members.filter(entry => !inGroup(entry)) }
+    const strays = members.filter(entry => !inGroup(entry))
+    return { group: members.filter(inGroup), strays, isBlind: listed === null }
   }
 
   /** Signals the whole group at once, so that a fork cannot slip through. False when there is no such group. */
   async signalGroup(signal: NodeJS.Signals): Promise<boolean> {
-    const table = this.#leader.hasExited() ? await listProcesses().catch(() => []) : []
+    const table = this.#leader.hasExited() ? await this.#lister.list().catch(() => []) : []
     return this.#groupIsOurs(table) && sendSignal(-this.#leader.pid, signal)
   }
 
@@ -48,7 +66,7 @@ export class ProcessFamily {
     return Number.isNaN(since) ? table : table.filter(entry => Number(entry.startedAt) >= since)
   }
 
-  /** Without a process table (no file descriptor left to read it with) there is still what we know. */
+  /** Without a process table there is still what we know. */
   #fallbackTable(): ProcessEntry[] {
     const { pid } = this.#leader
     const known = [...this.#known.values()].filter(entry => sendSignal(entry.pid, 0))
@@ -63,6 +81,8 @@ export class ProcessFamily {
     return this.#leader.leftGroupBehind() && !table.some(e => e.pid === pid && e.startedAt !== startTime)
   }
 }
+
+const SYSTEM: ProcessLister = { list: listProcesses, findMarked: findAllMarked }
 
 function withDescendants(roots: ProcessEntry[], table: ProcessEntry[]): ProcessEntry[] {
   const members = new Map(roots.map(entry => [entry.pid, entry]))

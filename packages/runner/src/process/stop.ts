@@ -44,9 +44,9 @@ export class StopLadder {
   #grace: Grace = DEFAULT_GRACE
   #running: Promise<StopReport> | undefined
 
-  constructor(target: StopTarget) {
+  constructor(target: StopTarget, family = new ProcessFamily(target)) {
     this.#target = target
-    this.#family = new ProcessFamily(target)
+    this.#family = family
   }
 
   get started(): boolean {
@@ -64,7 +64,10 @@ export class StopLadder {
   async #run(): Promise<StopReport> {
     void this.#target.exited.then(() => this.#wake.notify())
     if (!this.#target.hasExited()) await this.#stopLeader()
-    let { group, strays } = await this.#family.look()
+    const seen = await this.#family.look()
+    // Members that cannot be listed can still be reached through their group.
+    if (seen.isBlind) await this.#family.signalGroup('SIGKILL')
+    let { group, strays } = seen
     // What forks faster than we look needs another round; what survives SIGKILL does not.
     for (let round = 0; round < MAX_ROUNDS && this.#hasUnkilled([...group, ...strays]); round += 1) {
       await this.#stopRest(group, strays)

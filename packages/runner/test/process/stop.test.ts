@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { type AgentProcess, spawnAgent } from '../../src/process/agent-process.ts'
-import { findByMarker } from '../../src/process/leftovers.ts'
-import type { StopStep } from '../../src/process/stop.ts'
-import { collect, isRunning, jsonValues, program, readyPid } from '../support/programs.ts'
+import { findAllMarked, findByMarker } from '../../src/process/leftovers.ts'
+import { ProcessFamily, type ProcessLister } from '../../src/process/process-family.ts'
+import { listProcesses } from '../../src/process/process-table.ts'
+import { StopLadder, type StopStep } from '../../src/process/stop.ts'
+import { collect, isRunning, jsonValues, program, readyPid, untilGone } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 
 const project = useProject()
@@ -201,5 +203,35 @@ describe('what the agent started', () => {
     await other.stop()
     expect(await isRunning(otherMember)).toBe(false)
     await Promise.all([one.close(), other.close()])
+  })
+})
+
+describe('processes that cannot be listed', () => {
+  const fails = () => Promise.reject(new Error('ps: no such option'))
+
+  test.each<{ what: string; lister: ProcessLister; shapes: string[] }>([
+    { what: 'markers', lister: { list: listProcesses, findMarked: fails }, shapes: ['plain', 'own-session'] },
+    { what: 'tables', lister: { list: fails, findMarked: findAllMarked }, shapes: ['plain'] },
+    { what: 'both', lister: { list: fails, findMarked: fails }, shapes: ['plain', 'ignores-term'] },
+  ])('for want of $what: the agent is ended with what can be reached', async ({ lister, shapes }) => {
+    for (const shape of shapes) {
+      const agent = await start('leader', shape)
+      const member = await readyPid(agent)
+      let hasExited = false
+      const exited = agent.exited.then(() => {
+        hasExited = true
+      })
+      const { pid, marker } = agent
+      const target = { pid, marker, exited, hasExited: () => hasExited, leftGroupBehind: () => true }
+      const ladder = new StopLadder(target, new ProcessFamily(target, lister))
+      const report = await ladder.stop({
+        interruptGraceMs: PATIENT_MS,
+        termGraceMs: SHORT_MS,
+        killGraceMs: PATIENT_MS,
+      })
+      expect(report.leftRunning).toEqual([])
+      await untilGone(member)
+      await agent.close()
+    }
   })
 })
