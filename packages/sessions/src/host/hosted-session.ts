@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ContextUsage, PermissionMode, TurnEndReason } from '@chirality/core'
+import type { ContextUsage, PermissionMode, TurnEndReason, UIEvent } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
+import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness } from '../turns/choose.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
@@ -15,6 +16,7 @@ import { SessionStartError, toStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
 import { SessionTurns } from './session-turns.ts'
 import type { SessionView } from './session-view.ts'
+import { SteeredMessages } from './steered-messages.ts'
 import type { TurnRequest } from './turn-request.ts'
 import { Waiters } from './waiters.ts'
 
@@ -34,6 +36,7 @@ export class HostedSession implements LiveSession {
   readonly #view: SessionView
   readonly #waiters = new Waiters()
   readonly #sending: SendQueue
+  readonly #steered: SteeredMessages
   readonly #turns: SessionTurns
   #closed = false
 
@@ -43,8 +46,9 @@ export class HostedSession implements LiveSession {
     this.queue = queue
     this.#project = project
     this.#view = view
+    this.#steered = new SteeredMessages({ log, queue, recorder })
     this.#sending = new SendQueue({
-      ...{ sessionId: this.id, queue, recorder },
+      ...{ sessionId: this.id, queue, recorder, steered: this.#steered },
       isFree: () => !this.#closed && view.phase === 'idle',
       start: ({ id, message, request }) => this.#start(message, request, id),
     })
@@ -77,8 +81,10 @@ export class HostedSession implements LiveSession {
     if (this.#view.phase === 'idle') return this.start(message, request)
     const { harness } = this.#turns.current ?? {}
     const canSteer = harness?.capabilities().supportsSteering ?? false
-    if (canSteer && (await harness?.steer?.(this.id, message, request.images))) return { steered: true }
-    return this.#enqueue(message, request, 'first')
+    if (!canSteer || harness?.steer === undefined) return this.#enqueue(message, request, 'first')
+    const give = async () => (await harness.steer?.(this.id, message, request.images)) ?? false
+    const { taken, given } = await this.#steered.steer(message, request, give)
+    return taken ? { steered: true } : this.#queued(given)
   }
 
   interrupt(): void {
@@ -124,6 +130,18 @@ export class HostedSession implements LiveSession {
     await this.#turns.after
   }
 
+  /** Takes an event that the log has now. */
+  note(event: UIEvent): void {
+    this.#steered.note(event)
+  }
+
+  /** What an earlier host gave to a turn: taken, as the log says, or first in the queue when the turn is over. */
+  async recoverSteered({ isOver }: { isOver: boolean }): Promise<void> {
+    await this.#steered.recover()
+    // A disk that takes nothing keeps nobody from reading the session; the end of the next turn tries again.
+    if (isOver) await this.#steered.takeBack().catch(() => {})
+  }
+
   /** A turn that an earlier host began. */
   adopt(turn: LiveTurn): void {
     this.#turns.follow(turn)
@@ -160,7 +178,10 @@ export class HostedSession implements LiveSession {
   }
 
   async #enqueue(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedTurn> {
-    const queued = await this.queue.add(message, request, place)
+    return this.#queued(await this.queue.add(message, request, place))
+  }
+
+  #queued(queued: QueuedMessage): QueuedTurn {
     // The turn it was to wait for may have ended meanwhile, and found nothing to go on with.
     const { lastTurn } = this.#view.session
     if (this.#view.phase === 'idle' && lastTurn !== null) void this.#sending.after(lastTurn)

@@ -31,7 +31,10 @@ export async function openSession(
   }
   try {
     const view = new SessionView(stored, { prices, onChange })
-    const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => view.note(event, envelope)
+    const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => {
+      view.note(event, envelope)
+      session?.note(event)
+    }
     const recorder = new SessionRecorder({ log, onRecorded })
     const onRelease = () => void session?.sendNext()
     const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
@@ -39,6 +42,7 @@ export async function openSession(
     const turnId = recovery.kind === 'adopted' ? recovery.turn.turnId : lastTurnIn(log)?.turnId
     await recoverQueue(queue, turnId)
     session = new HostedSession({ project, view, log, recorder, queue })
+    await session.recoverSteered({ isOver: recovery.kind !== 'adopted' })
     log.onHealth(onChange)
     // What waits goes on behind a turn that goes on. Else a person decides: to open a project must cost nothing.
     if (recovery.kind === 'adopted') session.adopt(recovery.turn)

@@ -4,11 +4,13 @@ import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { notice } from '../turns/turn-events.ts'
 import { SessionBusyError } from './session-errors.ts'
+import type { SteeredMessages } from './steered-messages.ts'
 
 export interface SendQueueOptions {
   sessionId: string
   queue: MessageQueue
   recorder: SessionRecorder
+  steered: SteeredMessages
   /** No turn is in the way. */
   isFree: () => boolean
   start: (message: QueuedMessage) => Promise<unknown>
@@ -26,7 +28,8 @@ export class SendQueue {
 
   /** After a turn that failed or was stopped, follow-ups may make no sense any more: a person decides. */
   async after(reason: TurnEndReason): Promise<void> {
-    const { queue } = this.#options
+    const { queue, steered } = this.#options
+    await steered.takeBack().catch((error: unknown) => this.#tell(error))
     if (queue.list().length === 0) return
     if (reason === 'completed') await this.next()
     else await queue.hold().catch((error: unknown) => this.#tell(error))

@@ -2,10 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { FileOps } from '../files/file-ops.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import { KeyedQueue } from '../store/keyed-queue.ts'
-import { dropped, withEdit, withMessage, withMove, withoutMessage, withoutWaiting } from './queue-changes.ts'
+import {
+  dropped,
+  withEdit,
+  withGiven,
+  withMessage,
+  withMove,
+  withoutGiven,
+  withoutMessage,
+  withoutWaiting,
+  withReturned,
+} from './queue-changes.ts'
 import { QueueError } from './queue-error.ts'
-import { EMPTY_QUEUE, QueueFile, type QueueState } from './queue-file.ts'
-import type { QueuedMessage } from './queued-message.ts'
+import { EMPTY_QUEUE, isEmpty, QueueFile, type QueueState } from './queue-file.ts'
+import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
 export interface MessageQueueOptions {
   projectRoot: string
@@ -46,6 +56,11 @@ export class MessageQueue {
     return this.#state.sending
   }
 
+  /** Given to the turn that runs, and not seen to be taken. */
+  get given(): readonly GivenMessage[] {
+    return this.#state.given
+  }
+
   list(): QueuedMessage[] {
     return [...this.#state.messages]
   }
@@ -79,15 +94,29 @@ export class MessageQueue {
 
   /** For the session: everything below keeps step with its turns. */
   async add(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedMessage> {
-    const { clientTools, signal, ...kept } = request
-    if (clientTools?.length || signal)
-      throw new QueueError(
-        'not-keepable',
-        'Client tools and signals cannot wait in the queue. Start the turn instead.',
-      )
-    const queued = { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }
+    const queued = newMessage(message, request)
     await this.#change(state => withMessage(state, queued, place))
     return queued
+  }
+
+  /** Keeps what is about to be given to the turn that runs. */
+  async give(message: string, request: TurnRequest, afterSeq: number): Promise<GivenMessage> {
+    const given = { ...newMessage(message, request), afterSeq }
+    await this.#change(state => withGiven(state, given))
+    return given
+  }
+
+  /** The agent has taken them, and the log says so. */
+  taken(ids: ReadonlySet<string>): Promise<void> {
+    return this.#change(state => withoutGiven(state, ids))
+  }
+
+  /** The agent did not take them: they come first. */
+  takeBack(ids: ReadonlySet<string>, { hold }: { hold: boolean }): Promise<void> {
+    return this.#change(state => {
+      const returned = withReturned(state, ids)
+      return returned === state ? state : { ...returned, held: state.held || hold }
+    })
   }
 
   /** What is to be sent now, marked as being on its way. Undefined when nothing is, or something is already. */
@@ -112,8 +141,7 @@ export class MessageQueue {
 
   /** Writes the file again if somebody deleted it. */
   async repair(): Promise<boolean> {
-    const isEmpty = this.#state.messages.length === 0 && !this.#state.held
-    if (isEmpty || (await this.#file.exists())) return false
+    if (isEmpty(this.#state) || (await this.#file.exists())) return false
     await this.#change(state => ({ ...state }))
     return true
   }
@@ -127,4 +155,14 @@ export class MessageQueue {
       this.#onChange()
     })
   }
+}
+
+function newMessage(message: string, request: TurnRequest): QueuedMessage {
+  const { clientTools, signal, ...kept } = request
+  if (clientTools?.length || signal)
+    throw new QueueError(
+      'not-keepable',
+      'Client tools and signals cannot wait in the queue. Start the turn instead.',
+    )
+  return { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }
 }

@@ -1,6 +1,6 @@
 import { QueueError } from './queue-error.ts'
 import { MAX_QUEUE_BYTES, type QueueState } from './queue-file.ts'
-import type { QueuedMessage } from './queued-message.ts'
+import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
 // What can be done to a queue. Each gives the queue as it is then, or throws a QueueError.
 
@@ -39,6 +39,24 @@ export function dropped(state: QueueState, id: string): QueueState {
   return { ...state, messages: state.messages.filter(queued => queued.id !== id) }
 }
 
+export function withGiven(state: QueueState, message: GivenMessage): QueueState {
+  return checked({ ...state, given: [...state.given, message] })
+}
+
+export function withoutGiven(state: QueueState, ids: ReadonlySet<string>): QueueState {
+  if (!state.given.some(({ id }) => ids.has(id))) return state
+  return { ...state, given: state.given.filter(({ id }) => !ids.has(id)) }
+}
+
+/** What the agent did not take comes first, in the order in which it was given. */
+export function withReturned(state: QueueState, ids: ReadonlySet<string>): QueueState {
+  const returned = state.given.filter(({ id }) => ids.has(id)).map(({ afterSeq, ...queued }) => queued)
+  if (returned.length === 0) return state
+  const at = firstFree(state)
+  const messages = [...state.messages.slice(0, at), ...returned, ...state.messages.slice(at)]
+  return { ...withoutGiven(state, ids), messages }
+}
+
 const MAX_MESSAGES = 200
 /** For what is around the messages. */
 const ROOM_BYTES = 4096
@@ -61,9 +79,9 @@ function inserted(messages: QueuedMessage[], at: number, queued: QueuedMessage):
 }
 
 function checked(state: QueueState): QueueState {
-  if (state.messages.length > MAX_MESSAGES)
+  if (state.messages.length + state.given.length > MAX_MESSAGES)
     throw new QueueError('full', `No more than ${MAX_MESSAGES} messages can wait. Remove some, or wait.`)
-  const bytes = Buffer.byteLength(JSON.stringify(state.messages))
+  const bytes = Buffer.byteLength(JSON.stringify([state.messages, state.given]))
   if (bytes < MAX_QUEUE_BYTES - ROOM_BYTES) return state
   const limit = `${MAX_QUEUE_BYTES / 1024 / 1024} MiB`
   throw new QueueError(

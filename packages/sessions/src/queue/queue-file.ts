@@ -7,7 +7,7 @@ import { sessionsWithFiles } from '../files/session-files-in.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseObject } from '../store/stored-session.ts'
-import type { QueuedMessage } from './queued-message.ts'
+import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
 export interface QueueState {
   /** Nothing is sent until a person says so. */
@@ -15,9 +15,11 @@ export interface QueueState {
   /** The message that is on its way: its turn may have begun, and the log knows. */
   sending: string | null
   messages: QueuedMessage[]
+  /** Given to the turn that runs, and not seen to be taken by the agent. */
+  given: GivenMessage[]
 }
 
-export const EMPTY_QUEUE: QueueState = { held: false, sending: null, messages: [] }
+export const EMPTY_QUEUE: QueueState = { held: false, sending: null, messages: [], given: [] }
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
 
 /** `.chirality/state/queue/<sessionId>.json`. No file is an empty queue; a spoilt one is kept aside. */
@@ -50,7 +52,7 @@ export class QueueFile {
 
   /** An empty queue that is not held needs no file. */
   async write(state: QueueState): Promise<void> {
-    if (state.messages.length === 0 && !state.held) return this.remove()
+    if (isEmpty(state)) return this.remove()
     const path = join(await ensureProjectFolder(this.#projectRoot, ...FOLDER), this.#name)
     try {
       await writeFileAtomic(path, `${JSON.stringify(state)}\n`, { ops: this.#ops })
@@ -75,6 +77,10 @@ export class QueueFile {
   }
 }
 
+export function isEmpty({ messages, given, held }: QueueState): boolean {
+  return messages.length === 0 && given.length === 0 && !held
+}
+
 /** The sessions in which messages wait. */
 export async function sessionsWithQueues(projectRoot: string, ops: FileOps = realFileOps): Promise<string[]> {
   return sessionsWithFiles(projectRoot, FOLDER, ops)
@@ -89,14 +95,15 @@ function parseQueue(text: string): QueueState | undefined {
   const messages = written.map(withoutPowers)
   const isLess = messages.some((message, at) => message !== written[at])
   const sending = typeof value.sending === 'string' ? value.sending : null
-  return { held: value.held === true || isLess, sending, messages }
+  const given = (Array.isArray(value.given) ? value.given : []).filter(isGiven).map(withoutPowers)
+  return { held: value.held === true || isLess, sending, messages, given }
 }
 
 /**
  * The file lies in the project, where an agent or a clone can write: what lets a turn do more than it would have to ask for
  * is not taken from there. Whoever wants it says so with the turn.
  */
-function withoutPowers(queued: QueuedMessage): QueuedMessage {
+function withoutPowers<T extends QueuedMessage>(queued: T): T {
   const { autoApproveTools, autoApproveToolsOverride, mcpServers, env, additionalDirectories, ...request } =
     queued.request
   const powers = [autoApproveTools, autoApproveToolsOverride, mcpServers, env, additionalDirectories]
@@ -104,6 +111,10 @@ function withoutPowers(queued: QueuedMessage): QueuedMessage {
   if (!isBypass && powers.every(power => power === undefined)) return queued
   const { permissionMode, ...rest } = request
   return { ...queued, request: isBypass ? rest : request }
+}
+
+function isGiven(value: unknown): value is GivenMessage {
+  return isQueued(value) && Number.isSafeInteger((value as Partial<GivenMessage>).afterSeq)
 }
 
 function isQueued(value: unknown): value is QueuedMessage {

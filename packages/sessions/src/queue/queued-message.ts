@@ -10,4 +10,10 @@ export interface QueuedMessage {
   request: QueuedRequest
 }
 
+/** One that was given to the turn that runs. It is kept until the agent has taken it, so that its words cannot be lost. */
+export interface GivenMessage extends QueuedMessage {
+  /** The log says after it, by a `user_message`, that the agent took it. */
+  afterSeq: number
+}
+
 export type QueuedRequest = Omit<TurnRequest, 'clientTools' | 'signal'>

@@ -3,6 +3,7 @@ import type { UIEvent } from '@chirality/core'
 import { afterEach, expect, test } from 'vitest'
 import { type FileOps, realFileOps } from '../../src/files/file-ops.ts'
 import { SendQueue } from '../../src/host/send-queue.ts'
+import { SteeredMessages } from '../../src/host/steered-messages.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import type { SessionLog } from '../../src/log/session-log.ts'
 import { MessageQueue } from '../../src/queue/message-queue.ts'
@@ -31,11 +32,12 @@ async function open({ start }: { start: (message: string) => void }) {
   const events: UIEvent[] = []
   log = await openSessionLog(project.root, sessionId)
   const recorder = new SessionRecorder({ log, onRecorded: event => events.push(event) })
+  const steered = new SteeredMessages({ log, queue, recorder })
   const sending = new SendQueue({
-    ...{ sessionId, queue, recorder, isFree: () => true },
+    ...{ sessionId, queue, recorder, steered, isFree: () => true },
     start: async ({ message }) => start(message),
   })
-  return { queue, sending, disk, events }
+  return { queue, sending, steered, disk, events }
 }
 
 test('a queue that cannot be written is told, and its messages go when there is space', async () => {
@@ -65,5 +67,19 @@ test('a message whose turn has begun is not sent twice, and holds up no other, w
   disk.isFull = false
   await sending.next()
   expect(sent).toEqual(['one', 'two'])
+  expect(queue.list()).toEqual([])
+})
+
+test('a steered message that was taken while the disk was full is not sent again', async () => {
+  const { queue, sending, steered, disk } = await open({ start: () => {} })
+  await steered.steer('now', {}, async () => true)
+  disk.isFull = true
+  const sessionId = log?.sessionId ?? ''
+  const data = { kind: 'user_message', text: 'now' }
+  steered.note({ type: 'status', sessionId, status: 'notice', level: 'info', message: 'now', data })
+  await expect(steered.steer('more', {}, async () => true)).rejects.toMatchObject({ code: 'no-space' })
+  disk.isFull = false
+  await sending.after('interrupted')
+  expect(queue.given).toEqual([])
   expect(queue.list()).toEqual([])
 })

@@ -1,0 +1,120 @@
+import type { UIEvent } from '@chirality/core'
+import type { SessionLog } from '../log/session-log.ts'
+import type { MessageQueue } from '../queue/message-queue.ts'
+import type { GivenMessage, QueuedMessage } from '../queue/queued-message.ts'
+import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { notice } from '../turns/turn-events.ts'
+import type { TurnRequest } from './turn-request.ts'
+
+export interface SteeredMessagesOptions {
+  log: SessionLog
+  queue: MessageQueue
+  recorder: SessionRecorder
+}
+
+/**
+ * Messages on their way into the turn that runs. Agents repeat one when they take it, and not before: until then it is on the
+ * disk beside the queue, and what is not taken by the end of the turn goes into the queue.
+ */
+export class SteeredMessages {
+  readonly #options: SteeredMessagesOptions
+  /** Those that the log says were taken; the file may not know yet. */
+  readonly #taken = new Set<string>()
+
+  constructor(options: SteeredMessagesOptions) {
+    this.#options = options
+  }
+
+  /** Taken when the turn has it, or will have; else it is first in the queue. The disk has it before `give` is called. */
+  async steer(
+    message: string,
+    request: TurnRequest,
+    give: () => Promise<boolean>,
+  ): Promise<{ taken: boolean; given: QueuedMessage }> {
+    const { queue, log } = this.#options
+    const { afterSeq, ...given } = await queue.give(message, request, log.lastSeq)
+    // One that fails has not given it to anybody, as far as anybody knows.
+    const taken = await give().catch(() => false)
+    if (!taken) await queue.takeBack(new Set([given.id]), { hold: false })
+    return { taken, given }
+  }
+
+  /** Takes an event of the log, for those that say that a message was taken. */
+  note(event: UIEvent): void {
+    const text = takenText(event)
+    const given = text === undefined ? undefined : this.#open.find(({ message }) => isSame(message, text))
+    if (given === undefined) return
+    this.#taken.add(given.id)
+    // What fails here is made up for at the end of the turn.
+    void this.#forgetTaken().catch(() => {})
+  }
+
+  /** What the log has of them already, when a session is opened. */
+  async recover(): Promise<void> {
+    const open = this.#open
+    const told = toldAfter(this.#options.log, Math.min(...open.map(({ afterSeq }) => afterSeq)))
+    for (const { id, message, afterSeq } of open) {
+      const at = told.findIndex(({ seq, text }) => seq > afterSeq && isSame(message, text))
+      if (at === -1) continue
+      // Of two that say the same, each is told of once.
+      told.splice(at, 1)
+      this.#taken.add(id)
+    }
+    await this.#forgetTaken().catch(() => {})
+  }
+
+  /** The turn is over. What its agent did not take waits for a person, who may not want it any more. */
+  async takeBack(): Promise<void> {
+    const { queue, recorder, log } = this.#options
+    await this.#forgetTaken()
+    const open = this.#open
+    if (open.length === 0) return
+    await queue.takeBack(new Set(open.map(({ id }) => id)), { hold: true })
+    await recorder.record(notice(log.sessionId, untaken(open.length)), null)
+    await recorder.flush()
+  }
+
+  get #open(): GivenMessage[] {
+    return this.#options.queue.given.filter(({ id }) => !this.#taken.has(id))
+  }
+
+  async #forgetTaken(): Promise<void> {
+    if (this.#taken.size === 0) return
+    const taken = new Set(this.#taken)
+    await this.#options.queue.taken(taken)
+    for (const id of taken) this.#taken.delete(id)
+  }
+}
+
+/** The words of a message that the agent has just taken. */
+function takenText(event: UIEvent): string | undefined {
+  if (event.type !== 'status' || event.data?.kind !== 'user_message') return undefined
+  return typeof event.data.text === 'string' ? event.data.text : undefined
+}
+
+function toldAfter(log: SessionLog, afterSeq: number): { seq: number; text: string }[] {
+  const told: { seq: number; text: string }[] = []
+  for (let seq = afterSeq; seq < log.lastSeq; ) {
+    const page = log.readAfter(seq, PAGE_EVENTS)
+    const last = page.at(-1)
+    if (last === undefined) break
+    for (const { seq: at, event } of page) {
+      const text = takenText(event)
+      if (text !== undefined) told.push({ seq: at, text })
+    }
+    seq = last.seq
+  }
+  return told
+}
+
+const PAGE_EVENTS = 512
+
+/** Agents may drop the space around it. */
+function isSame(message: string, text: string): boolean {
+  return message.trim() === text.trim()
+}
+
+function untaken(count: number): string {
+  const [what, it] = count === 1 ? ['A message', 'It is'] : [`${count} messages`, 'They are']
+  return `${what} for the turn came too late for its agent, as far as the log can tell. ${it} first in the queue, which is held.`
+}
