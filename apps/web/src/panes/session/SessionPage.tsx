@@ -6,7 +6,7 @@ import { markSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { SessionActionsContext } from '../../state/session-actions.ts'
 import { useApi } from '../../state/use-api.ts'
-import { useFleetLoaded, useStatus } from '../../state/use-fleet.ts'
+import { useFleetLoaded, useFleetStore, useStatus } from '../../state/use-fleet.ts'
 import { SessionContext } from '../../state/use-session.ts'
 import { useSessionHub } from '../../state/use-session-hub.ts'
 import { Empty } from '../../ui/Empty.tsx'
@@ -24,7 +24,22 @@ export function SessionPage() {
   const status = useStatus(sessionId)
   const loaded = useFleetLoaded()
   if (status) return <OpenSession key={sessionId} status={status} />
-  if (!loaded) return null
+  return loaded ? <MissingSession key={sessionId} sessionId={sessionId} /> : null
+}
+
+/** A session that was made a moment ago is asked for before it is said to be missing. */
+function MissingSession({ sessionId }: { sessionId: string }) {
+  const api = useApi()
+  const fleet = useFleetStore()
+  const { isPending } = useQuery({
+    queryKey: ['missing', sessionId],
+    queryFn: async () => {
+      fleet.setStored(await api.sessions())
+      return null
+    },
+    gcTime: 0,
+  })
+  if (isPending) return null
   return (
     <Empty title="There is no such session here">
       It may have been deleted, or belong to a project that this server does not have.
