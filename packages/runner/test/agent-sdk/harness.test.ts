@@ -9,7 +9,7 @@ import { findAgentSdk } from '../../src/agent-sdk/find-sdk.ts'
 import { AgentSdkHarness } from '../../src/agent-sdk/harness.ts'
 import type { RuntimeDecision, RuntimeEvent } from '../../src/agent-sdk/runtime/runtime-event.ts'
 import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
-import { collect, collectAnd, ofType } from '../support/turns.ts'
+import { collect, collectAnd, fileAppears, ofType } from '../support/turns.ts'
 import { useBareWorld } from '../support/world.ts'
 
 const world = useBareWorld('agent-sdk')
@@ -206,6 +206,24 @@ describe('what goes wrong', () => {
     await expect(turn('go')).rejects.toMatchObject({
       message: expect.stringContaining('did not start its agent'),
     })
+  })
+
+  test('a turn whose SDK hangs can be stopped', async () => {
+    const model = await world.model({ answers: ['Never.'] })
+    const loaded = path.join(world.root, 'loaded')
+    const sdkPath = fakeSdk(`
+      import { writeFileSync } from 'node:fs'
+      export function query() {
+        writeFileSync('${loaded}', '')
+        return (async function* () { await new Promise(() => {}) })()
+      }`)
+    const { harness, session, turn } = chat(model, { sdkPath, startLimitMs: 5_000 })
+    const reading = turn('go')
+    await fileAppears(loaded)
+    harness.interrupt(session.id)
+    const events = await reading
+    expect(events.map(({ type }) => type)).toEqual(['turn:start', 'session:error', 'turn:end'])
+    expect(events.at(-1)).toMatchObject({ reason: 'interrupted' })
   })
 
   test('a kill ends agent and thread', async () => {

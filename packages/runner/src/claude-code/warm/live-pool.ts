@@ -1,5 +1,5 @@
-import type { HarnessQuery } from '@chirality/core'
-import type { ClaudeCodeHarnessConfig } from '../config.ts'
+import { HarnessError, type HarnessQuery } from '@chirality/core'
+import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
 import { adjust } from './adjust.ts'
 import type { LiveClaude } from './live-claude.ts'
 import type { LiveLaunch } from './live-launch.ts'
@@ -21,6 +21,7 @@ export class LivePool {
   readonly #entries = new Map<string, Entry>()
   readonly #lost = new Map<string, string>()
   readonly #endings = new Map<string, Promise<void>>()
+  #isClosed = false
 
   constructor(config: ClaudeCodeHarnessConfig) {
     this.#config = config
@@ -53,7 +54,9 @@ export class LivePool {
     return [...this.#entries.values()].flatMap(({ started }) => (started?.isUsable ? [started] : []))
   }
 
+  /** For good: nothing is started any more. */
   async close(): Promise<void> {
+    this.#isClosed = true
     for (const [sessionId, entry] of [...this.#entries]) void this.#end(sessionId, entry)
     await Promise.all(this.#endings.values())
   }
@@ -80,6 +83,7 @@ export class LivePool {
   }
 
   #start(sessionId: string, turnId: string, launch: LiveLaunch): Entry {
+    if (this.#isClosed) throw new HarnessError('The harness is closed.', 'aborted', HARNESS_ID)
     const live = launch.start({ sessionId, turnId })
     const entry: Entry = { launch, live, started: null, users: 1, lastUsedAt: 0, idle: undefined }
     this.#entries.set(sessionId, entry)

@@ -41,6 +41,9 @@ export class WarmTurn {
   #turn: LiveTurn | null = null
   #notes: TurnNotes | null = null
   #stopReason: StopReason | null = null
+  readonly #stopping = new AbortController()
+  /** A process that was asked for before the turn was stopped, and came after. */
+  #abandoned: Promise<void> = Promise.resolve()
 
   constructor(options: WarmTurnOptions) {
     this.#options = options
@@ -55,6 +58,7 @@ export class WarmTurn {
   /** Resolves when the process is gone with everything that it started. */
   async kill(): Promise<void> {
     await this.#stop('killed')
+    await this.#abandoned
   }
 
   async steer(message: HarnessQuery['prompt']): Promise<boolean> {
@@ -87,10 +91,16 @@ export class WarmTurn {
     }
   }
 
-  async #acquire(query: HarnessQuery): Promise<LiveLease> {
+  /** Null when the turn is stopped meanwhile: whoever stops it waits for no agent that is slow to start. */
+  async #acquire(query: HarnessQuery): Promise<LiveLease | null> {
     const { session, turnId, context, pool, opts } = this.#options
     const launch = liveLaunch(query, { context, asks: opts.decide !== undefined })
-    const lease = await pool.acquire(session.id, turnId, launch)
+    const acquiring = pool.acquire(session.id, turnId, launch)
+    const lease = await Promise.race([acquiring, aborted(this.#stopping.signal)])
+    if (!lease) {
+      this.#abandoned = acquiring.then(late => this.#letGo(late)).catch(() => {})
+      return null
+    }
     this.#lease = lease
     await this.#tellProcess(lease.live)
     return lease
@@ -162,7 +172,7 @@ export class WarmTurn {
   /** The turn has begun: what is wrong now is an event. */
   async *#runIn(query: HarnessQuery, message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
     const { session } = this.#options
-    let lease: LiveLease
+    let lease: LiveLease | null
     try {
       lease = await this.#acquire(query)
     } catch (error) {
@@ -201,8 +211,15 @@ export class WarmTurn {
     return (this.#options.context.variant ?? PLAIN_VARIANT).agent
   }
 
+  /** What came after nobody wanted it any more. */
+  async #letGo({ live, release }: LiveLease): Promise<void> {
+    if (this.#stopReason === 'killed') await live.stop({ interruptGraceMs: 0 })
+    await release()
+  }
+
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    this.#stopping.abort()
     if (this.#stopReason === 'killed') await this.#lease?.live.stop({ interruptGraceMs: 0 })
     else this.#turn?.interrupt()
   }
@@ -255,6 +272,14 @@ const BACKGROUND_MS = 120_000
 function goesOn(sessionId: string, how: string): UIEvent {
   const message = `${how}. The conversation goes on in a new process.`
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
+}
+
+/** Resolves, with nothing, when the signal fires. */
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 }
 
 function isMissingSession(event: UIEvent): event is UIEvent & { type: 'session:error' } {
