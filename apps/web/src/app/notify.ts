@@ -9,13 +9,21 @@ export function notifyOn(fleet: FleetStore, open: (sessionId: string) => void): 
   return fleet.onChange((now, before) => {
     const body = news(now, before)
     if (body === undefined || !mayNotify()) return
-    const notification = new Notification(sessionTitle(now), { body, tag: now.sessionId, icon: '/icon.svg' })
+    show(sessionTitle(now), { body, tag: now.sessionId, icon: '/icon.svg' }, () => open(now.sessionId))
+  })
+}
+
+function show(title: string, options: NotificationOptions, onClick: () => void): void {
+  try {
+    const notification = new Notification(title, options)
     notification.addEventListener('click', () => {
       window.focus()
-      open(now.sessionId)
+      onClick()
       notification.close()
     })
-  })
+  } catch {
+    // Phones let only a service worker notify; there the title of the page has to do.
+  }
 }
 
 /** What is worth one. Nothing about a session that was not known before: a page that has just loaded is no news. */

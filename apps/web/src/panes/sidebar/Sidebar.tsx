@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { projectName } from '../../app/project-name.ts'
+import { fromSlug } from '../../app/project-slug.ts'
 import { useShell } from '../../app/shell-context.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleet, useFleetLoaded } from '../../state/use-fleet.ts'
@@ -18,7 +19,8 @@ export function Sidebar() {
   const shell = useShell()
   const statuses = useFleet()
   const loaded = useFleetLoaded()
-  const { sessionId, project } = useParams({ strict: false })
+  const { sessionId, project: slug } = useParams({ strict: false })
+  const project = fromSlug(slug)
   const [text, setText] = useState('')
   const inProject =
     project === undefined ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectName } from '../../app/project-name.ts'
+import { fromSlug } from '../../app/project-slug.ts'
 import { useShell } from '../../app/shell-context.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleet } from '../../state/use-fleet.ts'
@@ -19,7 +20,7 @@ export function WelcomePage() {
   const api = useApi()
   const shell = useShell()
   const navigate = useNavigate()
-  const { project } = useParams({ strict: false })
+  const project = fromSlug(useParams({ strict: false }).project)
   const [busy, setBusy] = useState(false)
   const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data ?? []
   const demo = useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo

@@ -1,0 +1,21 @@
+/** A folder's path as one part of an address: slashes and dots in it would be taken for something else on the way. */
+export function toSlug(root: string): string {
+  const bytes = new TextEncoder().encode(root)
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+/** Undefined for what is no slug. */
+export function fromSlug(slug: string | undefined): string | undefined {
+  if (slug === undefined) return undefined
+  try {
+    const binary = atob(slug.replaceAll('-', '+').replaceAll('_', '/'))
+    return new TextDecoder('utf-8', { fatal: true }).decode(
+      Uint8Array.from(binary, char => char.charCodeAt(0)),
+    )
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,70 @@
+// @vitest-environment happy-dom
+import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { act } from 'react'
+import { expect, test } from 'vitest'
+import { buttonNamed, click, render } from '../../../test/support/render.tsx'
+import type { ServerApi } from '../../state/server-api.ts'
+import { ApiContext } from '../../state/use-api.ts'
+import { DecisionCard } from './DecisionCard.tsx'
+
+function card(fields: Partial<PermissionRequestEvent>) {
+  const answers: PermissionDecision[] = []
+  const decide: ServerApi['decide'] = async (_sessionId, _requestId, decision) => void answers.push(decision)
+  const request: PermissionRequestEvent = {
+    type: 'permission:request',
+    sessionId: 's',
+    requestId: 'r',
+    kind: 'tool',
+    toolName: 'Bash',
+    input: { command: 'npm test' },
+    raw: { some: 'thing' },
+    ...fields,
+  }
+  const page = render(
+    <ApiContext value={{ decide } as ServerApi}>
+      <DecisionCard request={request} />
+    </ApiContext>,
+  )
+  return { page, answers }
+}
+
+test('always shows the exact rule and remembers it', () => {
+  const suggestions = [
+    { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test *' }], behavior: 'allow' },
+  ]
+  const { page, answers } = card({ suggestions })
+  expect(page.textContent).toContain('Always allows Bash(npm test *)')
+  click(buttonNamed(page, 'Always: npm test *'))
+  expect(answers).toEqual([{ behavior: 'allow', remember: 'always' }])
+})
+
+test('an answer is sent once', () => {
+  const { page, answers } = card({})
+  click(buttonNamed(page, 'Allow'))
+  click(buttonNamed(page, 'Allow'))
+  expect(answers).toHaveLength(1)
+})
+
+test('a question is answered when an option is chosen', () => {
+  const questions = [{ question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
+  const { page, answers } = card({ kind: 'question', input: { questions } })
+  expect(buttonNamed(page, 'Answer')?.disabled).toBe(true)
+  click(page.querySelectorAll('input[type=radio]')[1])
+  act(() => page.querySelector('form')?.requestSubmit())
+  expect(answers).toEqual([
+    { behavior: 'allow', updatedInput: { questions, answers: { 'Which colour?': 'Blue' } } },
+  ])
+})
+
+test('a plan is taken, or dropped with the turn', () => {
+  const { page, answers } = card({ kind: 'plan', input: { plan: '1. Read\n2. Write' } })
+  expect(page.querySelectorAll('li')).toHaveLength(2)
+  click(buttonNamed(page, 'Drop it and stop'))
+  expect(answers).toEqual([{ behavior: 'deny', interrupt: true }])
+})
+
+test('a request of an unknown sort is shown whole', () => {
+  const { page } = card({ kind: 'unknown', toolName: 'future/ask' })
+  expect(page.textContent).toContain('future/ask')
+  expect(page.textContent).toContain('"some": "thing"')
+})

@@ -1,0 +1,111 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { toSlug } from '../../app/project-slug.ts'
+import type { SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { useFleetStore } from '../../state/use-fleet.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { Field } from '../../ui/Field.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { toasts } from '../../ui/toast-store.ts'
+import { sessionTitle } from './session-title.ts'
+
+/** What else can be done with a session. */
+export function SessionMenu({ status, active }: { status: SessionStatus; active: boolean }) {
+  const api = useApi()
+  const fleet = useFleetStore()
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState<'rename' | 'delete' | null>(null)
+  const { sessionId, projectRoot } = status
+  const name = sessionTitle(status)
+  const close = () => setAsking(null)
+  const attempt = (action: Promise<unknown>) => {
+    close()
+    action.catch((error: unknown) => toasts.error(messageOf(error)))
+  }
+  const rename = (title: string) =>
+    attempt(api.renameSession(sessionId, title).then(() => fleet.update([{ ...status, title }])))
+  const fork = () =>
+    attempt(
+      api
+        .forkSession(sessionId)
+        .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } })),
+    )
+  const remove = async () => {
+    await api.deleteSession(sessionId)
+    fleet.remove(sessionId)
+    if (active) await navigate({ to: '/' })
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton className="icon-button session-row__more" icon="more" label={`More for ${name}`} />
+        }
+        items={[
+          { label: 'Rename…', onSelect: () => setAsking('rename') },
+          { label: 'Fork', onSelect: fork },
+          {
+            label: 'Only this project',
+            onSelect: () => void navigate({ to: '/p/$project', params: { project: toSlug(projectRoot) } }),
+          },
+          { label: 'Delete…', onSelect: () => setAsking('delete'), danger: true },
+        ]}
+      />
+      {asking === 'rename' ? (
+        <RenameDialog title={status.title ?? ''} onSave={rename} onClose={close} />
+      ) : null}
+      {asking === 'delete' ? (
+        <Dialog title="Delete this session?" onClose={close}>
+          <div className="session-dialog">
+            <p>{`"${name}" and all that is kept of it will be gone. What the agent changed in your files stays.`}</p>
+            <div className="session-dialog__foot">
+              <Button look="quiet" onClick={close}>
+                Cancel
+              </Button>
+              <Button look="danger" onClick={() => attempt(remove())}>
+                Delete
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function RenameDialog(props: { title: string; onSave(title: string): void; onClose(): void }) {
+  const [title, setTitle] = useState(props.title)
+  return (
+    <Dialog title="Rename the session" onClose={props.onClose}>
+      <form
+        className="session-dialog"
+        onSubmit={event => {
+          event.preventDefault()
+          if (title.trim() !== '') props.onSave(title.trim())
+        }}
+      >
+        <Field label="Name">
+          {id => (
+            <input
+              id={id}
+              className="input"
+              value={title}
+              maxLength={300}
+              onChange={event => setTitle(event.target.value)}
+              autoFocus
+            />
+          )}
+        </Field>
+        <div className="session-dialog__foot">
+          <Button type="submit" look="primary" disabled={title.trim() === ''}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
