@@ -14,6 +14,7 @@ function build(fields: Partial<HarnessQuery> = {}, input: Partial<ExecArgInput> 
   }
   return buildExecArgs({
     query,
+    sandbox: 'read-only',
     overrides: ['-c', 'first=1'],
     mcpServers: {},
     hidden: [],
@@ -41,25 +42,19 @@ describe('the command line of codex exec', () => {
   })
 
   test('later overrides are those of the query', () => {
-    const args = build({ thinking: 'high', systemPrompt: 'Be a "teapot".', appendSystemPrompt: 'Short.' })
+    const args = build({ thinking: 'high' }, { systemPromptFile: '/a "b"/prompt.md' })
     expect(overridesOf(args)[0]).toBe('first=1')
     expect(overridesOf(args)).toEqual(
       expect.arrayContaining([
         'model_reasoning_effort="xhigh"',
-        'instructions="Be a \\"teapot\\"."',
-        'developer_instructions="Short."',
+        'model_instructions_file="/a \\"b\\"/prompt.md"',
       ]),
     )
   })
 
-  test.each([
-    [{ mode: 'read-only' }, 'read-only'],
-    [{ mode: 'workspace-write' }, 'workspace-write'],
-    [{ mode: 'yolo' }, 'danger-full-access'],
-    [{ mode: 'yolo', permissionMode: 'dontAsk' }, 'read-only'],
-    [{ mode: 'read-only', permissionMode: 'acceptEdits' }, 'workspace-write'],
-  ] as const)('%j is the sandbox %s', (fields, sandbox) => {
-    expect(build(fields)).toContain(sandbox)
+  test('instructions are not in it', () => {
+    const args = build({ systemPrompt: 'SECRET SYSTEM', appendSystemPrompt: 'SECRET PERSONA' })
+    expect(args.join(' ')).not.toContain('SECRET')
   })
 
   test('resume and fork come behind the flags that only exec takes', () => {

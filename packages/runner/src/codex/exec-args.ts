@@ -2,12 +2,13 @@ import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { HARNESS_ID } from './config.ts'
 import { CODEX_EFFORT } from './effort.ts'
-import { codexPermissions } from './permissions.ts'
+import type { CodexSandbox } from './permissions.ts'
 import { toToml } from './toml.ts'
 
 export interface ExecArgInput {
   /** With a checked thread id. */
   query: HarnessQuery
+  sandbox: CodexSandbox
   /** From `overrideArgs`. */
   overrides: string[]
   /** The value of `mcp_servers`, without secrets. */
@@ -16,12 +17,13 @@ export interface ExecArgInput {
   hidden: string[]
   images: string[]
   outputSchemaFile?: string
+  /** Holds what takes the place of Codex's own system prompt. */
+  systemPromptFile?: string
 }
 
-/** The command line of one `codex exec` turn but the prompt, which goes through stdin. */
+/** The command line of one `codex exec` turn. What anybody wrote is not in it: anyone on the machine can read it. */
 export function buildExecArgs(input: ExecArgInput): string[] {
-  const { query, images } = input
-  const { sandbox } = codexPermissions(query)
+  const { query, sandbox, images } = input
   const args = [...input.overrides, ...queryOverrides(input)]
   // `exec` remembers none of these from turn to turn, and takes them only before its subcommand.
   args.push('exec', '-s', sandbox, '-C', query.cwd, '--skip-git-repo-check')
@@ -38,15 +40,14 @@ export function buildExecArgs(input: ExecArgInput): string[] {
   return args
 }
 
-function queryOverrides({ query, mcpServers, hidden }: ExecArgInput): string[] {
+function queryOverrides({ query, mcpServers, hidden, systemPromptFile }: ExecArgInput): string[] {
   const overrides = [
     // Codex writes "trusted" for the folder into the user's config unless the folder is known; known for this run only.
     `projects={ ${toToml(query.cwd)} = { trust_level = "untrusted" } }`,
   ]
   if (hidden.length > 0) overrides.push(`shell_environment_policy.exclude=${toToml(hidden)}`)
   if (query.thinking) overrides.push(`model_reasoning_effort=${toToml(CODEX_EFFORT[query.thinking])}`)
-  if (query.systemPrompt) overrides.push(`instructions=${toToml(query.systemPrompt)}`)
-  if (query.appendSystemPrompt) overrides.push(`developer_instructions=${toToml(query.appendSystemPrompt)}`)
+  if (systemPromptFile) overrides.push(`model_instructions_file=${toToml(systemPromptFile)}`)
   for (const [name, server] of Object.entries(mcpServers)) {
     for (const [key, value] of Object.entries(server))
       overrides.push(`mcp_servers.${name}.${key}=${toToml(value)}`)

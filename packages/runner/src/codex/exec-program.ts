@@ -1,26 +1,31 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { HarnessQuery, JsonSchema } from '@chirality/core'
+import type { HarnessQuery } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { Invocation, TurnProgram } from '../turn/turn-program.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
-import { buildExecArgs } from './exec-args.ts'
+import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
 import { type ExecFacts, ExecReader } from './exec-reader.ts'
 import { codexInput } from './input.ts'
 import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
-import { codexPermissions } from './permissions.ts'
+import { execPermissions } from './permissions.ts'
 import { readThreadFacts } from './thread-facts.ts'
 import { heldThreadAdvice, isLostThread } from './thread-id.ts'
 
+export interface ExecOptions {
+  /** Somebody is there to be asked, though `exec` cannot: it may do less then, and says so. */
+  asks?: boolean
+}
+
 /** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
-export function execProgram(context: CodexContext): TurnProgram {
+export function execProgram(context: CodexContext, options: ExecOptions = {}): TurnProgram {
   return {
     ...CODEX,
     config: { ...context.config, stop: { interruptGraceMs: INTERRUPT_GRACE_MS, ...context.config.stop } },
-    prepare: query => prepareExec(query, context),
+    prepare: query => prepareExec(query, context, options),
     lostSession: isLostThread,
     explain: (stderr, threadId) => {
       const error = heldThreadAdvice(stderr, threadId)
@@ -38,7 +43,11 @@ export interface ExecInvocation extends Invocation {
 }
 
 /** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
-export async function prepareExec(query: HarnessQuery, context: CodexContext): Promise<ExecInvocation> {
+export async function prepareExec(
+  query: HarnessQuery,
+  context: CodexContext,
+  { asks = false }: ExecOptions = {},
+): Promise<ExecInvocation> {
   const undo: (() => Promise<void>)[] = []
   const cleanup = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -49,19 +58,20 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
     const program = await codexProgram(query, context)
     const served = await serveClientTools(query, HARNESS_ID)
     undo.push(served.stop)
-    const { approval } = codexPermissions(query)
+    const { sandbox, approval } = execPermissions(query, { asks })
     // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const mcp = codexMcpServers(served.mcpServers, { secrets: 'env', isApproved })
-    const schema = query.outputSchema && (await writeSchema(query.outputSchema, context, undo))
+    const files = await writeFiles(query, context, undo)
     const before = await readThreadFacts(query.resumeSessionId, program.env)
     const args = buildExecArgs({
       query: { ...query, model: query.model ?? before.model },
+      sandbox,
       overrides: overrideArgs(context),
       mcpServers: mcp.config,
       hidden: Object.keys(mcp.env),
       images: input.images,
-      ...(schema ? { outputSchemaFile: schema } : {}),
+      ...files,
     })
     const { text: promptText, images } = input
     return {
@@ -79,6 +89,7 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
         permissionMode: query.permissionMode,
         expectsJson: query.outputSchema !== undefined,
         usageBefore: before.usage,
+        ...(asks ? { unasked: sandbox } : {}),
       },
     }
   } catch (error) {
@@ -87,23 +98,34 @@ export async function prepareExec(query: HarnessQuery, context: CodexContext): P
   }
 }
 
-/** A thread that is resumed keeps the instructions it began with: later ones can only come with the message. */
-function instructed({ resumeSessionId, appendSystemPrompt }: HarnessQuery, prompt: string): string {
-  if (resumeSessionId === undefined || !appendSystemPrompt) return prompt
+/**
+ * Added instructions come with the message. `exec` takes them otherwise only in its command line, which anyone on the
+ * machine can read, or in the user's own config; and of a thread that is resumed it takes none.
+ */
+function instructed({ appendSystemPrompt }: HarnessQuery, prompt: string): string {
+  if (!appendSystemPrompt) return prompt
   return `<system-instructions>\n${appendSystemPrompt}\n</system-instructions>\n\n${prompt}`
 }
 
 /** `exec` takes no images without words. */
 const IMAGES_ALONE = 'See what is attached.'
 
-async function writeSchema(
-  schema: JsonSchema,
+/** Readable for the owner only. */
+async function writeFiles(
+  { systemPrompt, outputSchema }: HarnessQuery,
   { environment }: CodexContext,
   undo: (() => Promise<void>)[],
-): Promise<string> {
+): Promise<Pick<ExecArgInput, 'systemPromptFile' | 'outputSchemaFile'>> {
+  if (!systemPrompt && !outputSchema) return {}
   const folder = await makeTempFolder(environment, HARNESS_ID)
   undo.push(() => rm(folder, { recursive: true, force: true }))
-  const file = path.join(folder, 'schema.json')
-  await writeFile(file, JSON.stringify(schema), { mode: 0o600 })
-  return file
+  const write = async (name: string, text: string) => {
+    const file = path.join(folder, name)
+    await writeFile(file, text, { mode: 0o600 })
+    return file
+  }
+  return {
+    ...(systemPrompt ? { systemPromptFile: await write('system-prompt.md', systemPrompt) } : {}),
+    ...(outputSchema ? { outputSchemaFile: await write('schema.json', JSON.stringify(outputSchema)) } : {}),
+  }
 }

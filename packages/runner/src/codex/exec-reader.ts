@@ -3,11 +3,13 @@ import {
   createCodexExecTranslator,
   type NdjsonRecord,
   type PermissionMode,
+  type StatusEvent,
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
 import type { TurnFacts } from '../turn/turn-notes.ts'
 import type { ReaderOptions, TurnOutcome, TurnReader } from '../turn/turn-program.ts'
+import type { CodexSandbox } from './permissions.ts'
 
 /** What `exec` does not print of itself. */
 export interface ExecFacts extends TurnFacts {
@@ -17,6 +19,8 @@ export interface ExecFacts extends TurnFacts {
   expectsJson?: boolean
   /** What the thread had used before the turn: `exec` tells only the total. */
   usageBefore?: UsageInfo
+  /** The sandbox, where somebody was to be asked and cannot be. */
+  unasked?: CodexSandbox
 }
 
 export interface ExecReaderOptions extends ReaderOptions {
@@ -28,6 +32,7 @@ export class ExecReader implements TurnReader {
   readonly #options: ExecReaderOptions
   readonly #translator: CodexTranslator
   #linger: NodeJS.Timeout | undefined
+  #hasBegun = false
 
   constructor(options: ExecReaderOptions) {
     const { sessionId, turnId } = options
@@ -42,7 +47,15 @@ export class ExecReader implements TurnReader {
     clearTimeout(this.#linger)
     const { lingerMs = LINGER_MS, onLinger } = this.#options
     if (this.rested) this.#linger = setTimeout(onLinger, lingerMs)
-    return events
+    return [...this.#opening(), ...events]
+  }
+
+  /** Said here and not by the turn, so that whoever adopts the turn tells it, too. */
+  #opening(): UIEvent[] {
+    const { unasked } = this.#options.facts as ExecFacts
+    if (this.#hasBegun || unasked === undefined) return []
+    this.#hasBegun = true
+    return [cannotAsk(this.#options.sessionId, unasked)]
   }
 
   end(): UIEvent[] {
@@ -64,6 +77,12 @@ export class ExecReader implements TurnReader {
   get rested(): boolean {
     return this.answered
   }
+}
+
+function cannotAsk(sessionId: string, sandbox: CodexSandbox): StatusEvent {
+  const may = sandbox === 'read-only' ? 'it can only read' : `its sandbox is ${sandbox}`
+  const message = `This Codex has no app-server that answers, and without one it can ask nobody. In this turn ${may}; what would need leave is refused.`
+  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { sandbox } }
 }
 
 /** MCP servers say good-bye after the answer; the session is blocked meanwhile. */

@@ -115,8 +115,8 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     this.#turns.get(sessionId)?.interrupt()
   }
 
-  kill(sessionId: string): void {
-    void this.#turns.get(sessionId)?.kill()
+  async kill(sessionId: string): Promise<void> {
+    await this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {

@@ -82,7 +82,7 @@ export class CodexTurn {
   async *#overExec(): AsyncGenerator<UIEvent> {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
-    const program = execProgram(context)
+    const program = execProgram(context, { asks: opts.decide !== undefined })
     const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
     this.#speakThrough(turn)
     yield* turn.events()
@@ -98,7 +98,7 @@ export class CodexTurn {
     undo.push(() => signal.removeEventListener('abort', onAbort))
     try {
       if (signal.aborted) onAbort()
-      const permissions = codexPermissions(query)
+      const permissions = codexPermissions(query, { asks: opts.decide !== undefined })
       const input = await codexInput(query.prompt, context.environment)
       undo.push(input.cleanup)
       const program = await codexProgram(query, context)

@@ -7,6 +7,8 @@ const world = useWorld()
 
 const isDelta = (event: UIEvent) => event.type === 'chat:delta'
 
+const warnings = (events: UIEvent[]) => ofType(events, 'status').filter(({ level }) => level === 'warn')
+
 function start(way: string, options: HarnessOptions = {}, opts: HarnessTurnOpts = {}) {
   const harness = world.harness({ ...options, binaryPath: world.fake('fake-codex', way) })
   const session = world.session()
@@ -29,6 +31,32 @@ describe('an app-server that', () => {
         data: { error: expect.stringContaining(says) },
       }),
     )
+  })
+
+  test.each([
+    { permissionMode: 'default', sandbox: 'read-only' },
+    { permissionMode: 'acceptEdits', sandbox: 'workspace-write' },
+    { permissionMode: 'plan', sandbox: 'read-only' },
+  ] as const)(
+    'is missing, where somebody is to be asked in $permissionMode: $sandbox, and it is told',
+    async row => {
+      const { permissionMode, sandbox } = row
+      const decide = () => Promise.reject(new Error('exec asks nobody'))
+      const events = await collect(start('missing', {}, { permissionMode, decide }).events)
+      expect(expectOneEnd(events, 'exec')).toEqual({ reason: 'completed' })
+      expect(warnings(events)).toMatchObject([
+        { message: expect.stringContaining('ask nobody'), data: { sandbox } },
+      ])
+      const [command] = world.logs.filter(
+        ({ event, data }) => event === 'process:spawn' && JSON.stringify(data).includes('"exec"'),
+      )
+      expect(JSON.stringify(command)).toContain(`"-s","${sandbox}"`)
+    },
+  )
+
+  test('is missing needs no word about it where nobody is to be asked', async () => {
+    const events = await collect(start('missing', {}, { permissionMode: 'default' }).events)
+    expect(warnings(events)).toEqual([])
   })
 
   test('is missing is an error for who wants no other', async () => {

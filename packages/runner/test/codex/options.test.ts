@@ -26,7 +26,9 @@ describe.each(VOICES)('what Codex makes of an option through $voice', ({ voice }
       systemPromptAppend: 'You are "Ada".\nSpeak softly. \\ € \u007f',
     })
     expect(lastBody(model)).toMatchObject({ model: 'gpt-5.5', reasoning: { effort: 'xhigh' } })
-    expect(JSON.stringify(lastBody(model).input.filter(({ role }) => role === 'developer'))).toContain(
+    // Through `exec` they come with the message: it takes them otherwise only where others can read them.
+    const author = voice === 'exec' ? 'user' : 'developer'
+    expect(JSON.stringify(lastBody(model).input.filter(({ role }) => role === author))).toContain(
       JSON.stringify('You are "Ada".\nSpeak softly. \\ € \u007f').slice(1, -1),
     )
     // Added to Codex's own prompt, not put in its place.

@@ -157,9 +157,56 @@ describe('permission requests of the app-server', () => {
     expect(read(`${outside}/a`)).toBe('yes\n')
   })
 
+  const patch = (file: string) => ({
+    tool: 'apply_patch',
+    input: `*** Begin Patch\n*** Add File: ${file}\n+new line\n*** End Patch\n`,
+  })
+
+  /** What the agent may change in the project anyway, were it not asked about. */
+  async function inProject(permissionMode: 'default' | 'acceptEdits', behavior: 'allow' | 'deny') {
+    const model = await world.model({
+      answers: [run('echo in > made.txt'), patch('patched.txt'), escalated('a')],
+      otherwise: 'Done.',
+    })
+    const asked: string[] = []
+    const decide: HarnessTurnOpts['decide'] = async ({ toolName }) => {
+      asked.push(toolName)
+      return { behavior }
+    }
+    const opts = { permissionMode, model: 'gpt-5.5', decide } as const
+    const events = await collect(world.harness({ model }).startTurn(world.session(), 'Write', opts))
+    expect(expectOneEnd(events, 'app-server')).toEqual({ reason: 'completed' })
+    const files = [
+      path.join(world.project, 'made.txt'),
+      path.join(world.project, 'patched.txt'),
+      `${outside}/a`,
+    ]
+    return { asked, written: files.map(read) }
+  }
+
+  test.each([
+    { behavior: 'allow', written: ['in\n', 'new line\n', 'yes\n'] },
+    { behavior: 'deny', written: [null, null, null] },
+  ] as const)('default: all that changes something is asked for, and $behavior is heeded', async row => {
+    const { asked, written } = await inProject('default', row.behavior)
+    expect(asked).toEqual(['command', 'file_change', 'command'])
+    expect(written).toEqual(row.written)
+  })
+
+  test('acceptEdits: only what leaves the project is asked for', async () => {
+    const { asked, written } = await inProject('acceptEdits', 'deny')
+    expect(asked).toEqual(['command'])
+    expect(written).toEqual(['in\n', 'new line\n', null])
+  })
+
+  test('default: leave for a command is no leave to write outside the project', async () => {
+    const { requests } = await turn([run(`echo out > '${outside}/a'`)], always({ behavior: 'allow' }))
+    expect(requests).toHaveLength(1)
+    expect(read(`${outside}/a`)).toBe(null)
+  })
+
   test('a file change outside the project is asked for, with what it changes', async () => {
-    const patch = `*** Begin Patch\n*** Add File: ${outside}/new.txt\n+new line\n*** End Patch\n`
-    const model = await world.model({ answers: [{ tool: 'apply_patch', input: patch }], otherwise: 'Done.' })
+    const model = await world.model({ answers: [patch(`${outside}/new.txt`)], otherwise: 'Done.' })
     const requests: PermissionRequestEvent[] = []
     const decide: HarnessTurnOpts['decide'] = async request => {
       requests.push(request)

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { CodexEvent, HarnessEvent, HarnessQuery } from '@chirality/core'
 import type { Script } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
-import { collect, collectAnd, lastBody, run, told, toolOutputs } from './support/events.ts'
+import { bodies, collect, collectAnd, lastBody, run, told, toolOutputs } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -49,13 +49,30 @@ describe('a query of Codex', () => {
   })
 
   test('a system prompt takes the place of the own one of Codex', async () => {
-    const { model } = await query(
-      { answers: ['Hi.'] },
-      { systemPrompt: 'You are a teapot.', model: 'gpt-5.5' },
+    const model = await world.model({ answers: ['Hi.', 'Still.'] })
+    const harness = world.harness({ model })
+    const first = await collect(
+      harness.query(world.query({ systemPrompt: 'You are a teapot.', model: 'gpt-5.5' })),
     )
-    const all = JSON.stringify(lastBody(model))
-    expect(all).toContain('You are a teapot.')
-    expect(all).not.toContain('You are Codex')
+    // The file that it was in is gone by the time of the second.
+    await collect(harness.query(world.query({ resumeSessionId: startedId(first), model: 'gpt-5.5' })))
+    expect(bodies(model)).toHaveLength(2)
+    for (const body of bodies(model).map(body => JSON.stringify(body))) {
+      expect(body).toContain('You are a teapot.')
+      expect(body).not.toContain('You are Codex')
+    }
+  })
+
+  test('has no instructions in its command line, however long they are', async () => {
+    const model = await world.model({ answers: ['Hi.'] })
+    const long = 'x'.repeat(256 * 1024)
+    const fields = { systemPrompt: `SECRET SYSTEM ${long}`, appendSystemPrompt: `SECRET PERSONA ${long}` }
+    await collect(world.harness({ model }).query(world.query(fields)))
+    expect(JSON.stringify(lastBody(model))).toMatch(/SECRET SYSTEM.*SECRET PERSONA/)
+    const spawned = world.logs.filter(({ event }) => event === 'process:spawn')
+    expect(spawned).toHaveLength(1)
+    expect(JSON.stringify(spawned)).toContain('system-prompt.md')
+    expect(JSON.stringify(spawned)).not.toContain('SECRET')
   })
 
   test('resumes and forks, and is charged only for itself', async () => {
