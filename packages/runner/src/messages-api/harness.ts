@@ -1,4 +1,5 @@
 import type {
+  AdoptTurnOpts,
   HarnessCapabilities,
   HarnessEvent,
   HarnessInstallStatus,
@@ -11,27 +12,28 @@ import type {
   Session,
   SessionHarness,
   SlashCommand,
+  TurnTrace,
   UIEvent,
 } from '@chirality/core'
-import { HarnessBusyError } from '@chirality/core'
+import { closeRequests } from '../claude-code/warm/adopted.ts'
 import { processEnv } from '../env/process-env.ts'
+import { RunningTurns } from '../turn/running-turns.ts'
 import { turnQuery } from '../turn/turn-query.ts'
+import { AdoptedTurn } from './adopted-turn.ts'
 import { HARNESS_ID, type MessagesApiContext, type MessagesApiHarnessConfig } from './config.ts'
 import { KEY_INSTRUCTIONS, readEndpoint } from './credentials.ts'
 import { MESSAGES_API_CAPABILITIES, MESSAGES_API_META, MESSAGES_API_MODELS } from './models.ts'
 import type { MessagesApiEvent } from './native-event.ts'
-import { Grants } from './permissions/grants.ts'
 import { queryMessagesApi } from './query.ts'
+import { SessionMemory } from './session-memory.ts'
 import { MessagesApiTurn } from './turn.ts'
 
 /** Runs an agent in this process, straight on the Messages API. Needs a key and nothing else. */
 export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
   readonly id = HARNESS_ID
   readonly #context: MessagesApiContext
-  readonly #turns = new Map<string, MessagesApiTurn>()
-  /** By session, for as long as the harness lives. */
-  readonly #grants = new Map<string, Grants>()
-  readonly #modes = new Map<string, PermissionMode>()
+  readonly #turns = new RunningTurns<MessagesApiTurn | AdoptedTurn>(HARNESS_ID)
+  readonly #memory = new SessionMemory()
 
   constructor(config: MessagesApiHarnessConfig = {}) {
     const environment = config.environment ?? processEnv()
@@ -71,43 +73,38 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
     userMessage: string,
     opts: HarnessTurnOpts = {},
   ): AsyncGenerator<UIEvent> {
-    if (this.#turns.has(session.id)) throw new HarnessBusyError(HARNESS_ID, session.id)
-    const permissionMode = opts.permissionMode ?? this.#modes.get(session.id)
+    const { grants, mode } = this.#memory.of(session.id)
+    const permissionMode = opts.permissionMode ?? mode
     const query = turnQuery(session, userMessage, { ...opts, ...(permissionMode ? { permissionMode } : {}) })
-    const grants = this.#grants.get(session.id) ?? new Grants()
-    this.#grants.set(session.id, grants)
     const turn = new MessagesApiTurn({ session, query, opts, context: this.#context, grants })
-    this.#turns.set(session.id, turn)
-    const settle = () => {
-      if (this.#turns.get(session.id) === turn) this.#turns.delete(session.id)
-    }
-    try {
-      for await (const event of turn.events()) {
-        if (event.type === 'turn:end') settle()
-        yield event
-      }
-    } finally {
-      settle()
-    }
+    yield* this.#turns.run(session.id, turn)
+  }
+
+  /** Told from its raw log, and ended: its loop went with the program that ran it. */
+  async *adoptTurn(session: Session, trace: TurnTrace, _opts?: AdoptTurnOpts): AsyncGenerator<UIEvent> {
+    const turn = new AdoptedTurn({ session, trace, context: this.#context })
+    yield* closeRequests(this.#turns.run(session.id, turn))
   }
 
   /** The model reads it with the next results of its tools, or when it would rest. */
   async steer(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean> {
-    return (await this.#turns.get(sessionId)?.steer(message, images)) ?? false
+    const turn = this.#turns.get(sessionId)
+    return turn instanceof MessagesApiTurn ? turn.steer(message, images) : false
   }
 
   /** For the turn that runs, and for later ones that name no other. */
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    this.#modes.set(sessionId, mode)
-    this.#turns.get(sessionId)?.setPermissionMode(mode)
+    this.#memory.of(sessionId).mode = mode
+    const turn = this.#turns.get(sessionId)
+    if (turn instanceof MessagesApiTurn) turn.setPermissionMode(mode)
   }
 
   interrupt(sessionId: string): void {
     this.#turns.get(sessionId)?.interrupt()
   }
 
-  kill(sessionId: string): void {
-    void this.#turns.get(sessionId)?.kill()
+  async kill(sessionId: string): Promise<void> {
+    await this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {
@@ -115,6 +112,7 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
+    await this.#turns.killAll()
+    this.#memory.clear()
   }
 }

@@ -1,10 +1,10 @@
 import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
-import { leftBehind } from '../turn/turn-events.ts'
+import { leftBehind, type StopReason } from '../turn/turn-events.ts'
 import { answerEvents, failureMessage } from './answer-events.ts'
 import { ApiError } from './api/api-error.ts'
 import type { Message } from './api/messages.ts'
-import type { Conversation } from './conversation.ts'
+import { type Conversation, openConversation } from './conversation.ts'
 import { AgentLoop } from './loop/agent-loop.ts'
 import type { PromptContent } from './loop/history.ts'
 import type { MessagesApiEvent, NewEvent } from './native-event.ts'
@@ -16,21 +16,27 @@ import { failedResult, resultEvent, type TurnFacts } from './result-event.ts'
 import { SpendingMeter } from './spending.ts'
 import { systemPrompt } from './system-prompt.ts'
 import { Toolbox } from './toolbox.ts'
+import type { TurnTracer } from './turn-tracer.ts'
 
 export interface NativeRunOptions {
   query: HarnessQuery
   prepared: PreparedTurn
-  conversation: Conversation
+  /** Closed when the run is over. */
   log: RawLog
+  tracer: TurnTracer
   grants: Grants
   canAsk: boolean
   /** Silence after which it is told. */
   stallMs: number
 }
 
-/** One turn as raw events: what is written to the log, and what programs get that want them all. */
+/**
+ * One turn as raw events: what is written to the log, and what programs get that want them all. Once started it goes on
+ * whether they are read or not.
+ */
 export class NativeRun {
   readonly #options: NativeRunOptions
+  readonly #conversation: Conversation
   readonly #queue = new AsyncQueue<MessagesApiEvent>()
   readonly #stop = new AbortController()
   readonly #meter: SpendingMeter
@@ -38,17 +44,22 @@ export class NativeRun {
   readonly #loop: AgentLoop
   readonly #startedAt = performance.now()
   #eventAt = performance.now()
+  #work: Promise<void> = Promise.resolve()
+  #stoppedAs: StopReason | undefined
   #requests = 0
   #isStreaming = false
   #saveFailure: unknown
 
-  constructor(options: NativeRunOptions) {
+  private constructor(options: NativeRunOptions, conversation: Conversation) {
     this.#options = options
-    const { prepared, conversation, grants, canAsk, query } = options
+    this.#conversation = conversation
+    const { prepared, grants, canAsk, query, tracer } = options
     this.#meter = new SpendingMeter(prepared.prices)
-    const marker = conversation.transcript.nativeSessionId
-    const host = { emit: this.#emit, grants, canAsk, marker, onInterrupt: () => this.stop() }
-    this.#toolbox = new Toolbox(prepared.toolbox, host)
+    this.#toolbox = new Toolbox(prepared.toolbox, {
+      ...{ emit: this.#emit, grants, canAsk, marker: tracer.marker },
+      onCommand: pid => tracer.command(pid),
+      onInterrupt: () => this.stop(),
+    })
     const names = this.#toolbox.tools.map(({ name }) => name)
     const config = {
       ...prepared.loop,
@@ -58,12 +69,45 @@ export class NativeRun {
     this.#loop = new AgentLoop(config, this.#toolbox.tools, this.#handler())
   }
 
+  /** Throws when another turn is in the conversation. */
+  static async open(options: NativeRunOptions, busyConversations: Set<string>): Promise<NativeRun> {
+    const conversation = await openConversation(options.query, busyConversations)
+    try {
+      return new NativeRun(options, conversation)
+    } catch (error) {
+      conversation.close()
+      throw error
+    }
+  }
+
+  get nativeSessionId(): string {
+    return this.#conversation.transcript.nativeSessionId
+  }
+
+  /** The conversation that was asked for and is not there any more. */
+  get lostId(): string | undefined {
+    return this.#conversation.lostId
+  }
+
   get gate(): Gate {
     return this.#toolbox.gate
   }
 
+  /** Once. What fails later is told to whoever reads. */
+  start(): void {
+    this.#work = this.#run().finally(() => this.#queue.end())
+    // Until somebody reads it is nobody's unhandled rejection.
+    this.#work.catch(() => {})
+  }
+
+  /** Nothing of the turn runs any more. Never rejects. */
+  get done(): Promise<void> {
+    return this.#work.catch(() => {})
+  }
+
   /** Ends the turn with what there is. */
-  stop(): void {
+  stop(reason?: StopReason): void {
+    this.#stoppedAs = reason ?? this.#stoppedAs
     this.#stop.abort(new DOMException('The turn was stopped.', 'AbortError'))
   }
 
@@ -76,45 +120,48 @@ export class NativeRun {
     this.#toolbox.setPermissionMode(mode)
   }
 
-  /** Leaving it early stops the turn. When it is over nothing of the turn runs any more. */
+  /** Stops it, and waits until nothing of it runs any more. */
+  async close(): Promise<void> {
+    this.stop()
+    await this.done
+  }
+
+  /** Rejects with what the turn failed of. */
   async *events(): AsyncGenerator<MessagesApiEvent> {
-    const { stallMs } = this.#options
-    const timer = setInterval(() => this.#tellStall(), stallMs)
-    const work = this.#run().finally(() => this.#queue.end())
-    // Told to whoever reads; until then it is nobody's unhandled rejection.
-    work.catch(() => {})
-    try {
-      yield* this.#queue
-      await work
-    } finally {
-      clearInterval(timer)
-      this.stop()
-      await work.catch(() => {})
-    }
+    yield* this.#queue
+    await this.#work
   }
 
   readonly #emit = (event: NewEvent): void => {
-    const { log, conversation } = this.#options
-    const full: MessagesApiEvent = { ...event, session_id: conversation.transcript.nativeSessionId }
     this.#eventAt = performance.now()
-    log.write(full)
+    this.#tell(event)
+  }
+
+  #tell(event: NewEvent): void {
+    const full: MessagesApiEvent = { ...event, session_id: this.nativeSessionId }
+    this.#options.log.write(full)
     this.#queue.push(full)
   }
 
   async #run(): Promise<void> {
+    const { log, stallMs } = this.#options
+    const timer = setInterval(() => this.#tellStall(), stallMs)
+    try {
+      await this.#converse()
+    } finally {
+      clearInterval(timer)
+      this.#conversation.close()
+      await log.close()
+    }
+  }
+
+  async #converse(): Promise<void> {
     this.#emit(this.#init())
-    if (this.#options.conversation.history.length > 0) await this.#endOrphans()
     const end = await this.#prompt()
     const count = await this.#toolbox.close()
     if (count > 0 && !this.#stop.signal.aborted) this.#notice(leftBehind('', count).message)
     this.#tellFailedWrites()
-    this.#emit(end())
-  }
-
-  /** Only what crashed leaves some, so a new conversation has none. */
-  async #endOrphans(): Promise<void> {
-    const count = await this.#toolbox.endOrphans().catch(() => 0)
-    if (count > 0) this.#notice(leftBehind('', count).message)
+    this.#emit({ ...end(), ...(this.#stoppedAs ? { stopped_as: this.#stoppedAs } : {}) })
   }
 
   /** The end is made when everything has been stopped: that takes time, too. */
@@ -151,7 +198,7 @@ export class NativeRun {
       },
       onMessage: (message: Message) => {
         try {
-          this.#options.conversation.transcript.append(message)
+          this.#conversation.transcript.append(message)
         } catch (error) {
           this.#saveFailure = error
         }
@@ -172,8 +219,8 @@ export class NativeRun {
     if (this.gate.isWaiting) return
     const idleMs = Math.round(performance.now() - this.#eventAt)
     if (idleMs < this.#options.stallMs) return
-    const session_id = this.#options.conversation.transcript.nativeSessionId
-    this.#queue.push({ type: 'stalled', session_id, idle_ms: idleMs })
+    // Not an event of the turn: the silence goes on.
+    this.#tell({ type: 'stalled', idle_ms: idleMs })
   }
 
   #tellFailedWrites(): void {
@@ -192,9 +239,13 @@ export class NativeRun {
 
   #init(): NewEvent {
     const { query, prepared } = this.#options
+    const { lostId } = this
     return {
       type: 'system',
       subtype: 'init',
+      // For whoever reads the log: what was asked for and is not there, and what was not shown.
+      ...(lostId === undefined ? {} : { lost_session_id: lostId }),
+      ...(query.includePartialMessages === false ? { include_partial_messages: false } : {}),
       cwd: query.cwd,
       model: prepared.loop.model,
       tools: this.#toolbox.tools.map(({ name }) => name),

@@ -7,15 +7,16 @@ import {
   type HarnessQuery,
   type SessionErrorCode,
 } from '@chirality/core'
+import { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
-import { openConversation } from './conversation.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 import { NativeRun } from './native-run.ts'
 import { Grants } from './permissions/grants.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { RawLog } from './raw-log.ts'
 import { readTranscript } from './transcript.ts'
+import { TurnTracer } from './turn-tracer.ts'
 
 /** One turn as raw events. Nobody is asked: what is not allowed is denied. */
 export async function* queryMessagesApi(
@@ -23,7 +24,7 @@ export async function* queryMessagesApi(
   context: MessagesApiContext,
 ): AsyncGenerator<HarnessEvent<MessagesApiEvent>> {
   if (query.signal.aborted) return
-  const { run, close } = await start(query, context).catch((error: unknown) => {
+  const run = await start(query, context).catch((error: unknown) => {
     throw startFailure(error, MESSAGES_API)
   })
   if (!run) {
@@ -33,6 +34,8 @@ export async function* queryMessagesApi(
   }
   const onAbort = () => run.stop()
   query.signal.addEventListener('abort', onAbort, { once: true })
+  if (query.signal.aborted) onAbort()
+  run.start()
   // Read only for its outcome: what counts as failed is decided in one place.
   const translator = createMessagesApiTranslator({ sessionId: '' })
   try {
@@ -46,34 +49,23 @@ export async function* queryMessagesApi(
     if (!query.signal.aborted) yield finished(translator.outcome)
   } finally {
     query.signal.removeEventListener('abort', onAbort)
-    await close()
+    await run.close()
   }
 }
 
-async function start(query: HarnessQuery, context: MessagesApiContext) {
+/** Null when the conversation is not there. */
+async function start(query: HarnessQuery, context: MessagesApiContext): Promise<NativeRun | null> {
   const prepared = await prepareTurn(query, context)
   const { cwd, resumeSessionId } = query
   const isLost = resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId)) === undefined
-  if (isLost) return { run: null, close: async () => {} }
+  if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({ projectRoot: cwd, harness: HARNESS_ID, ...ids })
   try {
-    const conversation = await openConversation(query, context.busyConversations)
-    const close = async () => {
-      conversation.close()
-      await log.close()
-    }
-    const grants = new Grants()
-    const run = new NativeRun({
-      query,
-      prepared,
-      conversation,
-      log,
-      grants,
-      canAsk: false,
-      stallMs: STALL_MS,
-    })
-    return { run, close }
+    const tracer = new TurnTracer(log, { log: new HarnessLog(context.config) })
+    const nobody = { grants: new Grants(), canAsk: false }
+    const options = { query, prepared, log, tracer, ...nobody, stallMs: STALL_MS }
+    return await NativeRun.open(options, context.busyConversations)
   } catch (error) {
     await log.discard()
     throw error

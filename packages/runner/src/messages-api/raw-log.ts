@@ -5,11 +5,14 @@ import type { MessagesApiEvent } from './native-event.ts'
 /** The spool of a turn that we write ourselves, because there is no process to do it. */
 export class RawLog {
   readonly path: string
+  /** Nothing is ever written there, but whoever reads a raw log expects the pair. */
+  readonly stderrPath: string
   readonly #spool: Spool
   #failure: unknown
 
   private constructor(spool: Spool) {
     this.path = spool.path
+    this.stderrPath = spool.stderrPath
     this.#spool = spool
   }
 

@@ -24,8 +24,10 @@ export interface ToolboxParts {
 }
 
 export interface ToolboxHost {
-  /** Names the conversation in the environment of all that its commands start. */
+  /** In the environment of all that the turn's commands start. */
   marker: string
+  /** Told of each command that runs. */
+  onCommand(pid: number): Promise<void>
   emit: Emit
   grants: Grants
   canAsk: boolean
@@ -44,7 +46,8 @@ export class Toolbox {
     const { workspace, policy, clientTools, env, stop, query } = parts
     this.#policy = policy
     this.#emit = host.emit
-    this.#shell = new Shell({ cwd: workspace.cwd, env, stop, marker: host.marker })
+    const { marker, onCommand } = host
+    this.#shell = new Shell({ cwd: workspace.cwd, env, stop, marker, onCommand })
     this.gate = new Gate({ ...host, policy, workspace })
     const onProgress: Parameters<typeof builtInTools>[0]['onProgress'] = progress =>
       host.emit({
@@ -74,11 +77,6 @@ export class Toolbox {
     if (!canAsk || this.#policy.mode === 'dontAsk') return []
     const isPlanning = this.#policy.mode === 'plan'
     return [askUserTool(), ...(isPlanning ? [exitPlanTool(() => this.setPermissionMode('default'))] : [])]
-  }
-
-  /** Ends what an earlier turn of the conversation left when the program that ran it died. */
-  endOrphans(): Promise<number> {
-    return this.#shell.endOrphans()
   }
 
   /** Ends what commands left running. Returns how many processes that were. */

@@ -62,7 +62,7 @@ export async function readTranscript(
   return withResults(records.flatMap(record => (record.kind === 'json' ? messageOf(record.value) : [])))
 }
 
-/** It becomes a file's name, and the marker of the conversation's commands. */
+/** It becomes a file's name. */
 export function isSessionId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
 }

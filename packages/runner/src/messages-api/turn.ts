@@ -1,44 +1,38 @@
 import { randomUUID } from 'node:crypto'
-import {
-  createMessagesApiTranslator,
-  type HarnessQuery,
-  type HarnessTurnOpts,
-  type PermissionMode,
-  type PermissionRequestEvent,
-  type PromptPart,
-  type Session,
-  type TurnEndReason,
-  type UIEvent,
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  PermissionMode,
+  PermissionRequestEvent,
+  PromptPart,
+  Session,
+  TurnEndReason,
+  UIEvent,
 } from '@chirality/core'
 import { askForDecision } from '../turn/ask.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import {
-  failed,
-  lostSession,
-  resumeFailed,
-  type StopReason,
-  stopped,
-  turnStart,
-} from '../turn/turn-events.ts'
+import { failed, type StopReason, turnStart } from '../turn/turn-events.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
-import { type Conversation, openConversation } from './conversation.ts'
 import { NativeRun } from './native-run.ts'
 import type { Grants } from './permissions/grants.ts'
 import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
 import { promptBlocks } from './prompt-blocks.ts'
 import { RawLog } from './raw-log.ts'
+import { TurnTracer } from './turn-tracer.ts'
+import { TurnView } from './turn-view.ts'
 
 export interface MessagesApiTurnOptions {
   session: Session
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs'>
+  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs' | 'onProcess'>
   context: MessagesApiContext
   grants: Grants
 }
 
 /** One turn of a session as UI events. It runs in this process, so `turn:end` is the last of them. */
 export class MessagesApiTurn {
+  readonly lastEvent = 'turn:end'
   readonly #options: MessagesApiTurnOptions
   readonly #log: HarnessLog
   readonly #stopping = new AbortController()
@@ -59,7 +53,7 @@ export class MessagesApiTurn {
     this.#stop('interrupted')
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when nothing of it runs any more, also when nobody reads its events. */
   async kill(): Promise<void> {
     this.#stop('killed')
     await this.#over
@@ -94,81 +88,72 @@ export class MessagesApiTurn {
   async *#turn(): AsyncGenerator<UIEvent> {
     const startedAt = performance.now()
     const sessionId = this.#options.session.id
-    const { prepared, log, conversation } = await this.#open()
-    let reason: TurnEndReason = 'crashed'
+    const { run, prompt } = await this.#open()
+    let reason: TurnEndReason
     try {
-      const { text: promptText, attachments } = prepared.prompt
-      yield turnStart(sessionId, { promptText, attachments })
-      if (conversation.lostId !== undefined) yield* this.#lost(conversation.lostId)
-      reason = yield* this.#show(this.#start(prepared, conversation, log))
+      void run.done.then(this.#tellOver)
+      yield turnStart(sessionId, prompt)
+      reason = yield* this.#show(run)
     } finally {
-      conversation.close()
-      await log.close()
+      await run.close()
     }
     const durationMs = Math.round(performance.now() - startedAt)
     this.#log.write('info', 'turn:close', { reason, durationMs })
     yield { type: 'turn:end', sessionId, reason, durationMs }
   }
 
-  async #open(): Promise<{ prepared: PreparedTurn; log: RawLog; conversation: Conversation }> {
+  async #open(): Promise<{ run: NativeRun; prompt: ReturnType<typeof promptOf> }> {
     const { session, query, opts, context } = this.#options
     let log: RawLog | undefined
     try {
       const prepared = await prepareTurn(query, context)
       const turnId = opts.turnId ?? randomUUID()
       log = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId: session.id, turnId })
-      const conversation = await openConversation(query, context.busyConversations)
-      this.#log.write('info', 'turn:open', {
-        claudeSessionId: conversation.transcript.nativeSessionId,
-        spool: log.path,
-      })
-      return { prepared, log, conversation }
+      const run = await this.#start(prepared, log)
+      return { run, prompt: promptOf(prepared) }
     } catch (error) {
       await log?.discard()
       throw startFailure(error, MESSAGES_API)
     }
   }
 
-  #start(prepared: PreparedTurn, conversation: Conversation, log: RawLog): NativeRun {
-    const { query, opts, grants } = this.#options
+  async #start(prepared: PreparedTurn, log: RawLog): Promise<NativeRun> {
+    const { query, opts, context, grants } = this.#options
     const canAsk = opts.decide !== undefined
     const stallMs = opts.stallMs ?? STALL_MS
-    const run = new NativeRun({ query, prepared, conversation, log, grants, canAsk, stallMs })
+    const tracer = new TurnTracer(log, { onProcess: opts.onProcess, log: this.#log })
+    const options = { query, prepared, log, tracer, grants, canAsk, stallMs }
+    const run = await NativeRun.open(options, context.busyConversations)
     this.#run = run
+    const { nativeSessionId: claudeSessionId, lostId } = run
+    this.#log.write('info', 'turn:open', { claudeSessionId, spool: log.path })
+    if (lostId !== undefined) this.#log.write('warn', 'resume:failed', { claudeSessionId: lostId })
+    // Before its first word: what nobody could find again must not have done anything.
+    tracer.turn()
     // Asked for while it was being started.
-    if (this.#stopReason) run.stop()
+    if (this.#stopReason) run.stop(this.#stopReason)
+    run.start()
     return run
   }
 
-  *#lost(lostId: string): Generator<UIEvent> {
-    const sessionId = this.#options.session.id
-    this.#log.write('warn', 'resume:failed', { claudeSessionId: lostId })
-    yield lostSession(sessionId, lostId, MESSAGES_API.name)
-    yield resumeFailed(sessionId, lostId)
-  }
-
   async *#show(run: NativeRun): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { session, query } = this.#options
-    const translator = createMessagesApiTranslator({ sessionId: session.id })
-    const isWhole = query.includePartialMessages === false
+    const { session } = this.#options
+    const view = new TurnView(session.id)
     try {
       for await (const event of run.events()) {
-        if (isWhole && event.type === 'stream_event') continue
-        for (const told of translator.translate(event)) {
-          yield this.#inOurWords(told)
+        for (const told of view.show({ kind: 'json', value: event, bytes: 0, offset: 0 })) {
+          yield told
           if (told.type === 'permission:request') void this.#decide(told, run)
         }
       }
     } catch (error) {
       this.#log.write('error', 'turn:error', { error: String(error) })
-      yield* translator.end()
+      yield* view.end()
       yield failed(session.id, error)
       return 'crashed'
     }
-    yield* translator.end()
-    const outcome = translator.outcome?.reason ?? 'crashed'
-    // A stop that came too late to matter does not undo the answer.
-    return outcome === 'completed' ? outcome : (this.#stopReason ?? outcome)
+    yield* view.end()
+    return view.outcome ?? 'crashed'
   }
 
   async #decide(request: PermissionRequestEvent, run: NativeRun): Promise<void> {
@@ -176,15 +161,13 @@ export class MessagesApiTurn {
     run.gate.answer(request.requestId, asked)
   }
 
-  /** The loop knows only that it was stopped, not why. */
-  #inOurWords(event: UIEvent): UIEvent {
-    if (event.type !== 'session:error' || event.code !== 'interrupted' || !this.#stopReason) return event
-    return { ...event, ...stopped(event.sessionId, this.#stopReason) }
-  }
-
   #stop(reason: StopReason): void {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
     this.#stopping.abort()
-    this.#run?.stop()
+    this.#run?.stop(this.#stopReason)
   }
+}
+
+function promptOf({ prompt }: PreparedTurn): Parameters<typeof turnStart>[1] {
+  return { promptText: prompt.text, attachments: prompt.attachments }
 }

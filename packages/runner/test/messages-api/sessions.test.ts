@@ -1,12 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import type { Session } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { MessagesApiHarness } from '../../src/messages-api/harness.ts'
 import { findByMarker } from '../../src/process/leftovers.ts'
-import { Host } from '../support/host.ts'
-import { collectAnd, fileAppears, ofType, statuses } from '../support/turns.ts'
+import { openFiles } from '../support/open-files.ts'
+import { collect, collectAnd, fileAppears, ofType, statuses } from '../support/turns.ts'
 import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 
 const world = useApiWorld()
@@ -91,29 +90,6 @@ describe('a conversation', () => {
       content.flatMap(({ tool_use_id }) => tool_use_id ?? []),
     )
     expect(ids).toEqual(['lost'])
-  })
-
-  test('survives the death of the program, and what its commands left running is ended', async () => {
-    const started = path.join(world.project, 'started')
-    const call = { tool: 'bash', input: { command: `touch ${started}; sleep 600` }, id: 'c1' }
-    const { harness, model } = await world.open({ answers: [call, 'Here again.'] })
-    const session = world.session()
-    const opts = { permissionMode: 'bypassPermissions' as const }
-    const place = { home: world.home, marker: world.marker }
-    const host = new Host({ agent: 'messages-api', model, place, session, message: 'Go', opts })
-    await fileAppears(started)
-    await host.kill()
-    expect(await findByMarker(world.marker)).not.toEqual([])
-    session.claudeSessionId = ofType(host.events, 'session:init')[0]?.claudeSessionId ?? null
-    const events = await turnOf(harness, session, 'And now?')
-    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Here again.' }])
-    expect(sentMessages(model).map(({ content }) => content.map(({ type }) => type))).toEqual([
-      ['text'],
-      ['tool_use'],
-      ['tool_result'],
-      ['text'],
-    ])
-    while ((await findByMarker(world.marker)).length > 0) await nextLoopTurn()
   })
 
   test('survives lines that are no messages', async () => {
@@ -281,8 +257,34 @@ describe('stopping', () => {
     const running = turnOf(harness, session, 'Go')
     await model.waitForRequest(({ state }) => state === 'stalled')
     await harness.close()
-    expect(harness.isRunning(session.id)).toBe(false)
     expect(endOf(await running)).toBe('killed')
+    expect(harness.isRunning(session.id)).toBe(false)
+  })
+
+  test('by closing the harness, with nobody reading: all of it ends, and who reads on hears so', async () => {
+    const started = path.join(world.project, 'started')
+    const { harness } = await world.open({
+      answers: [{ tool: 'bash', input: { command: `touch ${started}; sleep 600` } }],
+    })
+    const turn = harness.startTurn(world.session(), 'Go', { permissionMode: 'bypassPermissions' })
+    const { value: first } = await turn.next()
+    await fileAppears(started)
+    await harness.close()
+    expect(await findByMarker(world.marker)).toEqual([])
+    expect(await openFiles(world.project)).toEqual([])
+    expect(endOf([first, ...(await collect(turn))])).toBe('killed')
+  })
+
+  test('by closing the harness while it asks, with nobody to read the request', async () => {
+    const { harness, model } = await world.open({ answers: [{ tool: 'bash', input: { command: 'true' } }] })
+    const opts = { permissionMode: 'default', decide: () => new Promise<never>(() => {}) } as const
+    const turn = harness.startTurn(world.session(), 'Go', opts)
+    const { value: first } = await turn.next()
+    await model.waitForRequest(({ state }) => state === 'done')
+    await harness.close()
+    const events = [first, ...(await collect(turn))]
+    expect(endOf(events)).toBe('killed')
+    expect(ofType(events, 'permission:resolved').every(({ outcome }) => outcome === 'cancelled')).toBe(true)
   })
 
   test('the next turn may begin with the last event', async () => {

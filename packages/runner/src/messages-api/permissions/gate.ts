@@ -89,11 +89,7 @@ export class Gate {
     const { emit, policy } = this.#options
     const { signal, toolUseId } = context
     const requestId = randomUUID()
-    const answered = new Promise<AskedDecision | null>(resolve => {
-      this.#waiting.set(requestId, resolve)
-      signal.addEventListener('abort', () => resolve(null), { once: true })
-      if (signal.aborted) resolve(null)
-    })
+    const answered = this.#answerTo(requestId, signal)
     emit({
       type: 'control_request',
       request_id: requestId,
@@ -108,10 +104,25 @@ export class Gate {
       },
     })
     const asked = await answered
-    this.#waiting.delete(requestId)
     if (asked === null) emit({ type: 'control_cancel_request', request_id: requestId })
     else emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
     return asked?.decision ?? null
+  }
+
+  async #answerTo(requestId: string, signal: AbortSignal): Promise<AskedDecision | null> {
+    let onAbort = () => {}
+    const answered = new Promise<AskedDecision | null>(resolve => {
+      onAbort = () => resolve(null)
+      this.#waiting.set(requestId, resolve)
+      signal.addEventListener('abort', onAbort, { once: true })
+      if (signal.aborted) onAbort()
+    })
+    try {
+      return await answered
+    } finally {
+      this.#waiting.delete(requestId)
+      signal.removeEventListener('abort', onAbort)
+    }
   }
 
   #deny(tool: Tool, { toolUseId }: ToolContext, reason: string): ToolOutput {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** What a person allowed for the rest of a session: exactly this input of this tool. */
 export class Grants {
   readonly #granted = new Set<string>()
@@ -11,7 +13,8 @@ export class Grants {
   }
 }
 
-/** The words that describe a command to people change nothing about it. */
+/** As short as it is for a file of megabytes. The words that describe a command to people change nothing about it. */
 function keyOf(tool: string, { description: _, ...input }: Record<string, unknown>): string {
-  return JSON.stringify([tool, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))])
+  const call = [tool, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))]
+  return createHash('sha256').update(JSON.stringify(call)).digest('base64')
 }

@@ -12,6 +12,8 @@ export interface ShellOptions {
   marker: string
   env: Record<string, string>
   stop?: StopOptions | undefined
+  /** Told of each command that runs, before its result. */
+  onCommand?(pid: number): Promise<void>
 }
 
 export interface CommandOptions {
@@ -44,7 +46,7 @@ export class Shell {
 
   /** Rejects only when the command cannot be started. */
   async run(command: string, options: CommandOptions): Promise<CommandResult> {
-    const { cwd, env, stop } = this.#options
+    const { cwd, env, stop, onCommand } = this.#options
     const marker = randomUUID()
     const outer = chainMarker(this.#options.marker, env[MARKER_VARIABLE])
     const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, outer) }
@@ -52,14 +54,8 @@ export class Shell {
     const child = await start(command, { cwd, env: marked })
     const running = new RunningCommand(child, { marker, startedAt, options })
     this.#commands.add(running)
-    return await running.finish(stop)
-  }
-
-  /** Ends what is there of an earlier turn with the same marker: the program that ran it is gone. Before the first command. */
-  async endOrphans(): Promise<number> {
-    const orphans = await findByMarker(this.#options.marker)
-    for (const { pid } of orphans) sendSignal(pid, 'SIGKILL')
-    return orphans.length
+    const [result] = await Promise.all([running.finish(stop), onCommand?.(child.pid)])
+    return result
   }
 
   /** Ends what the commands left behind. Returns how many processes that were. */
