@@ -81,7 +81,7 @@ export class AppServerTurn {
       const durationMs = Math.round(performance.now() - startedAt)
       return { type: 'turn:end', sessionId: session.id, reason, durationMs }
     } finally {
-      if (open) lease.server.news.leave(open.thread.id)
+      if (open) lease.server.leave(open.thread.id)
     }
   }
 

@@ -6,7 +6,7 @@ import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { type CodexHarnessConfig, HARNESS_ID } from './config.ts'
-import { JsonRpcConnection, type RpcId } from './json-rpc.ts'
+import { JsonRpcConnection, type RpcId, type RpcRequest } from './json-rpc.ts'
 import { openSpoolCursor } from './spool-cursor.ts'
 import type { ThreadMessage } from './thread-message.ts'
 import { ThreadNews } from './thread-news.ts'
@@ -111,6 +111,11 @@ export class AppServer {
     this.#rpc.respondError(id, REFUSED, message)
   }
 
+  /** A turn of the thread is over, and nobody is asked any more. */
+  leave(threadId: string): void {
+    for (const request of this.news.leave(threadId)) this.#refuse(request)
+  }
+
   /** Lets go of a thread, so that another process may have it. Gives up after a while: the other one will be told. */
   async unload(threadId: string): Promise<void> {
     if (!this.loaded.has(threadId)) return
@@ -155,6 +160,7 @@ export class AppServer {
     this.loaded.delete(String(threadId))
     this.instructions.delete(String(threadId))
     this.contexts.delete(String(threadId))
+    this.news.forget(String(threadId))
     this.#closing.get(String(threadId))?.()
   }
 
@@ -163,10 +169,13 @@ export class AppServer {
     this.#noise = [...this.#noise.slice(1 - MAX_NOISE_LINES), text]
   }
 
-  #ask(message: ThreadMessage & { request: NonNullable<ThreadMessage['request']> }): void {
-    const { id, method } = message.request
-    // About no thread we know: refused at once, so that the agent does not wait for ever.
-    if (!this.news.tell(message)) this.respondError(id, `${method} is not about a thread of this client.`)
+  #ask(message: ThreadMessage & { request: RpcRequest }): void {
+    if (!this.news.tell(message)) this.#refuse(message.request)
+  }
+
+  /** At once, so that the agent does not wait for ever. */
+  #refuse({ id, method }: RpcRequest): void {
+    this.respondError(id, `No turn is running that ${method} could be about.`)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RpcId, RpcRequest } from './json-rpc.ts'
 import type { NewsPlace, ThreadMessage } from './thread-message.ts'
 
 /** Reads messages of a spool again, one after the other. */
@@ -26,12 +27,15 @@ export class ThreadFeed {
   #next = 0
   #bytes = 0
   #behind: SpoolCursor | null = null
+  /** Requests that nobody has taken yet. */
+  readonly #unanswered = new Map<RpcId, RpcRequest>()
   #ended = false
   #onNews: () => void = () => {}
 
   constructor(first: ThreadMessage[], options: ThreadFeedOptions) {
     this.#waiting = first
     this.#bytes = first.reduce((bytes, message) => bytes + message.bytes, 0)
+    for (const message of first) this.#noteRequest(message)
     this.#options = options
     this.place = options.place
   }
@@ -43,6 +47,7 @@ export class ThreadFeed {
 
   push(message: ThreadMessage): void {
     if (this.#ended) return
+    this.#noteRequest(message)
     if (this.#behind === null && !this.#fits(message)) this.#behind = this.#options.openCursor(message.offset)
     if (this.#behind === null) this.#add(message)
     this.#onNews()
@@ -50,10 +55,9 @@ export class ThreadFeed {
 
   /** What is waiting, or why there is nothing: `end` is for good, `later` for a busy moment, `nothing` until there is news. */
   take(): ThreadMessage | 'nothing' | 'later' | 'end' {
-    const message = this.#shift()
-    if (message) return message
-    if (this.#behind) return this.#takeAgain(this.#behind)
-    return this.#ended ? 'end' : 'nothing'
+    const taken = this.#takeNext()
+    if (typeof taken !== 'string' && taken.request) this.#unanswered.delete(taken.request.id)
+    return taken
   }
 
   get isEmpty(): boolean {
@@ -66,12 +70,26 @@ export class ThreadFeed {
     this.#onNews()
   }
 
-  /** Nobody reads on. */
-  close(): void {
+  /** Nobody reads on. Returns the requests that were not taken: the agent waits for an answer to each. */
+  close(): RpcRequest[] {
     this.end()
     this.#behind?.close()
     this.#behind = null
     this.#reset()
+    const unanswered = [...this.#unanswered.values()]
+    this.#unanswered.clear()
+    return unanswered
+  }
+
+  #noteRequest({ request }: ThreadMessage): void {
+    if (request) this.#unanswered.set(request.id, request)
+  }
+
+  #takeNext(): ThreadMessage | 'nothing' | 'later' | 'end' {
+    const message = this.#shift()
+    if (message) return message
+    if (this.#behind) return this.#takeAgain(this.#behind)
+    return this.#ended ? 'end' : 'nothing'
   }
 
   #takeAgain(cursor: SpoolCursor): ThreadMessage | 'nothing' | 'later' | 'end' {

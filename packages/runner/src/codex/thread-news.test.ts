@@ -23,7 +23,7 @@ class Spool {
 
   ask(params: Record<string, unknown>): boolean {
     const raw = this.#raw(params)
-    const request = { id: 1, method: 'x', params }
+    const request = { id: this.messages.length, method: 'x', params }
     const message = { raw, request, offset: this.#end, bytes: 10 }
     this.#append(message)
     return this.news.tell(message)
@@ -107,19 +107,56 @@ describe('news of threads', () => {
     expect(news.listen('a')).not.toBeNull()
   })
 
-  test('that nobody hears is kept up to a limit; a request always', () => {
+  test('that nobody hears is kept up to a limit, requests included', () => {
     const spool = new Spool()
+    expect(spool.ask({ threadId: 'a' })).toBe(true)
     for (let count = 0; count < 1_000; count += 1) spool.tell({ threadId: 'a' })
     for (let count = 0; count < 5; count += 1) spool.tell({ threadId: 'b' }, 900 * KILOBYTE)
-    spool.ask({ threadId: 'a' })
+    expect(spool.ask({ threadId: 'a' })).toBe(false)
     const kept = heard(spool.news.listen('a'))
-    expect(kept).toHaveLength(101)
-    expect(kept.at(-1)).toBe('#1005')
+    expect(kept).toHaveLength(100)
+    expect(kept.at(0)).toBe('#0')
     expect(heard(spool.news.listen('b'))).toHaveLength(2)
   })
 
   test('a request about no thread has no owner', () => {
     expect(new Spool().ask({})).toBe(false)
+  })
+
+  test('a request after the turn has no owner either, also one of a sub-agent; the next turn hears nothing of it', () => {
+    const spool = new Spool()
+    spool.news.listen('a')
+    spool.tell({ thread: { id: 'child', parentThreadId: 'a' } })
+    expect(spool.news.leave('a')).toEqual([])
+    expect(spool.ask({ threadId: 'a' })).toBe(false)
+    expect(spool.ask({ threadId: 'child' })).toBe(false)
+    const feed = spool.news.listen('a')
+    expect(heard(feed)).toEqual([])
+    expect(spool.ask({ threadId: 'child' })).toBe(true)
+    expect(heard(feed)).toEqual(['#3'])
+  })
+
+  test('a thread that was let go of is as new', () => {
+    const spool = new Spool()
+    spool.news.listen('a')
+    spool.news.leave('a')
+    spool.news.forget('a')
+    expect(spool.ask({ threadId: 'a' })).toBe(true)
+    expect(heard(spool.news.listen('a'))).toEqual(['#0'])
+  })
+
+  test('a turn that is left gives back the requests that it did not get to', () => {
+    const spool = new Spool()
+    spool.ask({ threadId: 'a' })
+    const feed = spool.news.listen('a')
+    feed?.take()
+    spool.ask({ threadId: 'a' })
+    spool.tell({ threadId: 'a' }, 2048 * KILOBYTE)
+    // Not kept, but to be read again.
+    spool.ask({ threadId: 'a' })
+    expect(spool.opened).toBe(1)
+    expect(spool.news.leave('a').map(({ id }) => id)).toEqual([1, 3])
+    expect(spool.news.leave('a')).toEqual([])
   })
 
   test('says where in the spool a turn is to be found again', () => {

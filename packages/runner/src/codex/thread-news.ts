@@ -1,3 +1,4 @@
+import type { RpcRequest } from './json-rpc.ts'
 import { ThreadFamilies } from './thread-families.ts'
 import { type SpoolCursor, ThreadFeed } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'
@@ -9,6 +10,8 @@ export class ThreadNews {
   /** Said before anyone listened: MCP servers start, and warnings come, before the first turn does. */
   readonly #unheard = new Map<string, Unheard>()
   readonly #threads = new ThreadFamilies()
+  /** Threads that have had a turn. Whatever they ask for while none runs, no turn is about to hear it. */
+  readonly #hadTurn = new Set<string>()
   /** Up to where all has been told. */
   #position = 0
   #ended = false
@@ -37,18 +40,26 @@ export class ThreadNews {
     return feed
   }
 
-  leave(threadId: string): void {
-    this.#feeds.get(threadId)?.close()
+  /** The turn is over. Returns the requests that it did not get to, which are to be refused. */
+  leave(threadId: string): RpcRequest[] {
+    const feed = this.#feeds.get(threadId)
     this.#feeds.delete(threadId)
+    this.#hadTurn.add(threadId)
+    return feed?.close() ?? []
   }
 
-  /** False when it is a request about no thread: that needs one owner. */
+  /** The thread is not loaded any more. */
+  forget(threadId: string): void {
+    this.#hadTurn.delete(threadId)
+  }
+
+  /** False when it is a request that no turn will hear: it is to be refused, or the agent waits for ever. */
   tell(message: ThreadMessage): boolean {
     this.#position = message.offset + message.bytes + 1
     const threadId = this.#threads.rootOf(message.raw)
-    if (threadId !== undefined) this.#deliver(threadId, message)
-    else if (message.request) return false
-    else if (this.#feeds.size === 0) this.#keep(ABOUT_NONE, message)
+    if (threadId !== undefined) return this.#deliver(threadId, message)
+    if (message.request) return false
+    if (this.#feeds.size === 0) this.#keep(ABOUT_NONE, message)
     else for (const feed of this.#feeds.values()) feed.push(message)
     return true
   }
@@ -64,20 +75,23 @@ export class ThreadNews {
     return about === threadId || (about === undefined && request === undefined)
   }
 
-  #deliver(threadId: string, message: ThreadMessage): void {
+  #deliver(threadId: string, message: ThreadMessage): boolean {
     const feed = this.#feeds.get(threadId)
-    if (feed) feed.push(message)
-    else this.#keep(threadId, message)
+    if (!feed && message.request && this.#hadTurn.has(threadId)) return false
+    if (!feed) return this.#keep(threadId, message)
+    feed.push(message)
+    return true
   }
 
-  #keep(threadId: string, message: ThreadMessage): void {
+  /** False when there is too much already. */
+  #keep(threadId: string, message: ThreadMessage): boolean {
     const kept = this.#unheard.get(threadId) ?? { messages: [], bytes: 0 }
     this.#unheard.set(threadId, kept)
     const hasRoom = kept.messages.length < MAX_UNHEARD && kept.bytes < MAX_UNHEARD_BYTES
-    // A request is never dropped: the agent waits for its answer.
-    if (!hasRoom && !message.request) return
+    if (!hasRoom) return false
     kept.messages.push(message)
     kept.bytes += message.bytes
+    return true
   }
 
   #take(threadId: string): ThreadMessage[] {

@@ -163,10 +163,13 @@ export class ThreadTurn {
 
   /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
   async #finish(): Promise<void> {
-    for (const { abort } of this.#asked.values()) abort.abort()
+    const unanswered = [...this.#asked.values()]
+    for (const { abort } of unanswered) abort.abort()
     this.#asked.clear()
     if (!this.#ended) await this.#stop()
     this.#ended = true
+    // Not before the end: a turn that is answered goes on. A sub-agent that outlives the turn would wait for ever.
+    for (const { request } of unanswered) this.#options.server.respondError(request.id, TURN_IS_OVER)
     clearTimeout(this.#escalation)
     if (this.#interrupted) await this.#cleanCommands()
   }
@@ -201,6 +204,7 @@ export class ThreadTurn {
 }
 
 const STALL_CHECK_MS = 1_000
+const TURN_IS_OVER = 'The turn is over: nobody can be asked any more.'
 
 function userInput(input: Pick<CodexInput, 'text' | 'images'>): Record<string, unknown>[] {
   const text = input.text === '' ? [] : [{ type: 'text', text: input.text, text_elements: [] }]

@@ -119,6 +119,21 @@ describe('an app-server that', () => {
     },
   )
 
+  test('asks after the turn is refused at once, and nobody is shown it', async () => {
+    const asked: string[] = []
+    const decide: HarnessTurnOpts['decide'] = async ({ toolName }) => {
+      asked.push(toolName)
+      return { behavior: 'allow' }
+    }
+    const { harness, session, events } = start('asks-late', {}, { decide })
+    const first = await collect(events)
+    session.claudeSessionId = ofType(first, 'session:init')[0]?.claudeSessionId ?? null
+    const second = await collect(harness.startTurn(session, 'Again', { decide }))
+    expect(ofType(second, 'chat:complete')[0]?.text).toContain('-32000')
+    expect([...ofType(first, 'permission:request'), ...ofType(second, 'permission:request')]).toEqual([])
+    expect(asked).toEqual([])
+  })
+
   test('refuses the turn fails it in its own words', async () => {
     const { events } = start('refuses')
     const all = await collect(events)

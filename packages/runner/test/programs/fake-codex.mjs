@@ -6,6 +6,9 @@ const [, , way, ...args] = process.argv
 const print = message => process.stdout.write(`${JSON.stringify(message)}\n`)
 const threadId = '00000000-0000-4000-8000-00000000c0de'
 const turnId = 'turn-1'
+/** What was answered to the request that comes after a turn, and who waits for it. */
+let late
+let onLate
 
 if (args.includes('exec')) exec()
 else if (way === 'missing') fail("error: unrecognized subcommand 'app-server'", 2)
@@ -41,6 +44,10 @@ function answer(message) {
     notify('item/completed', { turnId, item: { type: 'agentMessage', id: 'm', text } })
     return endTurn('completed')
   }
+  if (id === 'late') {
+    late = message
+    return onLate?.()
+  }
   if (id !== undefined)
     print({ id, error: { code: -32601, message: `no ${method} ${JSON.stringify(params)}` } })
 }
@@ -61,6 +68,7 @@ function startTurn(id) {
     appendFileSync(`${process.env.FAKE_AGENT}.died`, 'yes')
     return fail('Segmentation fault', 139)
   }
+  if (way === 'asks-late') return askLate()
   if (way === 'unknown') notify('from/the/future', { value: 1 })
   if (way === 'unknown-of-process') print({ method: 'from/the/future', params: { value: 1 } })
   if (way.startsWith('asks:')) return print({ id: 'ask', method: way.slice(5), params: { threadId, turnId } })
@@ -70,6 +78,25 @@ function startTurn(id) {
   if (way === 'asks-nobody' || way === 'floods')
     return print({ id: 'ask', method: 'who/is/there', params: {} })
   if (way !== 'deaf' && way !== 'hangs') endTurn('completed')
+}
+
+/** The first turn ends, and then something is asked. The second tells the answer, and does not end without one. */
+function askLate() {
+  if (!existsSync(`${process.env.FAKE_AGENT}.asked`)) {
+    appendFileSync(`${process.env.FAKE_AGENT}.asked`, 'yes')
+    endTurn('completed')
+    return print({
+      id: 'late',
+      method: 'item/commandExecution/requestApproval',
+      params: { threadId, turnId, command: 'x' },
+    })
+  }
+  onLate = () => {
+    const text = JSON.stringify(late.error ?? late.result)
+    notify('item/completed', { turnId, item: { type: 'agentMessage', id: 'm', text } })
+    endTurn('completed')
+  }
+  if (late) onLate()
 }
 
 function endTurn(status) {
