@@ -82,6 +82,22 @@ test('the keyboard alone: find, answer with another command, write, jump', async
   await close()
 })
 
+test('in the tray a key answers what is in it, and only once', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  await page.keyboard.press('w')
+  await page.getByRole('dialog', { name: 'Waiting for you' }).getByText('Run this command?').waitFor()
+  await page.keyboard.press('Shift+A')
+  await expect
+    .poll(() => api.called('decisions.answer'))
+    .toEqual([{ sessionId: 's1', requestId: 'r1', decision: { behavior: 'allow', remember: 'always' } }])
+  const box = await page.locator('.composer__box').boundingBox()
+  const queue = await page.getByRole('button', { name: 'Queue', includeHidden: true }).boundingBox()
+  expect((queue?.x ?? 0) + (queue?.width ?? 0)).toBeLessThan((box?.x ?? 0) + (box?.width ?? 0))
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('stop is asked for, then done by force, and ends with 0 processes left', async () => {
   const { page, api, close } = await dashboard.open({
     path: '/s/s1',

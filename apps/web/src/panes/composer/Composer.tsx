@@ -97,8 +97,9 @@ export function Composer({ status }: { status: SessionStatus }) {
           {...completions.fieldProps}
         />
         <div className="composer__row">
-          <Chips status={status} harness={harness} />
-          <span className="spacer" />
+          <div className="chips">
+            <Chips status={status} harness={harness} />
+          </div>
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
           <StopButton status={status} busy={busy} />
           {busy && harness?.capabilities.supportsSteering ? (

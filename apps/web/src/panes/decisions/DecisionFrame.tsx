@@ -1,10 +1,17 @@
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, type Ref, useId } from 'react'
+
+export interface DecisionFrameProps {
+  title: string
+  reason?: string | undefined
+  children: ReactNode
+  ref?: Ref<HTMLElement>
+}
 
 /** The only warm colour on the page. */
-export function DecisionFrame(props: { title: string; reason?: string | undefined; children: ReactNode }) {
+export function DecisionFrame(props: DecisionFrameProps) {
   const id = useId()
   return (
-    <section className="decision" aria-labelledby={id}>
+    <section ref={props.ref} className="decision" aria-labelledby={id}>
       <h3 id={id} className="decision__title">
         {props.title}
       </h3>

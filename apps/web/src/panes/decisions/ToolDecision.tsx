@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { inputEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
@@ -18,7 +18,8 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const rule = alwaysRule(request)
   const allow = () => answer({ behavior: 'allow' })
   const always = () => rule !== undefined && answer({ behavior: 'allow', remember: 'always' })
-  useDecisionKeys(request.requestId, {
+  const card = useRef<HTMLElement>(null)
+  useDecisionKeys(card, {
     allow,
     always,
     edit: () => setForm('edit'),
@@ -28,7 +29,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const edits = inputEdits(request.toolName, request.input)
   const title = edits ? 'Change this file?' : decisionTitle(request, toolName(request.toolName))
   return (
-    <DecisionFrame title={title} reason={request.reason ?? describe(request.input)}>
+    <DecisionFrame ref={card} title={title} reason={request.reason ?? describe(request.input)}>
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
       ) : (

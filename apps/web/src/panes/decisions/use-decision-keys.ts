@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent } from 'react'
+import { type RefObject, useEffect, useEffectEvent } from 'react'
 import { isTyping } from '../../ui/is-typing.ts'
 
 export interface DecisionKeys {
@@ -9,12 +9,13 @@ export interface DecisionKeys {
   enabled: boolean
 }
 
-/** Cards on the page, in the order in which they appeared: keys go to the oldest one, and only while it is shown. */
-const shown: string[] = []
+/** Cards on the page, in the order in which they appeared. */
+const shown: RefObject<HTMLElement | null>[] = []
 
-export function useDecisionKeys(requestId: string, keys: DecisionKeys): void {
+/** Keys go to the oldest card that is drawn; where a dialog is open, to the oldest one inside it. */
+export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: DecisionKeys): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (!keys.enabled || shown[0] !== requestId || isTyping(event.target)) return
+    if (!keys.enabled || reachable()[0] !== card || isTyping(event.target)) return
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const action = actionOf(event, keys)
     if (!action) return
@@ -22,14 +23,19 @@ export function useDecisionKeys(requestId: string, keys: DecisionKeys): void {
     action()
   })
   useEffect(() => {
-    shown.push(requestId)
+    shown.push(card)
     const listener = (event: KeyboardEvent) => onKey(event)
     window.addEventListener('keydown', listener)
     return () => {
       window.removeEventListener('keydown', listener)
-      shown.splice(shown.indexOf(requestId), 1)
+      shown.splice(shown.indexOf(card), 1)
     }
-  }, [requestId])
+  }, [card])
+}
+
+function reachable(): RefObject<HTMLElement | null>[] {
+  const dialog = document.querySelector('dialog[open]')
+  return dialog ? shown.filter(card => dialog.contains(card.current)) : shown
 }
 
 function actionOf({ key, shiftKey }: KeyboardEvent, keys: DecisionKeys): (() => void) | undefined {
