@@ -7,7 +7,7 @@ export interface EncoderLimits {
   takeRate: (calls: number) => boolean
 }
 
-/** tRPC's JSON, with limits on what comes in, and with each envelope written once however many read it. */
+/** tRPC's JSON, with limits on what comes in, and with each batch written once however many read it. */
 export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   return {
     encode: data => encodeEvents(data) ?? jsonEncoder.encode(data),
@@ -21,34 +21,40 @@ export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   }
 }
 
-/** What `session.events` yields. Marked, because the encoder must not guess from the shape. */
-export function eventBatch(envelopes: Envelope[]): Envelope[] {
-  batches.add(envelopes)
-  return envelopes
+/**
+ * The JSON of a batch, without its brackets. Made once for an array: readers that keep up get the same one from the log, and
+ * then share its text, too.
+ */
+export function batchText(envelopes: Envelope[]): string {
+  const known = texts.get(envelopes)
+  if (known !== undefined) return known
+  const text = JSON.stringify(envelopes).slice(1, -1)
+  texts.set(envelopes, text)
+  return text
 }
 
-const batches = new WeakSet<object>()
-const texts = new WeakMap<Envelope, string>()
+/** Batches as one, with the text that their texts make. */
+export function joinBatches(batches: Envelope[][]): Envelope[] {
+  const [first] = batches
+  if (first !== undefined && batches.length === 1) return first
+  const joined = batches.flat()
+  texts.set(joined, batches.map(batchText).join(','))
+  return joined
+}
+
+const texts = new WeakMap<object, string>()
 
 interface DataMessage {
   id?: unknown
   result?: { type?: unknown; id?: unknown; data?: { id?: unknown; data?: unknown } }
 }
 
+/** Only for arrays that were made here: the encoder must not guess from the shape. */
 function encodeEvents(message: unknown): string | undefined {
   const { id, result } = message as DataMessage
   const envelopes = result?.type === 'data' ? result.data?.data : undefined
-  if (typeof envelopes !== 'object' || envelopes === null || !batches.has(envelopes)) return undefined
+  const text = typeof envelopes === 'object' && envelopes !== null ? texts.get(envelopes) : undefined
+  if (text === undefined) return undefined
   const eventId = JSON.stringify(result?.id)
-  const events = (envelopes as Envelope[]).map(envelopeText).join(',')
-  return `{"id":${JSON.stringify(id)},"result":{"type":"data","id":${eventId},"data":{"id":${eventId},"data":[${events}]}}}`
-}
-
-/** Its JSON, made once. */
-export function envelopeText(envelope: Envelope): string {
-  const known = texts.get(envelope)
-  if (known !== undefined) return known
-  const text = JSON.stringify(envelope)
-  texts.set(envelope, text)
-  return text
+  return `{"id":${JSON.stringify(id)},"result":{"type":"data","id":${eventId},"data":{"id":${eventId},"data":[${text}]}}}`
 }

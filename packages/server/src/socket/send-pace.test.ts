@@ -92,3 +92,17 @@ test('when it is over nobody waits', async () => {
   expect(waiting.result).toBe(false)
   expect(await pace.turn()).toBe(false)
 })
+
+test('a whole batch waits for the reader, not for the window', async () => {
+  const { pace, outlet } = setUp()
+  expect(await pace.turn()).toBe(true)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(await pace.turn({ hasWholeBatch: true })).toBe(true)
+  outlet.bytes = 101
+  const waiting = watch(pace.turn({ hasWholeBatch: true }))
+  await vi.advanceTimersByTimeAsync(50)
+  expect(waiting.result).toBeUndefined()
+  outlet.drain()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(waiting.result).toBe(true)
+})

@@ -38,9 +38,12 @@ export class SendPace {
     outlet.onDrain(() => this.#wake())
   }
 
-  /** Resolves when it is time to send. False when there is nobody left to send to. */
-  async turn(): Promise<boolean> {
-    while (!this.#closed && !this.#mayFlush()) {
+  /**
+   * Resolves when it is time to send. False when there is nobody left to send to. Whoever has a whole batch ready waits for
+   * the reader only: the window is there to collect one.
+   */
+  async turn({ hasWholeBatch = false } = {}): Promise<boolean> {
+    while (!this.#closed && !this.#mayFlush(hasWholeBatch)) {
       await new Promise<void>(resolve => this.#waitWith(resolve))
     }
     return !this.#closed
@@ -51,8 +54,9 @@ export class SendPace {
     this.#wake()
   }
 
-  #mayFlush(): boolean {
+  #mayFlush(hasWholeBatch: boolean): boolean {
     if (this.#outlet.buffered() > this.#maxBufferedBytes) return false
+    if (hasWholeBatch) return true
     const now = performance.now()
     const sinceFlush = now - this.#flushedAt
     // Those who were woken together flush together.

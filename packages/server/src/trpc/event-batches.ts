@@ -1,6 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import type { SessionLog } from '@chirality/sessions'
-import { envelopeText } from '../socket/encoder.ts'
+import { batchText, joinBatches } from '../socket/encoder.ts'
 import type { SendPace } from '../socket/send-pace.ts'
 
 export interface ReadPace {
@@ -20,20 +20,21 @@ export async function* eventBatches(
   try {
     for (;;) {
       const first = await subscription.next()
-      if (first.done || !(await pace.turn())) return
-      const batch: Envelope[] = [...first.value]
-      let chars = sizeOf(batch)
-      while (
-        batch.length < MAX_BATCH_EVENTS &&
-        chars < MAX_BATCH_CHARS &&
-        (batch.at(-1)?.seq ?? 0) < log.lastSeq
-      ) {
+      if (first.done) return
+      const batches = [first.value]
+      const from = first.value[0]?.seq ?? 0
+      let cursor = first.value.at(-1)?.seq ?? 0
+      let chars = batchText(first.value).length
+      const hasWholeBatch = chars >= MAX_BATCH_CHARS || log.lastSeq - from >= MAX_BATCH_EVENTS
+      if (!(await pace.turn({ hasWholeBatch }))) return
+      while (cursor - from < MAX_BATCH_EVENTS && chars < MAX_BATCH_CHARS && cursor < log.lastSeq) {
         const more = await subscription.next()
         if (more.done) break
-        batch.push(...more.value)
-        chars += sizeOf(more.value)
+        batches.push(more.value)
+        chars += batchText(more.value).length
+        cursor = more.value.at(-1)?.seq ?? cursor
       }
-      yield batch
+      yield joinBatches(batches)
     }
   } finally {
     signal?.removeEventListener('abort', end)
@@ -44,7 +45,3 @@ export async function* eventBatches(
 const MAX_BATCH_EVENTS = 512
 /** What waits beyond the buffer of a connection that is full. */
 const MAX_BATCH_CHARS = 128 * 1024
-
-function sizeOf(envelopes: Envelope[]): number {
-  return envelopes.reduce((sum, envelope) => sum + envelopeText(envelope).length, 0)
-}

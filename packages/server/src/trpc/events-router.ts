@@ -1,7 +1,6 @@
 import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
-import { eventBatch } from '../socket/encoder.ts'
 import type { AppServices } from './context.ts'
 import { eventBatches } from './event-batches.ts'
 import { sessionId } from './inputs.ts'
@@ -24,7 +23,7 @@ export const sessionRouter = router({
       const { log } = await liveSession(ctx, input.sessionId)
       const batches = eventBatches(log, Number(input.lastEventId ?? 0), { pace: ctx.pace, signal })
       for await (const envelopes of batches) {
-        yield tracked(String(envelopes.at(-1)?.seq), eventBatch(envelopes))
+        yield tracked(String(envelopes.at(-1)?.seq), envelopes)
       }
     } catch (error) {
       throw toTrpcError(error)
