@@ -41,8 +41,11 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
   interrupt(sessionId: string): void
 
-  /** Ends the turn now, with everything the agent started for it. */
-  kill(sessionId: string): void
+  /**
+   * Ends the turn now, with everything the agent started for it. Resolves when nothing of it runs any more, also when nobody
+   * reads its events.
+   */
+  kill(sessionId: string): Promise<void>
 
   isRunning(sessionId: string): boolean
 

@@ -174,8 +174,8 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   }
 
   /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
-  kill(sessionId: string): void {
-    void this.#turns.get(sessionId)?.kill()
+  async kill(sessionId: string): Promise<void> {
+    await this.#turns.get(sessionId)?.kill()
   }
 
   isRunning(sessionId: string): boolean {

@@ -26,6 +26,11 @@ export class BudgetLimits {
     return this.#exceeded.size > 0
   }
 
+  /** One of them is over by so much that no tool is worth waiting for. */
+  isFarExceeded(turnUsd: number): boolean {
+    return this.#limits.some(({ limitUsd, beforeUsd }) => beforeUsd() + turnUsd >= limitUsd * FAR_SHARE)
+  }
+
   /** News for a turn that has spent this much. */
   check(sessionId: string, turnUsd: number): BudgetEvent[] {
     return this.#limits.flatMap(limit => {
@@ -47,3 +52,4 @@ export class BudgetLimits {
 }
 
 const WARN_SHARE = 0.8
+const FAR_SHARE = 1.2

@@ -7,17 +7,23 @@ import { roundUsd } from './cost-meter.ts'
 export class ProjectBudget {
   readonly #projectRoot: string
   readonly #running = new Map<string, number>()
+  /** Turns that have ended and are not in the file yet, because it could not be written. */
+  readonly #owed = new Map<string, number>()
   #totalUsd = 0
 
   constructor(projectRoot: string) {
     this.#projectRoot = projectRoot
   }
 
-  /** Throws when the project has had all its turns. */
-  async requireIteration(): Promise<void> {
-    const { iterations, max_iterations } = await budgetFile.read(this.#projectRoot)
-    const begun = iterations + this.#running.size
-    if (max_iterations === null || begun < max_iterations) return
+  /** Counts a turn among those at work. Throws when the project has had all its turns. */
+  async begin(turnId: string): Promise<void> {
+    // Before its record takes the place of theirs: that is all that a later host could count them by.
+    await this.#countOwed()
+    const { iterations, max_iterations, counted_turns = [] } = await budgetFile.read(this.#projectRoot)
+    const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
+    const begun = iterations + running.length
+    // Nothing may be waited for from here on: another session could take the last turn meanwhile.
+    if (max_iterations === null || begun < max_iterations) return this.note(turnId, 0)
     const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in .chirality/state/budget.json.`
     throw new SessionStartError('budget', message)
   }
@@ -38,6 +44,12 @@ export class ProjectBudget {
     this.#running.delete(turnId)
   }
 
+  /** It has ended, and could not be counted: it still counts here, and is counted before the next turn begins. */
+  owe(turnId: string, spentUsd: number): void {
+    this.note(turnId, spentUsd)
+    this.#owed.set(turnId, spentUsd)
+  }
+
   /** Counts a turn that has ended, also when it is told twice: after a crash nobody knows whether it was. */
   async count(turnId: string, spentUsd: number): Promise<void> {
     const { total_cost_usd } = await budgetFile.update(this.#projectRoot, state =>
@@ -45,6 +57,11 @@ export class ProjectBudget {
     )
     this.#totalUsd = total_cost_usd
     this.#running.delete(turnId)
+    this.#owed.delete(turnId)
+  }
+
+  async #countOwed(): Promise<void> {
+    for (const [turnId, spentUsd] of [...this.#owed]) await this.count(turnId, spentUsd)
   }
 
   #spentBeside(turnId: string): number {

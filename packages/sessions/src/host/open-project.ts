@@ -2,7 +2,9 @@ import type { RunnerLogEntry } from '@chirality/runner'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
+import { stopRecorded } from '../recovery/stop-recorded.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { TurnRecordFile } from '../turns/turn-record-file.ts'
 import { allDone } from './all-done.ts'
 import type { HostContext, ProjectContext } from './host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
@@ -26,6 +28,7 @@ export class OpenProject {
   readonly #sessions = new Map<string, Promise<OpenedSession>>()
   readonly #ready = new Map<string, HostedSession>()
   readonly #repairs: NodeJS.Timeout
+  #repairing = false
 
   private constructor(lock: ProjectLock, context: ProjectContext, onStatus: (status: SessionStatus) => void) {
     this.projectRoot = lock.projectRoot
@@ -82,6 +85,14 @@ export class OpenProject {
     }
   }
 
+  /** Before a session is deleted: also an agent goes that no harness here can speak to. */
+  async stop(id: string): Promise<void> {
+    // What its log could not take is about to be deleted.
+    await this.drop(id, 'stop').catch(() => {})
+    const record = await new TurnRecordFile(this.projectRoot, id).read()
+    if (record !== undefined) await stopRecorded(record)
+  }
+
   relay(entry: RunnerLogEntry): void {
     const { sessionId, data } = entry
     const isOurs = sessionId === undefined ? data?.cwd === this.projectRoot : this.#sessions.has(sessionId)
@@ -101,12 +112,21 @@ export class OpenProject {
 
   /** `git clean -fdx` takes the files of running turns, too. The log and the lock look after themselves. */
   async #repair(): Promise<void> {
-    for (const session of this.#ready.values()) {
-      await session.repair().catch((error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error)
-        this.#context.harnessLog.write(session.id, { event: 'error', message })
-      })
+    // A slow disk may take longer than the time between two.
+    if (this.#repairing) return
+    this.#repairing = true
+    try {
+      for (const session of this.#ready.values()) await this.#repairOne(session)
+    } finally {
+      this.#repairing = false
     }
+  }
+
+  async #repairOne(session: HostedSession): Promise<void> {
+    await session.repair().catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error)
+      this.#context.harnessLog.write(session.id, { event: 'error', message })
+    })
   }
 }
 

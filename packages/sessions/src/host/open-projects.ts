@@ -4,6 +4,7 @@ import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
 import { OpenProject } from './open-project.ts'
+import { SessionStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
 
 export interface OpenProjectsOptions {
@@ -25,6 +26,7 @@ export class OpenProjects {
   readonly #options: OpenProjectsOptions
   readonly #opening = new Map<string, Promise<Opened>>()
   readonly #open = new Set<OpenProject>()
+  #closed = false
 
   constructor(context: HostContext, options: OpenProjectsOptions) {
     this.#context = context
@@ -45,6 +47,7 @@ export class OpenProjects {
 
   /** Opens it the first time. */
   async get(projectRoot: string): Promise<Opened> {
+    if (this.#closed) throw new SessionStartError('closed', 'Chirality is being closed. Start it again.')
     const root = realProjectRoot(projectRoot)
     const known = this.#opening.get(root)
     if (known !== undefined) return known
@@ -66,7 +69,9 @@ export class OpenProjects {
     if (opened !== undefined) await this.#closeOne(opened.project, 'stop')
   }
 
+  /** For good: what is asked for from now on would be left behind, lock and all. */
   async closeAll(agents: 'stop' | 'leave'): Promise<void> {
+    this.#closed = true
     const results = await Promise.allSettled(this.#opening.values())
     this.#opening.clear()
     const opened = results.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))

@@ -1,8 +1,9 @@
 import type { Envelope, UIEvent } from '@chirality/core'
 import { openSessionLog } from '../log/open-logs.ts'
 import { MessageQueue } from '../queue/message-queue.ts'
+import type { QueuedMessage } from '../queue/queued-message.ts'
 import { type Recovery, recoverSession } from '../recovery/recover-session.ts'
-import { lastTurnIn } from '../recovery/turns-in-log.ts'
+import { hasTurn } from '../recovery/turns-in-log.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { SessionRecorder } from '../turns/session-recorder.ts'
 import type { ProjectContext } from './host-context.ts'
@@ -39,8 +40,8 @@ export async function openSession(
     const onRelease = () => void session?.sendNext()
     const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
     const recovery = await recoverSession({ project, view, recorder, log })
-    const turnId = recovery.kind === 'adopted' ? recovery.turn.turnId : lastTurnIn(log)?.turnId
-    await recoverQueue(queue, turnId)
+    const adopted = recovery.kind === 'adopted' ? recovery.turn.turnId : undefined
+    await recoverQueue(queue, queued => queued.id === adopted || hasTurn(log, queued))
     session = new HostedSession({ project, view, log, recorder, queue })
     await session.recoverSteered({ isOver: recovery.kind !== 'adopted' })
     log.onHealth(onChange)
@@ -55,9 +56,13 @@ export async function openSession(
 }
 
 /** The message that was on its way: sent, if its turn began, and else still to be sent. */
-async function recoverQueue(queue: MessageQueue, lastTurnId: string | undefined): Promise<void> {
+async function recoverQueue(
+  queue: MessageQueue,
+  hasBegun: (queued: QueuedMessage) => boolean,
+): Promise<void> {
   const { sending } = queue
   if (sending === null) return
-  if (sending === lastTurnId) await queue.sent(sending)
+  const queued = queue.list().find(({ id }) => id === sending)
+  if (queued === undefined || hasBegun(queued)) await queue.sent(sending)
   else await queue.notSent({ hold: false })
 }

@@ -141,8 +141,7 @@ export class SessionHost {
 
   async #stop(id: string): Promise<void> {
     this.decisions.closeSession(id)
-    // What its log could not take is about to be deleted.
-    for (const project of this.#projects.open) await project.drop(id, 'stop').catch(() => {})
+    for (const project of this.#projects.open) await project.stop(id)
   }
 
   #warn(sessionId: string, message: string): void {

@@ -80,8 +80,8 @@ export class SessionTurns {
   async kill(): Promise<void> {
     const { view, log, waiters } = this.#options
     this.#starting?.abort()
-    this.#turn?.kill()
-    // A log that is paused cannot say that the turn ended; the agent is stopped all the same.
+    await this.#turn?.kill()
+    // A log that is paused cannot say that the turn ended; the agent is gone all the same.
     await waiters.until(() => view.phase === 'idle' || log.health.state === 'paused')
   }
 
@@ -91,7 +91,7 @@ export class SessionTurns {
     if (log.health.state === 'paused') recorder.giveUp()
     this.interrupt()
     const patience = setTimeout(() => {
-      this.#turn?.kill()
+      void this.#turn?.kill()
       recorder.giveUp()
     }, STOP_PATIENCE_MS)
     await waiters.until(() => view.phase === 'idle')

@@ -1,7 +1,8 @@
 import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'
-import { sessionsWithRecords } from '../turns/turn-record-file.ts'
+import { sessionsWithRecords, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { stopRecorded } from './stop-recorded.ts'
 
 /** What was found when a project was opened. */
 export interface ProjectReport {
@@ -28,7 +29,10 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
   for (const sessionId of ids) {
     try {
       const stored = await store.get(sessionId)
-      if (stored === undefined) continue
+      if (stored === undefined) {
+        await stopOrphan(projectRoot, sessionId, report)
+        continue
+      }
       const { recovery } = await project.session(stored)
       if (recovery.kind === 'adopted') report.adopted.push(sessionId)
       if (recovery.kind !== 'closed') continue
@@ -39,6 +43,18 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
     }
   }
   return report
+}
+
+/** A turn whose session is gone, log and all: nobody could ever show it, or stop it. */
+async function stopOrphan(projectRoot: string, sessionId: string, report: ProjectReport): Promise<void> {
+  const file = new TurnRecordFile(projectRoot, sessionId)
+  const record = await file.read()
+  if (record === undefined) return
+  report.stopped += await stopRecorded(record)
+  await file.remove()
+  const message =
+    'Its turn was at work, but nothing else is left of the session. What ran for it was stopped.'
+  report.problems.push({ sessionId, message })
 }
 
 /** By their own word, whatever became of the records of their turns. */

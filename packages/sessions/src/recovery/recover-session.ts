@@ -1,4 +1,4 @@
-import { stopTraced } from '@chirality/runner'
+import { HarnessError, type HarnessId } from '@chirality/core'
 import { CostMeter } from '../budget/cost-meter.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
@@ -7,8 +7,9 @@ import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
 import { crashed, turnEnd, unanswered } from '../turns/turn-events.ts'
-import { type TurnRecord, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { TurnRecordFile } from '../turns/turn-record-file.ts'
 import { adoptTurn, canAdopt } from './adopt-turn.ts'
+import { stopRecorded } from './stop-recorded.ts'
 import { eventsOfTurn, type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
 
 export interface RecoverOptions {
@@ -38,15 +39,16 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
   if (record === undefined) {
     return last === undefined || last.ended !== undefined ? { kind: 'none' } : close(options, last)
   }
-  // A turn that is not the one on record can only have been left open by something worse than a crash.
-  if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
   const harness = project.harnesses.get(record.harness)
   // A record that came with a checkout could let its own raw log say how the turn ended, and so what is sent next.
   const isOwn = project.store.isOwn(view.session)
+  if (isOwn && harness === undefined) throw unknownHarness(record.harness)
+  // A turn that is not the one on record can only have been left open by something worse than a crash.
+  if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
   if (record.processes.length > 0 && isOwn && canAdopt(harness)) {
     return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness, logged }) }
   }
-  const stopped = await stopAll(record)
+  const stopped = await stopRecorded(record)
   if (logged === undefined) {
     await file.remove()
     return { kind: 'none' }
@@ -82,9 +84,10 @@ async function close(
   return { kind: 'closed', turnId, stopped }
 }
 
-async function stopAll({ processes }: TurnRecord): Promise<number> {
-  const reports = await Promise.all(processes.map(process => stopTraced(process)))
-  return reports.reduce((sum, { stopped }) => sum + stopped.length, 0)
+/** An agent at work is paid for: whoever cannot speak to it must not stop it, nor say that its turn is over. */
+function unknownHarness(id: HarnessId): HarnessError {
+  const message = `A turn of ${id} may be at work here, and this Chirality does not know that harness. Nothing was touched: open the project with one that does.`
+  return new HarnessError(message, 'unsupported', id)
 }
 
 const PAGE_EVENTS = 2000

@@ -23,6 +23,19 @@ export function lastTurnIn(log: SessionLog): LoggedTurn | undefined {
   return turn
 }
 
+/** Whether a message that was queued then has had its turn, be it the last one or an earlier one. */
+export function hasTurn(log: SessionLog, { id, queuedAt }: { id: string; queuedAt: string }): boolean {
+  const queued = Date.parse(queuedAt)
+  for (const { turnId, at } of backwards(log)) {
+    if (turnId === id) return true
+    if (Date.parse(at) < queued - CLOCK_SKEW_MS) return false
+  }
+  return false
+}
+
+/** Clocks are set back, and the turn of a message must be found all the same. */
+const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
+
 /** The events of a turn after a point, with the damage between them, in order. */
 export function* eventsOfTurn(
   log: SessionLog,

@@ -26,7 +26,10 @@ export class LiveTurn {
     this.#options = options
     this.turnId = options.turnId
     this.harness = options.harness
-    this.done = options.run.finish().finally(() => options.stop.release())
+    this.done = options.run.finish().finally(() => {
+      options.stop.release()
+      options.record.close()
+    })
   }
 
   get spentUsd(): number {
@@ -38,9 +41,10 @@ export class LiveTurn {
     this.harness.interrupt(this.#options.sessionId)
   }
 
-  kill(): void {
+  /** Resolves when nothing of it runs any more; the log may not say so yet. Never rejects. */
+  async kill(): Promise<void> {
     this.#options.run.forbidRetry()
-    this.harness.kill(this.#options.sessionId)
+    await this.harness.kill(this.#options.sessionId).catch(() => {})
   }
 
   /** Lets go of the agent, which works on. */

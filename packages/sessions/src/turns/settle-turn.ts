@@ -21,9 +21,9 @@ export async function settleTurn({ project, session, turnId, spentUsd }: SettleO
     await project.store.save(session)
     await project.budget.count(turnId, spentUsd)
     await noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId)
-    await new TurnRecordFile(projectRoot, sessionId).remove()
+    await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
   } catch (error) {
-    project.budget.forget(turnId)
+    project.budget.owe(turnId, spentUsd)
     const { message, stack } = error instanceof Error ? error : new Error(String(error))
     project.harnessLog.write(sessionId, { event: 'error', message, stack })
   }

@@ -34,18 +34,19 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
   const prepared = await prepareTurn(session, request, project)
   const { harness } = prepared
   const budget = budgetOf(options, prepared)
-  await project.budget.requireIteration()
-  const limits = await limitsOfTurn(turnId, budget, project.budget)
-  requireBudget(limits)
-  const writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, harness })
-  const { persona, mode } = session
-  project.harnessLog.write(session.id, { event: 'turn:start', userMessage: message, persona, mode })
+  await project.budget.begin(turnId)
+  let writer: TurnWriter
   let started: { run: TurnRun; record: TurnRecordKeeper }
   try {
+    const limits = await limitsOfTurn(turnId, budget, project.budget)
+    requireBudget(limits)
+    writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, harness })
+    const { persona, mode } = session
+    project.harnessLog.write(session.id, { event: 'turn:start', userMessage: message, persona, mode })
     started = await begin(options, { prepared, budget, writer })
   } catch (error) {
     project.budget.forget(turnId)
-    await new TurnRecordFile(session.projectRoot, session.id).remove()
+    await new TurnRecordFile(session.projectRoot, session.id).remove(turnId)
     throw error
   }
   await tellBeginning(options, prepared, writer)

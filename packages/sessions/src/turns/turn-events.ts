@@ -35,9 +35,13 @@ export function unanswered(sessionId: string, requestId: string): PermissionReso
 }
 
 /** Something the model said or did: a turn with any of it has cost money, or changed something. */
-export function isOutput({ type }: UIEvent): boolean {
-  return OUTPUT.has(type)
+export function isOutput(event: UIEvent): boolean {
+  // A line that is no event says nothing: what comes of a broken start.
+  if (event.type === 'native:unknown') return !NO_EVENTS.has(event.nativeType)
+  return OUTPUT.has(event.type)
 }
+
+const NO_EVENTS: ReadonlySet<string> = new Set(['malformed', 'oversize'])
 
 const OUTPUT: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
   'chat:delta',
@@ -50,5 +54,4 @@ const OUTPUT: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
   'permission:request',
   'session:complete',
   'usage',
-  'native:unknown',
 ])

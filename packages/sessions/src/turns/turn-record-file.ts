@@ -72,7 +72,10 @@ export class TurnRecordFile {
     return this.#folder !== undefined && this.#ops.lstat(join(this.#folder, this.#name)) !== undefined
   }
 
-  async remove(): Promise<void> {
+  /** With a turn: unless the record is of another one. */
+  async remove(turnId?: string): Promise<void> {
+    const record = turnId === undefined ? undefined : await this.read()
+    if (record !== undefined && record.turnId !== turnId) return
     const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
     if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
   }

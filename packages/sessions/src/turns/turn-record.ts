@@ -5,6 +5,7 @@ import type { TurnRecord, TurnRecordFile } from './turn-record-file.ts'
 export class TurnRecordKeeper {
   readonly #file: TurnRecordFile
   #record: TurnRecord
+  #closed = false
 
   constructor(file: TurnRecordFile, record: TurnRecord) {
     this.#file = file
@@ -26,10 +27,16 @@ export class TurnRecordKeeper {
     this.write()
   }
 
+  /** The turn has ended: from here on its file is missing because it is to be. */
+  close(): void {
+    this.#closed = true
+  }
+
   /** Writes the file again if somebody deleted it. */
   async repair(): Promise<boolean> {
-    if (this.#file.exists()) return false
+    if (this.#closed || this.#file.exists()) return false
     await this.#file.prepare()
+    if (this.#closed) return false
     this.write()
     return true
   }

@@ -19,6 +19,8 @@ export class TurnWatch {
   readonly #meter: CostMeter
   readonly #safePoint = new SafePoint()
   #toldUnpriced = false
+  /** Answers that were paid for after the budget was used up, while a tool was waited for. */
+  #usesBeyond = 0
 
   constructor(options: TurnWatchOptions) {
     this.#options = options
@@ -30,9 +32,15 @@ export class TurnWatch {
     return this.#meter.totalUsd
   }
 
-  /** A budget is used up, and no tool would be cut short. */
+  /** A budget is used up, and no tool would be cut short; or more is spent while one that may have no end goes on. */
   get mustStop(): boolean {
-    return this.#options.limits.isExceeded && this.#safePoint.isSafe
+    const { limits } = this.#options
+    return limits.isExceeded && (this.#safePoint.isSafe || this.#spendsOn)
+  }
+
+  get #spendsOn(): boolean {
+    if (this.#usesBeyond === 0) return false
+    return this.#usesBeyond >= MAX_USES_BEYOND || this.#options.limits.isFarExceeded(this.spentUsd)
   }
 
   /** Takes an event of the turn; gives what is to be said after it. */
@@ -40,6 +48,7 @@ export class TurnWatch {
     this.#safePoint.note(event)
     if (!COSTS.has(event.type)) return []
     const { sessionId, turnId, limits, projectBudget } = this.#options
+    if (event.type === 'usage' && limits.isExceeded) this.#usesBeyond += 1
     this.#meter.add(event)
     projectBudget.note(turnId, this.spentUsd)
     return [...this.#unpriced(), ...limits.check(sessionId, this.spentUsd)]
@@ -54,6 +63,8 @@ export class TurnWatch {
     return [notice(sessionId, message, { model })]
   }
 }
+
+const MAX_USES_BEYOND = 3
 
 const COSTS: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
   'session:init',

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BudgetEvent, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
@@ -77,6 +77,73 @@ test('a turn is stopped when its budget is used up: after the tool, not in it', 
   expect(events.filter(({ type }) => type === 'tool:start')).toHaveLength(1)
   expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'budget' })
   expect(session.status).toMatchObject({ lastTurn: 'budget', costUsd: 11 })
+})
+
+test.each([
+  ['by a fifth', [9, 2, 1], 3],
+  ['a little, a third time', [10, 0.1, 0.1, 0.1, 0.1], 4],
+])(
+  'a tool without an end does not hold the budget open: stopped when it is over %s',
+  async (_by, costs, told) => {
+    const { session } = await open([
+      works(id => [calls(id, 'endless'), ...costs.map(usd => spends(id, usd)), result(id, 'endless')]),
+    ])
+    await session.start('Go', { maxBudgetUsd: 10 })
+    await session.settled()
+    const events = eventsOf(session)
+    expect(events.filter(({ type }) => type === 'usage')).toHaveLength(told)
+    expect(events.map(({ type }) => type)).not.toContain('tool:result')
+    expect(session.status.lastTurn).toBe('budget')
+  },
+)
+
+test('one answer that is far too dear still lets the tool end that it called', async () => {
+  const { session } = await open([
+    works(id => [calls(id, 't1'), spends(id, 50), result(id, 't1'), calls(id, 't2')]),
+  ])
+  await session.start('Go', { maxBudgetUsd: 10 })
+  await session.settled()
+  expect(eventsOf(session).filter(({ type }) => type === 'tool:result')).toHaveLength(1)
+  expect(eventsOf(session).filter(({ type }) => type === 'tool:start')).toHaveLength(1)
+})
+
+test('two sessions that start together do not share the last turn of the project', async () => {
+  const { host, session } = await open([answers('One.'), answers('Two.')])
+  const { id } = await host.createSession(world.project)
+  mkdirSync(world.file('state'), { recursive: true })
+  const limits = { total_cost_usd: 0, max_cost_usd: null, iterations: 0, max_iterations: 1 }
+  writeFileSync(world.file('state', 'budget.json'), JSON.stringify(limits))
+  const other = await host.session(id)
+  const starts = await Promise.allSettled([session.start('Go'), other.start('Go')])
+  expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  await Promise.all([session.settled(), other.settled()])
+  expect(budgetJson()).toMatchObject({ iterations: 1 })
+})
+
+test('what a turn cost is counted later when the disk takes nothing at its end', async () => {
+  let go = () => {}
+  const gate = new Promise<void>(resolve => (go = resolve))
+  const { session } = await open([
+    async function* (turn) {
+      for await (const event of answers('One.')(turn)) {
+        if (event.type === 'session:complete') await gate
+        yield event
+      }
+    },
+    answers('Two.'),
+  ])
+  await session.start('Go')
+  // A link is not followed, so nothing is written.
+  renameSync(world.file('state'), world.file('away'))
+  symlinkSync(world.file('away'), world.file('state'))
+  go()
+  await session.settled()
+  await expect(session.start('More')).rejects.toMatchObject({ name: 'SessionStartError' })
+  rmSync(world.file('state'))
+  renameSync(world.file('away'), world.file('state'))
+  await session.start('More')
+  await session.settled()
+  expect(budgetJson()).toMatchObject({ total_cost_usd: 0.5, iterations: 2 })
 })
 
 test('what sub-agents spend counts, and the call that runs them is no reason to wait', async () => {

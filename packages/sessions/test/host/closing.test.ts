@@ -15,12 +15,13 @@ async function openOnDisk(script: TurnScript) {
     if (disk.full) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     return realFileOps.write(fd, bytes)
   }
-  const host = world.host([new ScriptedHarness([script])])
+  const harness = new ScriptedHarness([script])
+  const host = world.host([harness])
   const { id } = await host.createSession(world.project)
   const ops = { ...realFileOps, write }
   const log = await openSessionLog(world.project, id, { ops, retryDelayMs: 1 })
   world.atEnd(() => log.close())
-  return { disk, host, session: await host.session(id) }
+  return { disk, harness, host, session: await host.session(id) }
 }
 
 function talks(go: Promise<void>): TurnScript {
@@ -144,4 +145,41 @@ test('what an unfinished turn without a trace left is closed when its session is
     { type: 'turn:end', reason: 'crashed' },
   ])
   expect(session.status).toMatchObject({ phase: 'idle', lastTurn: 'crashed', pending: [] })
+})
+
+test('a host that is being closed opens nothing any more', async () => {
+  const host = world.host([new ScriptedHarness([])])
+  const { id } = await host.createSession(world.project)
+  const closing = host.close()
+  await expect(host.session(id)).rejects.toMatchObject({ code: 'closed' })
+  await closing
+  await expect(host.openProject(world.project)).rejects.toMatchObject({ code: 'closed' })
+  const next = world.host([new ScriptedHarness([])])
+  await next.openProject(world.project)
+})
+
+test('kill waits for the agent also while the log can take nothing', async () => {
+  let go = () => {}
+  const { disk, session, harness } = await openOnDisk(talks(new Promise(resolve => (go = resolve))))
+  let gone = () => {}
+  harness.kill = () => new Promise<void>(resolve => (gone = resolve))
+  await session.start('Go')
+  const paused = new Promise<void>(resolve => {
+    session.log.onHealth(({ state }) => state === 'paused' && resolve())
+  })
+  disk.full = true
+  go()
+  await paused
+  let isKilled = false
+  const killing = session.kill().then(() => {
+    isKilled = true
+  })
+  await new Promise(setImmediate)
+  expect(isKilled).toBe(false)
+  gone()
+  await killing
+  expect(session.status.logHealth).toBe('paused')
+  disk.full = false
+  session.interrupt()
+  await session.settled()
 })

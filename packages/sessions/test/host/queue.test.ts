@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { TurnEndReason } from '@chirality/core'
 import { expect, test } from 'vitest'
 import type { LiveSession } from '../../src/host/live-session.ts'
@@ -154,4 +154,24 @@ test('an idle session starts at once what is sent, also when old follow-ups are 
   expect(await session.send('new')).toHaveProperty('turnId')
   await session.settled()
   expect(messagesOf(session)).toEqual(['one', 'new'])
+})
+
+test('a message whose turn is in the log was sent, also when it is not the last one', async () => {
+  const { session, host } = await open([answers('One.'), answers('Two.')])
+  const { turnId } = await session.start('one')
+  await session.settled()
+  await session.start('two')
+  await session.settled()
+  await host.close()
+  // As a host leaves it that could not write the queue again after the first turn had begun.
+  const queued = { id: turnId, message: 'one', queuedAt: new Date().toISOString(), request: {} }
+  const other = { ...queued, id: 'never-sent', message: 'three' }
+  const state = { held: false, sending: turnId, messages: [queued, other] }
+  mkdirSync(world.file('state', 'queue'), { recursive: true })
+  writeFileSync(world.file('state', 'queue', `${session.id}.json`), JSON.stringify(state))
+  const again = world.host([new ScriptedHarness([])])
+  await again.openProject(world.project)
+  const { queue } = await again.session(session.id)
+  expect(queue.list().map(({ message }) => message)).toEqual(['three'])
+  expect(queue.sending).toBeNull()
 })

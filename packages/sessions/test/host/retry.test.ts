@@ -64,6 +64,15 @@ test.each<[string, (sessionId: string) => UIEvent[]]>([
   expect(ends).toEqual(['crashed'])
 })
 
+test.each(['malformed', 'oversize'])('lines that are no events (%s) are no answer', async nativeType => {
+  const garbage = (sessionId: string): UIEvent[] => [
+    { type: 'native:unknown', sessionId, harness: 'x', nativeType, raw: 'Segmentation fa' },
+  ]
+  const { harness, ends } = await run(crashes(garbage), answers('There.'))
+  expect(harness.turns).toHaveLength(2)
+  expect(ends).toEqual(['completed'])
+})
+
 test('a turn that failed in another way is not repeated', async () => {
   const { harness, ends } = await run(
     crashes(() => [], 'failed'),

@@ -93,7 +93,7 @@ export class ScriptedHarness implements SessionHarness {
     this.#stops.get(sessionId)?.('interrupted')
   }
 
-  kill(sessionId: string): void {
+  async kill(sessionId: string): Promise<void> {
     this.#stops.get(sessionId)?.('killed')
   }
 

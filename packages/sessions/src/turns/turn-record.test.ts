@@ -1,0 +1,48 @@
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { TurnRecordKeeper } from './turn-record.ts'
+import { TurnRecordFile } from './turn-record-file.ts'
+
+const SESSION = '11111111-2222-4333-8444-555555555555'
+let root = ''
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'chirality-record-')))
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+async function keep() {
+  const file = new TurnRecordFile(root, SESSION)
+  await file.prepare()
+  const keeper = new TurnRecordKeeper(file, {
+    ...{ turnId: 't', message: 'Go', harness: 'x', processes: [], afterSeq: 0, budget: { sessionUsd: 0 } },
+    startedAt: '2026-01-01T00:00:00.000Z',
+  })
+  keeper.write()
+  return { file, keeper, path: join(root, '.chirality', 'state', 'turns', `${SESSION}.json`) }
+}
+
+test('a record that somebody deleted is written again', async () => {
+  const { keeper, path } = await keep()
+  rmSync(path)
+  expect(await keeper.repair()).toBe(true)
+  expect(existsSync(path)).toBe(true)
+})
+
+test('the record of a turn that ends while it is being repaired stays away', async () => {
+  const { file, keeper, path } = await keep()
+  await file.remove('t')
+  const repairing = keeper.repair()
+  keeper.close()
+  expect(await repairing).toBe(false)
+  expect(existsSync(path)).toBe(false)
+})
+
+test('a record is removed with its own turn only', async () => {
+  const { file, path } = await keep()
+  await file.remove('another')
+  expect(existsSync(path)).toBe(true)
+  await file.remove('t')
+  expect(existsSync(path)).toBe(false)
+})
