@@ -1,4 +1,6 @@
+import { HarnessError } from '@chirality/core'
 import { AppServer, type AppServerOptions } from './app-server.ts'
+import { HARNESS_ID } from './config.ts'
 
 /** A session's hold on a server; given back when its turn is over. */
 export interface AppServerLease {
@@ -29,24 +31,30 @@ export class AppServerPool {
   /** Where each session's thread is loaded: only that process may write to it. */
   readonly #homes = new Map<string, Entry>()
   readonly #endings = new Set<Promise<void>>()
+  /** Aborted when the pool is closed: from then on nothing is started, and what is being started is given up. */
+  readonly #closed = new AbortController()
 
   constructor(idleMs: number) {
     this.#idleMs = idleMs
   }
 
+  /** Rejects with the code `aborted` when the pool is closed, also meanwhile. */
   async acquire({ sessionId, threadId }: Tenant, launch: AppServerLaunch): Promise<AppServerLease> {
     await this.#leaveHome({ sessionId, threadId }, launch.key)
     // One that is on its way out may still hold the thread.
     await Promise.all(this.#endings)
+    this.#refuseWhenClosed()
     const entry = this.#entryFor(launch)
     entry.turns += 1
     clearTimeout(entry.idle)
     try {
       const server = await entry.server
+      this.#refuseWhenClosed()
       this.#homes.set(sessionId, entry)
       return { server, turns: () => entry.turns, release: once(() => this.#release(entry)) }
     } catch (error) {
       this.#forget(entry)
+      this.#refuseWhenClosed()
       throw error
     }
   }
@@ -57,16 +65,23 @@ export class AppServerPool {
     return server?.isUsable ? server : null
   }
 
+  /** For good. When it resolves nothing runs any more, and nothing will. */
   async close(): Promise<void> {
+    this.#closed.abort()
     for (const entry of [...this.#entries.values()]) void this.#end(entry)
     await Promise.all(this.#endings)
+  }
+
+  #refuseWhenClosed(): void {
+    if (!this.#closed.signal.aborted) return
+    throw new HarnessError('This Codex harness has been closed.', 'aborted', HARNESS_ID)
   }
 
   #entryFor(launch: AppServerLaunch): Entry {
     const known = this.#entries.get(launch.key)
     if (known && known.started?.isUsable !== false) return known
     const { key, isShortLived = false } = launch
-    const server = AppServer.start(launch)
+    const server = AppServer.start(launch, this.#closed.signal)
     const entry: Entry = { key, server, started: null, turns: 0, isShortLived, idle: undefined }
     server.then(
       started => {

@@ -57,8 +57,8 @@ export class AppServer {
     })
   }
 
-  /** Spawns it and shakes hands. Rejects when it does not answer in time, and leaves nothing running then. */
-  static async start(options: AppServerOptions): Promise<AppServer> {
+  /** Spawns it and shakes hands. Rejects when it does not answer in time or is given up, and leaves nothing running then. */
+  static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
     const turnId = randomUUID()
     const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId })
@@ -67,8 +67,10 @@ export class AppServer {
     server.#log.spawned({ command, args, cwd: projectRoot }, process)
     server.#ended = server.#run()
     try {
-      const handshakeMs = config.handshakeMs ?? HANDSHAKE_MS
-      const hello = await server.#rpc.request('initialize', INITIALIZE, AbortSignal.timeout(handshakeMs))
+      signal?.throwIfAborted()
+      const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
+      const given = signal ? AbortSignal.any([signal, patience]) : patience
+      const hello = await server.#rpc.request('initialize', INITIALIZE, given)
       const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
       server.version = /^[^/]*\/(\S+)/.exec(String(userAgent ?? ''))?.[1] ?? null
       server.#rpc.notify('initialized')

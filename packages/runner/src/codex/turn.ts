@@ -112,7 +112,7 @@ export class CodexTurn {
       const launch = appServerLaunch(program, context, { projectRoot: session.projectRoot, distinct })
       if (this.#stopReason) return yield* this.#notStarted(input, this.#stopReason)
       const lease = await this.#acquire({ ...launch, isShortLived: hasServers })
-      if (!lease) return null
+      if (!lease) return this.#stopReason ? yield* this.#notStarted(input, this.#stopReason) : null
       undo.push(() => lease.release())
       const turn = new AppServerTurn({
         session,
@@ -135,12 +135,13 @@ export class CodexTurn {
     }
   }
 
-  /** Null when there is no app-server to be had, and `exec` may do instead. */
+  /** Null when the turn was stopped meanwhile, or when there is no app-server to be had and `exec` may do instead. */
   async #acquire(launch: AppServerLaunch): Promise<AppServerLease | null> {
     const { session, query, context, pool } = this.#options
     try {
       return await pool.acquire({ sessionId: session.id, threadId: query.resumeSessionId }, launch)
     } catch (error) {
+      if (this.#stopReason) return null
       const failure = startFailure(error, CODEX)
       if (context.config.voice === 'app-server' || failure.code !== 'process_crashed') throw failure
       this.#log.write('warn', 'app-server:missing', { error: failure.message })

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { EventEmitter, once } from 'node:events'
+import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../support/images.ts'
 import { collect, collectAnd, lastBody, ofType } from './support/events.ts'
 import { useWorld } from './support/world.ts'
@@ -60,6 +61,52 @@ test('a picture can be sent into a running turn, and its file is gone with the t
   expect(JSON.stringify(lastBody(model).input)).toMatch(/Look at this.*data:image/)
 })
 
+describe('when it is closed', () => {
+  const CLOSED = { code: 'aborted', message: expect.stringContaining('closed') }
+
+  test('nothing is started any more, not even an exec', async () => {
+    const model = await world.model({ otherwise: 'Hello.' })
+    const harness = world.harness({ model })
+    await harness.close()
+    await expect(harness.prewarm(world.session())).rejects.toMatchObject(CLOSED)
+    await expect(harness.startTurn(world.session(), 'Hi').next()).rejects.toMatchObject(CLOSED)
+    expect(spawned()).toEqual([])
+  })
+
+  test('a server that waits for another to end is not started', async () => {
+    const model = await world.model({ answers: [] })
+    const harness = world.harness({ model })
+    const session = world.session()
+    await harness.prewarm(session)
+    // Another environment, so another process, once the first has let go.
+    const other = harness.prewarm(session, { env: { OTHER: 'yes' } })
+    await Promise.all([expect(other).rejects.toMatchObject(CLOSED), harness.close()])
+    expect(spawned()).toHaveLength(1)
+    expect(exited()).toHaveLength(1)
+  })
+
+  test('a server that is being started is ended, and so is the turn that wants it', async () => {
+    const log = new EventEmitter()
+    const harness = world.harness({
+      binaryPath: world.fake('fake-codex', 'mute'),
+      onLog: ({ event }) => log.emit(event),
+    })
+    const session = world.session()
+    const started = once(log, 'process:spawn')
+    const turn = collect(harness.startTurn(session, 'Hi'))
+    const ahead = harness.prewarm(session)
+    await started
+    await Promise.all([expect(ahead).rejects.toMatchObject(CLOSED), harness.close()])
+    expect(ofType(await turn, 'turn:end')).toMatchObject([{ reason: 'killed' }])
+    expect(spawned()).toHaveLength(1)
+    expect(exited()).toHaveLength(1)
+  })
+})
+
 function spawned() {
   return world.logs.filter(({ event }) => event === 'process:spawn')
+}
+
+function exited() {
+  return world.logs.filter(({ event }) => event === 'process:exit')
 }
