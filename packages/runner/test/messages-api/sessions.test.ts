@@ -261,19 +261,23 @@ describe('stopping', () => {
     expect(harness.isRunning(session.id)).toBe(false)
   })
 
-  test('by closing the harness, with nobody reading: all of it ends, and who reads on hears so', async () => {
-    const started = path.join(world.project, 'started')
-    const { harness } = await world.open({
-      answers: [{ tool: 'bash', input: { command: `touch ${started}; sleep 600` } }],
-    })
-    const turn = harness.startTurn(world.session(), 'Go', { permissionMode: 'bypassPermissions' })
-    const { value: first } = await turn.next()
-    await fileAppears(started)
-    await harness.close()
-    expect(await findByMarker(world.marker)).toEqual([])
-    expect(await openFiles(world.project)).toEqual([])
-    expect(endOf([first, ...(await collect(turn))])).toBe('killed')
-  })
+  test.each(['kill', 'close'] as const)(
+    'by %s, with nobody reading: all of it ends, and who reads on hears so',
+    async how => {
+      const started = path.join(world.project, 'started')
+      const { harness } = await world.open({
+        answers: [{ tool: 'bash', input: { command: `touch ${started}; sleep 600` } }],
+      })
+      const session = world.session()
+      const turn = harness.startTurn(session, 'Go', { permissionMode: 'bypassPermissions' })
+      const { value: first } = await turn.next()
+      await fileAppears(started)
+      await harness[how](session.id)
+      expect(await findByMarker(world.marker)).toEqual([])
+      expect(await openFiles(world.project)).toEqual([])
+      expect(endOf([first, ...(await collect(turn))])).toBe('killed')
+    },
+  )
 
   test('by closing the harness while it asks, with nobody to read the request', async () => {
     const { harness, model } = await world.open({ answers: [{ tool: 'bash', input: { command: 'true' } }] })
