@@ -1,4 +1,5 @@
 import { type NdjsonRecord, unreachable } from '@chirality/core'
+import { asObject } from '../native-sessions/json.ts'
 import type { AgentProcess } from '../process/agent-process.ts'
 
 export type RpcId = string | number
@@ -154,8 +155,4 @@ const MAX_NOISE_CHARS = 500
 
 function gone(): RpcError {
   return new RpcError('The app-server is gone.', null)
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -1,3 +1,5 @@
+import { asObject } from '../native-sessions/json.ts'
+
 /** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
 export class ThreadFamilies {
   readonly #roots = new Map<string, string>()
@@ -23,8 +25,4 @@ export class ThreadFamilies {
   #root(threadId: string): string {
     return this.#roots.get(threadId) ?? threadId
   }
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

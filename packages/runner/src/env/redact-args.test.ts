@@ -11,6 +11,7 @@ test.each([
     'mcp_servers.x.http_headers=[redacted]',
   ],
   ['sk-ant-0123456789abcdefgh', '[redacted]'],
+  [`//127.0.0.1/:_auth=npm_${'a1'.repeat(18)}`, '//127.0.0.1/:_auth=[redacted]'],
   ['http://user:word@127.0.0.1:1/v1', '[redacted]'],
 ])('%s is logged as %s', (argument, logged) => {
   expect(redactArgs([argument])).toEqual([logged])
