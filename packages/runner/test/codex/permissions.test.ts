@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import type { HarnessTurnOpts, PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import type { Script } from '@chirality/scripted-model'
@@ -11,7 +12,9 @@ const world = useWorld()
 /** No sandbox of Codex lets anything be written here; the system's temporary folder is open to all of them. */
 let outside = ''
 beforeEach(() => {
-  outside = mkdtempSync(path.join(import.meta.dirname, '../../node_modules/.outside-'))
+  const here = path.join(import.meta.dirname, '../../node_modules')
+  const isTemporary = ['/tmp', tmpdir()].some(folder => here.startsWith(`${folder}/`))
+  outside = mkdtempSync(path.join(isTemporary ? homedir() : here, '.outside-'))
 })
 afterEach(() => rmSync(outside, { recursive: true }))
 
