@@ -89,6 +89,15 @@ test('a lost connection is said, and what was missed comes by itself', async () 
   await close()
 })
 
+test('a server that was started anew sends one to its new link', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  await api.cutConnections(4401)
+  await page.getByText('The server was started anew.').waitFor()
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  await close()
+})
+
 test.each(['light', 'dark'] as const)('nothing that axe finds, %s', async colorScheme => {
   const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, colorScheme })
   await page.getByText('Run this command?').waitFor()

@@ -67,3 +67,61 @@ test('the demo from the first load to the diff: no account, no other program', a
   expect(complaints).toEqual([])
   await context.close()
 })
+
+test('the panes beside it: log, replay, prompt, changes of a turn, search, fork, rename, delete', async () => {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  const complaints = collectComplaints(page)
+  await page.goto(await newLink())
+  await page.getByRole('link', { name: /Mend the failing test/ }).click()
+  const talk = page.getByRole('region', { name: 'Conversation' })
+  await talk.getByText('and the test passes').waitFor()
+
+  await page.getByLabel('Changes of').selectOption({ label: 'Turn 1' })
+  await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
+  await page.getByRole('tab', { name: 'Persona' }).click()
+  await page.getByRole('region', { name: 'The prompt' }).waitFor()
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByRole('button', { name: /turn:end/ }).click()
+  await page.getByRole('region', { name: /UI event .* as JSON/ }).waitFor()
+  await page.getByRole('button', { name: 'Replay' }).click()
+  const replay = page.getByRole('dialog', { name: 'Replay' })
+  await replay.getByLabel('Speed').selectOption('100×')
+  await replay.getByText('and the test passes').waitFor()
+  await page.keyboard.press('Escape')
+
+  await page.getByRole('searchbox', { name: 'Search sessions' }).fill('exclamation')
+  await page.getByRole('region', { name: 'In conversations' }).getByRole('link').first().waitFor()
+  await page.getByRole('searchbox', { name: 'Search sessions' }).fill('')
+
+  const before = page.url()
+  await page.getByRole('button', { name: 'Fork from here' }).last().click()
+  await expect.poll(() => page.url()).not.toBe(before)
+  await talk.getByText('and the test passes').waitFor()
+  const menu = page.locator('.session-row--on').getByRole('button', { name: /^More for/ })
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'Rename…' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('A fork of it')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: /A fork of it/ }).waitFor()
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'Delete…' }).click()
+  await page
+    .getByRole('dialog', { name: 'Delete this session?' })
+    .getByRole('button', { name: 'Delete' })
+    .click()
+  await expect.poll(() => page.getByRole('link', { name: /A fork of it/ }).count()).toBe(0)
+  expect(complaints).toEqual([])
+  await page.close()
+})
+
+/** One more link that signs in: the first one works only once. */
+async function newLink(): Promise<string> {
+  const { token } = server
+  const answer = await fetch(`${server.url}/trpc/system.newSignInLink`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { result } = (await answer.json()) as { result: { data: { url: string } } }
+  return result.data.url
+}

@@ -90,11 +90,11 @@ export class CannedApi {
   }
 
   /** Ends every connection and lets none through until `restore`. */
-  async cutConnections(): Promise<void> {
+  async cutConnections(code?: number): Promise<void> {
     this.#gate = newGate()
     for (const socket of [...this.#sockets]) {
       this.#forget(socket)
-      await socket.close()
+      await socket.close(code === undefined ? {} : { code })
     }
   }
 

@@ -9,6 +9,7 @@ export interface ServerProcess {
   url: string
   /** Signs a browser in, once. */
   link: string
+  token: string
   pid: number
   stop(): Promise<void>
 }
@@ -34,6 +35,6 @@ export async function startServerProcess(
   const lines = createInterface({ input: child.stdout })
   const [first] = await Promise.race([once(lines, 'line'), exited.then(() => [undefined])])
   if (typeof first !== 'string') throw new Error('The server ended before it said where it is.')
-  const { url, link, pid } = JSON.parse(first) as { url: string; link: string; pid: number }
-  return { url, link, pid, stop }
+  const { url, link, token, pid } = JSON.parse(first) as Omit<ServerProcess, 'stop'>
+  return { url, link, token, pid, stop }
 }

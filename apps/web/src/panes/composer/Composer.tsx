@@ -38,6 +38,9 @@ export function Composer({ status }: { status: SessionStatus }) {
 
   useEffect(() => saveDraft(sessionId, text), [sessionId, text])
 
+  // The agent starts while the person still writes. If it cannot, the turn will say why.
+  const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)
+
   const send = (how: 'send' | 'steer') => {
     if (empty || sending) return
     setSending(true)
@@ -72,6 +75,11 @@ export function Composer({ status }: { status: SessionStatus }) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: files are dropped here; the button with the clip does the same
     <div className="composer" onDragOver={event => event.preventDefault()} onDrop={files.onDrop}>
+      {status.logHealth === 'paused' ? (
+        <p className="composer__paused" role="alert">
+          The log of this session cannot be written. Is the disk full? The agent waits until it can.
+        </p>
+      ) : null}
       <QueueList status={status} />
       <div className="composer__box">
         <CompletionList {...completions} />
@@ -90,7 +98,10 @@ export function Composer({ status }: { status: SessionStatus }) {
           value={text}
           aria-label="Message"
           placeholder={busy ? 'Reply, or queue the next message' : 'What should be done?'}
-          onChange={event => setText(event.target.value)}
+          onChange={event => {
+            if (text === '' && !busy && harness?.capabilities.supportsPrewarm) prewarm()
+            setText(event.target.value)
+          }}
           onKeyDown={onKeyDown}
           onSelect={completions.onSelect}
           onPaste={files.onPaste}
