@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
 import { useApi } from '../state/use-api.ts'
 import { useFleetStore, useStatus } from '../state/use-fleet.ts'
+import { useStorePart } from '../state/use-session.ts'
 import { useSessionHub } from '../state/use-session-hub.ts'
 import { formatCount, formatUsd } from '../ui/format.ts'
 import { Meter } from '../ui/Meter.tsx'
@@ -12,18 +12,24 @@ const CONTEXT_REFRESH_MS = 15_000
 /** What the session in view runs on, how full it is, and what it costs. */
 export function SessionFacts({ sessionId }: { sessionId: string }) {
   const store = useSessionHub().store(sessionId)
-  const { state, extras } = useSyncExternalStore(store.subscribe, store.get)
+  // Parts, not the whole: text that streams changes nothing of what is shown here.
+  const agent = useStorePart(store, ({ state }) => state.agent)
+  const phase = useStorePart(store, ({ state }) => state.phase)
+  const turnCount = useStorePart(store, ({ state }) => state.turns.length)
+  const driftCount = useStorePart(store, ({ state }) => state.driftCount)
+  const contextTokens = useStorePart(store, ({ state }) => state.contextTokens)
+  const costUsd = useStorePart(store, ({ state }) => state.costUsd)
+  const budget = useStorePart(store, ({ extras }) => extras.budget)
   const status = useStatus(sessionId)
   const fleet = useFleetStore()
   const api = useApi()
   const usage = useQuery({
-    queryKey: ['context', sessionId, state.turns.length],
+    queryKey: ['context', sessionId, turnCount],
     queryFn: () => api.contextUsage(sessionId),
-    refetchInterval: state.phase === 'idle' ? false : CONTEXT_REFRESH_MS,
+    refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
     retry: false,
   }).data
-  const { agent, driftCount, contextTokens } = state
-  const spent = Math.max(status?.costUsd ?? 0, state.costUsd)
+  const spent = Math.max(status?.costUsd ?? 0, costUsd)
   const burn = fleet.burn(sessionId, Date.now())
   return (
     <>
@@ -50,7 +56,7 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
       <span className="spacer" />
       <span className="number">
         {formatUsd(spent)}
-        {extras.budget ? ` of ${formatUsd(extras.budget.limitUsd)}` : ''}
+        {budget ? ` of ${formatUsd(budget.limitUsd)}` : ''}
         {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
       </span>
     </>

@@ -12,7 +12,11 @@ export function useSessionStore(): SessionStore {
 
 /** A part of the session. The selector returns something that is there already, never a new object. */
 export function useSession<T>(select: (snapshot: SessionSnapshot) => T): T {
-  const store = useSessionStore()
+  return useStorePart(useSessionStore(), select)
+}
+
+/** The same for a session that is not the one in view of the component. */
+export function useStorePart<T>(store: SessionStore, select: (snapshot: SessionSnapshot) => T): T {
   return useSyncExternalStore(store.subscribe, () => select(store.get()))
 }
 

@@ -9,6 +9,7 @@ import { Dot } from '../../ui/Dot.tsx'
 import { formatDuration, plural } from '../../ui/format.ts'
 import { Icon } from '../../ui/Icon.tsx'
 import { own } from '../../ui/own.ts'
+import { DecidedLine } from './DecidedLine.tsx'
 import { countSteps, type ItemNode } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
@@ -55,6 +56,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
             </div>
           ))}
           {nested}
+          <DecidedLine toolUseId={item.id} />
           <ToolBody item={item} hasEdits={edits.length > 0} hasSteps={node.children.length > 0} />
         </div>
       ) : null}

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
@@ -16,8 +16,10 @@ import './files.css'
 export default function FilesPane({ status }: { status: SessionStatus }) {
   const [path, setPath] = useState<string | null>(null)
   const queries = useQueryClient()
-  const results = useSession(
-    ({ state }) => state.items.filter(item => item.kind === 'tool' && item.endedAt !== null).length,
+  const items = useSession(({ state }) => state.items)
+  const results = useMemo(
+    () => items.filter(item => item.kind === 'tool' && item.endedAt !== null).length,
+    [items],
   )
   // Each result is a reason to look again.
   useEffect(() => {
