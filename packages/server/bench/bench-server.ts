@@ -34,7 +34,10 @@ export class BenchServer {
     const program = fileURLToPath(new URL('server-process.ts', import.meta.url))
     const execArgv = ['--import', 'tsx', '--conditions=@chirality/source']
     const child = fork(program, [variant, folder], { execArgv })
-    const [start] = (await once(child, 'message')) as [Reply]
+    const died = once(child, 'exit').then(() => Promise.reject(new Error(`The ${variant} server died.`)))
+    // Later it is ended on purpose.
+    died.catch(() => {})
+    const [start] = (await Promise.race([once(child, 'message'), died])) as [Reply]
     return new BenchServer(child, { folder, variant, start })
   }
 
