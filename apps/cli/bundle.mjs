@@ -41,9 +41,10 @@ await build({
     js: "import { createRequire as makeRequire } from 'node:module'\nlet madeRequire\nconst require = id => (madeRequire ??= makeRequire(import.meta.url))(id)",
   },
 })
-// A Worker is started from a file, which lies beside the code that starts it.
+// A Worker is started from a file, which lies beside the code that starts it: that is in each of the two bundles.
 for (const file of ['worker.mjs', 'bridged-process.mjs'])
-  copyFileSync(path.join(agentSdk, file), path.join(dist, 'chunks', file))
+  for (const folder of ['chunks', path.join('run', 'chunks')])
+    copyFileSync(path.join(agentSdk, file), path.join(dist, folder, file))
 
 /** No module of ours does anything by being loaded, so what is not used of a package can be left out. */
 function onlyWhatIsUsed() {

@@ -1,15 +1,55 @@
+import type { HarnessId, SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
 
-/** The agents that the command runs. The first is the one that runs when none is named. */
+/** The agents whose own conversations the command knows. The first is the one that runs when none is named. */
 export type CommandHarness = ClaudeCodeHarness | CodexHarness
 
 export const HARNESS_IDS = ['claude-code', 'codex'] as const
 export const DEFAULT_HARNESS = HARNESS_IDS[0]
+/** All that can run a turn. */
+export const RUN_HARNESS_IDS = [...HARNESS_IDS, 'agent-sdk', 'messages-api'] as const
 
-export function createHarnesses(onLog?: (entry: RunnerLogEntry) => void): HarnessRegistry<CommandHarness> {
+type OnLog = (entry: RunnerLogEntry) => void
+
+export function createHarnesses(): HarnessRegistry<CommandHarness> {
   const harnesses = new HarnessRegistry<CommandHarness>()
-  // One turn, and the command is over: nothing is worth keeping.
-  harnesses.register(new ClaudeCodeHarness({ keepAlive: false, onLog }))
-  harnesses.register(new CodexHarness({ onLog }))
+  for (const harness of installed()) harnesses.register(harness)
   return harnesses
+}
+
+/**
+ * For a turn. Those that hardly any turn needs are loaded when they are asked for: most of the time that the command takes to
+ * start goes into reading code. A turn that one of the others has left at work in the project is none of its business.
+ */
+export class RunHarnesses extends HarnessRegistry<SessionHarness> {
+  readonly #onLog: OnLog
+
+  constructor(onLog: OnLog) {
+    super()
+    this.#onLog = onLog
+    for (const harness of installed(onLog)) this.register(harness)
+  }
+
+  /** Throws a HarnessError when there is no such harness. */
+  async load(id: HarnessId): Promise<SessionHarness> {
+    const make = this.has(id) ? undefined : LOADED[id]
+    if (make !== undefined) this.register(await make(this.#onLog))
+    return this.getOrThrow(id)
+  }
+}
+
+const LOADED: Readonly<Partial<Record<HarnessId, (onLog: OnLog) => Promise<SessionHarness>>>> = {
+  'agent-sdk': async onLog => {
+    const { AgentSdkHarness } = await import('@chirality/runner/agent-sdk')
+    return new AgentSdkHarness({ onLog })
+  },
+  'messages-api': async onLog => {
+    const { MessagesApiHarness } = await import('@chirality/runner/messages-api')
+    return new MessagesApiHarness({ onLog })
+  },
+}
+
+function installed(onLog?: OnLog): CommandHarness[] {
+  // One turn, and the command is over: nothing is worth keeping.
+  return [new ClaudeCodeHarness({ keepAlive: false, onLog }), new CodexHarness({ onLog })]
 }

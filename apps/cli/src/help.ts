@@ -10,7 +10,7 @@ export const HELP = `Usage: chirality <command> [options]
                              Let other machines in. Whoever gets in has your shell: see docs/security.md
   run [PROMPT|-]           One turn of an agent, streamed. "-" reads the prompt from stdin.
       --project DIR          Where the agent works (default: this folder)
-      --harness ID           Which agent: claude-code (the default) or codex
+      --harness ID           Which agent: claude-code (the default), codex, agent-sdk or messages-api
       --model M              Model name or alias
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
       --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project

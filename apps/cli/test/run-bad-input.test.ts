@@ -32,10 +32,13 @@ describe('a wrong command line', () => {
     [['Hi', '--project', ''], '--project is empty. Leave it out or give a value.'],
     [['Hi', '--model', 'a', '--model', 'b'], '--model is given twice.'],
     [['Hi', '--json=yes'], '--json takes no value.'],
-    [['Hi', '--harness', 'gemini'], '--harness must be one of claude-code, codex, not "gemini".'],
+    [
+      ['Hi', '--harness', 'gemini'],
+      '--harness must be one of claude-code, codex, agent-sdk, messages-api, not "gemini".',
+    ],
     [
       ['Hi', '--harness', 'claude-cod'],
-      '--harness must be one of claude-code, codex, not "claude-cod". Did you mean claude-code?',
+      '--harness must be one of claude-code, codex, agent-sdk, messages-api, not "claude-cod". Did you mean claude-code?',
     ],
     [
       ['Hi', '--harness', 'codex', '--tools', ''],
@@ -165,7 +168,7 @@ describe('a project that cannot be used', () => {
 })
 
 describe('an agent that goes wrong', () => {
-  test('prints garbage: 1, said once, and kept in the raw log', async () => {
+  test('prints garbage: started once more, then 1, said once, and kept in the raw log', async () => {
     const { run, spools } = await createWorld()
     const { code, stdout, stderr } = await run(['run', 'Hi'], {
       env: { CHIRALITY_CLAUDE_BIN: program('garbage.sh') },
@@ -173,6 +176,8 @@ describe('an agent that goes wrong', () => {
     expect(code).toBe(1)
     expect(stdout).toBe(
       '? The agent printed something that is not JSON; the raw log has it\n' +
+        '✗ Claude Code exited with code 0 without a result.\n' +
+        '· The agent ended before it answered. Nothing was spent, so the message is sent once more.\n' +
         '✗ Claude Code exited with code 0 without a result.\n',
     )
     expect(stderr).toMatch(/^chirality: The turn failed\. The raw log is in .*\/\.chirality\/logs\.\n$/)
@@ -186,8 +191,9 @@ describe('an agent that goes wrong', () => {
     })
     expect(code).toBe(1)
     const events = jsonLines(stdout).map(({ event }) => event)
-    expect(events.filter(event => event.type === 'native:unknown')).toHaveLength(5)
+    expect(events.filter(event => event.type === 'native:unknown')).toHaveLength(10)
     expect(events.filter(event => event.type === 'session:error')).toMatchObject([
+      { code: 'process_crashed', recovered: true },
       { code: 'process_crashed' },
     ])
   })

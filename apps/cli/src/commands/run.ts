@@ -1,5 +1,5 @@
 import { DecisionBroker, SessionHost } from '@chirality/sessions'
-import { createHarnesses } from '../harnesses.ts'
+import { RunHarnesses } from '../harnesses.ts'
 import type { Output } from '../output.ts'
 import { HeadlessJudge } from './run/headless-judge.ts'
 import { type RunRequest, readRequest } from './run/request.ts'
@@ -9,7 +9,7 @@ import { startHere } from './run/start-here.ts'
 /** One turn of a session, shown while it happens, out of the log that keeps it. */
 export async function run(args: string[], output: Output): Promise<number> {
   let host: SessionHost | undefined
-  const harnesses = createHarnesses(entry => host?.log(entry))
+  const harnesses = new RunHarnesses(entry => host?.log(entry))
   const request = await readRequest(args, harnesses)
   const decisions = new DecisionBroker({ policies: new HeadlessJudge() })
   host = new SessionHost({ harnesses, address: 'chirality run', decisions })

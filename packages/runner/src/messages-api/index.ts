@@ -14,6 +14,7 @@ export type {
 } from './api/messages.ts'
 export type { RetryNotice } from './api/retry.ts'
 export { SseParser } from './api/sse-parser.ts'
+export { MessagesApiHarness } from './harness.ts'
 export { AgentLoop, type PromptOptions, type PromptResult } from './loop/agent-loop.ts'
 export type { Config } from './loop/config.ts'
 export type { EventHandler, RequestFacts } from './loop/event-handler.ts'

@@ -1,9 +1,8 @@
-import type { HarnessCapabilities } from '@chirality/core'
-import type { CommandHarness } from '../../harnesses.ts'
+import type { HarnessCapabilities, SessionHarness } from '@chirality/core'
 import { UsageError } from '../../usage-error.ts'
 
 /** A limit that the agent does not know would be believed in and not hold. */
-export function refuseUnsupported(harness: CommandHarness, given: Readonly<Record<string, unknown>>): void {
+export function refuseUnsupported(harness: SessionHarness, given: Readonly<Record<string, unknown>>): void {
   const can = harness.capabilities()
   const refused = NEEDS.find(({ option, capability }) => given[option] !== undefined && !can[capability])
   if (!refused) return

@@ -1,8 +1,7 @@
-import type { PermissionMode, SessionMode } from '@chirality/core'
+import type { PermissionMode, SessionHarness, SessionMode } from '@chirality/core'
 import { SESSION_MODES } from '@chirality/core'
-import type { HarnessRegistry } from '@chirality/runner'
 import type { TurnRequest } from '@chirality/sessions'
-import { type CommandHarness, DEFAULT_HARNESS, HARNESS_IDS } from '../../harnesses.ts'
+import { DEFAULT_HARNESS, RUN_HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
 import { projectFolder } from '../../project-folder.ts'
 import { readPersona } from './persona.ts'
@@ -12,7 +11,7 @@ import { readSession, type SessionChoice } from './session-choice.ts'
 import { splitTools } from './split-tools.ts'
 
 export interface RunRequest {
-  harness: CommandHarness
+  harness: SessionHarness
   session: SessionChoice
   prompt: string
   turn: TurnRequest
@@ -20,18 +19,15 @@ export interface RunRequest {
 }
 
 /** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
-export async function readRequest(
-  args: string[],
-  harnesses: HarnessRegistry<CommandHarness>,
-): Promise<RunRequest> {
+export async function readRequest(args: string[], harnesses: RunHarnesses): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
-  const harnessId = oneOf('harness', values.harness, HARNESS_IDS)
+  const harnessId = oneOf('harness', values.harness, RUN_HARNESS_IDS)
   const mode: SessionMode | undefined = oneOf('mode', values.mode, SESSION_MODES)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
   const maxTurns = wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS })
   const autoApproveTools = values.allow === undefined ? undefined : splitTools(values.allow)
-  if (harnessId !== undefined) refuseUnsupported(harnesses.getOrThrow(harnessId), values)
+  if (harnessId !== undefined) refuseUnsupported(await harnesses.load(harnessId), values)
   const project = values.project === undefined ? undefined : await projectFolder(values.project)
   const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model }
   const session = await readSession(values.session, project ?? (await projectFolder(undefined)), {
@@ -39,7 +35,7 @@ export async function readRequest(
     namedProject: project,
   })
   const persona = await readPersona(session)
-  const harness = harnesses.getOrThrow(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
+  const harness = await harnesses.load(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
   refuseUnsupported(harness, values)
   return {
     harness,
