@@ -18,9 +18,6 @@ export function Chips({ status, harness }: { status: SessionStatus; harness: Har
       .catch((error: unknown) => toasts.error(messageOf(error)))
   return (
     <>
-      {status.persona ? <span className="chip">{status.persona}</span> : null}
-      <span className="chip">{status.mode}</span>
-      <span className="chip chip--agent only-wide truncate">{harnessLabel(status.harness)}</span>
       <Menu
         trigger={
           <button
@@ -37,6 +34,9 @@ export function Chips({ status, harness }: { status: SessionStatus; harness: Har
           onSelect: () => setMode(mode),
         }))}
       />
+      {status.persona ? <span className="chip">{status.persona}</span> : null}
+      <span className="chip">{status.mode}</span>
+      <span className="chip only-wide">{harnessLabel(status.harness)}</span>
     </>
   )
 }
