@@ -218,8 +218,8 @@ test('wrong usage is told, and what would be right', async () => {
 })
 
 const WRONG_USAGE: [string[], string][] = [
-  [[], 'Say what to do: policy check, policy show or policy rehearse.'],
-  [['chekc'], 'policy knows check, show and rehearse, not "chekc". Did you mean check?'],
+  [[], 'Say what to do: policy knows check, show and rehearse.'],
+  [['chekc'], 'policy knows check, show and rehearse, not "chekc". Did you mean policy check?'],
   [['check', 'x'], 'Unexpected argument "x".'],
   [['show', '--polcy', 'x'], 'Unknown option --polcy. Did you mean --policy?'],
   [['rehearse', '--policy', 'nowhere'], 'nowhere does not exist.'],

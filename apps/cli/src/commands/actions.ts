@@ -5,11 +5,11 @@ import { UsageError } from '../usage-error.ts'
 export type Action = (args: string[], output: Output) => Promise<number>
 
 /** The word after a command that has several things to do, and what follows it. */
-export function chooseAction(
+export function chooseAction<A>(
   command: string,
   [name, ...rest]: string[],
-  actions: Readonly<Record<string, Action>>,
-): { run: Action; rest: string[] } {
+  actions: Readonly<Record<string, A>>,
+): { run: A; rest: string[] } {
   const names = Object.keys(actions)
   const known = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
   if (name === undefined || name.startsWith('-'))

@@ -1,7 +1,7 @@
 import { ignoredRules, type PolicySource } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
-import type { PolicyRequest } from '../policy.ts'
+import type { PolicyRequest } from './policy-request.ts'
 import { allSources, SOURCE_NAMES } from './sources.ts'
 
 /** Whether every file that applies can be read. 2 if one cannot: then everything asks. */

@@ -2,7 +2,7 @@ import { problemLines, type RehearsedRequest, rehearsePolicy, SessionStore } fro
 import { EXIT } from '../../exit-code.ts'
 import { tell } from '../../output.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
-import type { PolicyRequest } from '../policy.ts'
+import type { PolicyRequest } from './policy-request.ts'
 import { allSources } from './sources.ts'
 
 /** What the rules would answer to the requests of the past, where it differs from what happened. */
@@ -74,6 +74,7 @@ const PAST_NAMES = {
   timeout: 'the timeout',
   agent: 'the agent',
   'turn-end': 'the end of the turn',
+  failure: 'a failure',
 }
 const FUTURE_NAMES = { allow: 'allow', ask: 'ask a person', deny: 'deny' }
 const MAX_LINE_CHARS = 200

@@ -1,5 +1,5 @@
 import type { PolicySource } from '@chirality/sessions'
-import type { PolicyRequest } from '../policy.ts'
+import type { PolicyRequest } from './policy-request.ts'
 
 /** Every file that can apply in the project, whichever persona works there, each once. */
 export async function allSources({
