@@ -22,5 +22,5 @@ export interface DenyDecision {
   rule?: string
 }
 
-/** Default `person`. */
-export type DecidedBy = 'person' | 'policy' | 'timeout'
+/** Default `person`. `policy` is a rule; `turn-end` nobody any more; `failure` that no answer could be had. */
+export type DecidedBy = 'person' | 'policy' | 'timeout' | 'turn-end' | 'failure'

@@ -203,7 +203,7 @@ export interface PermissionResolvedEvent extends Base {
   type: 'permission:resolved'
   requestId: string
   outcome: 'allowed' | 'denied' | 'cancelled'
-  by: 'person' | 'policy' | 'timeout' | 'agent' | 'turn-end'
+  by: 'person' | 'policy' | 'timeout' | 'agent' | 'turn-end' | 'failure'
   /** The rule of a policy that answered. */
   rule?: string
   message?: string

@@ -60,5 +60,5 @@ function ask(decide: (() => Promise<unknown>) | undefined) {
 }
 
 function no(message: string) {
-  return { decision: { behavior: 'deny', message }, by: 'policy' }
+  return { decision: { behavior: 'deny', message }, by: 'failure' }
 }

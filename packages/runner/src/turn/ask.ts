@@ -25,7 +25,10 @@ export async function askForDecision(
   }
 }
 
-const DECIDERS: Record<DecidedBy, true> = { person: true, policy: true, timeout: true }
+const DECIDERS: Record<DecidedBy, true> = {
+  ...{ person: true, policy: true, timeout: true },
+  ...{ 'turn-end': true, failure: true },
+}
 
 function isDecider(value: unknown): value is DecidedBy {
   return typeof value === 'string' && Object.hasOwn(DECIDERS, value)
@@ -44,5 +47,5 @@ function isObject(value: unknown): boolean {
 }
 
 function refused(message: string): AskedDecision {
-  return { decision: { behavior: 'deny', message }, by: 'policy' }
+  return { decision: { behavior: 'deny', message }, by: 'failure' }
 }

@@ -139,7 +139,7 @@ describe('permission requests of the app-server', () => {
     { what: 'nobody to decide', decide: undefined },
   ])('$what means no', async ({ decide }) => {
     const { resolved, reason } = await turn([escalated('a')], decide)
-    expect(resolved).toMatchObject([{ outcome: 'denied', by: 'policy' }])
+    expect(resolved).toMatchObject([{ outcome: 'denied', by: 'failure' }])
     expect(read(`${outside}/a`)).toBe(null)
     expect(reason).toBe('completed')
   })

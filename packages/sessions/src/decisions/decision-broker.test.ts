@@ -79,7 +79,7 @@ describe('an answer that is not taken', () => {
     const agent = new AbortController()
     const { decision } = await ask(broker, {}, agent.signal)
     agent.abort()
-    expect(await decision).toMatchObject({ behavior: 'deny', by: 'policy' })
+    expect(await decision).toMatchObject({ behavior: 'deny', by: 'turn-end', message: expect.any(String) })
     expect(broker.pending()).toEqual([])
     expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
   })
@@ -130,7 +130,7 @@ describe('ends without a person', () => {
   test('with a no for the second of two under one id', async () => {
     const broker = new DecisionBroker()
     const { decision } = await ask(broker)
-    expect(await broker.ask(context, request(), never())).toMatchObject({ behavior: 'deny', by: 'policy' })
+    expect(await broker.ask(context, request(), never())).toMatchObject({ behavior: 'deny', by: 'failure' })
     broker.answer('s1', 'r1', { behavior: 'allow' })
     expect(await decision).toMatchObject({ behavior: 'allow' })
   })
@@ -190,7 +190,7 @@ describe('a policy', () => {
     expect(await broker.ask(context, request(), never())).toEqual({
       behavior: 'deny',
       message: 'The decision failed: boom',
-      by: 'policy',
+      by: 'failure',
     })
     expect(broker.pending()).toEqual([])
   })

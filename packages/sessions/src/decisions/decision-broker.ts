@@ -43,7 +43,7 @@ export class DecisionBroker {
   ): Promise<PermissionDecision> {
     try {
       const key = keyOf(context.sessionId, request.requestId)
-      if (this.#open.has(key)) return denied('The agent asked twice under one id.')
+      if (this.#open.has(key)) return failed('The agent asked twice under one id.')
       this.#settled.forget(key)
       const verdict = await this.#judge(context, request)
       if (signal.aborted) return this.#withdrawn(key)
@@ -52,7 +52,7 @@ export class DecisionBroker {
       this.#settled.add(key, 'answered')
       return answered
     } catch (error) {
-      return denied(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
+      return failed(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
 
@@ -75,7 +75,7 @@ export class DecisionBroker {
   /** Ends what the session has open, and what was allowed "for the session". */
   closeSession(sessionId: string): void {
     for (const { pending, settle } of [...this.#open.values()])
-      if (pending.sessionId === sessionId) settle(denied(WITHDRAWN), 'closed')
+      if (pending.sessionId === sessionId) settle(WITHDRAWN, 'closed')
     this.#memory.forget(sessionId)
   }
 
@@ -97,7 +97,7 @@ export class DecisionBroker {
   #hold(context: AskContext, request: PermissionRequestEvent, held: Held): Promise<PermissionDecision> {
     const { key, signal, verdict } = held
     const { sessionId } = context
-    if (this.#open.has(key)) return Promise.resolve(denied('The agent asked twice under one id.'))
+    if (this.#open.has(key)) return Promise.resolve(failed('The agent asked twice under one id.'))
     return new Promise(resolve => {
       const settle = (decision: PermissionDecision, ending: Ending): void => {
         if (!this.#open.delete(key)) return
@@ -107,7 +107,7 @@ export class DecisionBroker {
         resolve(decision)
         this.#tell(sessionId)
       }
-      const withdraw = () => settle(denied(WITHDRAWN), 'closed')
+      const withdraw = () => settle(WITHDRAWN, 'closed')
       const timer = this.#startTimer(() => settle(this.#timedOut(), 'closed'))
       const pending: PendingDecision = { sessionId, askedAt: new Date().toISOString(), request }
       if (verdict.problem !== undefined) pending.policyProblem = verdict.problem
@@ -128,7 +128,7 @@ export class DecisionBroker {
 
   #withdrawn(key: string): PermissionDecision {
     this.#settled.add(key, 'closed')
-    return denied(WITHDRAWN)
+    return WITHDRAWN
   }
 
   /**
@@ -183,7 +183,11 @@ interface Held {
 
 /** Timers take no more; a longer one would fire at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
-const WITHDRAWN = 'The request was taken back, or its turn is over.'
+const WITHDRAWN: PermissionDecision = {
+  behavior: 'deny',
+  message: 'The request was taken back, or its turn is over.',
+  by: 'turn-end',
+}
 
 /** A listener that fails is one that does not see; no decision depends on it. */
 function quietly(tell: () => void): void {
@@ -203,8 +207,8 @@ function answerOf({ effect, rule }: PolicyVerdict): PermissionDecision | undefin
   return undefined
 }
 
-function denied(message: string): PermissionDecision {
-  return { behavior: 'deny', message, by: 'policy' }
+function failed(message: string): PermissionDecision {
+  return { behavior: 'deny', message, by: 'failure' }
 }
 
 function late(requestId: string, ending: Ending | undefined): DecisionError {

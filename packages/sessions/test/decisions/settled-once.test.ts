@@ -34,7 +34,7 @@ test('each of 1,000 requests is settled exactly once, and never allowed unless s
     expect(decision.by === 'person').toBe(taken.length === 1)
   }
   expect(new Set(outcomes.map(({ decision }) => decision.by))).toEqual(
-    new Set(['person', 'policy', 'timeout']),
+    new Set(['person', 'turn-end', 'timeout']),
   )
   expect(broker.pending()).toEqual([])
 })

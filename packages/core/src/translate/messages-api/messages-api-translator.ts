@@ -63,7 +63,7 @@ function resolved(sessionId: string, response: unknown): UIEvent[] {
   return [decisionTold({ sessionId, requestId }, asked, asText(answer.note))]
 }
 
-const NO_ANSWER: AskedDecision = { decision: { behavior: 'deny' }, by: 'policy' }
+const NO_ANSWER: AskedDecision = { decision: { behavior: 'deny' }, by: 'failure' }
 
 function withOutput(event: UIEvent, output: unknown): UIEvent {
   return event.type === 'status' ? { ...event, data: { ...event.data, output } } : event

@@ -61,7 +61,7 @@ export class Requests {
     } catch {
       // An input that is no JSON: it has a circle, say.
       this.#live.control.respondError(requestId, UNSENDABLE)
-      told = { ...told, outcome: 'denied', by: 'policy', message: UNSENDABLE }
+      told = { ...told, outcome: 'denied', by: 'failure', message: UNSENDABLE }
     }
     // In the same breath, so that it stands before what the agent makes of it.
     void this.#live.inbox.push({ kind: 'told', event: told })

@@ -99,7 +99,7 @@ describe.each(claudeBinaries())('decisions of Claude Code $version', ({ path: bi
     )
     const events = await turn('go', opts)
     expect(['a', 'b', 'c', 'd'].some(name => existsSync(file(name)))).toBe(false)
-    const no = { outcome: 'denied', by: 'policy' }
+    const no = { outcome: 'denied', by: 'failure' }
     expect(ofType(events, 'permission:resolved')).toMatchObject([no, no, no, no])
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
   })
