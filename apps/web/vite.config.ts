@@ -1,8 +1,14 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+/** Where `chirality serve` is by default. It takes calls from its own pages only, so `vite dev` speaks in its name. */
+const SERVER = 'http://127.0.0.1:4096'
+const forward = { target: SERVER, changeOrigin: true, headers: { origin: SERVER } }
+
 export default defineConfig({
   plugins: [react()],
   resolve: { conditions: ['@chirality/source', 'module', 'browser', 'import', 'default'] },
-  build: { outDir: 'dist', sourcemap: false },
+  // Nothing is inlined: the page's policy takes styles and scripts from files only.
+  build: { outDir: 'dist', sourcemap: false, assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
+  server: { proxy: { '/api': forward, '/trpc': { ...forward, ws: true } } },
 })

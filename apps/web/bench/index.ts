@@ -78,9 +78,8 @@ async function pageRows(): Promise<BenchRow[]> {
       100 * KB,
       STREAM_SECONDS,
     ] as const)
-    const heapBefore = await heapMb(page)
     const scroll = await page.evaluate(rows => benchOf().scroll(rows), ROWS)
-    const heap = (await heapMb(page)) - heapBefore
+    const heap = await heapMb(page)
     const per = `${small.toFixed(2)} ms at 1 KB, ${large.toFixed(2)} ms at 100 KB`
     return [
       benchRow({

@@ -28,7 +28,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   const { home, project, env, dispose } = await cleanHome(model)
   await mkdir(path.join(project, 'agents'))
   await writeFile(path.join(project, 'agents', 'AGENT_DECOMP.md'), PERSONA)
-  const server = await startServerProcess(['--project', project], {
+  const server = await startServerProcess(['--port', '0', '--project', project], {
     ...env,
     CHIRALITY_HOME: path.join(home, 'chirality'),
     CHIRALITY_CLAUDE_BIN: claudeBinary(),

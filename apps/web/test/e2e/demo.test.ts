@@ -19,7 +19,7 @@ beforeAll(async () => {
     TMPDIR: home,
     CHIRALITY_HOME: path.join(home, 'data'),
   }
-  server = await startServerProcess(['--demo'], env)
+  server = await startServerProcess(['--demo', '--port', '0'], env)
   browser = await launchBrowser()
 })
 

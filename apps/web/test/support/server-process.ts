@@ -20,7 +20,7 @@ export async function startServerProcess(
   env: Record<string, string>,
 ): Promise<ServerProcess> {
   const main = path.join(HERE, '../cli/src/main.ts')
-  const all = ['serve', '--json', '--no-open', '--port', '0', ...args]
+  const all = ['serve', '--json', '--no-open', ...args]
   const program = `import(${JSON.stringify(main)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
   const child = spawn(
     process.execPath,
