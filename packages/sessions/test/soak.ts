@@ -1,4 +1,4 @@
-// The long version of three proofs: 100,000 damaged logs, 1,000 writers and 1,000 hosts that die by SIGKILL. `pnpm soak`,
+// The long version of three proofs: 100,000 damaged logs, 1,000 writers and twice 1,000 hosts that die by SIGKILL. `pnpm soak`,
 // about half an hour.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,10 +51,15 @@ async function soakKills(): Promise<void> {
 async function soakTurns(): Promise<void> {
   const program = await bundleHostProgram()
   try {
-    const loops = range(1, HOSTS).map(seed => turnKillLoop(program.file, { kills: KILLS / HOSTS, seed }))
-    const problems = (await Promise.all(loops)).flatMap(loop => loop.problems)
-    for (const problem of problems) console.log(problem)
-    report(`${KILLS} hosts killed in their turns`, problems.length)
+    for (const keepAlive of [false, true]) {
+      const loops = range(1, HOSTS).map(seed =>
+        turnKillLoop(program.file, { kills: KILLS / HOSTS, seed, keepAlive }),
+      )
+      const problems = (await Promise.all(loops)).flatMap(loop => loop.problems)
+      for (const problem of problems) console.log(problem)
+      const agents = keepAlive ? 'kept from turn to turn' : 'of their own'
+      report(`${KILLS} hosts killed in their turns, with agents ${agents}`, problems.length)
+    }
   } finally {
     program.remove()
   }

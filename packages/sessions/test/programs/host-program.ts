@@ -13,6 +13,8 @@ export interface HostProgramOptions {
   environment: Record<string, string>
   keepAlive: boolean
   message?: string
+  /** Tools that run without asking. A message with them does not wait in the queue beyond its host. */
+  allow?: string[]
   /** Goes on with a queue that is held. */
   release?: boolean
   /** Ends by itself when the session rests; `leave` ends at once and leaves the agent at work. */
@@ -20,7 +22,7 @@ export interface HostProgramOptions {
 }
 
 const options: HostProgramOptions = JSON.parse(process.argv[2] ?? '{}')
-const { project, data, sessionId, binary, environment, keepAlive, message } = options
+const { project, data, sessionId, binary, environment, keepAlive, message, allow } = options
 const say = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
 
 const harnesses = new HarnessRegistry<SessionHarness>()
@@ -34,8 +36,10 @@ void (async () => {
   for await (const batch of session.log.subscribe(0)) say({ seqs: batch.map(({ seq }) => seq) })
 })()
 if (options.release) await session.queue.release()
-if (message !== undefined)
-  say({ sent: message, ...(await session.send(message, { autoApproveTools: ['Bash'] })) })
+if (message !== undefined) {
+  const request = allow === undefined ? {} : { autoApproveTools: allow }
+  say({ sent: message, ...(await session.send(message, request)) })
+}
 if (options.until === 'settled') {
   await session.settled()
   await host.close()

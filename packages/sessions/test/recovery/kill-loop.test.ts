@@ -18,3 +18,9 @@ test('100 hosts are killed in their turns: no message, no event lost or doubled,
     expect(report.taken).toBeGreaterThan(10)
   }
 })
+
+test('so it is with an agent that is kept from turn to turn', { timeout: 600_000 }, async () => {
+  const report = await turnKillLoop(program.file, { kills: 15, seed: 3, keepAlive: true })
+  expect(report).toMatchObject({ kills: 15, problems: [] })
+  expect(report.taken).toBeGreaterThan(3)
+})

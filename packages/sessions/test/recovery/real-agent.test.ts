@@ -29,7 +29,7 @@ function launch(
 ) {
   return new HostProgram(program.file, {
     ...{ project: world.project, data: world.data, sessionId, binary: claudeBinary() },
-    ...{ environment: world.environment(model), ...more },
+    ...{ environment: world.environment(model), allow: ['Bash'], ...more },
   })
 }
 

@@ -22,11 +22,15 @@ export interface TurnKillReport {
   problems: string[]
 }
 
+export interface TurnKillOptions {
+  kills: number
+  seed: number
+  /** One agent for turn after turn, instead of one a turn. */
+  keepAlive?: boolean
+}
+
 /** Kills a host again and again, in the middle of turns, queues and recoveries, and looks at what is left. */
-export async function turnKillLoop(
-  file: string,
-  options: { kills: number; seed: number },
-): Promise<TurnKillReport> {
+export async function turnKillLoop(file: string, options: TurnKillOptions): Promise<TurnKillReport> {
   const root = mkdtempSync(join(tmpdir(), 'chirality-kill-'))
   try {
     return await run(file, root, options)
@@ -38,13 +42,13 @@ export async function turnKillLoop(
 async function run(
   file: string,
   root: string,
-  { kills, seed }: { kills: number; seed: number },
+  { kills, seed, keepAlive = false }: TurnKillOptions,
 ): Promise<TurnKillReport> {
   const random = seeded(seed)
   const project = join(root, 'project')
   mkdirSync(project)
   mkdirSync(join(root, 'tmp'))
-  const marker = `kill-loop-${process.pid}-${seed}`
+  const marker = `kill-loop-${process.pid}-${seed}-${keepAlive}`
   const environment = {
     PATH: '/usr/bin:/bin',
     HOME: root,
@@ -53,7 +57,7 @@ async function run(
   }
   const data = join(root, 'data')
   const { id: sessionId } = await new SessionStore({ home: data }).create(project, null, 'direct')
-  const base = { project, data, sessionId, binary: agent(root), environment, keepAlive: false }
+  const base = { project, data, sessionId, binary: agent(root), environment, keepAlive }
   const taken: string[] = []
   let seen = 0
   for (let round = 0; round < kills; round += 1) {
@@ -75,7 +79,7 @@ async function run(
   log?.close()
   if (envelopes.length < seen)
     problems.push(`a reader had seen ${seen} events, the log has ${envelopes.length}`)
-  problems.push(...judge(envelopes, taken))
+  problems.push(...judge(envelopes, taken, keepAlive))
   const left = await findByMarker(marker)
   if (left.length > 0) problems.push(`${left.length} processes left`)
   for (const { pid } of left) process.kill(pid, 'SIGKILL')
@@ -83,7 +87,7 @@ async function run(
 }
 
 /** Every message that was taken has one turn, every turn one end, and every word of its agent is there once. */
-function judge(envelopes: Envelope[], taken: string[]): string[] {
+function judge(envelopes: Envelope[], taken: string[], keepAlive: boolean): string[] {
   const problems: string[] = []
   const turns = new Map<string, Envelope[]>()
   for (const envelope of envelopes) {
@@ -102,11 +106,11 @@ function judge(envelopes: Envelope[], taken: string[]): string[] {
     if (count !== 1) problems.push(`message ${message} has ${count} turns`)
   }
   if (new Set(messages).size !== messages.length) problems.push('a message was sent twice')
-  for (const turn of turns.values()) problems.push(...judgeTurn(turn))
+  for (const turn of turns.values()) problems.push(...judgeTurn(turn, keepAlive))
   return problems
 }
 
-function judgeTurn(turn: Envelope[]): string[] {
+function judgeTurn(turn: Envelope[], keepAlive: boolean): string[] {
   const problems: string[] = []
   const events = turn.map(({ event }) => event)
   const of = (type: string) => events.filter(event => event.type === type)
@@ -118,18 +122,15 @@ function judgeTurn(turn: Envelope[]): string[] {
   const text = events.map(event => (event.type === 'chat:delta' ? event.text : '')).join('')
   const expected = Array.from({ length: PIECES }, (_, n) => `${message}-${n} `).join('')
   if (text !== expected) problems.push(`${message} said ${text}`)
-  for (const type of [
-    'session:init',
-    'chat:message',
-    'usage',
-    'chat:complete',
-    'session:complete',
-    'process:exit',
-  ]) {
+  // A process that is kept ends with no turn, but for one that is found again.
+  const once = keepAlive ? ONCE : [...ONCE, 'process:exit']
+  for (const type of once) {
     if (of(type).length !== 1) problems.push(`${message} has ${of(type).length} times ${type}`)
   }
   return problems
 }
+
+const ONCE = ['session:init', 'chat:message', 'usage', 'chat:complete', 'session:complete']
 
 function agent(root: string): string {
   const file = join(root, 'agent')
