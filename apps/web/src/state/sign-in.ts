@@ -43,7 +43,7 @@ export function shareToken(token: string): void {
 const CHANNEL = 'chirality-sign-in'
 const ASK = 'token?'
 /** No other tab answers later than this. */
-const ASK_MS = 300
+const ASK_MS = 1000
 
 function askOtherTabs(): Promise<string | undefined> {
   if (typeof BroadcastChannel === 'undefined') return Promise.resolve(undefined)
