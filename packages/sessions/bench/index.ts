@@ -8,6 +8,7 @@ import { type BenchRow, benchRow, reportBench } from '../../core/bench/report.ts
 import { openSessionLog, SessionStore } from '../src/index.ts'
 import { BENCH_SESSION, benchEvent, largeEvent, streamedEvent } from './events.ts'
 import { median, runVariant, spread } from './measure.ts'
+import { loadSqlite } from './sqlite.ts'
 
 const ROUNDS = 7
 /** How many events each variant appends. */
@@ -18,6 +19,10 @@ const APPENDED: Record<string, number> = {
   'append-file': 10_000,
 }
 
+const hasSqlite = (await loadSqlite()) !== undefined
+if (hasSqlite) APPENDED.sqlite = 500_000
+
+const OF_SQLITE = 'append, a line an event, of batched SQLite'
 const folder = mkdtempSync(path.join(os.tmpdir(), 'chirality-bench-'))
 try {
   reportBench('@chirality/sessions', [
@@ -28,6 +33,8 @@ try {
     ...(await listRows()),
     ...(await searchRows()),
   ])
+  if (!hasSqlite)
+    console.log(`not measured  ${OF_SQLITE}: ${process.version} has no node:sqlite, 22.5 and later do`)
 } finally {
   rmSync(folder, { recursive: true })
 }
@@ -58,6 +65,7 @@ async function appendRows(): Promise<BenchRow[]> {
       against: 'append-file',
       bar: 50,
     }),
+    ...(hasSqlite ? [row(OF_SQLITE, { of: 'log', against: 'sqlite', bar: 2 })] : []),
   ]
 }
 

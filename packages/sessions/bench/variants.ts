@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { initialSessionState, reduceSession, type UIEvent } from '@chirality/core'
 import { openSessionLog, type SessionLogOptions, SessionStore, searchSessions } from '../src/index.ts'
 import { BENCH_SESSION, benchEvent, streamedEvent } from './events.ts'
+import { loadSqlite } from './sqlite.ts'
 
 /** As many events as one read of 64 KB from a spool holds. */
 const BURST = 250
@@ -17,6 +18,7 @@ const variants: Record<string, () => Promise<Record<string, number>>> = {
   stream: () => appendToLog(streamedEvent),
   bare: bareWrites,
   'append-file': appendFiles,
+  sqlite: sqliteBatches,
   open: openAndShow,
   list: () => listSessions(args[1] ?? ''),
   search: () => search(args[1] ?? '', args[2] ?? ''),
@@ -48,6 +50,26 @@ async function bareWrites() {
     }
     fdatasyncSync(fd)
     closeSync(fd)
+  })
+}
+
+/** As SQLite is fastest without losing what it has taken: its own log, and a transaction a burst. */
+async function sqliteBatches() {
+  const Database = await loadSqlite()
+  if (Database === undefined) throw new Error('This Node has no node:sqlite.')
+  const events = Number(args[1])
+  const database = new Database(path.join(args[0] ?? '', 'bench.sqlite'))
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  database.exec('CREATE TABLE events (seq INTEGER PRIMARY KEY, line TEXT NOT NULL)')
+  const insert = database.prepare('INSERT INTO events VALUES (?, ?)')
+  return timed(async () => {
+    for (let n = 0; n < events; n += BURST) {
+      database.exec('BEGIN')
+      for (let i = 0; i < BURST; i += 1) insert.run(n + i + 1, line(n + i, benchEvent))
+      database.exec('COMMIT')
+      await setImmediate()
+    }
+    database.close()
   })
 }
 
