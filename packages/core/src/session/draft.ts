@@ -9,6 +9,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 export class SessionDraft {
   readonly state: Mutable<SessionState>
   private readonly base: SessionState
+  /** Where the newest item of each id is; made when it is needed. */
+  #places: Map<string, number> | undefined
 
   constructor(base: SessionState) {
     this.base = base
@@ -16,7 +18,9 @@ export class SessionDraft {
   }
 
   addItem(item: SessionItem): void {
-    this.ownItems().push(item)
+    const items = this.ownItems()
+    items.push(item)
+    this.#places?.set(placeOf(item), items.length - 1)
   }
 
   /** Replaces the newest item with this id and kind. Searches from the end: what changes is almost always recent. */
@@ -34,15 +38,22 @@ export class SessionDraft {
 
   removeItem(kind: SessionItem['kind'], id: string): void {
     const index = this.findItem(kind, id)
-    if (index >= 0) this.ownItems().splice(index, 1)
+    if (index < 0) return
+    this.ownItems().splice(index, 1)
+    this.#places = undefined
   }
 
   findItem(kind: SessionItem['kind'], id: string): number {
-    for (let i = this.state.items.length - 1; i >= 0; i--) {
-      const item = this.state.items[i]
+    const { items } = this.state
+    const recent = Math.max(0, items.length - RECENT_ITEMS)
+    for (let i = items.length - 1; i >= recent; i--) {
+      const item = items[i]
       if (item?.id === id && item.kind === kind) return i
     }
-    return -1
+    if (recent === 0) return -1
+    // What is not there has to be looked for everywhere, but once for a batch: a long log is full of such messages.
+    this.#places ??= new Map(items.map((item, index) => [placeOf(item), index]))
+    return this.#places.get(placeOf({ kind, id })) ?? -1
   }
 
   appendLive(id: string, text: string): void {
@@ -78,7 +89,16 @@ export class SessionDraft {
   }
 
   private ownLive(): Record<string, string> {
-    if (this.state.live === this.base.live) this.state.live = { ...this.base.live }
+    // Ids are the agent's: `__proto__` must be one like any other.
+    if (this.state.live === this.base.live)
+      this.state.live = Object.assign(Object.create(null), this.base.live)
     return this.state.live as Record<string, string>
   }
+}
+
+/** Almost everything that changes is this near to the end. */
+const RECENT_ITEMS = 200
+
+function placeOf({ kind, id }: Pick<SessionItem, 'kind' | 'id'>): string {
+  return `${kind} ${id}`
 }

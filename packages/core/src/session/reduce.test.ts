@@ -279,3 +279,34 @@ describe('folding', () => {
     expect(frozen).toEqual(copy)
   })
 })
+
+test('a message without pieces is found or added in a long session, and the newest of an id counts', () => {
+  const event = (seq: number, text: string, id: string): Envelope => ({
+    seq,
+    at: '2026-01-01T00:00:00.000Z',
+    sessionId: 's',
+    turnId: 't',
+    event: { type: 'chat:message', sessionId: 's', messageId: id, text },
+  })
+  const long = Array.from({ length: 1_000 }, (_, i) => event(i + 1, `text ${i}`, `m${i}`))
+  const state = reduceSession(initialSessionState('s'), [
+    ...long,
+    event(1_001, 'changed', 'm3'),
+    event(1_002, 'new', 'n'),
+  ])
+  expect(state.items).toHaveLength(1_001)
+  expect(state.items[3]).toMatchObject({ text: 'changed' })
+  expect(state.items.at(-1)).toMatchObject({ text: 'new' })
+})
+
+test('an id that is a name of objects is one like any other', () => {
+  const piece = (seq: number, text: string): Envelope => ({
+    seq,
+    at: '2026-01-01T00:00:00.000Z',
+    sessionId: 's',
+    turnId: 't',
+    event: { type: 'chat:delta', sessionId: 's', messageId: '__proto__', text },
+  })
+  const state = reduceSession(initialSessionState('s'), [piece(1, 'a'), piece(2, 'b')])
+  expect(Reflect.get(state.live, '__proto__')).toBe('ab')
+})

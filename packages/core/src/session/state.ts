@@ -128,7 +128,7 @@ export function initialSessionState(sessionId: string): SessionState {
       tools: [],
     },
     items: [],
-    live: {},
+    live: Object.create(null) as Record<string, string>,
     turns: [],
     status: null,
     pending: [],

@@ -92,7 +92,7 @@ describe('decisions', () => {
     const model = await world.model({ answers: [TOUCH, 'Well then.'] })
     const decide = () => Promise.reject(new Error('no disk'))
     const events = await chat(model).turn('go', { permissionMode: 'default', decide })
-    expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'denied', by: 'policy' }])
+    expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'denied', by: 'failure' }])
     expect(made()).toBe(false)
   })
 })

@@ -4,8 +4,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'",
     // Text of agents ends up in the page: nothing that it could smuggle in may run, or reach another host.
     "script-src 'self'",
-    // Components set styles at run time; a style can neither run nor send anything under this policy.
-    "style-src 'self' 'unsafe-inline'",
+    "style-src 'self'",
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
