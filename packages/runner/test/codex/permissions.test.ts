@@ -202,8 +202,9 @@ describe('permission requests of the app-server', () => {
     expect(written).toEqual(['in\n', 'new line\n', null])
   })
 
-  test('default: leave for a command is no leave to write outside the project', async () => {
-    const { requests } = await turn([run(`echo out > '${outside}/a'`)], always({ behavior: 'allow' }))
+  // What is allowed may be written outside, too: Codex tries a command that was allowed again without its sandbox.
+  test('default: a command that would write outside the project is asked for, and does not when it is denied', async () => {
+    const { requests } = await turn([run(`echo out > '${outside}/a'`)], always({ behavior: 'deny' }))
     expect(requests).toHaveLength(1)
     expect(read(`${outside}/a`)).toBe(null)
   })
