@@ -1,11 +1,11 @@
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd, modelRequests, ofType, statuses } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('errors of the API through Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('errors of the API through Claude Code $version', ({ path: binary }) => {
   test.each([
     { status: 400, code: 'invalid_request' },
     { status: 401, code: 'auth_failed' },

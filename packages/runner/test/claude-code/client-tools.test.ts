@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClientToolDefinition } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd, lastBody, ofType } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('client tools of Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('client tools of Claude Code $version', ({ path: binary }) => {
   const NAME = 'mcp____harness_client_tools__weather'
 
   function weather(handler: ClientToolDefinition['handler']): ClientToolDefinition {

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../support/images.ts'
 import { bodies, collect, expectOneEnd, lastBody, ofType, systemText } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -15,7 +15,7 @@ const OWN_PROMPT = '# Harness'
 /** Far more than a command line can carry. */
 const LONG_PROMPT = `begin ${'0123456789'.repeat(30_000)} end`
 
-describe.each(claudeBinaries())('what Claude Code $version makes of an option', ({ path: binary }) => {
+describe.each(claudeVersions())('what Claude Code $version makes of an option', ({ path: binary }) => {
   async function turn(opts: HarnessTurnOpts, answers: Parameters<typeof world.model>[0]['answers'] = []) {
     const model = await world.model({ answers, otherwise: 'Done.' })
     const harness = world.harness(binary, { model })

@@ -1,12 +1,12 @@
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../support/images.ts'
 import { collect, expectOneEnd, lastBody, modelRequests, ofType } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('prompts to Claude Code $version', ({ path: binary, version }) => {
+describe.each(claudeVersions())('prompts to Claude Code $version', ({ path: binary, version }) => {
   test.each([
     { what: 'begins with dashes', prompt: '--help --dangerously-skip-permissions' },
     {

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ClaudeEvent, HarnessEvent, HarnessQuery } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import type { Script } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { collect, collectAnd } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('a query of Claude Code $version', ({ path: binary, version }) => {
+describe.each(claudeVersions())('a query of Claude Code $version', ({ path: binary, version }) => {
   async function query(script: Script, fields: Partial<HarnessQuery> = {}) {
     const model = await world.model(script)
     const events = await collect(world.harness(binary, { model }).query(world.query(fields)))

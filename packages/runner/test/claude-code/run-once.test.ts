@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { ClaudeRunError } from '../../src/claude-code/run-error.ts'
 import { lastBody } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('a run of Claude Code $version', ({ path: binary, version }) => {
+describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary, version }) => {
   test('happy path: session, model, version, texts, usage, cost and the raw log', async () => {
     const model = await world.model({
       answers: [{ text: 'Let me see.', tool: 'Bash', input: { command: 'echo 4' } }, 'It is 4.'],

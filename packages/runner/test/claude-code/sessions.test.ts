@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import { HarnessBusyError } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import {
@@ -14,11 +13,12 @@ import {
   statuses,
   systemText,
 } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('sessions of Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('sessions of Claude Code $version', ({ path: binary }) => {
   /** One turn; the session learns the agent's id from it, as a session store would. */
   async function turn(harness: ClaudeCodeHarness, session: Session, message: string, opts?: HarnessTurnOpts) {
     const events = await collect(harness.startTurn(session, message, opts))

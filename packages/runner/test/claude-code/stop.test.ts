@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { isRunning } from '../support/programs.ts'
 import {
@@ -13,6 +12,7 @@ import {
   ofType,
   statuses,
 } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -21,7 +21,7 @@ const world = useWorld()
 const HANGING_TOOL = { tool: 'Bash', input: { command: 'echo $$ > started; tail -f /dev/null' } }
 const isDelta = (event: UIEvent) => event.type === 'chat:delta'
 
-describe.each(claudeBinaries())('stopping Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary }) => {
   async function startStalledText(opts: HarnessTurnOpts = {}) {
     const model = await world.model({
       answers: [{ text: 'A long answer, cut short.', chunkChars: 2, stallAfter: 3 }],

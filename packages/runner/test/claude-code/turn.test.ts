@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { createClaudeTranslator, NdjsonFramer } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd, modelRequests, ofType, statuses } from './support/events.ts'
+import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-describe.each(claudeBinaries())('a turn of Claude Code $version', ({ path, version }) => {
+describe.each(claudeVersions())('a turn of Claude Code $version', ({ path, version }) => {
   test('goes from turn:start over session:init, deltas and the answer to process:exit', async () => {
     const model = await world.model({ answers: [{ text: '2 + 2 is 4.', chunkChars: 4 }] })
     const session = world.session()

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { UIEvent } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { type Contestant, contestants } from '../../cross-harness/contestants.ts'
 import { Host } from '../../support/host.ts'
 import { collect, ofType } from '../support/events.ts'
+import { claudeVersions } from '../support/versions.ts'
 import { useWarmWorld } from '../support/warm.ts'
 
-describe.each(claudeBinaries())('a turn of a kept Claude Code $version', ({ path: binary, version }) => {
+describe.each(claudeVersions())('a turn of a kept Claude Code $version', ({ path: binary, version }) => {
   const world = useWarmWorld(binary)
   const agent = contestants().find(({ name }) => name === `claude-code ${version}, kept`) as Contestant
 

@@ -1,15 +1,15 @@
 import path from 'node:path'
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import type { PermissionDecision } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { filesWith } from '../../support/files-with.ts'
 import { untilGone } from '../../support/programs.ts'
 import { lastBody, ofType } from '../support/events.ts'
+import { claudeVersions } from '../support/versions.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
-describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path: binary }) => {
+describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path: binary }) => {
   const world = useWarmWorld(binary)
 
   test('in a turn, the turn says so; the next one goes on in another, with one word about it', async () => {
@@ -71,7 +71,7 @@ describe.each(claudeBinaries())('when a kept Claude Code $version ends', ({ path
 })
 
 describe('kept agents', () => {
-  const world = useWarmWorld(claudeBinaries()[0]?.path ?? '')
+  const world = useWarmWorld(claudeVersions()[0]?.path ?? '')
 
   test('end when nobody uses them, and nobody is told', async () => {
     const model = await world.model({ otherwise: 'Yes.' })

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { bodies, ofType } from '../support/events.ts'
+import { claudeVersions } from '../support/versions.ts'
 import { useWarmWorld } from '../support/warm.ts'
 
-describe.each(claudeBinaries())('decisions of Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('decisions of Claude Code $version', ({ path: binary }) => {
   const world = useWarmWorld(binary)
   const file = (name: string) => path.join(world.project, name)
   const touch = (name: string) => ({

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { claudeBinaries } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collectAnd, modelRequests, ofType } from '../support/events.ts'
+import { claudeVersions } from '../support/versions.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
-describe.each(claudeBinaries())('a message during a turn of Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('a message during a turn of Claude Code $version', ({ path: binary }) => {
   const world = useWarmWorld(binary)
 
   test('while a tool runs it is read with the result of the tool', async () => {
@@ -76,7 +76,7 @@ describe.each(claudeBinaries())('a message during a turn of Claude Code $version
 })
 
 describe('a message during a turn', () => {
-  const world = useWarmWorld(claudeBinaries()[0]?.path ?? '')
+  const world = useWarmWorld(claudeVersions()[0]?.path ?? '')
 
   test('may have an image', async () => {
     const model = await world.model({
