@@ -27,9 +27,13 @@ describe('chirality sessions', () => {
       const { run, project, claude, codex } = await worldWithBoth()
       const { code, stdout, stderr } = await run(['sessions', ...args, '--json'])
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      expect(jsonLines<NativeSession>(stdout)).toMatchObject([
-        { harness: 'codex', nativeSessionId: codex, cwd: project, title: 'Remember 43' },
+      const listed = jsonLines<NativeSession>(stdout)
+      const times = listed.map(({ updatedAt }) => updatedAt)
+      expect(times).toEqual([...times].sort().reverse())
+      // Codex tells only the second: of two in the same one either may be the newer.
+      expect(listed.sort((a, b) => a.harness.localeCompare(b.harness))).toMatchObject([
         { harness: 'claude-code', nativeSessionId: claude, cwd: project, title: 'Remember 42' },
+        { harness: 'codex', nativeSessionId: codex, cwd: project, title: 'Remember 43' },
       ])
       const text = await run(['sessions', ...args, '--harness', 'claude-code'])
       expect(text.stdout).toMatch(
