@@ -7,7 +7,7 @@ const ID = '01a1e299-f6ed-7c52-bac1-135cf1f26a6e'
 function build(fields: Partial<HarnessQuery> = {}, input: Partial<ExecArgInput> = {}): string[] {
   const query: HarnessQuery = {
     prompt: 'SECRET PROMPT',
-    cwd: '/work/it',
+    cwd: '/p/it',
     mode: 'read-only',
     signal: new AbortController().signal,
     ...fields,
@@ -30,7 +30,7 @@ describe('the command line of codex exec', () => {
   test('a plain query: the prompt goes through stdin', () => {
     const args = build()
     expect(afterExec(args)).toEqual([
-      ...['exec', '-s', 'read-only', '-C', '/work/it', '--skip-git-repo-check', '--json', '-'],
+      ...['exec', '-s', 'read-only', '-C', '/p/it', '--skip-git-repo-check', '--json', '-'],
     ])
     expect(args.join(' ')).not.toContain('SECRET PROMPT')
   })
@@ -60,7 +60,7 @@ describe('the command line of codex exec', () => {
   test('resume and fork come behind the flags that only exec takes', () => {
     const resumed = afterExec(build({ resumeSessionId: ID, model: 'm', additionalDirectories: ['/x', '/y'] }))
     expect(resumed).toEqual([
-      ...['exec', '-s', 'read-only', '-C', '/work/it', '--skip-git-repo-check'],
+      ...['exec', '-s', 'read-only', '-C', '/p/it', '--skip-git-repo-check'],
       ...['--add-dir', '/x', '--add-dir', '/y', 'resume', '--json', '-m', 'm', ID, '-'],
     ])
     expect(afterExec(build({ resumeSessionId: ID, forkSession: true }))).toContain('fork')
