@@ -28,7 +28,9 @@ test('all are called in the same beat, and those who left are not', () => {
 test('it stands still when nobody is there, and goes on for the next', () => {
   const pulse = new Pulse()
   let calls = 0
-  const task = () => void (calls += 1)
+  const task = () => {
+    calls += 1
+  }
   pulse.add(task)
   pulse.remove(task)
   expect(vi.getTimerCount()).toBe(0)
