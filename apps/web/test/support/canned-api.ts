@@ -85,7 +85,8 @@ export class CannedApi {
     const status = { ...aStatus(), ...this.statuses.get(sessionId), ...fields }
     this.statuses.set(sessionId, status)
     for (const { socket, id, sessionId: followed } of this.#subscriptions) {
-      if (followed === null) send(socket, id, { type: 'data', data: { type: 'changes', sessions: [status] } })
+      if (followed === null)
+        send(socket, id, { type: 'data', data: { type: 'changes', sessions: [status], removed: [] } })
     }
   }
 
