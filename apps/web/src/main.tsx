@@ -35,7 +35,7 @@ function open(root: Root, token: string): void {
   const stopSharing = shareToken(token)
   const url = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/trpc`
   const onRefused = () => {
-    forgetToken()
+    forgetToken(token)
     stopSharing()
     void withdrawAll()
     askForLink(root, 'The server was started anew.')

@@ -1,6 +1,5 @@
 import { type FormEvent, useEffect, useState } from 'react'
-import { keepToken, signInByLink } from '../state/sign-in.ts'
-import { hearToken } from '../state/token-channel.ts'
+import { signInByLink, waitForToken } from '../state/sign-in.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import './server-down.css'
@@ -9,14 +8,7 @@ import './server-down.css'
 export function SignedOut({ message, onToken }: { message?: string; onToken(token: string): void }) {
   const [link, setLink] = useState('')
   const [refused, setRefused] = useState<string | null>(null)
-  useEffect(
-    () =>
-      hearToken(token => {
-        keepToken(token)
-        onToken(token)
-      }),
-    [onToken],
-  )
+  useEffect(() => waitForToken(onToken), [onToken])
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     const result = await signInByLink(link)

@@ -5,6 +5,8 @@ export function registerWorker(): void {
   const register = () =>
     void navigator.serviceWorker.register('/sw.js', { updateViaCache: 'none' }).catch(() => undefined)
   // What the page itself needs comes first.
-  if (document.readyState === 'complete') register()
-  else window.addEventListener('load', register, { once: true })
+  if ('requestIdleCallback' in window) requestIdleCallback(register, { timeout: MAX_WAIT_MS })
+  else setTimeout(register, MAX_WAIT_MS)
 }
+
+const MAX_WAIT_MS = 2000

@@ -1,4 +1,4 @@
-import { announceToken, askOtherTabs } from './token-channel.ts'
+import { announceToken, askForToken, askOtherTabs, hearToken } from './token-channel.ts'
 
 const TOKEN_KEY = 'chirality-token'
 const FRAGMENT = /^#sign-in=([A-Za-z0-9_-]+)$/
@@ -49,8 +49,24 @@ export function keepToken(
   return { kind: 'signed-in', token }
 }
 
-export function forgetToken(): void {
+const refused = new Set<string>()
+
+/** For a token that the server did not take. A tab that has not noticed yet may still offer it. */
+export function forgetToken(token: string): void {
+  refused.add(token)
   sessionStorage.removeItem(TOKEN_KEY)
+}
+
+/** Waits for another tab to sign in, or to be so already. */
+export function waitForToken(onToken: (token: string) => void): () => void {
+  const stop = hearToken(token => {
+    if (refused.has(token)) return
+    stop()
+    keepToken(token)
+    onToken(token)
+  })
+  askForToken()
+  return stop
 }
 
 async function tradeSecret(secret: string, page: SignInPage): Promise<SignIn> {

@@ -37,10 +37,15 @@ export function askOtherTabs(): Promise<string | undefined> {
     }
     const timer = setTimeout(() => done(undefined), ASK_MS)
     const stop = hearToken(done)
-    const channel = open()
-    channel?.postMessage(ASK)
-    channel?.close()
+    askForToken()
   })
+}
+
+/** Every tab that is signed in answers. */
+export function askForToken(): void {
+  const channel = open()
+  channel?.postMessage(ASK)
+  channel?.close()
 }
 
 function open(): BroadcastChannel | undefined {
