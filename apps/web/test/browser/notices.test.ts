@@ -83,6 +83,12 @@ test('a session that is not looked at asks or ends: it is told, and taken back w
   // Looked at.
   await page.getByRole('link', { name: /Docs for the API/ }).click()
   await expect.poll(() => tags(page)).toEqual([])
+  // Deleted.
+  ask(api, 's4', 'r4', 'npm test')
+  await expect.poll(() => tags(page)).toEqual(['s4'])
+  api.remove('s4')
+  await expect.poll(() => tags(page)).toEqual([])
+  await expect.poll(() => page.getByRole('link', { name: /Loop: backlog/ }).count()).toBe(0)
   expect(complaints).toEqual([])
 })
 
