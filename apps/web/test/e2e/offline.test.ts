@@ -89,7 +89,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   // The one that was not loaded again goes on, too, whenever it notices that its token is worth nothing.
   await visitor.getByText('● connected').waitFor()
   await visitor.getByRole('heading', { name: 'All sessions' }).waitFor()
-})
+}, 180_000)
 
 /** A page of another site on this machine. */
 async function servePage(html: string): Promise<string> {
