@@ -1,6 +1,6 @@
 /**
  * What the tabs of one browser know of each other, by locks: the browser itself lets go of those of a tab that is closed or has
- * crashed, and does not put a page to sleep that holds one.
+ * crashed.
  */
 const SPEAKER = 'chirality-notify'
 const LOOKS_AT = 'chirality-looks-at/'
