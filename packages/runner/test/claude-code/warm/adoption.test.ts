@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { UIEvent } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { type Contestant, contestants } from '../../cross-harness/contestants.ts'
 import { useHosts } from '../../support/host.ts'
 import { collect, ofType } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { useWarmWorld } from '../support/warm.ts'
 
 const hosts = useHosts()
