@@ -79,6 +79,9 @@ async function startCodex({ binary, handle, model }: Start): Promise<AgentProces
     `${server}.url="${handle.mcpServer.url}"`,
     `${server}.bearer_token_env_var="TOOL_SERVER_TOKEN"`,
     `${server}.default_tools_approval_mode="approve"`,
+    // As the harness has it: else Codex begins without a server that takes a second to answer.
+    `${server}.required=true`,
+    `${server}.startup_timeout_sec=60`,
   ]
   return spawnAgent({
     command: binary,
