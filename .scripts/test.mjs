@@ -56,11 +56,12 @@ async function check(title, step) {
 
 /**
  * Two packages at a time, because tests wait for agents and disks as much as they compute. Those of the runner take as long as
- * all others together: they begin at once, and the others one after the other beside them.
+ * all others together: they begin at once, and the others one after the other beside them. All is built by now; neither lane may
+ * put the same files in place again while the other one reads them, hence `--only`.
  */
 async function runTests() {
   const lanes = ['@chirality/runner', '!@chirality/runner']
-  const test = ['test', '--concurrency=1', '--continue']
+  const test = ['test', '--only', '--concurrency=1', '--continue']
   const codes = await Promise.all(lanes.map(lane => turbo([...test, `--filter=${lane}`], { logs: 'full' })))
   return codes.find(code => code !== 0) ?? 0
 }
