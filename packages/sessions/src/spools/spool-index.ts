@@ -37,12 +37,12 @@ export class SpoolIndex {
     this.#ops = ops
   }
 
-  /** Must come first: `add` cannot wait. */
+  /** Must come first: `add` cannot wait. Neither fails: no turn may, for what only tells where to look later. */
   async prepare(): Promise<void> {
-    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
+    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER).catch(() => undefined)
   }
 
-  /** Never throws: without its entry a spool is still found by its name, and no turn may fail for it. */
+  /** Without its entry a spool is still found by its name. */
   add(turn: { turnId: string; harness: HarnessId }, process: TurnProcess): void {
     const { spoolPath, spoolOffset: from, nativeSessionIds } = process
     const spool = basename(spoolPath)
