@@ -87,15 +87,26 @@ function spoolKey({ harness, spool }: SpoolEntry): string {
 function unique(entries: SpoolEntry[]): SpoolEntry[] {
   const seen = new Set<string>()
   return entries.filter(entry => {
-    const key = `${spoolKey(entry)}#${entry.from}`
+    const key = partKey(entry)
     return !seen.has(key) && seen.add(key)
   })
 }
 
-/** A process that is kept between turns has one spool for all of them. */
+/** A process that is kept between turns has one spool for all of them: each ends where the next one begins. */
 function withEnds(entries: SpoolEntry[]): SpoolPart[] {
+  const ends = new Map<string, number>()
+  const later = new Map<string, number>()
+  for (const entry of [...entries].sort((a, b) => b.from - a.from)) {
+    const end = later.get(spoolKey(entry))
+    if (end !== undefined) ends.set(partKey(entry), end)
+    later.set(spoolKey(entry), entry.from)
+  }
   return entries.map(entry => {
-    const later = entries.filter(other => spoolKey(other) === spoolKey(entry) && other.from > entry.from)
-    return later.length === 0 ? entry : { ...entry, to: Math.min(...later.map(({ from }) => from)) }
+    const to = ends.get(partKey(entry))
+    return to === undefined ? entry : { ...entry, to }
   })
+}
+
+function partKey(entry: SpoolEntry): string {
+  return `${spoolKey(entry)}#${entry.from}`
 }
