@@ -29,6 +29,17 @@ async function openWide(options: OpenOptions = {}) {
 
 const events = (page: Page) => page.getByRole('group', { name: 'UI events' })
 const lines = (page: Page) => page.getByRole('group', { name: 'Native lines' })
+/** Again until it is there: what was chosen a moment ago may still be on its way into view. */
+async function scrolledTo(column: ReturnType<typeof events>, where: 'start' | 'end', name: RegExp) {
+  const isSeen = async () => {
+    await column
+      .getByRole('region')
+      .evaluate((el, at) => el.scrollTo(0, at === 'end' ? el.scrollHeight : 0), where)
+    return column.getByRole('button', { name }).isVisible()
+  }
+  await expect.poll(isSeen).toBe(true)
+}
+
 const chosenIn = (column: ReturnType<typeof events>) => column.locator('.raw__row--on')
 
 test.each(['light', 'dark'] as const)(
@@ -51,13 +62,13 @@ test.each(['light', 'dark'] as const)(
     )
     expect(await axeViolations(page)).toEqual([])
 
-    await page.getByRole('region', { name: 'Native lines' }).evaluate(el => el.scrollTo(0, el.scrollHeight))
+    await scrolledTo(lines(page), 'end', /^result/)
     await lines(page)
       .getByRole('button', { name: /^result/ })
       .click()
+    await expect.poll(() => chosenIn(events(page)).textContent()).toMatch(/chat:complete|session:complete/)
     await page.getByText('The event came from this line.').waitFor()
-    expect(await chosenIn(events(page)).textContent()).toMatch(/chat:complete|session:complete/)
-    await page.getByRole('region', { name: 'UI events' }).evaluate(el => el.scrollTo(0, 0))
+    await scrolledTo(events(page), 'start', /turn:start/)
     await events(page)
       .getByRole('button', { name: /turn:start/ })
       .click()

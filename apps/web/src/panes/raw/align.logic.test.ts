@@ -12,7 +12,7 @@ interface Run {
 }
 
 /** A captured run as its session has it: streamed text is joined, some events are left out, and some of ours lie between. */
-function runOf({ harness, folder }: FixtureCase): Run {
+function runOf({ harness, folder, voice }: FixtureCase): Run {
   const framer = new NdjsonFramer()
   const translator = createTranslator(harness, { sessionId: 's' })
   const lines: LineItem[] = []
@@ -28,7 +28,8 @@ function runOf({ harness, folder }: FixtureCase): Run {
       const last = logged.at(-1)
       const joined = last && join(last.event, event)
       if (joined) last.event = joined
-      else if (event.type !== 'usage') logged.push({ event, line })
+      else if (event.type === 'session:init' && voice === 'app-server') ours(event)
+      else if (event.type !== 'usage') logged.push({ event: ofTurn(event, voice), line })
       if (event.type === 'permission:request')
         ours({ ...event, type: 'permission:resolved', outcome: 'allowed', by: 'person' })
       if (logged.length % 7 === 0)
@@ -43,6 +44,16 @@ function runOf({ harness, folder }: FixtureCase): Run {
   }
 }
 
+/** `codex exec` counts its items anew in each turn. A session puts its turn before them, a bare translator the thread. */
+function ofTurn(event: UIEvent, voice: FixtureCase['voice']): UIEvent {
+  if (voice !== 'exec') return event
+  const text = JSON.stringify(event).replaceAll(
+    /"[0-9a-f-]{36}:item_/g,
+    '"11111111-2222-4333-8444-555555555555:item_',
+  )
+  return JSON.parse(text) as UIEvent
+}
+
 function join(a: UIEvent, b: UIEvent): UIEvent | undefined {
   if (a.type === 'chat:delta' && b.type === 'chat:delta' && a.messageId === b.messageId)
     return a.text.length < 12 ? { ...a, text: a.text + b.text } : undefined
@@ -52,6 +63,8 @@ function join(a: UIEvent, b: UIEvent): UIEvent | undefined {
 test('every event of every captured run finds the line that it came from', () => {
   let count = 0
   for (const fixture of fixtureCases()) {
+    // Megabytes in a line, which nobody gets here: it would be cut.
+    if (fixture.name === 'huge-line') continue
     const { events, lines, truth } = runOf(fixture)
     const found = alignTurn(events, lines)
     const wrong = events.filter((item, i) => found.get(item) !== truth[i])

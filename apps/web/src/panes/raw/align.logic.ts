@@ -1,5 +1,5 @@
 import { createTranslator, type NdjsonRecord, type Translator, type UIEvent } from '@chirality/core'
-import type { EventItem, LineItem } from './raw-item.ts'
+import { type EventItem, isObject, type LineItem } from './raw-item.ts'
 
 /**
  * Which native line each UI event of a turn came from. No event says so, but the lines say it again: they are translated once
@@ -58,9 +58,15 @@ function translateAgain(lines: readonly LineItem[]): Told[] {
       value === undefined
         ? { kind: 'malformed', text, bytes, offset, error: '' }
         : { kind: 'json', value, bytes, offset }
-    const events = translators.get(spool)?.translateRecord(record) ?? []
+    const all = translators.get(spool)?.translateRecord(record) ?? []
+    // A Codex server says it of a thread, whenever; of a turn it is told by us.
+    const events = isRpc(value) ? all.filter(({ type }) => type !== 'session:init') : all
     return events.map(event => ({ key: keyOf(event), line: item, left: pieceOf(event) ?? '' }))
   })
+}
+
+function isRpc(value: unknown): boolean {
+  return isObject(value) && ('method' in value || 'result' in value)
 }
 
 /** Streamed text: the log joins what came as many lines. */
@@ -91,18 +97,18 @@ function keyOf(event: UIEvent): string {
   switch (event.type) {
     case 'chat:delta':
     case 'chat:message':
-      return `${event.type} ${event.messageId}`
+      return `${event.type} ${bare(event.messageId)}`
     case 'chat:thinking':
-      return `${event.type} ${event.messageId} ${event.final === true}`
+      return `${event.type} ${bare(event.messageId)} ${event.final === true}`
     case 'tool:input':
-      return `${event.type} ${event.toolUseId} ${event.delta === undefined}`
+      return `${event.type} ${bare(event.toolUseId)} ${event.delta === undefined}`
     case 'tool:start':
     case 'tool:result':
-      return `${event.type} ${event.toolUseId}`
+      return `${event.type} ${bare(event.toolUseId)}`
     case 'permission:request':
-      return `${event.type} ${event.requestId}`
+      return `${event.type} ${bare(event.requestId)}`
     case 'permission:resolved':
-      return `${event.type} ${event.requestId} ${event.outcome}`
+      return `${event.type} ${bare(event.requestId)} ${event.outcome}`
     case 'status':
       return `${event.type} ${event.status} ${event.message}`
     case 'session:error':
@@ -112,6 +118,11 @@ function keyOf(event: UIEvent): string {
     default:
       return event.type
   }
+}
+
+/** Where an agent counts its items from 0 in every turn, the turn is put before the number. */
+function bare(id: string | undefined): string {
+  return id?.replace(/^[0-9a-f-]{36}:/, '') ?? ''
 }
 
 /** Where in the places, which are in order, those from here on begin. */
