@@ -76,7 +76,7 @@ export function RawColumn<T extends RawItem>(props: RawColumnProps<T>) {
   return (
     <fieldset className="raw__column" ref={root} onKeyDown={onKeyDown} aria-label={title}>
       <p className="raw__title">
-        {title} <span className="number raw__count">{items.length}</span>
+        {title} <span className="number raw__count">{`${items.length}${state.hasEarlier ? '+' : ''}`}</span>
       </p>
       <VirtualList
         ref={list}

@@ -83,7 +83,7 @@ export function RawView({ lists, choice, filter, shown, onFilter, onShow, onRepl
           chosen={chosen?.event?.key ?? null}
           reveal={revealKey(chosen?.relation, shown)}
           row={item => <EventCells item={item} />}
-          empty={<Empty title={filter ? 'No event matches' : 'No events yet'} />}
+          empty={<Empty title={filter ? noMatch('event', events.hasEarlier) : 'No events yet'} />}
           onChoose={choice.chooseEvent}
           onEarlier={() => lists.events.earlier()}
           onRetry={() => void lists.events.refresh()}
@@ -96,7 +96,13 @@ export function RawView({ lists, choice, filter, shown, onFilter, onShow, onRepl
           chosen={chosen?.line?.key ?? null}
           reveal={revealKey(chosen?.relation, shown)}
           row={item => <LineCells item={item} />}
-          empty={<NoLines isFiltered={filter !== ''} hasEvents={events.items.length > 0} />}
+          empty={
+            filter ? (
+              <Empty title={noMatch('line', lines.hasEarlier)} />
+            ) : (
+              <NoLines hasEvents={events.items.length > 0} />
+            )
+          }
           onChoose={choice.chooseLine}
           onEarlier={() => lists.lines.earlier()}
           onRetry={() => void lists.lines.refresh()}
@@ -140,8 +146,12 @@ function LineCells({ item: { line, type, summary } }: { item: LineItem }) {
   )
 }
 
-function NoLines({ isFiltered, hasEvents }: { isFiltered: boolean; hasEvents: boolean }) {
-  if (isFiltered) return <Empty title="No line matches" />
+/** The filter knows only what was read. */
+function noMatch(what: 'event' | 'line', hasEarlier: boolean): string {
+  return hasEarlier ? `No ${what} matches so far; read earlier ones` : `No ${what} matches`
+}
+
+function NoLines({ hasEvents }: { hasEvents: boolean }) {
   if (!hasEvents) return <Empty title="Nothing printed yet" />
   return (
     <Empty title="No raw log">

@@ -102,6 +102,25 @@ test('reading back and reading on do not get into each other', async () => {
   expect(list.get().items).toEqual(source.items)
 })
 
+test('a place that is gone for good is left: the end is read anew', async () => {
+  const { source, list } = numbers(6)
+  await list.refresh()
+  await list.earlier()
+  const { after } = source
+  source.after = async () => {
+    throw new Error('That place is gone.')
+  }
+  await list.refresh()
+  expect(list.get().items).toHaveLength(6)
+  await list.refresh()
+  await list.refresh()
+  expect(list.get()).toMatchObject({ items: ['3', '4', '5'], problem: null })
+  source.after = after
+  source.items.push('6')
+  await list.refresh()
+  expect(list.get().items).toEqual(['3', '4', '5', '6'])
+})
+
 test('a failure is told, keeps what is there, and is over with the next read that works', async () => {
   const { source, list } = numbers(2)
   await list.refresh()

@@ -45,6 +45,7 @@ export class TwoWayList<T, C> {
   #reading: Promise<void> = Promise.resolve()
   #isRefreshing = false
   #isStale = false
+  #failures = 0
 
   constructor(source: TwoWaySource<T, C>) {
     this.#source = source
@@ -84,11 +85,18 @@ export class TwoWayList<T, C> {
 
   /** One after the other: each goes on where the one before it ended. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    this.#reading = this.#reading.then(work).catch((error: unknown) => {
-      this.#set({ problem: error instanceof Error ? error.message : String(error) })
-      // What cannot be read on from here is read from its end again.
-      this.#after = null
-    })
+    const tried = async () => {
+      try {
+        await work()
+        this.#failures = 0
+      } catch (error) {
+        this.#failures += 1
+        // A place that is gone is gone for good: the end is read anew then.
+        if (this.#failures > 1) this.#after = null
+        this.#set({ problem: error instanceof Error ? error.message : String(error) })
+      }
+    }
+    this.#reading = this.#reading.then(tried)
     return this.#reading
   }
 
