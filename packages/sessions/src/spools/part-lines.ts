@@ -20,9 +20,11 @@ export interface PartPage {
 export class PartLines {
   readonly #part: SpoolPart
   readonly #reader: LineReader
+  readonly #path: string
 
-  private constructor(part: SpoolPart, reader: LineReader) {
+  private constructor(part: SpoolPart, path: string, reader: LineReader) {
     this.#part = part
+    this.#path = path
     this.#reader = reader
   }
 
@@ -33,7 +35,7 @@ export class PartLines {
     try {
       if (folder === undefined) throw lost(part.spool, 'is gone')
       const reader = await LineReader.open(path)
-      if (reader.size >= part.from) return new PartLines(part, reader)
+      if (reader.size >= part.from) return new PartLines(part, path, reader)
       await reader.close()
       throw lost(part.spool, 'was cut')
     } catch (error) {
@@ -86,16 +88,43 @@ export class PartLines {
   async #filter(upTo: number): Promise<ThreadLines | undefined> {
     const { nativeSessionIds, from } = this.#part
     if (nativeSessionIds === undefined) return undefined
-    const filter = new ThreadLines(nativeSessionIds)
-    for (let at = from; at < upTo; ) {
-      const range = { from: at, to: upTo, maxBytes: SCAN_BYTES, maxLines: Number.POSITIVE_INFINITY }
+    const known = knownFilter(`${nativeSessionIds[0]} ${from} ${this.#path}`, () => ({
+      filter: new ThreadLines(nativeSessionIds),
+      seenTo: from,
+    }))
+    while (known.seenTo < upTo) {
+      const range = { from: known.seenTo, to: upTo, maxBytes: SCAN_BYTES, maxLines: Number.POSITIVE_INFINITY }
       const { lines, next } = await this.#reader.read({ ...range, headBytes: MAX_PARSED_BYTES })
-      for (const { head } of lines) if (head.includes('"parentThreadId":"')) filter.isOurs(head)
-      if (next === at) break
-      at = next
+      for (const { head } of lines) if (head.includes('"parentThreadId":"')) known.filter.isOurs(head)
+      if (next <= range.from) break
+      known.seenTo = Math.max(known.seenTo, next)
     }
-    return filter
+    return known.filter
   }
+}
+
+interface SeenFilter {
+  filter: ThreadLines
+  /** Up to here every child of the thread is known. */
+  seenTo: number
+}
+
+/**
+ * A filter only ever learns, so one serves all that read the part. Without it whoever follows a turn would read the spool
+ * from the beginning of the turn each time.
+ */
+const filters = new Map<string, SeenFilter>()
+const MAX_FILTERS = 64
+
+function knownFilter(key: string, make: () => SeenFilter): SeenFilter {
+  const known = filters.get(key) ?? make()
+  filters.delete(key)
+  filters.set(key, known)
+  for (const oldest of filters.keys()) {
+    if (filters.size <= MAX_FILTERS) break
+    filters.delete(oldest)
+  }
+  return known
 }
 
 /** More than anybody reads of a line on a screen. */

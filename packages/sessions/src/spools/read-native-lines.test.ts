@@ -150,13 +150,16 @@ test('of a spool that sessions share, only what is of this one’s conversation 
   )
   const spoolOffset = line(ours, 'before').length + 1
   await noted(T1, path, { spoolOffset, nativeSessionIds: [ours] }, 'codex')
-  const all = await read()
-  expect(all.lines.map(({ text }) => JSON.parse(text).params.text ?? 'born')).toEqual(['1', 'born', '2', '3'])
   // Read from its end alone, it is still known whose child it is.
   const last = await read({ maxBytes: 300 })
   expect(last.lines.map(({ text }) => JSON.parse(text).params.text)).toEqual(['2', '3'])
+  const all = await read()
+  expect(all.lines.map(({ text }) => JSON.parse(text).params.text ?? 'born')).toEqual(['1', 'born', '2', '3'])
+  appendFileSync(path, `${line(theirs, 'y')}\n${line(child, '4')}\n`)
+  const next = await read({ after: all.after ?? '' })
+  expect(next.lines.map(({ text }) => JSON.parse(text).params.text)).toEqual(['4'])
   await noted(T2, path, { nativeSessionIds: [] }, 'codex')
-  expect((await read()).lines).toHaveLength(4)
+  expect((await read()).lines).toHaveLength(5)
 })
 
 test('an index that somebody else wrote opens no other file', async () => {
