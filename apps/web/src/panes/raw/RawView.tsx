@@ -100,7 +100,7 @@ export function RawView({ lists, choice, filter, shown, onFilter, onShow, onRepl
             filter ? (
               <Empty title={noMatch('line', lines.hasEarlier)} />
             ) : (
-              <NoLines hasEvents={events.items.length > 0} />
+              <NoLines hasEvents={events.items.length > 0} hasEarlier={lines.hasEarlier} />
             )
           }
           onChoose={choice.chooseLine}
@@ -151,7 +151,8 @@ function noMatch(what: 'event' | 'line', hasEarlier: boolean): string {
   return hasEarlier ? `No ${what} matches so far; read earlier ones` : `No ${what} matches`
 }
 
-function NoLines({ hasEvents }: { hasEvents: boolean }) {
+function NoLines({ hasEvents, hasEarlier }: { hasEvents: boolean; hasEarlier: boolean }) {
+  if (hasEarlier) return <Empty title="No line so far; read earlier ones" />
   if (!hasEvents) return <Empty title="Nothing printed yet" />
   return (
     <Empty title="No raw log">

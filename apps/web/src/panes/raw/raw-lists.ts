@@ -1,5 +1,5 @@
 import type { Envelope } from '@chirality/core'
-import type { NativeLine, NativePage, ServerApi } from '../../state/server-api.ts'
+import type { NativeLine, NativePage, NativePlace, ServerApi } from '../../state/server-api.ts'
 import { type EventItem, eventItem, type LineItem, lineItem } from './raw-item.ts'
 import { type Slice, TwoWayList } from './two-way-list.ts'
 
@@ -10,10 +10,19 @@ export interface RawLists {
 }
 
 const PAGE_EVENTS = 500
+const MAX_EMPTY_PAGES = 30
 
 export function createRawLists(api: ServerApi, sessionId: string): RawLists {
   const eventsBefore = async (before?: number) =>
     toEvents(await api.readLogBefore(sessionId, before, PAGE_EVENTS), false)
+  const linesBefore = async (place?: NativePlace) => {
+    const first = await api.readNative(sessionId, place)
+    let page = first
+    // In a spool that is shared, what others printed lies between, and comes as pages without a line.
+    for (let i = 0; i < MAX_EMPTY_PAGES && page.lines.length === 0 && page.before !== null; i += 1)
+      page = await api.readNative(sessionId, { before: page.before })
+    return { ...toLines(page), after: first.after }
+  }
   return {
     events: new TwoWayList<EventItem, number>({
       last: () => eventsBefore(),
@@ -27,8 +36,8 @@ export function createRawLists(api: ServerApi, sessionId: string): RawLists {
       weightOf: ({ text }) => text.length,
     }),
     lines: new TwoWayList<LineItem, string>({
-      last: async () => toLines(await api.readNative(sessionId)),
-      before: async before => toLines(await api.readNative(sessionId, { before })),
+      last: () => linesBefore(),
+      before: before => linesBefore({ before }),
       after: async after => toLines(await api.readNative(sessionId, { after })),
       keyOf: ({ key }) => key,
       placeOf: ({ line }) => line.id,
