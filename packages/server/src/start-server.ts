@@ -8,6 +8,7 @@ import { Keys } from './guard/keys.ts'
 import { type Place, placeOf } from './guard/places.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { listen } from './http/listen.ts'
+import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
 import { StaticFiles } from './http/static-files.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
@@ -77,12 +78,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let place = NOWHERE
   const server = createHttpServer({
     ...{ keys, routes, tls, place: () => place, files: new StaticFiles(options.dashboard) },
+    headersMs: options.limits?.authenticateMs,
     toHttpError: error => {
       const answer = toHttpError(error)
       if (answer.status >= 500) onFault(error)
       return answer
     },
   })
+  const connections = new OpenSockets(server)
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
     onSocket: accepted => serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onFault }),
@@ -108,6 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       startedAt: new Date().toISOString(),
       address: () => url,
       sockets: () => sockets.size,
+      connections: () => connections.size,
     },
   }
   const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
@@ -119,15 +123,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // Nobody gets in any more, also on connections that are open.
     place = NOWHERE
     const closed = new Promise(resolve => server.close(resolve))
-    api.close()
     sockets.close()
     try {
       await host.close({ agents })
       await changes.close()
     } finally {
+      // Not before: whoever reads a stream hears how its turn ended.
+      await api.close()
       await removeServerFile(home, url)
       sockets.terminate()
-      server.closeAllConnections()
+      connections.destroy()
       await closed
     }
   }

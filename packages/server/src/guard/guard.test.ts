@@ -10,6 +10,7 @@ const HERE = `http://127.0.0.1:${PORT}`
 /** A request that gets in; tests change one thing about it. */
 function facts(changes: Partial<RequestFacts> = {}): RequestFacts {
   return {
+    headersComplete: true,
     method: 'GET',
     kind: 'call',
     host: `127.0.0.1:${PORT}`,
@@ -173,6 +174,11 @@ test.each([
 ] as const)('%s', (_name, verdicts, method) => {
   for (const kind of KINDS)
     expect(judge({ kind, method, contentType: 'application/json' })).toBe(verdicts[kind])
+})
+
+test('headers that may hide others are refused, for every kind of route', () => {
+  for (const kind of KINDS)
+    expect(judge({ kind, method: METHOD[kind], headersComplete: false })).toBe('431 headers')
 })
 
 describe('the token', () => {

@@ -2,6 +2,8 @@ import type { Place } from './places.ts'
 
 /** What a request says about itself, before a byte of its body is read. */
 export interface RequestFacts {
+  /** False when there may be headers that we do not see. */
+  headersComplete: boolean
   method: string
   /** What is asked for: each kind is guarded in its own way. */
   kind: RouteKind
@@ -27,6 +29,7 @@ export type TokenVerdict = 'valid' | 'wrong' | 'none'
 export type GuardVerdict = { allow: true } | { allow: false; status: number; reason: GuardReason }
 
 export type GuardReason =
+  | 'headers'
   | 'host'
   | 'method'
   | 'origin'
@@ -40,6 +43,7 @@ export type GuardReason =
  * in the user's browser is there, too.
  */
 export function guard(facts: RequestFacts, place: Place): GuardVerdict {
+  if (!facts.headersComplete) return refuse(431, 'headers')
   // A name that is not ours resolves to us only when somebody rebinds it.
   if (facts.host === undefined || !place.hosts.has(facts.host)) return refuse(403, 'host')
   if (!METHODS[facts.kind].has(facts.method)) return refuse(405, 'method')
