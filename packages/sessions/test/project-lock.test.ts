@@ -1,7 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findProjectOwner, lockProject, ProjectLockedError } from '../src/lock/project-lock.ts'
 import { type Bundle, bundle } from './support/bundle.ts'
@@ -144,6 +145,20 @@ describe('among processes', () => {
     expect(results.filter(result => result === 'won')).toHaveLength(1)
     const sockets = readdirSync(project.file('lock')).filter(name => name.endsWith('.sock'))
     expect(sockets).toHaveLength(1)
+  })
+
+  test('an owner that cannot open files for a while stays the owner', async () => {
+    const run = 'ulimit -n 64; exec "$@"'
+    const withoutFiles = fileURLToPath(new URL('./programs/lock-without-files.mjs', import.meta.url))
+    const args = ['-c', run, 'run', process.execPath, withoutFiles, built.file, project.root]
+    const { stdout } = await promisify(execFile)('bash', args)
+    expect(JSON.parse(stdout)).toEqual({
+      during: true,
+      after: true,
+      lost: false,
+      address: 'here',
+      owner: null,
+    })
   })
 })
 
