@@ -5,7 +5,7 @@ import { SessionHost, userDataFolder } from '@chirality/sessions'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
-import { type Place, placeOf } from './guard/places.ts'
+import { type Place, placeOf, urlHost } from './guard/places.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { listen } from './http/listen.ts'
 import { OpenSockets } from './http/open-sockets.ts'
@@ -16,7 +16,7 @@ import { apiRoutes } from './rest/api-routes.ts'
 import type { SendPaceOptions } from './socket/send-pace.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
-import { checkBinding, type Exposed } from './system/check-binding.ts'
+import { checkBinding, type Exposed, isLoopback } from './system/check-binding.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RemovedSessions } from './trpc/removed-sessions.ts'
@@ -93,7 +93,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('upgrade', sockets.upgrade)
 
   const port = await listen(server, { host: address, port: options.port ?? DEFAULT_PORT })
-  const url = `${tls ? 'https' : 'http'}://${urlHost(address)}:${port}`
+  const url = `${tls ? 'https' : 'http'}://${ownHost(address)}:${port}`
   const newSignInLink = () => `${options.publicOrigins?.[0] ?? url}/#sign-in=${keys.newSignInSecret()}`
   const personas = new PersonaManager()
   const host = new SessionHost({
@@ -116,12 +116,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
   routes.push(...api.routes)
-  place = placeOf({ port, tls: tls !== undefined, publicOrigins: options.publicOrigins })
+  place = placeOf({
+    ...{ port, tls: tls !== undefined, publicOrigins: options.publicOrigins },
+    loopback: isLoopback(address) ? address : undefined,
+  })
 
   let closing: Promise<void> | undefined
   const close = async (agents: 'stop' | 'leave') => {
     // Nobody gets in any more, also on connections that are open.
     place = NOWHERE
+    // At once: whoever stops us twice does not wait for the rest.
+    await removeServerFile(home, url).catch(onFault)
     const closed = new Promise(resolve => server.close(resolve))
     sockets.close()
     try {
@@ -130,7 +135,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     } finally {
       // Not before: whoever reads a stream hears how its turn ended.
       await api.close()
-      await removeServerFile(home, url)
       sockets.terminate()
       connections.destroy()
       await closed
@@ -159,6 +163,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 const DEFAULT_PORT = 4096
 const NOWHERE: Place = { hosts: new Set(), origins: new Set() }
 
-function urlHost(address: string): string {
-  return address.includes(':') ? `[${address}]` : address
+/** Where this machine reaches a server that listens on `address`: a wildcard is not a name that anybody is reached under. */
+function ownHost(address: string): string {
+  return urlHost({ '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address)
 }

@@ -6,15 +6,18 @@ export interface Place {
 
 export interface PlaceOptions {
   port: number
+  /** Another address of this machine that the server listens on, as 127.0.0.2. */
+  loopback?: string
   /** The server itself speaks TLS. */
   tls?: boolean
   /** Other names, as `https://agents.example`: of a proxy in front, or of a host that is not loopback. */
   publicOrigins?: string[]
 }
 
-export function placeOf({ port, tls = false, publicOrigins = [] }: PlaceOptions): Place {
+export function placeOf({ port, loopback, tls = false, publicOrigins = [] }: PlaceOptions): Place {
   const scheme = tls ? 'https' : 'http'
-  const origins = LOOPBACK_NAMES.map(name => new URL(`${scheme}://${name}:${port}`))
+  const names = loopback === undefined ? LOOPBACK_NAMES : [...LOOPBACK_NAMES, urlHost(loopback)]
+  const origins = names.map(name => new URL(`${scheme}://${name}:${port}`))
   const all = [...origins, ...publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])]
   return {
     // `URL` leaves the default port out, as browsers do.
@@ -24,6 +27,11 @@ export function placeOf({ port, tls = false, publicOrigins = [] }: PlaceOptions)
 }
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
+
+/** An address as URLs have it. */
+export function urlHost(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}
 
 /** Undefined when there is anything beside scheme, name and port. */
 export function parseOrigin(origin: string): URL | undefined {
