@@ -17,6 +17,7 @@ import type { SendPaceOptions } from './socket/send-pace.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed, isLoopback } from './system/check-binding.ts'
+import { killAgents } from './system/kill-agents.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RemovedSessions } from './trpc/removed-sessions.ts'
@@ -62,6 +63,8 @@ export interface RunningServer {
   log(entry: RunnerLogEntry): void
   /** Stops taking calls, then ends the agents or leaves them to work on. */
   close(options?: { agents?: 'stop' | 'leave' }): Promise<void>
+  /** Ends the agents at once, for who does not wait for `close`. */
+  killAgents(): Promise<void>
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -126,7 +129,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // Nobody gets in any more, also on connections that are open.
     place = NOWHERE
     // At once: whoever stops us twice does not wait for the rest.
-    await removeServerFile(home, url).catch(onFault)
+    await removeServerFile(home, url)
     const closed = new Promise(resolve => server.close(resolve))
     sockets.close()
     try {
@@ -153,6 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return {
     ...{ url, port, token: keys.token, link: newSignInLink(), host },
     log: entry => host.log(entry),
+    killAgents: () => killAgents(host),
     close: ({ agents = 'stop' } = {}) => {
       closing ??= close(agents)
       return closing

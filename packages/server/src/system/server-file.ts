@@ -26,8 +26,9 @@ export async function readServerFile(home: string, url: string): Promise<ServerF
   }
 }
 
+/** What cannot be removed is worth nothing once the server is gone. */
 export async function removeServerFile(home: string, url: string): Promise<void> {
-  await rm(path.join(home, nameOf(url)), { force: true })
+  await rm(path.join(home, nameOf(url)), { force: true }).catch(() => {})
 }
 
 const FILE = z.object({ url: z.string(), token: z.string(), pid: z.number() })
