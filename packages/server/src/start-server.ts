@@ -59,6 +59,8 @@ export interface RunningServer {
   /** Opens the dashboard and signs in, once. */
   readonly link: string
   readonly host: SessionHost
+  /** What it answers to, beside the files of the dashboard. */
+  readonly routes: readonly Pick<Route, 'method' | 'path' | 'kind'>[]
   /** For `onLog` of the harnesses. */
   log(entry: RunnerLogEntry): void
   /** Stops taking calls, then ends the agents or leaves them to work on. */
@@ -154,7 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error
   }
   return {
-    ...{ url, port, token: keys.token, link: newSignInLink(), host },
+    ...{ url, port, token: keys.token, link: newSignInLink(), host, routes },
     log: entry => host.log(entry),
     killAgents: () => killAgents(host),
     close: ({ agents = 'stop' } = {}) => {
@@ -165,7 +167,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 const DEFAULT_PORT = 4096
-const NOWHERE: Place = { hosts: new Set(), origins: new Set() }
+const NOWHERE: Place = { hosts: new Set(), origins: new Map() }
 
 /** Where this machine reaches a server that listens on `address`: a wildcard is not a name that anybody is reached under. */
 function ownHost(address: string): string {

@@ -1,7 +1,11 @@
 /** Under which names this server is reached. Exact strings: no pattern, no prefix, no port left open. */
 export interface Place {
   hosts: ReadonlySet<string>
-  origins: ReadonlySet<string>
+  /**
+   * Each with the host that its pages call, or null for any of ours: a proxy in front may put another in its place. A page of
+   * `localhost` never calls `127.0.0.1`; one that does comes from somebody else who listens on that port of `::1`.
+   */
+  origins: ReadonlyMap<string, string | null>
 }
 
 export interface PlaceOptions {
@@ -17,12 +21,15 @@ export interface PlaceOptions {
 export function placeOf({ port, loopback, tls = false, publicOrigins = [] }: PlaceOptions): Place {
   const scheme = tls ? 'https' : 'http'
   const names = loopback === undefined ? LOOPBACK_NAMES : [...LOOPBACK_NAMES, urlHost(loopback)]
-  const origins = names.map(name => new URL(`${scheme}://${name}:${port}`))
-  const all = [...origins, ...publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])]
+  // `URL` leaves the default port out, as browsers do.
+  const own = names.map(name => new URL(`${scheme}://${name}:${port}`))
+  const named = publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])
   return {
-    // `URL` leaves the default port out, as browsers do.
-    hosts: new Set(all.map(url => url.host)),
-    origins: new Set(all.map(url => url.origin)),
+    hosts: new Set([...own, ...named].map(url => url.host)),
+    origins: new Map([
+      ...own.map(({ origin, host }) => [origin, host] as const),
+      ...named.map(({ origin }) => [origin, null] as const),
+    ]),
   }
 }
 
