@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { HEARTBEAT_MS, SseStream } from '../src/http/sse.ts'
+import { turnEvents } from '../src/rest/turn-stream.ts'
+import { SendPace } from '../src/socket/send-pace.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
 
 /** More than the buffers of the system hold. */
@@ -37,6 +39,26 @@ test('whoever reads a stream hears how its turn ended when the server stops', as
   appendEvents(log, 1, 'said while it stops')
   await closing
   expect(await text).toContain('said while it stops')
+})
+
+test('the stream of a turn ends with it, however much others say after it', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 0)
+  const session = await server.host.session(id)
+  log.append({ type: 'turn:end', sessionId: id, reason: 'completed' }, { turnId: 't' })
+  await log.flush()
+  const talkative: Pick<typeof server.host, 'onStatus'> = {
+    onStatus: () => {
+      appendEvents(log, 1, 'of the next turn')
+      return () => {}
+    },
+  }
+  const pace = new SendPace({ buffered: () => 0, onDrain: () => {}, giveUp: () => {} })
+  const turn = { host: talkative, session, turnId: 't', after: 0 }
+  const seen: string[] = []
+  for await (const batch of turnEvents(turn, { pace, signal: new AbortController().signal }))
+    seen.push(...batch.map(({ event }) => event.type))
+  expect(seen).toEqual(['turn:end'])
 })
 
 test('a comment comes every 30 s, until the stream ends', async () => {
