@@ -47,7 +47,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const { headersMs = HEADERS_MS } = options
   const limits = {
     headersTimeout: headersMs,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: Math.max(headersMs, REQUEST_TIMEOUT_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // By default node looks every 30 s, and what is over its time stays for as long.

@@ -52,7 +52,10 @@ export class SocketServer {
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
     const { maxPayloadBytes: maxPayload, handshakesPerSecond: perSecond, maxSockets } = this.#limits
-    this.#server = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
+    this.#server = new WebSocketServer({
+      ...{ noServer: true, maxPayload, perMessageDeflate: false },
+      autoPong: false,
+    })
     this.#handshakes = new RateLimit({ burst: maxSockets, perSecond })
   }
 
@@ -94,6 +97,10 @@ export class SocketServer {
     { stream, request, trusted }: { stream: Duplex; request: IncomingMessage; trusted: boolean },
   ): void {
     socket.on('error', () => socket.terminate())
+    // Whoever sends pings and reads nothing would have us keep an answer to each.
+    socket.on('ping', data => {
+      if (socket.bufferedAmount < MAX_UNREAD_BYTES) socket.pong(data)
+    })
     let authenticated = trusted
     const settle = () => {
       clearTimeout(deadline)
@@ -120,6 +127,8 @@ export class SocketServer {
 }
 
 const GOING_AWAY = 1001
+/** More than events ever take. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 
 const LIMITS: SocketLimits = {
   maxSockets: 1024,
