@@ -1,7 +1,7 @@
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
-import { SessionHost, userDataFolder } from '@chirality/sessions'
+import { SessionHost, StorageError, userDataFolder } from '@chirality/sessions'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
@@ -110,7 +110,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const services: AppServices = {
     ...{ host, personas, changes, harnesses: options.harnesses },
     removed: new RemovedSessions(),
-    projects: new ProjectRegistry(home, root => host.closeProject(root)),
+    projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
@@ -165,6 +165,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
 }
+
+/** A project whose folder is gone is not open for long, and must not stay in the list for ever. */
+async function closeIfThere(host: SessionHost, root: string): Promise<void> {
+  await host.closeProject(root).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || !GONE.has(error.code)) throw error
+  })
+}
+
+const GONE: ReadonlySet<string> = new Set(['project-missing', 'project-not-a-directory'])
 
 const DEFAULT_PORT = 4096
 const NOWHERE: Place = { hosts: new Set(), origins: new Map() }

@@ -72,6 +72,15 @@ describe('a connection that never closes', () => {
   })
 })
 
+test('a sign-in whose secret never comes is cut off', async () => {
+  const server = await startTestServer()
+  const head = `Host: 127.0.0.1:${server.port}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n`
+  const sockets = await openMany(server, 20, `POST /api/sign-in HTTP/1.1\r\n${head}\r\n{`)
+  await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
+  await expect.poll(() => connections(server)).toBe(0)
+  expect(server.faults).toEqual([])
+})
+
 test('1,000 silent connections are closed when their time is over', async () => {
   const server = await startTestServer({ limits: { authenticateMs: 500 } })
   const sockets = await openMany(server, 1000, '')

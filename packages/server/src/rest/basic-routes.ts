@@ -21,7 +21,7 @@ export function basicRoutes(keys: Keys, version: string): Route[] {
       path: '/api/sign-in',
       kind: 'sign-in',
       handle: async ({ request, response }) => {
-        const { secret } = await readBody(request, SIGN_IN, { maxBytes: MAX_SIGN_IN_BYTES })
+        const { secret } = await readBody(request, SIGN_IN, SIGN_IN_LIMITS)
         const token = keys.signIn(secret)
         // Who guesses is slowed down; who has the link is let in, however many guess meanwhile.
         if (token !== undefined) return sendJson(response, 200, { token })
@@ -33,7 +33,8 @@ export function basicRoutes(keys: Keys, version: string): Route[] {
 }
 
 const SIGN_IN = z.strictObject({ secret: z.string().min(1).max(128) })
-const MAX_SIGN_IN_BYTES = 1024
+/** Anybody may begin one. */
+const SIGN_IN_LIMITS = { maxBytes: 1024, withinMs: 5_000 }
 const MISTAKE_BURST = 20
 const MISTAKES_PER_SECOND = 1
 const USED_LINK = 'This link was used before, or is of an earlier start. Ask the server for a new one.'
