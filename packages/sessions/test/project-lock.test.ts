@@ -65,6 +65,12 @@ describe('in one process', () => {
     await held.release()
   })
 
+  test('a lock that a project brought, with the last number there is, is told and not tried for ever', async () => {
+    mkdirSync(project.file('lock'), { recursive: true })
+    writeFileSync(project.file('lock', '999999999999999.json'), '{}')
+    await expect(lock()).rejects.toMatchObject({ code: 'unsafe' })
+  })
+
   test('a pid that now belongs to another process is dead', async () => {
     const held = await lock()
     const record = JSON.parse(readFileSync(project.file('lock', '1.json'), 'utf8'))

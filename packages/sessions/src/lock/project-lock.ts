@@ -3,8 +3,15 @@ import { errnoOf } from '@chirality/runner'
 import { removeIfThere } from '../files/atomic-write.ts'
 import { realFileOps as ops } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { type StorageErrorCode, toStorageError } from '../files/storage-error.ts'
-import { claimLock, type LockFile, readLock, removeOlderLocks, rewriteLock } from './lock-files.ts'
+import { StorageError, type StorageErrorCode, toStorageError } from '../files/storage-error.ts'
+import {
+  claimLock,
+  type LockFile,
+  MAX_LOCK_NUMBER,
+  readLock,
+  removeOlderLocks,
+  rewriteLock,
+} from './lock-files.ts'
 import { describeMyself, isAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 
@@ -132,6 +139,8 @@ async function take(root: string, address: string): Promise<Held> {
       const living = await livingOwner(folder, current)
       if (living !== undefined) throw new ProjectLockedError(root, living)
       const number = (current?.number ?? 0) + 1
+      // Only somebody else's hand writes such a one, and a claim after it would be seen by nobody, and tried for ever.
+      if (number > MAX_LOCK_NUMBER) throw impossibleLock(folder)
       if (!claimLock(folder, number, owner)) continue
       if (current?.owner !== undefined) removeStaleSocket(current.owner)
       removeOlderLocks(folder, number)
@@ -142,6 +151,11 @@ async function take(root: string, address: string): Promise<Held> {
     if (error instanceof ProjectLockedError) throw error
     throw toStorageError(error, folder)
   }
+}
+
+function impossibleLock(folder: string): StorageError {
+  const message = `${folder} holds a lock with a number that no server gives. Remove that folder if no server uses the project.`
+  return new StorageError('unsafe', folder, message)
 }
 
 async function livingOwner(folder: string, lock: LockFile | undefined): Promise<OwnerRecord | undefined> {
