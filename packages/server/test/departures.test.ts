@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { seeded } from './support/junk.ts'
+import { seeded } from './support/random.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 
 const DEPARTURES = 160

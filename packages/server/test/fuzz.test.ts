@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { seeded, sendJunk } from './support/junk.ts'
+import { sendJunk } from './support/junk.ts'
+import { seeded } from './support/random.ts'
 import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 

@@ -8,7 +8,8 @@ import { HarnessRegistry } from '@chirality/runner'
 import { startServer } from '../src/index.ts'
 import { EventReader } from './support/event-reader.ts'
 import { startFloodedServer } from './support/flooded-server.ts'
-import { seeded, sendJunk } from './support/junk.ts'
+import { sendJunk } from './support/junk.ts'
+import { seeded } from './support/random.ts'
 
 const JUNK = 100_000
 const FLOOD_BYTES = 1024 ** 3

@@ -1,4 +1,4 @@
-import { noise } from './junk.ts'
+import { noise } from './random.ts'
 
 /** A frame that is one, with a payload that is noise or nearly a call: the next is read, too. */
 export function oddFrame(random: () => number): Buffer {

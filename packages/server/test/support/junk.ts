@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { brokenFrame, oddFrame } from './broken-frame.ts'
+import { noise } from './random.ts'
 import { UPGRADE } from './raw-request.ts'
 
 export interface JunkTarget {
@@ -14,15 +15,6 @@ export interface JunkCounts {
   handshakes: number
   /** Frames that are broken or nearly calls, on sockets that were let in. */
   frames: number
-}
-
-/** Numbers that are the same in every run. */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32
-    return state / 2 ** 32
-  }
 }
 
 /** So many, with some connections at a time: one for each handshake, one for some frames. */
@@ -87,10 +79,6 @@ async function sendAndLeave(socket: Socket, bytes: Buffer): Promise<void> {
   await new Promise(resolve => socket.write(bytes, resolve))
   if (bytes.length % 2 === 0) socket.destroySoon()
   else socket.resetAndDestroy()
-}
-
-export function noise(random: () => number, max: number): Buffer {
-  return Buffer.from(Array.from({ length: Math.floor(random() * max) }, () => Math.floor(random() * 256)))
 }
 
 function mutate(bytes: Buffer, random: () => number): Buffer {
