@@ -9,6 +9,9 @@ export interface SessionSnapshot {
   readonly loaded: boolean
 }
 
+/** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
+const MAX_FOLDED = 4096
+
 /**
  * One session, outside React. Envelopes are collected and folded once a frame: two hundred deltas a second are sixty
  * renders, and each of them touches only the rows that changed.
@@ -61,16 +64,18 @@ export class SessionStore {
     if (!this.#snapshot.loaded) this.#wake()
   }
 
-  /** Folds in what waits, at once. */
-  flush(): void {
+  /** Folds in what waits, at once; or no more than so much of it, and the rest in the next frames. */
+  flush(limit = Number.POSITIVE_INFINITY): void {
     this.#scheduled = false
-    const batch = this.#waiting.filter(({ seq }) => seq > this.#snapshot.state.seq)
-    this.#waiting = []
+    const batch = this.#waiting.slice(0, limit).filter(({ seq }) => seq > this.#snapshot.state.seq)
+    this.#waiting = this.#waiting.slice(limit)
     const state = reduceSession(this.#snapshot.state, batch)
     this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true }
-    if (this.#shown.loaded && state.seq < this.#shown.state.seq) return
-    this.#shown = this.#snapshot
-    this.#tell()
+    if (!this.#shown.loaded || state.seq >= this.#shown.state.seq) {
+      this.#shown = this.#snapshot
+      this.#tell()
+    }
+    if (this.#waiting.length > 0) this.#wake()
   }
 
   #tell(): void {
@@ -80,6 +85,6 @@ export class SessionStore {
   #wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    this.#schedule(() => this.#scheduled && this.flush())
+    this.#schedule(() => this.#scheduled && this.flush(MAX_FOLDED))
   }
 }
