@@ -10,6 +10,8 @@ export interface StreamPlan {
   text: string
   deltaChars: number
   perSecond: number
+  /** Use a tool after so many pieces, and go on in a new text. */
+  toolEvery?: number
   /** Mark each piece, so that it can be found in the page. */
   marked?: boolean
 }

@@ -66,8 +66,8 @@ export class StreamHarness implements SessionHarness {
 
   /** The pieces that are due, then a rest: as a model's answer comes out of a socket. */
   async *#write(sessionId: string, signal: AbortSignal | undefined): AsyncGenerator<UIEvent> {
-    const { text, deltaChars, perSecond, marked = false } = this.plan
-    const messageId = randomUUID()
+    const { text, deltaChars, perSecond, toolEvery, marked = false } = this.plan
+    let messageId = randomUUID()
     const total = Math.ceil(text.length / deltaChars)
     const start = performance.now()
     this.sentAt = []
@@ -80,6 +80,11 @@ export class StreamHarness implements SessionHarness {
         whole += delta
         this.sentAt.push(Date.now())
         yield { type: 'chat:delta', sessionId, messageId, text: delta }
+        if (toolEvery === undefined || (sent + 1) % toolEvery !== 0) continue
+        yield { type: 'chat:message', sessionId, messageId, text: whole }
+        yield* useTool(sessionId, sent)
+        messageId = randomUUID()
+        whole = ''
       }
       await new Promise(resolve => setTimeout(resolve, 1))
     }
@@ -107,6 +112,15 @@ export class StreamHarness implements SessionHarness {
   }
 
   async close(): Promise<void> {}
+}
+
+function* useTool(sessionId: string, n: number): Generator<UIEvent> {
+  const toolUseId = randomUUID()
+  const input = { command: `ls -l folder-${n}` }
+  yield { type: 'tool:start', sessionId, toolUseId, name: 'Bash', input: {} }
+  yield { type: 'tool:input', sessionId, toolUseId, delta: JSON.stringify(input) }
+  yield { type: 'tool:input', sessionId, toolUseId, input }
+  yield { type: 'tool:result', sessionId, toolUseId, content: 'a line of output\n'.repeat(50), isError: false }
 }
 
 const CAPABILITIES: HarnessCapabilities = {

@@ -89,7 +89,8 @@ export class RowWindow {
     const moved = this.#shiftedPx + this.#measure(block, this.firstVisible)
     this.#shiftedPx = 0
     spacer.style.height = `${this.#sizes.total}px`
-    block.style.top = `${this.#sizes.offsetOf(this.#range.start)}px`
+    // Not its place: a block that moves one way while its rows move the other is a layout shift to the browser.
+    block.style.paddingTop = `${this.#sizes.offsetOf(this.#range.start)}px`
     if (this.#target) this.#approach(scroller, this.#target)
     else if (this.#pinned) scroller.scrollTop = scroller.scrollHeight
     else if (moved !== 0) scroller.scrollTop += moved
