@@ -53,6 +53,10 @@ export class BenchApp {
     return (await this.#send({ do: 'create', title })).sessionId ?? ''
   }
 
+  async deleteSession(sessionId: string): Promise<void> {
+    await this.#send({ do: 'delete', sessionId })
+  }
+
   /** Resolves when the turn is over. */
   stream(sessionId: string, plan: StreamPlan): Promise<Reply> {
     return this.#send({ do: 'stream', sessionId, plan })

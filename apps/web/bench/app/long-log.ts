@@ -62,7 +62,12 @@ function* toolsOf(turn: number, step: number): Generator<Loose> {
     for (const delta of piecesOf(JSON.stringify(input), 3)) yield { type: 'tool:input', toolUseId, delta }
     yield { type: 'tool:input', toolUseId, input }
     const lines = (turn * 7 + i) % 29 === 0 ? 400 : 1 + ((turn * 5 + i) % 40)
-    yield { type: 'tool:result', toolUseId, content: `${words(turn, 8)}\n`.repeat(lines), isError: turn % 17 === 0 }
+    yield {
+      type: 'tool:result',
+      toolUseId,
+      content: `${words(turn, 8)}\n`.repeat(lines),
+      isError: turn % 17 === 0,
+    }
   }
 }
 

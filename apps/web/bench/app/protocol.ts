@@ -3,6 +3,7 @@ export type Command =
   /** A session whose log holds so many events. */
   | { do: 'import'; events: number }
   | { do: 'create'; title: string }
+  | { do: 'delete'; sessionId: string }
   /** A turn that writes `text`; answers when it is over. */
   | { do: 'stream'; sessionId: string; plan: StreamPlan }
 
@@ -22,8 +23,7 @@ export interface Reply {
   sessionId?: string
   /** When each piece was given to the host, by `Date.now()`. */
   sentAt?: number[]
-  /** Events that its log has. */
-  lastSeq?: number
+  logBytes?: number
 }
 
 /** Stands in front of a marked piece. Not a sign of Markdown, and never in the text itself. */

@@ -1,5 +1,5 @@
 // The real server, with the built dashboard, in a process of its own: what it costs must not slow the browser's driver.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
@@ -39,7 +39,14 @@ async function run(command: Command): Promise<Reply> {
       const session = await host.session(command.sessionId)
       await session.start('Write it.')
       await session.settled()
-      return { sentAt: harness.sentAt, lastSeq: session.log.lastSeq }
+      return { sentAt: harness.sentAt, logBytes: statSync(session.log.path).size }
     }
+    case 'delete':
+      // By a call of its own: only those are told to the pages.
+      await fetch(`${url}/api/harness/session/${command.sessionId}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${token}` },
+      })
+      return {}
   }
 }

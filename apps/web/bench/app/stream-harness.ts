@@ -120,7 +120,13 @@ function* useTool(sessionId: string, n: number): Generator<UIEvent> {
   yield { type: 'tool:start', sessionId, toolUseId, name: 'Bash', input: {} }
   yield { type: 'tool:input', sessionId, toolUseId, delta: JSON.stringify(input) }
   yield { type: 'tool:input', sessionId, toolUseId, input }
-  yield { type: 'tool:result', sessionId, toolUseId, content: 'a line of output\n'.repeat(50), isError: false }
+  yield {
+    type: 'tool:result',
+    sessionId,
+    toolUseId,
+    content: 'a line of output\n'.repeat(50),
+    isError: false,
+  }
 }
 
 const CAPABILITIES: HarnessCapabilities = {

@@ -32,7 +32,12 @@ export async function openRows(browser: Browser): Promise<BenchRow[]> {
     const all = opened.map(({ allMs }) => allMs)
     const tasks = opened.map(({ longestTaskMs }) => longestTaskMs)
     return [
-      row(`${name}: last screen, ms`, shown, 500, `from a click; all of it after ${median(all).toFixed(0)} ms`),
+      row(
+        `${name}: last screen, ms`,
+        shown,
+        500,
+        `from a click; all of it after ${median(all).toFixed(0)} ms`,
+      ),
       row(`${name}: last screen of a cold page, ms`, cold, 1500, 'from the navigation on'),
       row(`${name}: longest task, ms`, tasks, 50, 'until all of it is there'),
       row(`${name}: MB of heap`, heaps, 150, 'after a collection'),
@@ -47,7 +52,13 @@ export async function openRows(browser: Browser): Promise<BenchRow[]> {
 }
 
 function row(name: string, values: readonly number[], bar: number, about: string): BenchRow {
-  return benchRow({ name, ratio: median(values), bar, better: 'lower', detail: `${about}, ${spread(values)}` })
+  return benchRow({
+    name,
+    ratio: median(values),
+    bar,
+    better: 'lower',
+    detail: `${about}, ${spread(values)}`,
+  })
 }
 
 interface Opened {

@@ -9,8 +9,9 @@ const KB = 1024
 const ROUNDS = 3
 const DELTAS_PER_SECOND = 200
 const DELTA_CHARS = 24
-/** What the browser rounds to; anything above is something that moved. */
-const NO_SHIFT = 0.001
+const PIECES_PER_TOOL = 200
+/** A tenth of what counts as good. Columns of a table that widen are below it, a line that jumps is not. */
+const NO_SHIFT = 0.01
 
 /** An answer that is written while it is looked at: from the agent through host, log, server and socket into the page. */
 export async function streamRows(browser: Browser): Promise<BenchRow[]> {
@@ -28,7 +29,8 @@ async function longAnswerRows(app: BenchApp): Promise<BenchRow[]> {
     const { page, sessionId } = await freshSession(app, `Long answer ${round}`)
     await watch(page)
     const text = markdownOf(100 * KB)
-    await app.stream(sessionId, { text, deltaChars: DELTA_CHARS, perSecond: DELTAS_PER_SECOND })
+    const plan = { text, deltaChars: DELTA_CHARS, perSecond: DELTAS_PER_SECOND }
+    await app.stream(sessionId, round < ROUNDS - 1 ? plan : { ...plan, toolEvery: PIECES_PER_TOOL })
     seen.push(await stopWatching(page))
     await page.close()
   }
@@ -109,7 +111,8 @@ const PIECES_PER_PARAGRAPH = 10
 
 /** Text of so many pieces, in paragraphs as long as people write them. */
 function paragraphs(pieces: number): string {
-  const piece = (i: number) => (i % PIECES_PER_PARAGRAPH === 0 ? '\n\nSome words,' : ' some words,').slice(0, PIECE_CHARS)
+  const piece = (i: number) =>
+    (i % PIECES_PER_PARAGRAPH === 0 ? '\n\nSome words,' : ' some words,').slice(0, PIECE_CHARS)
   return Array.from({ length: pieces }, (_, i) => piece(i).padEnd(PIECE_CHARS)).join('')
 }
 

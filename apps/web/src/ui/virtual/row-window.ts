@@ -184,10 +184,7 @@ export class RowWindow {
     const { count } = this.#sizes
     if (count === 0) return { start: 0, end: 0 }
     const height = this.#scroller?.clientHeight ?? 0
-    const top =
-      this.#pinned && !this.#target
-        ? Math.max(0, this.#sizes.total - height)
-        : this.#top()
+    const top = this.#pinned && !this.#target ? Math.max(0, this.#sizes.total - height) : this.#top()
     return {
       start: this.#sizes.indexAt(top - OVERSCAN_PX),
       end: Math.min(count, this.#sizes.indexAt(top + height + OVERSCAN_PX) + 1),
