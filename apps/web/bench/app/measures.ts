@@ -11,6 +11,16 @@ export async function heapMb(page: Page): Promise<number> {
   return usedSize / MB
 }
 
+/** Seconds that the page's thread has worked for, when it is asked. Unlike frames, others on the machine do not count. */
+export async function cpuMeter(page: Page): Promise<() => Promise<number>> {
+  const client = await page.context().newCDPSession(page)
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await client.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
+  }
+}
+
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { type BenchRow, benchRow } from '../../../../packages/core/bench/report.ts'
 import { BenchApp } from '../app/bench-app.ts'
-import { median, percentile, spread } from '../app/measures.ts'
+import { cpuMeter, median, percentile, spread } from '../app/measures.ts'
 import { markdownOf } from '../app/texts.ts'
 import { stopWatching, type Watched, watch } from '../app/watch.ts'
 
@@ -25,13 +25,17 @@ export async function streamRows(browser: Browser): Promise<BenchRow[]> {
 
 async function longAnswerRows(app: BenchApp): Promise<BenchRow[]> {
   const seen: Watched[] = []
+  const busy: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const { page, sessionId } = await freshSession(app, `Long answer ${round}`)
+    const cpu = await cpuMeter(page)
+    const [cpuBefore, start] = [await cpu(), performance.now()]
     await watch(page)
     const text = markdownOf(100 * KB)
     const plan = { text, deltaChars: DELTA_CHARS, perSecond: DELTAS_PER_SECOND }
     await app.stream(sessionId, round < ROUNDS - 1 ? plan : { ...plan, toolEvery: PIECES_PER_TOOL })
     seen.push(await stopWatching(page))
+    busy.push(((await cpu()) - cpuBefore) / ((performance.now() - start) / 1000))
     await page.close()
   }
   const fps = seen.map(watched => watched.fps)
@@ -40,7 +44,7 @@ async function longAnswerRows(app: BenchApp): Promise<BenchRow[]> {
   return [
     benchRow({
       ...{ name: 'whole app, 100 KB at 200 deltas/s, frames/s', ratio: median(fps), bar: 55 },
-      ...{ better: 'higher', detail: spread(fps, 1) },
+      ...{ better: 'higher', detail: `${spread(fps, 1)}; its thread is ${percent(median(busy))} busy` },
     }),
     benchRow({
       ...{ name: 'whole app, longest task in ms', ratio: median(tasks), bar: 50, better: 'lower' },
@@ -48,6 +52,10 @@ async function longAnswerRows(app: BenchApp): Promise<BenchRow[]> {
     }),
     shiftRow('at the end', seen),
   ]
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`
 }
 
 /** A reader in the middle of an answer, while it goes on below. */
@@ -71,7 +79,11 @@ async function scrolledUpRow(app: BenchApp): Promise<BenchRow> {
 
 function shiftRow(where: string, seen: readonly Watched[]): BenchRow {
   const shifts = seen.map(({ layoutShift }) => layoutShift)
-  const detail = seen.flatMap(({ shifted }) => shifted)[0] ?? 'nothing moved'
+  // Each begins with how much it was.
+  const [worst] = seen
+    .flatMap(({ shifted }) => shifted)
+    .sort((a, b) => Number.parseFloat(b) - Number.parseFloat(a))
+  const detail = worst?.slice(0, 80) ?? 'nothing moved'
   return benchRow({
     ...{ name: `layout shift while streaming, ${where}`, ratio: Math.max(...shifts), bar: NO_SHIFT },
     ...{ better: 'lower', detail },
