@@ -112,7 +112,7 @@ test('nothing that is seen moves while an answer is written', async () => {
     '\n\n## A heading\n\nWords, and **more** of them.\n\n- one\n- two\n\n```ts\nconst a = 1\n```\n\n> said'
   for (let message = 0; message < 4; message++) {
     for (let i = 0; i < 25; i++) {
-      for (const text of section.match(/[^]{1,16}/g) ?? [])
+      for (const text of section.match(/[\s\S]{1,16}/g) ?? [])
         api.push('s1', [{ type: 'chat:delta', messageId: `m${message}`, text }])
       await page.evaluate(() => new Promise(requestAnimationFrame))
     }

@@ -29,6 +29,8 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
         ? api.workingTreeDiff(status.projectRoot)
         : api.turnDiff(status.sessionId, scope),
     placeholderData: before => before,
+    // There is a new one after each step: kept for minutes, those of a large change would be hundreds of megabytes.
+    gcTime: 0,
     retry: false,
   })
   const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
