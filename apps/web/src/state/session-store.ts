@@ -7,6 +7,8 @@ export interface SessionSnapshot {
   readonly extras: SessionExtras
   /** False until the first batch came, so that an empty session and one that still loads look different. */
   readonly loaded: boolean
+  /** False while only the end of a long log is shown. */
+  readonly whole: boolean
 }
 
 /** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
@@ -29,7 +31,7 @@ export class SessionStore {
   constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
     this.sessionId = sessionId
     this.#schedule = schedule
-    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false }
+    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false, whole: true }
     this.#shown = this.#snapshot
   }
 
@@ -55,7 +57,7 @@ export class SessionStore {
     const last = envelopes.at(-1)
     if (!last || last.seq <= this.#snapshot.state.seq) return
     const state = reduceSession(initialSessionState(this.sessionId), envelopes)
-    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true }
+    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole: false }
     this.#tell()
   }
 
@@ -70,7 +72,7 @@ export class SessionStore {
     const batch = this.#waiting.slice(0, limit).filter(({ seq }) => seq > this.#snapshot.state.seq)
     this.#waiting = this.#waiting.slice(limit)
     const state = reduceSession(this.#snapshot.state, batch)
-    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true }
+    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true, whole: true }
     if (!this.#shown.loaded || state.seq >= this.#shown.state.seq) {
       this.#shown = this.#snapshot
       this.#tell()

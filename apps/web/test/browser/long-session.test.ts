@@ -6,6 +6,7 @@ import { useDashboard } from '../support/page.ts'
 const dashboard = useDashboard()
 
 const TURNS = 600
+const EVENTS_PER_TURN = 9
 
 function aLongSession(api: CannedApi): void {
   for (let turn = 1; turn <= TURNS; turn++) {
@@ -17,6 +18,8 @@ function aLongSession(api: CannedApi): void {
       { type: 'chat:message', messageId: `say-${turn}`, text },
       { type: 'tool:start', toolUseId: `tool-${turn}`, name: 'Bash', input: { command: `ls ${turn}` } },
       { type: 'tool:result', toolUseId: `tool-${turn}`, content: 'a.txt', isError: false },
+      { type: 'chat:message', messageId: `more-${turn}`, text: 'That is all.' },
+      { type: 'session:complete', costUsd: 0.01, usage: { input_tokens: 1, output_tokens: 1 } },
       { type: 'turn:end', reason: 'completed' },
     ]
     api.push('s1', events, `turn-${turn}`)
@@ -76,6 +79,26 @@ test('who has not scrolled is at the end before and after', async () => {
     return Number(row?.dataset.index) > 1000
   })
   expect(await rowsInView(page)).toEqual(before)
+  await close()
+})
+
+test('a link to a turn leads to where it starts, also when that comes with the rest', async () => {
+  // The 400 events that are shown first begin in the middle of this one.
+  const turn = TURNS - Math.floor(400 / EVENTS_PER_TURN)
+  const { page, api, close } = await dashboard.open({
+    path: `/s/s1/t/turn-${turn}`,
+    scene: canned => {
+      canned.add({})
+      aLongSession(canned)
+      canned.holdLogs()
+    },
+  })
+  await page.getByText(`Question ${turn + 1}`, { exact: true }).waitFor()
+  expect(await page.getByText(`Question ${turn}`, { exact: true }).count()).toBe(0)
+  api.releaseLogs()
+  await page.getByText(`Question ${turn}`, { exact: true }).waitFor()
+  // Above it is the edge of the turn before.
+  await expect.poll(async () => (await rowsInView(page))[1]).toContain(`Question ${turn}`)
   await close()
 })
 
