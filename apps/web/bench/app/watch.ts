@@ -6,7 +6,7 @@ export interface Watched {
   /** The longest task, in milliseconds; 0 when none took 50 ms or more. */
   longestTaskMs: number
   longTasks: number
-  /** The sum of what moved without anybody's doing, as the browser counts it. */
+  /** What moved without anybody's doing, summed up as for the page's CLS: over the worst five seconds. */
   layoutShift: number
   /** What moved, for who has to find out why. */
   shifted: string[]
@@ -30,7 +30,7 @@ export function watch(page: Page): Promise<void> {
     })
 
     const tasks: number[] = []
-    const shifts: { value: number; what: string }[] = []
+    const shifts: { value: number; at: number; what: string }[] = []
     const take = (entries: PerformanceEntryList) => {
       for (const entry of entries) {
         if (entry.entryType === 'longtask') tasks.push(entry.duration)
@@ -42,12 +42,12 @@ export function watch(page: Page): Promise<void> {
       hadRecentInput: boolean
       sources: { node: Element | null; previousRect: DOMRect; currentRect: DOMRect }[]
     }
-    const shiftOf = ({ value, sources }: LayoutShift) => {
+    const shiftOf = ({ value, startTime: at, sources }: LayoutShift) => {
       const what = sources.map(({ node, previousRect: a, currentRect: b }) => {
         const name = node?.className || node?.nodeName || '?'
         return `${name} ${a.x},${a.y} ${a.width}x${a.height} to ${b.x},${b.y} ${b.width}x${b.height}`
       })
-      return { value, what: `${value.toFixed(4)}: ${what.join('; ')}` }
+      return { value, at, what: `${value.toFixed(4)}: ${what.join('; ')}` }
     }
     const observers = ['longtask', 'layout-shift'].map(type => {
       const observer = new PerformanceObserver(list => take(list.getEntries()))
@@ -75,12 +75,14 @@ export function watch(page: Page): Promise<void> {
         observer.disconnect()
       }
       mutations.disconnect()
-      const layoutShift = shifts.reduce((sum, { value }) => sum + value, 0)
+      const worst = shifts.map(({ at: first }) =>
+        shifts.reduce((sum, { value, at }) => (at >= first && at - first <= 5000 ? sum + value : sum), 0),
+      )
       return {
         fps: frames / ((performance.now() - start) / 1000),
         longestTaskMs: Math.max(0, ...tasks),
         longTasks: tasks.length,
-        layoutShift,
+        layoutShift: Math.max(0, ...worst),
         shifted: shifts.filter(({ value }) => value > 0).map(({ what }) => what),
         seenAt: Array.from(seenAt, time => time ?? null),
       }
