@@ -21,6 +21,8 @@ const { url, token, host } = await startServer({
 process.on('message', (command: Command) => {
   void run(command).then(reply => process.send?.(reply))
 })
+// Nobody is left to end it.
+process.on('disconnect', () => process.exit())
 process.send?.({ url, token } satisfies Reply)
 
 async function run(command: Command): Promise<Reply> {
