@@ -26,6 +26,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
     { label: 'What waits for me', run: () => shell.open({ kind: 'tray' }) },
     { label: 'All sessions on one page', run: () => void navigate({ to: '/fleet' }) },
     { label: 'Start page', run: () => void navigate({ to: '/' }) },
+    { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
     { label: 'Shortcuts', run: () => shell.open({ kind: 'shortcuts' }) },
   ]
   return (

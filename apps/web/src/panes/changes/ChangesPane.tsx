@@ -21,7 +21,8 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
   const [scope, setScope] = useState(WORKING_TREE)
   const [all, setAll] = useState(false)
   const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
-  const first = all ? 0 : Math.max(0, ended.length - NEWEST_TURNS)
+  const newest = Math.max(0, ended.length - NEWEST_TURNS)
+  const first = all || ended.slice(0, newest).some(({ id }) => id === scope) ? 0 : newest
   const { data, error, isPending } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope, scope === WORKING_TREE ? items : 0],
     queryFn: () =>
