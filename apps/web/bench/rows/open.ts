@@ -9,6 +9,7 @@ const ROUNDS = 5
 /** The end of the log that is shown first has far fewer rows. */
 const ROWS_OF_ALL = 10_000
 const SCROLL_FRAMES = 180
+const SETTLE_MS = 2500
 
 /** A session of 100,000 events, opened in the real page from the real server. */
 export async function openRows(browser: Browser): Promise<BenchRow[]> {
@@ -71,6 +72,8 @@ interface Opened {
 
 async function openFromSidebar(page: Page): Promise<Opened> {
   await page.getByRole('link', { name: /Long session/ }).waitFor()
+  // What is made ready for later is part of the load.
+  await page.waitForTimeout(SETTLE_MS)
   return page.evaluate(
     async ([words, rows]) => {
       const tasks: number[] = []
