@@ -10,6 +10,8 @@ import { FileChange } from './FileChange.tsx'
 import './changes.css'
 
 const WORKING_TREE = 'tree'
+/** A choice of a thousand turns costs as much to draw as the conversation: the older ones come when it is reached for. */
+const NEWEST_TURNS = 100
 
 /** What the agent changed: since the last commit, or in one turn. Lines can be commented on. */
 export function ChangesPane({ status }: { status: SessionStatus }) {
@@ -17,7 +19,10 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
   const turns = useSession(({ state }) => state.turns)
   const items = useSession(({ state }) => state.items.length)
   const [scope, setScope] = useState(WORKING_TREE)
+  const [all, setAll] = useState(false)
   const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
+  const newest = Math.max(0, ended.length - NEWEST_TURNS)
+  const first = all || ended.slice(0, newest).some(({ id }) => id === scope) ? 0 : newest
   const { data, error, isPending } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope, scope === WORKING_TREE ? items : 0],
     queryFn: () =>
@@ -25,6 +30,8 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
         ? api.workingTreeDiff(status.projectRoot)
         : api.turnDiff(status.sessionId, scope),
     placeholderData: before => before,
+    // There is a new one after each step: kept for minutes, those of a large change would be hundreds of megabytes.
+    gcTime: 0,
     retry: false,
   })
   const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
@@ -33,12 +40,18 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
     <div className="changes">
       <label className="changes__scope">
         <span className="hidden-visually">Changes of</span>
-        <select value={scope} onChange={event => setScope(event.target.value)}>
+        <select
+          value={scope}
+          onPointerEnter={() => setAll(true)}
+          onFocus={() => setAll(true)}
+          onChange={event => setScope(event.target.value)}
+        >
           <option value={WORKING_TREE}>Since the last commit</option>
           {ended
+            .slice(first)
             .map((turn, index) => (
               <option key={turn.id} value={turn.id ?? ''}>
-                {`Turn ${index + 1}`}
+                {`Turn ${first + index + 1}`}
               </option>
             ))
             .reverse()}
