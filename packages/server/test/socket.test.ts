@@ -58,7 +58,9 @@ test('the token lets it in', async () => {
 })
 
 test('only so many sockets may be there, and fewer without a token', async () => {
-  const server = await startTestServer({ limits: { maxSockets: 3, maxUnauthenticated: 2, handshakesPerSecond: 1e6 } })
+  const server = await startTestServer({
+    limits: { maxSockets: 3, maxUnauthenticated: 2, handshakesPerSecond: 1e6 },
+  })
   const silent = [open(server), open(server)]
   await Promise.all(silent.map(socket => once(socket, 'open')))
   const headers = { ...UPGRADE, host: `127.0.0.1:${server.port}`, origin: server.url }
