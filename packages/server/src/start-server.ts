@@ -17,6 +17,7 @@ import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed } from './system/check-binding.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
+import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RemovedSessions } from './trpc/removed-sessions.ts'
 import { appRouter } from './trpc/router.ts'
@@ -102,6 +103,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const services: AppServices = {
     ...{ host, personas, changes, harnesses: options.harnesses },
     removed: new RemovedSessions(),
+    stopped: new StoppedTurns(host),
     projects: new ProjectRegistry(home, root => host.closeProject(root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },

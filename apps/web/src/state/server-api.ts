@@ -46,6 +46,8 @@ export interface ServerApi {
   steer(sessionId: string, message: OutgoingMessage): Promise<SendResult>
   interrupt(sessionId: string): Promise<void>
   kill(sessionId: string): Promise<void>
+  /** What still runs of the turn that was stopped last; null where it cannot be told. */
+  leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number } | null>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
   contextUsage(sessionId: string): Promise<ContextUsage | null>

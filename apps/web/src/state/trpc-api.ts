@@ -145,6 +145,7 @@ function turnCalls(client: Client) {
       sendResult(await turns.steer.mutate({ sessionId, ...turnInput(message) })),
     interrupt: async (sessionId: string) => void (await turns.interrupt.mutate({ sessionId })),
     kill: async (sessionId: string) => void (await turns.kill.mutate({ sessionId })),
+    leftovers: (sessionId: string) => turns.leftovers.query({ sessionId }),
     prewarm: async (sessionId: string) => void (await turns.prewarm.mutate({ sessionId })),
     setPermissionMode: async (...[sessionId, mode]: Parameters<ServerApi['setPermissionMode']>) =>
       void (await turns.setPermissionMode.mutate({ sessionId, mode })),
