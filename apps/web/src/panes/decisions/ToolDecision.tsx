@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { inputEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
@@ -9,17 +9,18 @@ import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { alwaysRule, decisionTitle } from './decision.logic.ts'
+import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
-  const [form, setForm] = useState<'edit' | 'deny' | null>(null)
+  const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
   const rule = alwaysRule(request)
   const allow = () => answer({ behavior: 'allow' })
   const always = () => rule !== undefined && answer({ behavior: 'allow', remember: 'always' })
   const card = useRef<HTMLElement>(null)
-  useDecisionKeys(card, {
+  const hasKeys = useDecisionKeys(card, {
     allow,
     always,
     edit: () => setForm('edit'),
@@ -36,7 +37,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
         <>
           <Asked request={request} />
           {form === 'deny' ? (
-            <DenyForm busy={busy} answer={answer} onBack={() => setForm(null)} />
+            <DenyForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
           ) : (
             <>
               <div className="decision__row">
@@ -55,7 +56,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                   Deny…
                 </Button>
                 <span className="spacer" />
-                <Kbd>A · Shift A · E · D</Kbd>
+                {hasKeys ? <Kbd>A · Shift A · E · D</Kbd> : null}
               </div>
               {rule ? <p className="decision__fine">{`Always allows ${rule}`}</p> : null}
             </>
