@@ -36,7 +36,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
           value={text}
           onValueChange={setText}
           placeholder="Find a session or a command"
-          autoFocus
+          data-first
         />
         <Command.List className="palette__list" label="Results">
           <Command.Empty className="palette__empty">Nothing found.</Command.Empty>

@@ -50,7 +50,7 @@ export function TopBar() {
       />
       {sessionId ? (
         <IconButton
-          className="icon-button only-small"
+          className="top-bar__panel"
           icon="panel"
           label="Changes and more"
           onClick={() => shell.open({ kind: 'panel' })}

@@ -37,6 +37,11 @@ export function Composer({ status }: { status: SessionStatus }) {
   const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
 
   useEffect(() => saveDraft(sessionId, text), [sessionId, text])
+  // A session that was just made waits for its first message. On a phone the keyboard would cover what it says.
+  const isNew = status.lastTurn === null && !busy
+  useEffect(() => {
+    if (isNew && !window.matchMedia('(pointer: coarse)').matches) field.current?.focus()
+  }, [])
 
   // The agent starts while the person still writes. If it cannot, the turn will say why.
   const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { useShell } from '../../app/shell-context.ts'
 import { ProjectRootContext } from '../../state/project-root.ts'
 import { markSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
@@ -15,6 +16,7 @@ import { isTyping } from '../../ui/is-typing.ts'
 import { toasts } from '../../ui/toast-store.ts'
 import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
 import { Composer } from '../composer/Composer.tsx'
+import { isPanelSheet } from './panel-place.ts'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 import { SidePanel } from './SidePanel.tsx'
 import './session.css'
@@ -55,6 +57,11 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const chat = useRef<ChatHandle>(null)
   const [tab, setTab] = useState<PanelTab>('changes')
   const actions = useActions(status)
+  const shell = useShell()
+  const showPane = (pane: PanelTab) => {
+    setTab(pane)
+    if (isPanelSheet()) shell.open({ kind: 'panel' })
+  }
 
   // How long the log was when it was opened is all that counts.
   useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
@@ -62,12 +69,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return
-    if (document.querySelector('dialog[open]')) return
+    if (document.querySelector('dialog[open]') && shell.dialog?.kind !== 'panel') return
     const byNumber = PANEL_TABS[Number(event.key) - 1]
     if (event.key === '[') chat.current?.jumpTurn(-1)
     else if (event.key === ']') chat.current?.jumpTurn(1)
     else if (event.key === 'End') chat.current?.jumpToEnd()
-    else if (byNumber) setTab(byNumber.id)
+    else if (byNumber) showPane(byNumber.id)
     else return
     event.preventDefault()
   })

@@ -3,6 +3,7 @@ import { lazy, Suspense } from 'react'
 import { useShell } from '../../app/shell-context.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
 import { ChangesPane } from '../changes/ChangesPane.tsx'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 
@@ -24,7 +25,7 @@ export function SidePanel(props: SidePanelProps) {
   if (dialog?.kind === 'panel') {
     return (
       <Dialog title="Beside the conversation" place="right" bare onClose={close}>
-        <Panel {...props} />
+        <Panel {...props} onClose={close} />
       </Dialog>
     )
   }
@@ -35,20 +36,23 @@ export function SidePanel(props: SidePanelProps) {
   )
 }
 
-function Panel({ status, tab, onTab, onTurn }: SidePanelProps) {
+function Panel({ status, tab, onTab, onTurn, onClose }: SidePanelProps & { onClose?: () => void }) {
   return (
     <Tabs.Root
       className="panel"
       value={tab}
       onValueChange={value => onTab(PANEL_TABS.find(({ id }) => id === value)?.id ?? 'changes')}
     >
-      <Tabs.List className="panel__tabs" aria-label="Panes">
-        {PANEL_TABS.map(({ id, label }) => (
-          <Tabs.Trigger key={id} value={id} className="panel__tab">
-            {label}
-          </Tabs.Trigger>
-        ))}
-      </Tabs.List>
+      <div className="panel__head">
+        <Tabs.List className="panel__tabs" aria-label="Panes">
+          {PANEL_TABS.map(({ id, label }) => (
+            <Tabs.Trigger key={id} value={id} className="panel__tab">
+              {label}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {onClose ? <IconButton icon="close" label="Close" onClick={onClose} /> : null}
+      </div>
       <Tabs.Content value={tab} className="panel__body" tabIndex={-1}>
         <Suspense fallback={null}>
           {tab === 'changes' ? <ChangesPane status={status} /> : null}

@@ -61,11 +61,16 @@ export default function NewSessionDialog({
           event.preventDefault()
           void create()
         }}
+        onKeyDown={event => {
+          if (event.key === 'Enter' && event.target instanceof HTMLSelectElement)
+            event.currentTarget.requestSubmit()
+        }}
       >
         <Field label="Project">
           {id => (
             <select
               id={id}
+              data-first
               value={root}
               onChange={event => set({ project: event.target.value, persona: '' })}
             >

@@ -96,7 +96,7 @@ function RenameDialog(props: { title: string; onSave(title: string): void; onClo
               value={title}
               maxLength={300}
               onChange={event => setTitle(event.target.value)}
-              autoFocus
+              data-first
             />
           )}
         </Field>
