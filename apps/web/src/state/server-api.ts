@@ -33,6 +33,7 @@ export interface ServerApi {
   slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
 
   sessions(): Promise<SessionStatus[]>
+  settings(sessionId: string): Promise<SessionSettings>
   createSession(project: string, options: NewSessionOptions): Promise<{ id: string }>
   renameSession(sessionId: string, title: string): Promise<void>
   forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
@@ -146,10 +147,17 @@ export interface NewSessionOptions {
   title?: string
 }
 
+export interface SessionSettings {
+  permissionMode?: PermissionMode
+  budgetUsd?: number
+}
+
 export interface OutgoingMessage {
   text: string
   parts?: PromptPart[]
   retryOfTurnId?: string
+  /** For this turn only. */
+  permissionMode?: PermissionMode
 }
 
 export type SendResult = 'started' | 'steered' | 'queued'

@@ -108,6 +108,13 @@ function sessionCalls(client: Client) {
       const { sessions } = await client.sessions.list.query({ limit: MAX_SESSIONS })
       return sessions.map(toStatus)
     },
+    settings: async (sessionId: string) => {
+      const { permissionMode, budgetUsd } = (await client.sessions.get.query({ sessionId })).settings
+      return {
+        ...(permissionMode === undefined ? {} : { permissionMode }),
+        ...(budgetUsd === undefined ? {} : { budgetUsd }),
+      }
+    },
     createSession: (project: string, options: NewSessionOptions) =>
       client.sessions.create.mutate({ project, ...options }),
     renameSession: async (sessionId: string, title: string) =>
@@ -188,6 +195,7 @@ function turnInput({
   text,
   parts = [],
   retryOfTurnId,
+  permissionMode,
 }: OutgoingMessage): Pick<TurnInput, 'message' | 'options'> {
   const images = parts.flatMap((part): TurnPart[] => {
     if (part.type === 'text') return [part]
@@ -195,7 +203,11 @@ function turnInput({
   })
   return {
     message: text,
-    options: { ...(images.length > 0 ? { images } : {}), ...(retryOfTurnId ? { retryOfTurnId } : {}) },
+    options: {
+      ...(images.length > 0 ? { images } : {}),
+      ...(retryOfTurnId ? { retryOfTurnId } : {}),
+      ...(permissionMode ? { permissionMode } : {}),
+    },
   }
 }
 

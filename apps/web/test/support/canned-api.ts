@@ -33,6 +33,7 @@ export class CannedApi {
     codex: { installed: false, authenticated: false, authType: 'none' },
   }
   patch = ''
+  settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
     prompt: 'The test fails. Mend it.',
@@ -206,6 +207,10 @@ export class CannedApi {
         id: status.sessionId,
         status: 'idle',
       })),
+    }),
+    'sessions.get': ({ sessionId }: { sessionId: string }) => ({
+      ...this.statuses.get(sessionId),
+      settings: this.settings[sessionId] ?? {},
     }),
     'sessions.create': () => ({ id: [...this.statuses.keys()][0] }),
     'sessions.fork': () => ({ id: [...this.statuses.keys()][0] }),

@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { readComments, saveComments, useComments, withComments } from '../../state/comments.ts'
 import { readDraft, saveDraft } from '../../state/drafts.ts'
-import type { HarnessInfo, SendResult, SessionStatus } from '../../state/server-api.ts'
+import type { SendResult, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useHarness } from '../../state/use-harness.ts'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
@@ -28,8 +28,8 @@ export function Composer({ status }: { status: SessionStatus }) {
   const [sending, setSending] = useState(false)
   const comments = useComments(sessionId)
   const phase = useSession(({ state }) => state.phase)
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
-  const harness: HarnessInfo | undefined = harnesses?.find(({ id }) => id === status.harness)
+  const harness = useHarness(status.harness)
+  const [unchecked, setUnchecked] = useState(false)
   const files = useAttachments(harness?.capabilities.supportsImages ?? true)
   const completions = useCompletions({ status, text, field, onChange: setText })
   const history = useHistory(text, setText)
@@ -52,12 +52,14 @@ export function Composer({ status }: { status: SessionStatus }) {
     const message = {
       text: withComments(text.trim(), readComments(sessionId)) || 'See the attached files.',
       parts: files.list.map(({ part }) => part),
+      ...(unchecked ? { permissionMode: 'bypassPermissions' as const } : {}),
     }
     api[how](sessionId, message).then(
       result => {
         setText('')
         saveComments(sessionId, [])
         files.clear()
+        setUnchecked(false)
         history.reset()
         setSending(false)
         tell(result, how)
@@ -114,7 +116,7 @@ export function Composer({ status }: { status: SessionStatus }) {
         />
         <div className="composer__row">
           <div className="chips">
-            <Chips status={status} harness={harness} />
+            <Chips status={status} harness={harness} unchecked={unchecked} onUnchecked={setUnchecked} />
           </div>
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
           <StopButton status={status} busy={busy} />

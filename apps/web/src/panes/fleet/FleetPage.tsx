@@ -3,6 +3,7 @@ import { harnessLabel } from '../../app/labels.ts'
 import { projectName } from '../../app/project-name.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useFleet, useFleetStore } from '../../state/use-fleet.ts'
+import { Cost } from '../../ui/Cost.tsx'
 import { Dot } from '../../ui/Dot.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { formatUsd, plural } from '../../ui/format.ts'
@@ -60,7 +61,7 @@ function FleetCard({ status, burn, now }: { status: SessionStatus; burn: number;
         <span className="fleet-card__line">{statusLine(status, now)}</span>
         <span className="fleet-card__foot">
           <span className="truncate">{`${projectName(status.projectRoot)} · ${harnessLabel(status.harness)}`}</span>
-          <span className="number">{`${formatUsd(status.costUsd)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
+          <Cost status={status} burn={burn} />
         </span>
       </Link>
     </li>

@@ -8,6 +8,7 @@ import type { SessionStatus } from '../../state/server-api.ts'
 import { SessionActionsContext } from '../../state/session-actions.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/use-fleet.ts'
+import { useHarness } from '../../state/use-harness.ts'
 import { SessionContext } from '../../state/use-session.ts'
 import { useSessionHub } from '../../state/use-session-hub.ts'
 import { Empty } from '../../ui/Empty.tsx'
@@ -106,8 +107,7 @@ function useActions(status: SessionStatus) {
   const api = useApi()
   const hub = useSessionHub()
   const navigate = useNavigate()
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
-  const can = harnesses?.find(({ id }) => id === status.harness)?.capabilities
+  const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
   return useMemo(() => {
     const failed = (error: unknown) => toasts.error(messageOf(error))
@@ -120,6 +120,6 @@ function useActions(status: SessionStatus) {
         .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } }))
         .catch(failed)
     }
-    return { retry, ...(can?.supportsFork ? { fork } : {}) }
+    return { retry, isPriced: can?.supportsCostTracking ?? true, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, navigate, sessionId, can])
 }
