@@ -58,6 +58,8 @@ export interface ServerApi {
   decide(sessionId: string, requestId: string, decision: PermissionDecision): Promise<void>
 
   listFolder(project: string, path: string): Promise<FolderEntry[]>
+  /** Files whose path has these letters, best first. */
+  findFiles(project: string, text: string): Promise<string[]>
   readFile(project: string, path: string): Promise<FileText>
   workingTreeDiff(project: string): Promise<TreeDiff | null>
   turnDiff(sessionId: string, turnId: string): Promise<TreeDiff>

@@ -177,6 +177,8 @@ function fileCalls(client: Client) {
         size: kind === 'file' ? sizeBytes : null,
       }))
     },
+    findFiles: (project: string, text: string) =>
+      client.files.find.query({ project, query: text, limit: 20 }),
     readFile: async (project: string, path: string): Promise<FileText> => {
       const file = await client.files.read.query({ project, path })
       if (file.kind !== 'text')

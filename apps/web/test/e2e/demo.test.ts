@@ -76,7 +76,11 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   const talk = page.getByRole('region', { name: 'Conversation' })
   await talk.getByText('and the test passes').waitFor()
 
-  await page.getByLabel('Changes of').selectOption({ label: 'Turn 1' })
+  await page.getByRole('button', { name: 'Changes of this turn' }).click()
+  const scope = page.getByRole('combobox', { name: 'Changes of' })
+  expect(await scope.locator('option:checked').textContent()).toBe(
+    'Turn 1 · The test fails. Find out why and mend it.',
+  )
   await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
   await page.getByRole('tab', { name: 'Persona' }).click()
   await page.getByRole('region', { name: 'The prompt' }).waitFor()

@@ -246,6 +246,8 @@ export class CannedApi {
         modifiedAt: '',
       })),
     }),
+    'files.find': ({ query }: { query: string }) =>
+      ['src/ndjson.ts', 'src/ndjson.test.ts', 'docs/api.md'].filter(file => file.includes(query)),
     'files.read': ({ path }: { path: string }) => ({
       kind: 'text',
       path,

@@ -62,7 +62,8 @@ function Answer({ item }: { item: TextItem }) {
 }
 
 function ErrorLine({ item }: { item: ErrorItem }) {
-  if (item.code === 'interrupted') return <p className="quiet-line">Stopped by you.</p>
+  // The end of the turn says so.
+  if (item.code === 'interrupted') return null
   const help = errorHelp(item.code)
   return (
     <div className={item.recovered ? 'quiet-line' : 'error-line'} role={item.recovered ? undefined : 'alert'}>

@@ -1,7 +1,10 @@
 import type { ToolItem } from '@chirality/core'
-import { Ansi } from '../../ansi/Ansi.tsx'
+import { useState } from 'react'
+import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
 import { useLiveText, useSession } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { formatCount } from '../../ui/format.ts'
 import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand } from './tool-summary.logic.ts'
@@ -24,15 +27,22 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
 }
 
 function Part({ label, text, ansi = false }: { label: string; text: string; ansi?: boolean }) {
+  const [all, setAll] = useState(false)
   if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
   return (
     <div className="tool__part">
       <p className="tool__label">
         {label}
+        {ansi && text.length > MAX_ANSI_CHARS && !all ? (
+          <Button look="quiet" size="small" onClick={() => setAll(true)}>
+            {`Show all ${formatCount(text.length)} characters`}
+          </Button>
+        ) : null}
+        <span className="spacer" />
         <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
       </p>
       <ScrollRegion className="tool__text" label={label}>
-        <pre>{ansi ? <Ansi text={text} /> : text}</pre>
+        <pre>{ansi ? <Ansi text={text} {...(all ? { maxChars: text.length } : {})} /> : text}</pre>
       </ScrollRegion>
     </div>
   )

@@ -33,6 +33,9 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
         <span className="number">{formatUsd(turn.costUsd)}</span>
       )}
       <span className="spacer" />
+      {id !== null && actions.showChanges ? (
+        <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />
+      ) : null}
       <CopyButton text={() => texts().answer} label="Copy the answer" />
       {actions.retry ? (
         <IconButton

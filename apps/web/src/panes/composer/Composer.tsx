@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { useConnection } from '../../app/use-connection.ts'
 import { readComments, saveComments, useComments, withComments } from '../../state/comments.ts'
 import { readDraft, saveDraft } from '../../state/drafts.ts'
 import type { SendResult, SessionStatus } from '../../state/server-api.ts'
@@ -27,6 +28,7 @@ export function Composer({ status }: { status: SessionStatus }) {
   const [text, setText] = useState(() => readDraft(sessionId))
   const [sending, setSending] = useState(false)
   const comments = useComments(sessionId)
+  const connection = useConnection()
   const phase = useSession(({ state }) => state.phase)
   const harness = useHarness(status.harness)
   const [unchecked, setUnchecked] = useState(false)
@@ -121,17 +123,12 @@ export function Composer({ status }: { status: SessionStatus }) {
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
           <StopButton status={status} busy={busy} />
           {busy && harness?.capabilities.supportsSteering ? (
-            <Button
-              className="only-wide"
-              disabled={empty || sending}
-              title="Ctrl Enter"
-              onClick={() => send('steer')}
-            >
+            <Button disabled={empty || sending} title="Ctrl Enter" onClick={() => send('steer')}>
               Send now
             </Button>
           ) : null}
           <Button look="primary" disabled={empty || sending} onClick={() => send('send')}>
-            {busy ? 'Queue' : 'Send'}
+            {sending && connection === 'offline' ? 'Waits for the server' : busy ? 'Queue' : 'Send'}
           </Button>
         </div>
       </div>

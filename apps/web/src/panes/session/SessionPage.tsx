@@ -15,6 +15,7 @@ import { Empty } from '../../ui/Empty.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { isTyping } from '../../ui/is-typing.ts'
 import { toasts } from '../../ui/toast-store.ts'
+import { WORKING_TREE } from '../changes/ChangesPane.tsx'
 import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
 import { Composer } from '../composer/Composer.tsx'
 import { isPanelSheet } from './panel-place.ts'
@@ -57,12 +58,18 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const store = hub.store(sessionId)
   const chat = useRef<ChatHandle>(null)
   const [tab, setTab] = useState<PanelTab>('changes')
-  const actions = useActions(status)
+  const [scope, setScope] = useState(WORKING_TREE)
   const shell = useShell()
   const showPane = (pane: PanelTab) => {
     setTab(pane)
     if (isPanelSheet()) shell.open({ kind: 'panel' })
   }
+  const showChanges = useEffectEvent((id: string) => {
+    setScope(id)
+    showPane('changes')
+  })
+  const basic = useActions(status)
+  const actions = useMemo(() => ({ ...basic, showChanges: (id: string) => showChanges(id) }), [basic])
 
   // How long the log was when it was opened is all that counts.
   useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
@@ -94,7 +101,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
               <ChatPane ref={chat} turnId={turnId} />
               <Composer status={status} />
             </div>
-            <SidePanel status={status} tab={tab} onTab={setTab} onTurn={id => chat.current?.jumpToTurn(id)} />
+            <SidePanel
+              {...{ status, tab, scope }}
+              onTab={setTab}
+              onScope={setScope}
+              onTurn={id => chat.current?.jumpToTurn(id)}
+            />
           </div>
         </SessionActionsContext>
       </ProjectRootContext>

@@ -1,5 +1,6 @@
 import { Tabs } from 'radix-ui'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
+import { SessionFacts } from '../../app/SessionFacts.tsx'
 import { useShell } from '../../app/shell-context.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
@@ -16,6 +17,9 @@ interface SidePanelProps {
   status: SessionStatus
   tab: PanelTab
   onTab(tab: PanelTab): void
+  /** Whose changes are shown: of the working tree, or of a turn. */
+  scope: string
+  onScope(scope: string): void
   onTurn(turnId: string): void
 }
 
@@ -36,7 +40,9 @@ export function SidePanel(props: SidePanelProps) {
   )
 }
 
-function Panel({ status, tab, onTab, onTurn, onClose }: SidePanelProps & { onClose?: () => void }) {
+function Panel(props: SidePanelProps & { onClose?: () => void }) {
+  const { status, tab, onTab, scope, onScope, onTurn, onClose } = props
+  const [changed, setChanged] = useState(0)
   return (
     <Tabs.Root
       className="panel"
@@ -47,15 +53,20 @@ function Panel({ status, tab, onTab, onTurn, onClose }: SidePanelProps & { onClo
         <Tabs.List className="panel__tabs" aria-label="Panes">
           {PANEL_TABS.map(({ id, label }) => (
             <Tabs.Trigger key={id} value={id} className="panel__tab">
-              {label}
+              {id === 'changes' && changed > 0 ? `${label} ${changed}` : label}
             </Tabs.Trigger>
           ))}
         </Tabs.List>
         {onClose ? <IconButton icon="close" label="Close" onClick={onClose} /> : null}
       </div>
+      {onClose ? (
+        <p className="panel__facts">
+          <SessionFacts sessionId={status.sessionId} />
+        </p>
+      ) : null}
       <Tabs.Content value={tab} className="panel__body" tabIndex={-1}>
         <Suspense fallback={null}>
-          {tab === 'changes' ? <ChangesPane status={status} /> : null}
+          {tab === 'changes' ? <ChangesPane {...{ status, scope, onScope }} onCount={setChanged} /> : null}
           {tab === 'activity' ? <ActivityPane onTurn={onTurn} /> : null}
           {tab === 'files' ? <FilesPane status={status} /> : null}
           {tab === 'raw' ? <RawPane sessionId={status.sessionId} /> : null}
