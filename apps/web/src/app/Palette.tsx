@@ -13,7 +13,7 @@ import { useShell } from './shell-context.ts'
 import './palette.css'
 
 /** Newest first; the rest is found by typing, and commands are in view. */
-const SHOWN_SESSIONS = 6
+const SHOWN_SESSIONS = 5
 
 interface PaletteCommand {
   label: string
@@ -26,15 +26,17 @@ export default function Palette({ onClose }: { onClose(): void }) {
   const shell = useShell()
   const navigate = useNavigate()
   const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-  const shown = text === '' ? sessions.slice(0, SHOWN_SESSIONS) : sessions
   const { sessionId: open } = useParams({ strict: false })
+  // Where one is already is nowhere to go.
+  const others = sessions.filter(({ sessionId }) => sessionId !== open)
+  const shown = text === '' ? others.slice(0, SHOWN_SESSIONS) : others
   const goTo = (sessionId: string) => void navigate({ to: '/s/$sessionId', params: { sessionId } })
   const run = (action: () => void) => () => {
     onClose()
     // After the dialog is gone: while it is open, keys are its own.
     setTimeout(action)
   }
-  const needy = sessions.find(({ pending, sessionId }) => pending.length > 0 && sessionId !== open)
+  const needy = others.find(({ pending }) => pending.length > 0)
   const commands: PaletteCommand[] = [
     { label: 'New session', keys: 'N', run: () => shell.open({ kind: 'new-session' }) },
     ...(needy
