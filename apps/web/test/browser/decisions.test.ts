@@ -74,7 +74,12 @@ test('of ten that wait, a key answers the topmost that is seen, and only that on
 test('a plan by keys: comment, send back, go ahead', async () => {
   const plan = asked('p1', { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: '1. Read\n2. Write' } })
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: waiting(plan) })
-  await page.getByText('A · E').waitFor()
+  await page.getByText('A · E', { exact: true }).waitFor()
+  // Letters belong to a field that has the focus, and the card says so.
+  await page.keyboard.press('i')
+  await page.getByText('Esc, then A · E').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('A · E', { exact: true }).waitFor()
   await page.keyboard.press('e')
   await page.keyboard.type('Test first.')
   await page.keyboard.press('Control+Enter')

@@ -116,3 +116,28 @@ test.each(['light', 'dark'] as const)('nothing that axe finds, %s', async colorS
   }
   await close()
 })
+
+test('what a command had printed is still there when it was stopped', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ phase: 'running' }),
+  })
+  api.push('s1', [
+    { type: 'turn:start', message: 'go' },
+    { type: 'tool:start', toolUseId: 'c', name: 'Bash', input: { command: 'npm test' } },
+    {
+      ...{ type: 'status', status: 'tool_progress', level: 'info', message: '', toolUseId: 'c' },
+      data: { output: 'ok 1\nnot ok 2\n' },
+    },
+  ])
+  await page.getByText('not ok 2').waitFor()
+  api.push('s1', [
+    { type: 'tool:result', toolUseId: 'c', content: 'No result: the turn ended.', isError: true },
+    { type: 'turn:end', reason: 'interrupted' },
+  ])
+  await page.getByText('No result: the turn ended.').waitFor()
+  await page.getByRole('region', { name: 'Printed before' }).getByText('not ok 2').waitFor()
+  await page.keyboard.press('1')
+  await page.getByRole('region', { name: 'What it printed' }).getByText('not ok 2').waitFor()
+  await close()
+})

@@ -7,7 +7,7 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
-import { plainCommand } from './tool-summary.logic.ts'
+import { lastLine, plainCommand } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
 export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
@@ -19,11 +19,19 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   return (
     <>
       {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
+      {isCutShort(item, output) ? <Part label="Printed before" text={output ?? ''} ansi /> : null}
       {result === null ? null : (
         <Part label={item.content === null ? 'Output so far' : 'Result'} text={result} ansi />
       )}
     </>
   )
+}
+
+/** What a call had printed is not always in the result of one that was stopped. */
+export function isCutShort({ status, content }: ToolItem, output: string | undefined): boolean {
+  if (output === undefined || content === null || status === 'done') return false
+  const line = lastLine(output)
+  return line !== '' && !content.includes(line)
 }
 
 function Part({ label, text, ansi = false }: { label: string; text: string; ansi?: boolean }) {

@@ -7,6 +7,7 @@ import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
+import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 /** A plan is taken as it is, or sent back with what should be different. */
@@ -58,7 +59,7 @@ export function PlanDecision({ request, busy, answer }: DecisionProps) {
           Drop it and stop
         </Button>
         <span className="spacer" />
-        {hasKeys ? <Kbd>{hasComment ? 'Ctrl Enter' : 'A · E'}</Kbd> : null}
+        {hasComment ? <Kbd>Ctrl Enter</Kbd> : <KeyHint shown={hasKeys} keys="A · E" />}
       </div>
     </DecisionFrame>
   )

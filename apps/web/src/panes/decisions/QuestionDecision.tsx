@@ -1,13 +1,13 @@
 import { useId, useRef } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
-import { Kbd } from '../../ui/Kbd.tsx'
 import { own } from '../../ui/own.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { collectAnswers, type Question, readQuestions } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
+import { KeyHint } from './KeyHint.tsx'
 import { UnknownDecision } from './UnknownDecision.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
@@ -62,7 +62,7 @@ function QuestionForm({ request, busy, answer, questions }: DecisionProps & { qu
               Do not answer…
             </Button>
             <span className="spacer" />
-            {hasKeys ? <Kbd>E · Enter · D</Kbd> : null}
+            <KeyHint shown={hasKeys} keys="E · Enter · D" />
           </div>
         )}
       </form>

@@ -3,7 +3,6 @@ import { DiffView } from '../../diff/DiffView.tsx'
 import { inputEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Kbd } from '../../ui/Kbd.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
@@ -12,6 +11,7 @@ import { alwaysRule, decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
+import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
@@ -56,7 +56,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                   Deny…
                 </Button>
                 <span className="spacer" />
-                {hasKeys ? <Kbd>A · Shift A · E · D</Kbd> : null}
+                <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
               </div>
               {rule ? <p className="decision__fine">{`Always allows ${rule}`}</p> : null}
             </>

@@ -1,6 +1,5 @@
 import { useRef } from 'react'
 import { Button } from '../../ui/Button.tsx'
-import { Kbd } from '../../ui/Kbd.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
@@ -8,6 +7,7 @@ import { decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
+import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 /** A request of a sort that this version does not know is shown whole: never invisible, never silently denied. */
@@ -41,7 +41,7 @@ export function UnknownDecision({ request, busy, answer }: DecisionProps) {
             Deny…
           </Button>
           <span className="spacer" />
-          {hasKeys ? <Kbd>A · E · D</Kbd> : null}
+          <KeyHint shown={hasKeys} keys="A · E · D" />
         </div>
       ) : null}
     </DecisionFrame>

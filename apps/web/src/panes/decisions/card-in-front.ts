@@ -55,7 +55,7 @@ function lookAgain(): void {
   })
 }
 
-const MOVES = ['scroll', 'resize', 'focusin', 'toggle'] as const
+const MOVES = ['scroll', 'resize', 'focusin', 'focusout', 'toggle'] as const
 
 function watchPage(): void {
   for (const type of MOVES) window.addEventListener(type, lookAgain, { capture: true, passive: true })
