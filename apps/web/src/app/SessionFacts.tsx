@@ -7,6 +7,7 @@ import { useSessionHub } from '../state/use-session-hub.ts'
 import { usePermissionMode, useSettings } from '../state/use-settings.ts'
 import { formatCount, formatUsd } from '../ui/format.ts'
 import { Meter } from '../ui/Meter.tsx'
+import { useNow } from '../ui/use-now.ts'
 import { harnessLabel, permissionLabel } from './labels.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
@@ -71,7 +72,7 @@ function Spent({ sessionId }: { sessionId: string }) {
   const budget = useStorePart(store, ({ extras }) => extras.budget)
   const status = useStatus(sessionId)
   const { budgetUsd } = useSettings(sessionId)
-  const burn = useFleetStore().burn(sessionId, Date.now())
+  const burn = useFleetStore().burn(sessionId, useNow())
   const spent = Math.max(status?.costUsd ?? 0, costUsd)
   const isPriced = useIsPriced({ harness: status?.harness ?? null, costUsd: spent })
   const limit = budget?.limitUsd ?? budgetUsd

@@ -78,6 +78,40 @@ test('the conversation stays at its end while text comes, and lets go when the p
   await close()
 })
 
+test('from turn to turn, by button and by key; an address leads to a turn', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1/t/t2',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      for (const turn of ['t1', 't2', 't3'])
+        canned.push(
+          's1',
+          [
+            { type: 'turn:start', message: `question of ${turn}` },
+            { type: 'chat:message', messageId: turn, text: `${'line\n\n'.repeat(60)}answer of ${turn}` },
+            { type: 'turn:end', reason: 'completed' },
+          ],
+          turn,
+        )
+    },
+  })
+  const isAtTop = async (text: string) => {
+    const said = page.getByText(text, { exact: true })
+    if ((await said.count()) === 0) return false
+    const chat = await page.getByRole('region', { name: 'Conversation' }).boundingBox()
+    const y = ((await said.boundingBox())?.y ?? 0) - (chat?.y ?? 0)
+    return y >= 0 && y < 80
+  }
+  await expect.poll(() => isAtTop('question of t2')).toBe(true)
+  await page.getByRole('button', { name: 'Next turn' }).click()
+  await expect.poll(() => isAtTop('question of t3')).toBe(true)
+  await page.keyboard.press('[')
+  await expect.poll(() => isAtTop('question of t2')).toBe(true)
+  await page.getByRole('button', { name: 'Previous turn' }).click()
+  await expect.poll(() => isAtTop('question of t1')).toBe(true)
+  await close()
+})
+
 test('a lost connection is said, and what was missed comes by itself', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()

@@ -58,7 +58,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                 <span className="spacer" />
                 <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
               </div>
-              {rule ? <p className="decision__fine">{`Always allows ${rule}`}</p> : null}
+              {rule ? <Rule rule={rule} /> : null}
             </>
           )}
         </>
@@ -66,6 +66,19 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
     </DecisionFrame>
   )
 }
+
+/** The whole of it, word for word. A long one scrolls: the buttons must stay in reach. */
+function Rule({ rule }: { rule: string }) {
+  const words = `Always allows ${rule}`
+  if (rule.length <= SHORT_RULE_CHARS) return <p className="decision__fine">{words}</p>
+  return (
+    <ScrollRegion className="decision__fine decision__fine--long" label="The rule">
+      {words}
+    </ScrollRegion>
+  )
+}
+
+const SHORT_RULE_CHARS = 120
 
 function Asked({ request }: Pick<DecisionProps, 'request'>) {
   const cwd = useProjectRoot()

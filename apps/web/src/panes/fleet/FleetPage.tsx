@@ -8,6 +8,7 @@ import { Dot } from '../../ui/Dot.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { formatUsd, plural } from '../../ui/format.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { useNow } from '../../ui/use-now.ts'
 import { groupSessions, statusLine, toneOf } from '../sidebar/groups.logic.ts'
 import { sessionTitle } from '../sidebar/session-title.ts'
 import './fleet.css'
@@ -16,7 +17,7 @@ import './fleet.css'
 export default function FleetPage() {
   const statuses = useFleet()
   const store = useFleetStore()
-  const now = Date.now()
+  const now = useNow()
   const burn = statuses.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
   const spent = statuses.reduce((sum, { costUsd }) => sum + costUsd, 0)
   return (

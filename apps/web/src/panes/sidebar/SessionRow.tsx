@@ -5,6 +5,7 @@ import { seenSeq, seenVersion, subscribeSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { Cost } from '../../ui/Cost.tsx'
 import { Dot } from '../../ui/Dot.tsx'
+import { useNow } from '../../ui/use-now.ts'
 import { isNews, statusLine, toneOf } from './groups.logic.ts'
 import { SessionMenu } from './SessionMenu.tsx'
 import { sessionTitle } from './session-title.ts'
@@ -21,6 +22,7 @@ export const SessionRow = memo(function SessionRow({
 }) {
   useSyncExternalStore(subscribeSeen, seenVersion)
   const { sessionId } = status
+  const now = useNow()
   const unread = !active && isNews(status, seenSeq(sessionId))
   return (
     <li className={active ? 'session-row session-row--on' : 'session-row'}>
@@ -40,7 +42,7 @@ export const SessionRow = memo(function SessionRow({
           {showProject ? (
             <span className="session-row__project">{projectName(status.projectRoot)}</span>
           ) : null}
-          {statusLine(status, Date.now())}
+          {statusLine(status, now)}
         </span>
       </Link>
       <SessionMenu status={status} active={active} />
