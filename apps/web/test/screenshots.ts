@@ -70,6 +70,8 @@ try {
 
 async function take(shot: Shot, colorScheme: 'light' | 'dark'): Promise<void> {
   const context = await browser.newContext({ colorScheme, ...(shot.phone ? PHONE : WIDE) })
+  // The browser inside the npm package refuses notifications for ever; people's browsers ask.
+  await context.addInitScript("Object.defineProperty(Notification, 'permission', { get: () => 'default' })")
   const page = await context.newPage()
   const api = new CannedApi()
   aBusyDay(api)

@@ -1,5 +1,5 @@
 /** Many writers, one reader. What is pushed before the reader comes is kept; after `end` the reader finishes. */
-export class AsyncQueue<T> implements AsyncIterable<T> {
+export class AsyncQueue<T extends object> implements AsyncIterable<T> {
   #items: T[] = []
   #next = 0
   #ended = false
@@ -17,18 +17,28 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    while (true) {
-      while (this.#next < this.#items.length) {
-        const item = this.#items[this.#next++] as T
-        if (this.#next === this.#items.length) this.#reset()
-        yield item
-      }
-      if (this.#ended) return
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-      this.#wake = null
-    }
+    do {
+      for (let item = this.take(); item !== undefined; item = this.take()) yield item
+    } while (await this.more())
+  }
+
+  /** The next item, if it is there already. */
+  take(): T | undefined {
+    if (this.#next === this.#items.length) return undefined
+    const item = this.#items[this.#next++] as T
+    if (this.#next === this.#items.length) this.#reset()
+    return item
+  }
+
+  /** To be called when there is nothing to take. False when nothing more comes. */
+  async more(): Promise<boolean> {
+    if (this.#next < this.#items.length) return true
+    if (this.#ended) return false
+    await new Promise<void>(resolve => {
+      this.#wake = resolve
+    })
+    this.#wake = null
+    return true
   }
 
   #reset(): void {

@@ -5,88 +5,19 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BenchRow, benchRow, reportBench } from '../../core/bench/report.ts'
 import { BenchServer, type Variant } from './bench-server.ts'
+import { endToEndRows } from './end-to-end/rows.ts'
+import { median, percentile, spread } from './statistics.ts'
 
 const ROUNDS = 3
-const LOAD_SECONDS = 3
-const FLUSH_WINDOW_MS = 16
 const CATCH_UP_EVENTS = 100_000
 const MB = 1024 * 1024
 
 reportBench('@chirality/server', [
-  await idleLatencyRow(),
-  ...(await loadRows(50, { lateMs: 5, cpu: 1.4 })),
-  ...(await loadRows(200, { lateMs: 15, cpu: 1.6 })),
+  ...(await endToEndRows()),
   ...(await catchUpRows()),
   ...(await clientRows()),
   ...idleRows(),
 ])
-
-interface Load {
-  latencies: number[]
-  cpuMs: number
-  expected: number
-}
-
-async function load(variant: Variant, sessions: number, perSecond: number): Promise<Load> {
-  const server = await BenchServer.open(variant)
-  await server.connect(1, sessions)
-  const { cpuMs = Number.NaN } = await server.send({ do: 'emit', sessions, perSecond, seconds: LOAD_SECONDS })
-  const { latencies } = server
-  await server.close()
-  return { latencies, cpuMs, expected: sessions * perSecond * LOAD_SECONDS }
-}
-
-async function idleLatencyRow(): Promise<BenchRow> {
-  const ratios: number[] = []
-  let detail = ''
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const raw = percentile((await load('raw', 1, 20)).latencies, 0.5)
-    const ours = percentile((await load('ours', 1, 20)).latencies, 0.5)
-    ratios.push(ours / raw)
-    detail = `p50 ${ours.toFixed(2)} ms against ${raw.toFixed(2)} ms of bare ws`
-  }
-  return benchRow({
-    name: 'idle: log to client, of bare ws',
-    ratio: median(ratios),
-    bar: 2,
-    better: 'lower',
-    detail,
-  })
-}
-
-async function loadRows(sessions: number, bars: { lateMs: number; cpu: number }): Promise<BenchRow[]> {
-  const late: number[] = []
-  const cpu: number[] = []
-  const lost: number[] = []
-  let detail = ''
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const raw = await load('raw', sessions, 100)
-    const ours = await load('ours', sessions, 100)
-    const [rawP99, oursP99] = [percentile(raw.latencies, 0.99), percentile(ours.latencies, 0.99)]
-    late.push((oursP99 - FLUSH_WINDOW_MS) / Math.max(bars.lateMs, 3 * rawP99))
-    cpu.push(ours.cpuMs / raw.cpuMs)
-    lost.push(ours.expected - ours.latencies.length)
-    detail = `p99 ${oursP99.toFixed(1)} ms with the window of ${FLUSH_WINDOW_MS}, bare ws ${rawP99.toFixed(1)} ms`
-  }
-  const name = `${sessions} sessions × 100/s`
-  return [
-    benchRow({
-      name: `${name}: p99 without the window`,
-      ratio: median(late),
-      bar: 1,
-      better: 'lower',
-      detail,
-    }),
-    benchRow({
-      name: `${name}: CPU, of bare ws`,
-      ratio: median(cpu),
-      bar: bars.cpu,
-      better: 'lower',
-      detail: spread(cpu),
-    }),
-    benchRow({ name: `${name}: events lost`, ratio: Math.max(...lost), bar: 0, better: 'lower', detail: '' }),
-  ]
-}
 
 async function catchUpRows(): Promise<BenchRow[]> {
   const times: Record<Variant, number[]> = { ours: [], raw: [], naive: [] }
@@ -175,17 +106,4 @@ function idleRows(): BenchRow[] {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-function percentile(values: number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-function median(values: number[]): number {
-  return percentile(values, 0.5)
-}
-
-function spread(values: number[]): string {
-  return `${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}`
 }

@@ -12,6 +12,7 @@ async function serveDashboard() {
   put('index.html', '<!doctype html><title>ours</title>')
   put('assets/index-B9vLl8Dv.js', 'export {}')
   put('assets/plain.css', 'p {}')
+  put('sw.js', 'self')
   put('.secret', 'secret')
   put('empty.txt', '')
   writeFileSync(path.join(server.home, 'secret.txt'), 'secret')
@@ -31,10 +32,19 @@ test('files are served with their type, and hashed ones for ever', async () => {
   expect(page.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
+    // By which the service worker knows that it is us.
+    'x-chirality': 'dashboard',
   })
   const script = await get('/assets/index-B9vLl8Dv.js')
   expect(script).toMatchObject({ status: 200, text: 'export {}' })
   expect(script.headers['cache-control']).toContain('immutable')
+  expect(script.headers).not.toHaveProperty('x-chirality')
+  const worker = await get('/sw.js')
+  expect(worker.headers).toMatchObject({
+    'content-type': 'text/javascript; charset=utf-8',
+    'cache-control': 'no-cache',
+  })
+  expect(worker.headers).not.toHaveProperty('service-worker-allowed')
   expect((await get('/assets/plain.css')).headers['cache-control']).toBe('no-cache')
   expect(await get('/empty.txt')).toMatchObject({ status: 200, text: '' })
 })

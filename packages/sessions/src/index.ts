@@ -51,6 +51,7 @@ export {
   type ProjectLock,
   ProjectLockedError,
 } from './lock/project-lock.ts'
+export { batchText, hasBatchText, joinBatches } from './log/batch-text.ts'
 export { LogError } from './log/log-error.ts'
 export type { LogHealth } from './log/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'

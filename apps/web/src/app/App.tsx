@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { notifyOn } from '../notices/notify.ts'
 import { FleetStore } from '../state/fleet-store.ts'
 import type { ServerApi } from '../state/server-api.ts'
 import { SessionHub } from '../state/session-hub.ts'
@@ -10,8 +11,8 @@ import { SessionHubContext } from '../state/use-session-hub.ts'
 import { toasts } from '../ui/toast-store.ts'
 import { ErrorBoundary } from './ErrorBoundary.tsx'
 import { followFleet } from './follow-fleet.ts'
-import { notifyOn } from './notify.ts'
 import { router } from './router.tsx'
+import { openOnNotification, shownSession } from './shown-session.ts'
 
 const FRESH_MS = 30_000
 
@@ -23,10 +24,8 @@ export function App({ api }: { api: ServerApi }) {
     () => new QueryClient({ defaultOptions: { queries: { staleTime: FRESH_MS, retry: 1 } } }),
   )
   useEffect(() => followFleet(api, fleet), [api, fleet])
-  useEffect(
-    () => notifyOn(fleet, sessionId => void router.navigate({ to: '/s/$sessionId', params: { sessionId } })),
-    [fleet],
-  )
+  useEffect(() => notifyOn(fleet, shownSession), [fleet])
+  useEffect(openOnNotification, [])
   return (
     <ErrorBoundary>
       <ApiContext value={api}>

@@ -46,6 +46,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
     ...(open === undefined ? [] : sessionCommands()),
     { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
     { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
+    { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
     { label: 'Shortcuts', keys: '?', run: () => shell.open({ kind: 'shortcuts' }) },
   ]
   return (

@@ -15,6 +15,7 @@ import './shell.css'
 const loadPalette = () => import('./Palette.tsx')
 const Palette = lazy(loadPalette)
 const Shortcuts = lazy(() => import('./Shortcuts.tsx'))
+const NotificationDialog = lazy(() => import('../notices/NotificationDialog.tsx'))
 const Tray = lazy(() => import('../panes/decisions/Tray.tsx'))
 const NewSessionDialog = lazy(() => import('../panes/sidebar/NewSessionDialog.tsx'))
 
@@ -74,6 +75,7 @@ export function Shell() {
         <Suspense>
           {dialog?.kind === 'palette' ? <Palette onClose={close} /> : null}
           {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
+          {dialog?.kind === 'notifications' ? <NotificationDialog onClose={close} /> : null}
           {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}
           {dialog?.kind === 'new-session' ? (
             <NewSessionDialog project={dialog.project} onClose={close} />

@@ -1,15 +1,53 @@
-import { Empty } from '../ui/Empty.tsx'
+import { type FormEvent, useEffect, useState } from 'react'
+import { signInByLink, waitForToken } from '../state/sign-in.ts'
+import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import './server-down.css'
 
-/** Without the link of this start of the server nobody gets in. */
-export function SignedOut({ message }: { message?: string }) {
+/** Without the link of this start of the server nobody gets in. Opened in any tab of this browser it lets this one in, too. */
+export function SignedOut({ message, onToken }: { message?: string; onToken(token: string): void }) {
+  const [link, setLink] = useState('')
+  const [refused, setRefused] = useState<string | null>(null)
+  useEffect(() => waitForToken(onToken), [onToken])
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    const result = await signInByLink(link)
+    if (result.kind === 'signed-in') onToken(result.token)
+    else setRefused(result.kind === 'refused' ? result.message : 'The server does not answer.')
+  }
   return (
-    <main className="signed-out">
-      <Empty title="Open the link of the server">
-        <p>{message ?? 'This tab is not signed in.'}</p>
-        <p>
-          The terminal that runs <code>chirality serve</code> shows a link that signs you in.
-        </p>
-      </Empty>
+    <main className="server-down">
+      <h1>Open the link of the server</h1>
+      <p>{message ?? 'This tab is not signed in.'}</p>
+      <p>
+        The terminal that runs <code>chirality serve</code> shows a link that signs you in. Open it in this
+        browser and this page goes on, or paste it here.
+      </p>
+      <form className="link-form" onSubmit={event => void submit(event)}>
+        <Field label="Link">
+          {id => (
+            <div className="link-form__row">
+              <input
+                id={id}
+                className="input"
+                value={link}
+                autoComplete="off"
+                spellCheck={false}
+                placeholder={`${location.origin}/#sign-in=…`}
+                onChange={event => setLink(event.target.value)}
+              />
+              <Button type="submit" look="primary" disabled={link.trim() === ''}>
+                Sign in
+              </Button>
+            </div>
+          )}
+        </Field>
+        {refused ? (
+          <p className="link-form__bad" role="alert">
+            {refused}
+          </p>
+        ) : null}
+      </form>
     </main>
   )
 }

@@ -8,7 +8,12 @@ export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
       stored => fleet.setStored(stored),
       () => undefined,
     )
-  const stopWatching = api.watchFleet({ onStatuses: statuses => fleet.update(statuses) })
+  const stopWatching = api.watchFleet({
+    onStatuses: statuses => fleet.update(statuses),
+    onRemoved: ids => {
+      for (const id of ids) fleet.remove(id)
+    },
+  })
   const stopConnection = api.watchConnection(state => {
     if (state === 'connected') void load()
   })

@@ -3,6 +3,7 @@ import { createContext, use } from 'react'
 export type ShellDialog =
   | { kind: 'palette' }
   | { kind: 'shortcuts' }
+  | { kind: 'notifications' }
   | { kind: 'new-session'; project?: string }
   | { kind: 'tray' }
   | { kind: 'sidebar' }

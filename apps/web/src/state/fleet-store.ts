@@ -9,6 +9,7 @@ export class FleetStore {
   readonly #spent = new Map<string, readonly Spent[]>()
   readonly #listeners = new Set<() => void>()
   readonly #changeListeners = new Set<(now: SessionStatus, before: SessionStatus | undefined) => void>()
+  readonly #removeListeners = new Set<(sessionId: string) => void>()
 
   readonly list = (): readonly SessionStatus[] => this.#statuses
   readonly isLoaded = (): boolean => this.#loaded
@@ -28,14 +29,19 @@ export class FleetStore {
     return () => this.#changeListeners.delete(listener)
   }
 
+  onRemove(listener: (sessionId: string) => void): () => void {
+    this.#removeListeners.add(listener)
+    return () => this.#removeListeners.delete(listener)
+  }
+
   /** What is stored: sessions that are gone from it are gone, those that run are known better already. */
   setStored(stored: readonly SessionStatus[]): void {
     this.#loaded = true
     const ids = new Set(stored.map(({ sessionId }) => sessionId))
-    for (const [id, { phase }] of this.#byId) if (!ids.has(id) && phase === 'idle') this.#byId.delete(id)
+    for (const [id, { phase }] of this.#byId) if (!ids.has(id) && phase === 'idle') this.#drop(id)
     for (const status of stored) {
       const known = this.#byId.get(status.sessionId)
-      if (!known || known.lastSeq < status.lastSeq) this.#put(status)
+      if (!known || (known.phase === 'idle' && known.lastSeq < status.lastSeq)) this.#put(status)
     }
     this.#publish()
   }
@@ -62,7 +68,13 @@ export class FleetStore {
   }
 
   remove(sessionId: string): void {
-    if (this.#byId.delete(sessionId)) this.#publish()
+    if (this.#drop(sessionId)) this.#publish()
+  }
+
+  #drop(sessionId: string): boolean {
+    if (!this.#byId.delete(sessionId)) return false
+    for (const listener of this.#removeListeners) listener(sessionId)
+    return true
   }
 
   #publish(): void {

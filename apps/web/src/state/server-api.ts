@@ -69,6 +69,7 @@ export type ConnectionState = 'connecting' | 'connected' | 'offline'
 
 export interface FleetWatcher {
   onStatuses(statuses: SessionStatus[]): void
+  onRemoved(sessionIds: string[]): void
 }
 
 export interface SessionWatcher {

@@ -22,6 +22,14 @@ const MAX_SESSIONS = 1000
 /** The server over one WebSocket. It comes back by itself, and each subscription goes on after the last event it saw. */
 export function createTrpcApi(token: string, options: { url: string; onRefused(): void }): ServerApi {
   const connection = new ConnectionWatch()
+  let isRefused = false
+  // Once: a token that is worth nothing is not tried again, and whoever signs in anew is not sent away by the old one.
+  const onRefused = () => {
+    if (isRefused) return
+    isRefused = true
+    void socket.close()
+    options.onRefused()
+  }
   const socket = createWSClient({
     url: options.url,
     connectionParams: { token },
@@ -29,13 +37,13 @@ export function createTrpcApi(token: string, options: { url: string; onRefused()
     onOpen: () => connection.set('connected'),
     onClose: cause => {
       connection.set('offline')
-      if (cause?.code === UNAUTHORIZED_CLOSE) options.onRefused()
+      if (cause?.code === UNAUTHORIZED_CLOSE) onRefused()
     },
   })
   const client = createTRPCClient<AppRouter>({ links: [wsLink<AppRouter>({ client: socket })] })
   return {
     watchConnection: connection.watch,
-    ...watches(client, options.onRefused),
+    ...watches(client, onRefused),
     ...projectCalls(client),
     ...sessionCalls(client),
     ...turnCalls(client),
@@ -54,7 +62,10 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
   return {
     watchFleet: watcher => {
       const subscription = client.fleet.events.subscribe(undefined, {
-        onData: ({ sessions }) => watcher.onStatuses(fromWire<SessionStatus[]>(sessions)),
+        onData: event => {
+          watcher.onStatuses(fromWire<SessionStatus[]>(event.sessions))
+          if (event.type === 'changes') watcher.onRemoved(event.removed)
+        },
         onError: error => void failed(error),
       })
       return () => subscription.unsubscribe()

@@ -85,9 +85,18 @@ export class CannedApi {
   setStatus(sessionId: string, fields: Partial<SessionStatus>): void {
     const status = { ...aStatus(), ...this.statuses.get(sessionId), ...fields }
     this.statuses.set(sessionId, status)
-    for (const { socket, id, sessionId: followed } of this.#subscriptions) {
-      if (followed === null) send(socket, id, { type: 'data', data: { type: 'changes', sessions: [status] } })
-    }
+    this.#tellFleet({ type: 'changes', sessions: [status], removed: [] })
+  }
+
+  /** As when it is deleted in another tab. */
+  remove(sessionId: string): void {
+    this.statuses.delete(sessionId)
+    this.#tellFleet({ type: 'changes', sessions: [], removed: [sessionId] })
+  }
+
+  #tellFleet(data: unknown): void {
+    for (const { socket, id, sessionId } of this.#subscriptions)
+      if (sessionId === null) send(socket, id, { type: 'data', data })
   }
 
   /** Ends every connection and lets none through until `restore`. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
-const DIST = path.join(import.meta.dirname, '../../dist')
+export const DIST = path.join(import.meta.dirname, '../../dist')
 
 /** Stricter than what the server sends: no inline style may be needed either. */
 const POLICY =
@@ -13,29 +13,49 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.html': 'text/html',
   '.js': 'text/javascript',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.webmanifest': 'application/manifest+json',
 }
 
 export interface StaticServer {
   url: string
+  port: number
   close(): Promise<void>
 }
 
+export interface StaticServerOptions {
+  /** Any free one, unless it is named. */
+  port?: number
+  /** Asked at each request, for builds that change while the server runs. */
+  folder?: () => string
+}
+
 /** The built dashboard and the sign-in, under a strict policy. What the page asks by tRPC is answered elsewhere. */
-export async function serveDashboard(): Promise<StaticServer> {
+export async function serveDashboard({
+  port: wanted = 0,
+  folder = () => DIST,
+}: StaticServerOptions = {}): Promise<StaticServer> {
   const server = createServer(async (request, response) => {
     if (request.method === 'POST' && request.url === '/api/sign-in') {
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify({ token: 'canned' }))
       return
     }
+    if (request.url === '/healthz') {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ status: 'ok', name: 'chirality' }))
+      return
+    }
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    const file = path.join(DIST, path.normalize(pathname))
-    const isFile = file.startsWith(DIST) && path.extname(file) !== ''
+    const dist = folder()
+    const file = path.join(dist, path.normalize(pathname))
+    const isFile = file.startsWith(dist) && path.extname(file) !== ''
     try {
-      const body = await readFile(isFile ? file : path.join(DIST, 'index.html'))
+      const body = await readFile(isFile ? file : path.join(dist, 'index.html'))
       response.setHeader('content-security-policy', POLICY)
+      response.setHeader('cache-control', 'no-cache')
+      if (!isFile) response.setHeader('x-chirality', 'dashboard')
       response.setHeader(
         'content-type',
         TYPES[isFile ? path.extname(file) : '.html'] ?? 'application/octet-stream',
@@ -46,10 +66,11 @@ export async function serveDashboard(): Promise<StaticServer> {
       response.end()
     }
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(wanted, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
+    port,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

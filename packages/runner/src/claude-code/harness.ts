@@ -100,14 +100,12 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
    * has a turn running. The last event is `turn:end`, or `process:exit` where the turn has a process of its own;
    * leaving the loop early stops the agent.
    */
-  async *startTurn(
-    session: Session,
-    userMessage: string,
-    opts: HarnessTurnOpts = {},
-  ): AsyncGenerator<UIEvent> {
-    const turnId = opts.turnId ?? randomUUID()
-    const query = withDefaults(turnQuery(session, userMessage, this.#withMode(session.id, opts)))
-    yield* this.#turns.run(session.id, this.#turn({ session, turnId, query, opts }))
+  startTurn(session: Session, userMessage: string, opts: HarnessTurnOpts = {}): AsyncGenerator<UIEvent> {
+    return this.#turns.run(session.id, () => {
+      const turnId = opts.turnId ?? randomUUID()
+      const query = withDefaults(turnQuery(session, userMessage, this.#withMode(session.id, opts)))
+      return this.#turn({ session, turnId, query, opts })
+    })
   }
 
   /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
@@ -115,7 +113,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     const { program, trace: whole } = fromTheBeginning(trace, claudeProgram(this.#context))
     const source = adoptedAttempts(whole, opts.signal)
     const turn = new ProcessTurn({ program, session, turnId: trace.turnId, opts, source })
-    yield* closeRequests(this.#turns.run(session.id, turn))
+    yield* closeRequests(this.#turns.run(session.id, () => turn))
   }
 
   /**

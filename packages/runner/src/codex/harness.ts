@@ -84,14 +84,14 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     }
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
-    for await (const event of this.#turns.run(session.id, turn)) {
+    for await (const event of this.#turns.run(session.id, () => turn)) {
       if (event.type === 'session:init') this.#threads.set(session.id, event.claudeSessionId ?? '')
       yield event
     }
   }
 
   async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
-    yield* this.#turns.run(session.id, adoptCodexTurn({ session, trace, opts, context: this.#context }))
+    yield* this.#turns.run(session.id, () => adoptCodexTurn({ session, trace, opts, context: this.#context }))
   }
 
   /** More input for the turn that runs; the agent takes it up at once, in the middle of what it says. */

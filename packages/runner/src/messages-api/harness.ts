@@ -77,13 +77,13 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
     const permissionMode = opts.permissionMode ?? mode
     const query = turnQuery(session, userMessage, { ...opts, ...(permissionMode ? { permissionMode } : {}) })
     const turn = new MessagesApiTurn({ session, query, opts, context: this.#context, grants })
-    yield* this.#turns.run(session.id, turn)
+    yield* this.#turns.run(session.id, () => turn)
   }
 
   /** Told from its raw log, and ended: its loop went with the program that ran it. */
   async *adoptTurn(session: Session, trace: TurnTrace, _opts?: AdoptTurnOpts): AsyncGenerator<UIEvent> {
     const turn = new AdoptedTurn({ session, trace, context: this.#context })
-    yield* closeRequests(this.#turns.run(session.id, turn))
+    yield* closeRequests(this.#turns.run(session.id, () => turn))
   }
 
   /** The model reads it with the next results of its tools, or when it would rest. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
 import { Silence } from './silence.ts'
-import type { SpoolSource } from './spool-source.ts'
+import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 import { type FileDamage, Tail } from './tail.ts'
 import { Wake } from './wake.ts'
 
@@ -37,26 +37,29 @@ export class AgentOutputReader {
   constructor(options: AgentOutputOptions) {
     const { spool, offset = 0, maxLineBytes, idleMs, watch } = options
     this.#silence = new Silence(idleMs)
-    const onWake = () => this.#wake.notify()
-    const tail = ({ path, readFd: fd }: SpoolSource['stdout'], offset?: number) => ({
-      path,
-      tail: new Tail({ fd, path, onWake, watch, offset }),
-    })
+    const source = ({ path, readFd: fd }: SpoolReadEnd, framer: Framer, offset?: number): Source => {
+      const onWake = () => {
+        made.mayHaveMore = true
+        this.#wake.notify()
+      }
+      const tail = new Tail({ fd, path, onWake, watch, offset })
+      const made = { path, tail, mayHaveMore: true, ...framer }
+      return made
+    }
     const stdout = new NdjsonFramer({ maxLineBytes })
-    this.#sources = [
-      {
-        ...tail(spool.stdout, offset),
-        push: chunk => stdout.push(chunk).map(record => toRecord(record, offset)),
-        end: () => stdout.end().map(record => toRecord(record, offset)),
-      },
-    ]
+    const framer = {
+      push: (chunk: Uint8Array) => stdout.push(chunk).map(record => toRecord(record, offset)),
+      end: () => stdout.end().map(record => toRecord(record, offset)),
+    }
+    this.#sources = [source(spool.stdout, framer, offset)]
     if (spool.stderr === undefined) return
     const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
-    this.#sources.push({
-      ...tail(spool.stderr),
-      push: chunk => stderr.push(chunk).map(toStderr),
-      end: () => stderr.end().map(toStderr),
-    })
+    this.#sources.push(
+      source(spool.stderr, {
+        push: chunk => stderr.push(chunk).map(toStderr),
+        end: () => stderr.end().map(toStderr),
+      }),
+    )
   }
 
   /** The agent is gone: read to the end of the files and finish. */
@@ -105,16 +108,22 @@ export class AgentOutputReader {
   #readOnce(ended: boolean): boolean {
     let hasRead = false
     for (const source of this.#sources) {
+      if (!source.mayHaveMore && !ended) continue
       const bytes = source.tail.read(READ_BUFFER)
+      // Whatever is written from here on is announced.
+      source.mayHaveMore = bytes === READ_BUFFER.length
       if (bytes > 0) {
         hasRead = true
         this.#add(source.push(READ_BUFFER.subarray(0, bytes)))
-        continue
+        if (!source.tail.isSuspect) continue
       }
       const damage = source.tail.inspect()
       if (damage !== undefined) this.#add([{ kind: 'spool-damaged', path: source.path, damage }])
       // A cut file starts again at its beginning.
-      if (damage === 'truncated') hasRead = true
+      if (damage === 'truncated') {
+        source.mayHaveMore = true
+        hasRead = true
+      }
     }
     if (!hasRead && ended) for (const source of this.#sources) this.#add(source.end())
     return hasRead
@@ -136,11 +145,15 @@ export class AgentOutputReader {
   }
 }
 
-interface Source {
-  path: string
-  tail: Tail
+interface Framer {
   push(chunk: Uint8Array): AgentOutput[]
   end(): AgentOutput[]
+}
+
+interface Source extends Framer {
+  path: string
+  tail: Tail
+  mayHaveMore: boolean
 }
 
 /** One for all readers: what is read is framed in the same breath, and the framers copy what they keep. */

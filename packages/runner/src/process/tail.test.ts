@@ -1,5 +1,6 @@
 import { appendFileSync, closeSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { useProject } from '../../test/support/project.ts'
 import { Tail } from './tail.ts'
@@ -87,6 +88,35 @@ describe('what is appended', () => {
       appendFileSync(path, 'two')
       vi.advanceTimersByTime(10)
       expect(wakes).toBe(2)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('is looked for in a pulse while there is always more, and announced at once again when there is not', async () => {
+    // The clock stands still, so every change comes soon after the one before.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      let wakes = 0
+      tail = new Tail({ fd, path, onWake: () => (wakes += 1) })
+      const timers = vi.getTimerCount()
+      const isPulsing = () => vi.getTimerCount() > timers
+      while (!isPulsing()) {
+        const before = wakes
+        appendFileSync(path, '.')
+        while (wakes === before) await nextLoopTurn()
+      }
+      appendFileSync(path, '.')
+      const before = wakes
+      vi.advanceTimersByTime(16)
+      expect(wakes).toBe(before + 1)
+      while (tail.read(buffer) > 0);
+      // Nothing new for a while: it is watched again, with a last look for what came in between.
+      while (isPulsing()) vi.advanceTimersByTime(16)
+      const last = wakes
+      appendFileSync(path, '.')
+      while (wakes === last) await nextLoopTurn()
+      expect(tail.read(buffer)).toBe(1)
     } finally {
       vi.useRealTimers()
     }

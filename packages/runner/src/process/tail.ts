@@ -1,4 +1,5 @@
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs'
+import { Pulse } from './pulse.ts'
 
 export interface TailOptions {
   fd: number
@@ -16,10 +17,12 @@ export type FileDamage = 'deleted' | 'truncated'
 
 /**
  * Reads a growing file. Nothing is read ahead: the file is the buffer, so a slow reader costs no memory and holds
- * nobody up.
+ * nobody up. A file that grows now and then is watched, and what is new is announced at once; one that grows all the time is
+ * looked at in the pulse that all such files share.
  */
 export class Tail {
   readonly #fd: number
+  readonly #path: string
   readonly #onWake: () => void
   #offset: number
   #watcher: FSWatcher | undefined
@@ -31,12 +34,19 @@ export class Tail {
   #sizeAtPoll = 0
   #idlePolls = 0
   #deleted = false
+  #suspect = false
+  #changedAt = Number.NEGATIVE_INFINITY
+  #changesInRow = 0
+  #isPulsing = false
+  #offsetAtPulse = 0
+  #idlePulses = 0
 
   constructor(options: TailOptions) {
     this.#fd = options.fd
+    this.#path = options.path
     this.#offset = options.offset ?? 0
     this.#onWake = options.onWake
-    this.#watchMissed = options.watch === false || !this.#startWatching(options.path)
+    this.#watchMissed = options.watch === false || !this.#startWatching()
     this.#schedulePoll()
   }
 
@@ -47,8 +57,14 @@ export class Tail {
     return bytes
   }
 
+  /** It looks as if someone deleted or cut the file: `inspect` it. */
+  get isSuspect(): boolean {
+    return this.#suspect
+  }
+
   /** Looks whether someone deleted or cut the file. Each deletion and each cut is reported once. */
   inspect(): FileDamage | undefined {
+    this.#suspect = false
     const { size, nlink } = fstatSync(this.#fd)
     if (size < this.#offset) {
       this.#offset = 0
@@ -62,18 +78,19 @@ export class Tail {
   /** Stops waking. Reading still works. */
   close(): void {
     this.#closed = true
-    this.#watcher?.close()
-    this.#watcher = undefined
+    this.#stopWatching()
+    hotFiles.remove(this.#onPulse)
     clearTimeout(this.#timer)
   }
 
-  #startWatching(path: string): boolean {
+  #stopWatching(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+  }
+
+  #startWatching(): boolean {
     try {
-      const watcher = watch(path, () => {
-        this.#announced = true
-        this.#watchMissed = false
-        this.#onWake()
-      })
+      const watcher = watch(this.#path, () => this.#onChange())
       // Out of inotify watches, or the file system took them back.
       watcher.on('error', () => {
         watcher.close()
@@ -85,6 +102,42 @@ export class Tail {
     } catch {
       return false
     }
+  }
+
+  #onChange(): void {
+    this.#announced = true
+    this.#watchMissed = false
+    const now = performance.now()
+    this.#changesInRow = now - this.#changedAt < HOT_GAP_MS ? this.#changesInRow + 1 : 0
+    this.#changedAt = now
+    if (this.#changesInRow >= HOT_CHANGES) this.#startPulsing()
+    this.#onWake()
+  }
+
+  /** An announcement for each line would cost more than the line. */
+  #startPulsing(): void {
+    if (this.#isPulsing || this.#closed) return
+    this.#isPulsing = true
+    this.#stopWatching()
+    this.#idlePulses = 0
+    this.#offsetAtPulse = this.#offset
+    hotFiles.add(this.#onPulse)
+  }
+
+  readonly #onPulse = (): void => {
+    this.#announced = true
+    this.#idlePulses = this.#offset === this.#offsetAtPulse ? this.#idlePulses + 1 : 0
+    this.#offsetAtPulse = this.#offset
+    if (this.#idlePulses >= COLD_PULSES) this.#stopPulsing()
+    // The last time, too: something may have come before the file was watched again.
+    this.#onWake()
+  }
+
+  #stopPulsing(): void {
+    this.#isPulsing = false
+    this.#changesInRow = 0
+    hotFiles.remove(this.#onPulse)
+    if (!this.#startWatching()) this.#watchMissed = true
   }
 
   /** Watching says nothing on some network and container file systems, so a slow poll checks on it. */
@@ -103,10 +156,17 @@ export class Tail {
     this.#idlePolls = grew ? 0 : this.#idlePolls + 1
     this.#sizeAtPoll = size
     this.#announced = false
-    if (size !== this.#offset || (nlink === 0 && !this.#deleted)) this.#onWake()
+    this.#suspect = size < this.#offset || (nlink === 0 && !this.#deleted)
+    if (this.#suspect || (size !== this.#offset && !this.#isPulsing)) this.#onWake()
     this.#schedulePoll()
   }
 }
+
+const hotFiles = new Pulse()
+/** So many changes, each so soon after the one before, and it grows all the time. */
+const HOT_CHANGES = 3
+const HOT_GAP_MS = 20
+const COLD_PULSES = 8
 
 const SAFETY_POLL_MS = 250
 const FAST_POLL_MS = 10

@@ -19,9 +19,10 @@ export class RunningTurns<T extends StoppableTurn> {
     this.#harnessId = harnessId
   }
 
-  /** Throws when the session has a turn running. */
-  async *run(sessionId: string, turn: T): AsyncGenerator<UIEvent> {
+  /** Makes the turn when its first event is asked for. Throws then when the session has one running. */
+  async *run(sessionId: string, make: () => T): AsyncGenerator<UIEvent> {
     if (this.#turns.has(sessionId)) throw new HarnessBusyError(this.#harnessId, sessionId)
+    const turn = make()
     this.#turns.set(sessionId, turn)
     const settle = () => {
       if (this.#turns.get(sessionId) === turn) this.#turns.delete(sessionId)

@@ -148,10 +148,21 @@ describe('the page that asks', () => {
     ['page', 'navigate', 'iframe', '403 cross-site'],
     ['page', 'no-cors', 'script', '403 cross-site'],
     ['page', 'cors', 'empty', '403 cross-site'],
+    // What a service worker makes of a navigation that it sends on, of a frame as well as of a tab.
+    ['page', 'navigate', 'empty', '403 cross-site'],
+    ['page', 'same-origin', 'serviceworker', '403 cross-site'],
     ['call', 'navigate', 'document', '403 cross-site'],
     ['socket', 'websocket', 'websocket', '403 cross-site'],
   ] as const)('from elsewhere a %s (%s, %s) is %s', (kind, fetchMode, fetchDest, verdict) => {
     expect(judge({ kind, fetchMode, fetchDest, fetchSite: 'cross-site' })).toBe(verdict)
+  })
+
+  test.each([
+    ['script of the worker', 'page', 'same-origin', 'serviceworker', 'in'],
+    ['page that the worker asks for', 'page', 'cors', 'empty', 'in'],
+    ['call that the worker has no token for', 'call', 'cors', 'empty', '401 token-missing'],
+  ] as const)("the dashboard's own service worker: %s", (_what, kind, fetchMode, fetchDest, verdict) => {
+    expect(judge({ kind, fetchMode, fetchDest, fetchSite: 'same-origin', token: 'none' })).toBe(verdict)
   })
 })
 

@@ -76,8 +76,10 @@ async function openInside(root: string, relative: string): Promise<OpenFile | un
 
 async function send(file: OpenFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const etag = `"${file.size.toString(36)}-${Math.floor(file.modifiedMs).toString(36)}"`
+  const extension = path.extname(file.path)
   const headers = {
-    'content-type': CONTENT_TYPES[path.extname(file.path)] ?? 'application/octet-stream',
+    ...(extension === '.html' ? OURS : {}),
+    'content-type': CONTENT_TYPES[extension] ?? 'application/octet-stream',
     'cache-control': HASHED_NAME.test(file.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
     etag,
   }
@@ -97,6 +99,9 @@ async function send(file: OpenFile, request: IncomingMessage, response: ServerRe
   response.on('close', () => stream.destroy())
   stream.pipe(response)
 }
+
+/** By this the dashboard's service worker tells our page from that of another program that has the port later. */
+const OURS = { 'x-chirality': 'dashboard' }
 
 /** The bundler puts a hash of the content into these names, so they never change. */
 const HASHED_NAME = /[\\/]assets[\\/][^\\/]+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/

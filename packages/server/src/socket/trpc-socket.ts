@@ -1,5 +1,7 @@
+import type { Duplex } from 'node:stream'
 import { TRPCError } from '@trpc/server'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
+import type { WebSocket } from 'ws'
 import { reportFault } from '../errors/report-fault.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
 import type { AppServices, CallContext } from '../trpc/context.ts'
@@ -31,6 +33,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     options.pace,
   )
   socket.once('close', () => pace.close())
+  corkTogether(socket, stream)
   const rate = new RateLimit({ burst: CALL_BURST, perSecond: CALLS_PER_SECOND })
   const connect = getWSConnectionHandler<AppRouter>({
     wss: accepted.server,
@@ -51,6 +54,27 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     onError: failed => reportFault(failed, options.onFault),
   })
   connect(socket, request)
+}
+
+/**
+ * What is sent in one go reaches the kernel in one write: with two hundred sessions on a socket that is most of the cost. The
+ * ticks run when the promises of this turn have, and with them all who had something to send.
+ */
+function corkTogether(socket: WebSocket, stream: Duplex): void {
+  const send = socket.send.bind(socket) as WebSocket['send']
+  let corked = false
+  const uncork = () => {
+    corked = false
+    stream.uncork()
+  }
+  socket.send = ((...args: Parameters<WebSocket['send']>) => {
+    if (!corked) {
+      corked = true
+      stream.cork()
+      process.nextTick(uncork)
+    }
+    send(...args)
+  }) as WebSocket['send']
 }
 
 const TRY_AGAIN_LATER = 1013

@@ -1,6 +1,5 @@
 import type { Envelope } from '@chirality/core'
-import type { SessionLog } from '@chirality/sessions'
-import { batchText, joinBatches } from '../socket/encoder.ts'
+import { batchText, joinBatches, type SessionLog } from '@chirality/sessions'
 import type { SendPace } from '../socket/send-pace.ts'
 
 export interface ReadPace {

@@ -24,6 +24,11 @@ export class Batch {
     return this.#envelopes
   }
 
+  /** What is to be written, each line with its line break. */
+  get lines(): string {
+    return this.#text
+  }
+
   /** Throws when the event cannot be written as JSON. */
   add(envelope: Envelope): void {
     const line = encodeLine(envelope)

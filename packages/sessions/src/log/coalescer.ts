@@ -9,6 +9,8 @@ export interface Addressed {
 export type DeltaEvent = ChatDeltaEvent | ChatThinkingEvent | Extract<ToolInputEvent, { delta: string }>
 
 interface Run {
+  /** When the first piece came. */
+  since: number
   /** The last piece that came. */
   event: DeltaEvent
   turnId: string | null
@@ -17,32 +19,31 @@ interface Run {
 }
 
 /**
- * Joins consecutive pieces of the same text, thinking or tool input, before they get a `seq`. The first piece of a run
- * passes at once, so a slow stream is not delayed; what follows it within the window waits and becomes one event.
+ * Joins consecutive pieces of the same text, thinking or tool input, before they get a `seq`. What came in the same turn of the
+ * event loop is one event at the end of it, so a slow stream is not delayed; what comes soon after waits out the window.
  */
 export class DeltaCoalescer {
   readonly #windowMs: number
-  readonly #onWindowEnd: () => void
   #run: Run | undefined
-  #timer: NodeJS.Timeout | undefined
+  /** When the first piece came of what was taken last. */
+  #takenSince = Number.NEGATIVE_INFINITY
 
-  /** `onWindowEnd` is called when something was held long enough: `take()` it. */
-  constructor(windowMs: number, onWindowEnd: () => void) {
+  /** 0 keeps every piece. */
+  constructor(windowMs: number) {
     this.#windowMs = windowMs
-    this.#onWindowEnd = onWindowEnd
   }
 
   /** What has to be written now, in order. Empty when the event waits for more of its kind. */
   push(event: UIEvent, turnId: string | null): Addressed[] {
     if (this.#windowMs === 0 || !isDelta(event)) {
-      return this.#run === undefined ? [{ event, turnId }] : [...this.end(), { event, turnId }]
+      return this.#run === undefined ? [{ event, turnId }] : [...this.take(), { event, turnId }]
     }
     const run = this.#run
     if (run === undefined || turnId !== run.turnId || !continues(event, run.event)) {
-      const before = this.end()
-      this.#run = { event, turnId, parts: [], chars: 0 }
-      this.#openWindow()
-      return [...before, { event, turnId }]
+      const before = this.take()
+      const text = textOf(event)
+      this.#run = { since: performance.now(), event, turnId, parts: [text], chars: text.length }
+      return before
     }
     run.event = event
     run.parts.push(textOf(event))
@@ -50,34 +51,20 @@ export class DeltaCoalescer {
     return run.chars >= MAX_HELD_CHARS ? this.take() : []
   }
 
-  /** What is held, as one event. The run goes on. */
+  /** How long what is held has to wait still; undefined when nothing is. */
+  get dueMs(): number | undefined {
+    if (this.#run === undefined) return undefined
+    return Math.max(0, this.#windowMs - (performance.now() - this.#takenSince))
+  }
+
+  /** What is held, as one event. */
   take(): Addressed[] {
     const run = this.#run
-    if (run === undefined || run.parts.length === 0) return []
-    const { event, turnId, parts } = run
-    run.parts = []
-    run.chars = 0
-    return [{ event: withText(event, parts.join('')), turnId }]
-  }
-
-  /** What is held; and whatever comes next starts a new run. */
-  end(): Addressed[] {
-    const held = this.take()
+    if (run === undefined) return []
+    const { event, turnId, parts, since } = run
     this.#run = undefined
-    clearTimeout(this.#timer)
-    return held
-  }
-
-  #openWindow(): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      if (this.#run === undefined || this.#run.parts.length === 0) {
-        this.#run = undefined
-        return
-      }
-      this.#openWindow()
-      this.#onWindowEnd()
-    }, this.#windowMs)
+    this.#takenSince = since
+    return [{ event: parts.length === 1 ? event : withText(event, parts.join('')), turnId }]
   }
 }
 

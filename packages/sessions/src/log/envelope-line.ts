@@ -23,6 +23,13 @@ export function decodeLine(line: Buffer, sessionId: string): Envelope | undefine
   return isEnvelope(value) && value.sessionId === sessionId ? value : undefined
 }
 
+/** All envelopes of lines that are joined by commas, if every one is whole and belongs to the session. */
+export function decodeLines(text: string, sessionId: string): Envelope[] | undefined {
+  const values = parse(`[${text}]`)
+  if (!Array.isArray(values)) return undefined
+  return values.every(value => isEnvelope(value) && value.sessionId === sessionId) ? values : undefined
+}
+
 /**
  * The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. The line is
  * `bytes` from `start` on, with its newline or without; of a long one the beginning is enough.
@@ -55,9 +62,9 @@ const DIGIT_ZERO = 0x30
 const COMMA = 0x2c
 const CLOSING_BRACE = 0x7d
 
-function parse(line: Buffer): unknown {
+function parse(line: Buffer | string): unknown {
   try {
-    return JSON.parse(line.toString('utf8'))
+    return JSON.parse(line.toString())
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@ import { Batch } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
 import { LogError, toLogError } from './log-error.ts'
+import { atEndOfLoopTurn } from './loop-turn.ts'
 
 export type LogHealth = { state: 'ok' } | { state: 'paused'; error: LogError }
 
@@ -12,7 +13,7 @@ export interface LogWriterOptions {
   syncDelayMs: number
   retryDelayMs: number
   /** Called once the operating system has the lines. */
-  onPublish: (envelopes: Envelope[], bytes: number) => void
+  onPublish: (envelopes: Envelope[], lines: string) => void
   onHealth: (health: LogHealth) => void
 }
 
@@ -27,12 +28,12 @@ export class LogWriter {
   readonly #sync: GroupSync
   #publishedSeq: number
   #clock = { time: Number.NaN, text: '' }
-  #drainScheduled = false
   #fault: Fault | undefined
   #syncFailed = false
   #paused: LogError | undefined
   #recovering: Promise<void> | undefined
   #retryTimer: NodeJS.Timeout | undefined
+  #indexTimer: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(contents: LogContents, options: LogWriterOptions) {
@@ -42,7 +43,7 @@ export class LogWriter {
     this.#sync = new GroupSync({
       delayMs: options.syncDelayMs,
       sync: () => contents.file.sync(),
-      onSynced: () => contents.index.save(),
+      onSynced: () => this.#saveIndexSoon(),
       onError: () => this.#onSyncError(),
     })
     this.#sync.settle(this.#publishedSeq)
@@ -76,14 +77,13 @@ export class LogWriter {
     }
     this.#batch.urgent ||= urgent
     if (urgent || this.#batch.isFull) this.drain()
-    else this.#scheduleDrain()
+    else atEndOfLoopTurn(this.#drain)
     return envelope
   }
 
   drain(): void {
     if (this.#fault !== undefined || this.#batch.count === 0 || this.#closed) return
-    const { envelopes, urgent } = this.#batch
-    const sizeBefore = this.#contents.file.size
+    const { envelopes, lines, urgent } = this.#batch
     try {
       const state = this.#contents.append(this.#batch)
       if (state !== 'sound') return this.#recoverFrom(state)
@@ -94,7 +94,7 @@ export class LogWriter {
     this.#batch.clear()
     this.#publishedSeq += envelopes.length
     this.#sync.wrote(this.#publishedSeq, urgent)
-    this.#options.onPublish(envelopes, this.#contents.file.size - sizeBefore)
+    this.#options.onPublish(envelopes, lines)
   }
 
   /** Resolves when the disk has everything that was appended; rejects while the log is paused. */
@@ -120,6 +120,7 @@ export class LogWriter {
     } finally {
       this.#closed = true
       clearTimeout(this.#retryTimer)
+      clearTimeout(this.#indexTimer)
       await this.#sync.stop()
       await this.#recovering
       this.#contents.index.save()
@@ -133,13 +134,15 @@ export class LogWriter {
     return this.#clock.text
   }
 
-  #scheduleDrain(): void {
-    if (this.#drainScheduled) return
-    this.#drainScheduled = true
-    setImmediate(() => {
-      this.#drainScheduled = false
-      this.drain()
-    })
+  readonly #drain = () => this.drain()
+
+  /** It is a cache that can be made again, so it need not be written as often as the log. */
+  #saveIndexSoon(): void {
+    if (this.#closed) return
+    this.#indexTimer ??= setTimeout(() => {
+      this.#indexTimer = undefined
+      this.#contents.index.save()
+    }, INDEX_DELAY_MS)
   }
 
   #onSyncError(): void {
@@ -209,6 +212,8 @@ export class LogWriter {
     this.#options.onHealth({ state: 'ok' })
   }
 }
+
+const INDEX_DELAY_MS = 500
 
 const REWRITES: ReadonlySet<Fault> = new Set<Fault>(['gone', 'sync'])
 

@@ -2,14 +2,14 @@ import type { Envelope } from '@chirality/core'
 
 /** The last batches that were published, for readers that keep up. Whoever falls behind reads the file. */
 export class RecentBatches {
-  #batches: { envelopes: Envelope[]; bytes: number }[] = []
-  #bytes = 0
+  #batches: { envelopes: Envelope[]; chars: number }[] = []
+  #chars = 0
 
-  push(envelopes: Envelope[], bytes: number): void {
-    this.#batches.push({ envelopes, bytes })
-    this.#bytes += bytes
-    while (this.#bytes > MAX_RECENT_BYTES && this.#batches.length > 1) {
-      this.#bytes -= this.#batches.shift()?.bytes ?? 0
+  push(envelopes: Envelope[], chars: number): void {
+    this.#batches.push({ envelopes, chars })
+    this.#chars += chars
+    while (this.#chars > MAX_RECENT_CHARS && this.#batches.length > 1) {
+      this.#chars -= this.#batches.shift()?.chars ?? 0
     }
   }
 
@@ -28,8 +28,8 @@ export class RecentBatches {
 
   clear(): void {
     this.#batches = []
-    this.#bytes = 0
+    this.#chars = 0
   }
 }
 
-const MAX_RECENT_BYTES = 1024 * 1024
+const MAX_RECENT_CHARS = 1024 * 1024

@@ -3,6 +3,7 @@ import type { Envelope } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { delta, numbered, numbersIn, range, SESSION, TURN } from '../../test/support/events.ts'
 import { useProject } from '../../test/support/project.ts'
+import { batchText, hasBatchText } from './batch-text.ts'
 import { LogError } from './log-error.ts'
 import { openSessionLog } from './open-logs.ts'
 import type { SessionLogOptions } from './session-log.ts'
@@ -180,16 +181,20 @@ describe('joining pieces', () => {
   const texts = (envelopes: Envelope[]) =>
     envelopes.map(({ event }) => ('text' in event ? event.text : 'delta' in event ? event.delta : event.type))
 
-  test('the first piece goes at once, those behind it as one', async () => {
+  test('what comes together is one, and what follows it another', async () => {
     const log = await open({ coalesceMs: 10_000 })
-    expect(log.append(delta('a'), TURN)?.seq).toBe(1)
-    expect(log.append(delta('b'), TURN)).toBeUndefined()
-    expect(log.append(delta('c'), TURN)).toBeUndefined()
-    expect(log.append(delta('d', 'm2'), TURN)?.seq).toBe(3)
-    log.append(delta('e', 'm2'), TURN)
+    const reader = log.subscribe(0)
+    expect(log.append(delta('a'), TURN)).toBeUndefined()
+    log.append(delta('b'), TURN)
+    // It does not wait for the window: nothing was written before it.
+    expect(texts((await reader.next()).value ?? [])).toEqual(['ab'])
+    log.append(delta('c'), TURN)
+    log.append(delta('d'), TURN)
+    expect(log.append(delta('e', 'm2'), TURN)?.seq).toBe(2)
     log.append(numbered(1), TURN)
     await log.flush()
-    expect(texts(log.readAfter(0, 10))).toEqual(['a', 'bc', 'd', 'e', 'status'])
+    expect(texts(log.readAfter(0, 10))).toEqual(['ab', 'cd', 'e', 'status'])
+    await reader.return?.()
     await log.close()
   })
 
@@ -197,11 +202,11 @@ describe('joining pieces', () => {
     const log = await open({ coalesceMs: 1 })
     const reader = log.subscribe(0)
     log.append(delta('a'), TURN)
-    log.append(delta('b'), TURN)
     const seen: unknown[] = []
     for await (const batch of reader) {
       seen.push(...texts(batch))
       if (seen.length === 2) break
+      log.append(delta('b'), TURN)
     }
     expect(seen).toEqual(['a', 'b'])
     await log.close()
@@ -213,16 +218,35 @@ describe('joining pieces', () => {
     log.append(delta('b'), TURN)
     await log.close()
     const again = await open()
-    expect(texts(again.readAfter(0, 10))).toEqual(['a', 'b'])
+    expect(texts(again.readAfter(0, 10))).toEqual(['ab'])
     await again.close()
   })
 
   test('pieces are not kept back beyond 4 KB, and durable ones not at all', async () => {
     const log = await open({ coalesceMs: 10_000 })
-    log.append(delta('a'), TURN)
     expect(log.append(delta('x'.repeat(3000)), TURN)).toBeUndefined()
-    expect(log.append(delta('y'.repeat(3000)), TURN)?.seq).toBe(2)
-    expect(log.append(delta('z'), { ...TURN, durable: true })?.seq).toBe(3)
+    expect(log.append(delta('y'.repeat(3000)), TURN)?.seq).toBe(1)
+    expect(log.append(delta('z'), { ...TURN, durable: true })?.seq).toBe(2)
+    await log.close()
+  })
+})
+
+describe('the text of a batch', () => {
+  test('is its JSON, whether it comes from the file or as it happens', async () => {
+    const log = await withEvents(700)
+    const reader = log.subscribe(0)
+    const check = async () => {
+      const batch: Envelope[] = (await reader.next()).value ?? []
+      expect(hasBatchText(batch)).toBe(true)
+      expect(JSON.parse(`[${batchText(batch)}]`)).toEqual(batch)
+      return batch
+    }
+    const stored = [...(await check()), ...(await check())]
+    expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 700 }, (_, i) => i + 1))
+    log.append(delta('a "quoted"\nline\u2028 and \ud800 half'), TURN)
+    log.append(numbered(1), TURN)
+    expect(await check()).toHaveLength(2)
+    await reader.return?.()
     await log.close()
   })
 })

@@ -2,18 +2,20 @@ import type { Envelope, UIEvent, UIEventType } from '@chirality/core'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
+import { keepLines } from './batch-text.ts'
 import { type Addressed, DeltaCoalescer } from './coalescer.ts'
 import { LogContents } from './log-contents.ts'
 import { LogError, toLogError } from './log-error.ts'
 import { LogReader } from './log-reader.ts'
 import { type LogHealth, LogWriter } from './log-writer.ts'
+import { atEndOfLoopTurn } from './loop-turn.ts'
 import { RecentBatches } from './recent-batches.ts'
 import { Subscription } from './subscription.ts'
 
 export interface SessionLogOptions {
-  /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 25. */
+  /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 8. */
   coalesceMs?: number
-  /** How late the disk may have an ordinary event. Default 50. */
+  /** How late the disk may have an ordinary event. Default 50; later while more than ten logs are written to. */
   syncDelayMs?: number
   /** How often a log that cannot be written tries again. Default 500. */
   retryDelayMs?: number
@@ -40,6 +42,7 @@ export class SessionLog {
   readonly #writer: LogWriter
   readonly #reader: LogReader
   readonly #deltas: DeltaCoalescer
+  #heldTimer: NodeJS.Timeout | undefined
   readonly #recent = new RecentBatches()
   readonly #subscriptions = new Set<Subscription>()
   readonly #healthListeners = new Set<(health: LogHealth) => void>()
@@ -59,7 +62,7 @@ export class SessionLog {
       now,
       syncDelayMs: options.syncDelayMs ?? SYNC_DELAY_MS,
       retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS,
-      onPublish: (envelopes, bytes) => this.#publish(envelopes, bytes),
+      onPublish: (envelopes, lines) => this.#publish(envelopes, lines),
       onHealth: health => this.#announce(health),
     })
     this.#reader = new LogReader({
@@ -70,7 +73,7 @@ export class SessionLog {
       index: () => contents.index,
       rebuildIndex: () => contents.rebuildIndex(this.lastSeq),
     })
-    this.#deltas = new DeltaCoalescer(options.coalesceMs ?? COALESCE_MS, () => this.#writeHeld())
+    this.#deltas = new DeltaCoalescer(options.coalesceMs ?? COALESCE_MS)
   }
 
   /** Use `openSessionLog`: a log must have one writer. */
@@ -120,13 +123,15 @@ export class SessionLog {
     this.#requireOpen()
     if (this.#writer.pausedBy !== undefined) throw this.#writer.pausedBy
     const ready = this.#deltas.push(event, turnId)
-    if (durable) ready.push(...this.#deltas.end())
-    return this.#write(ready, durable)
+    if (durable) ready.push(...this.#deltas.take())
+    const envelope = this.#write(ready, durable)
+    this.#scheduleHeld()
+    return envelope
   }
 
   /** Resolves when the disk has everything that was appended so far. Rejects when the log is paused. */
   async flush(): Promise<void> {
-    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.end(), false)
+    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
     await this.#writer.flush()
   }
 
@@ -189,10 +194,10 @@ export class SessionLog {
 
   async #finish(): Promise<void> {
     try {
-      if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.end(), false)
+      if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
       await this.#writer.close()
     } finally {
-      this.#deltas.end()
+      clearTimeout(this.#heldTimer)
       for (const subscription of [...this.#subscriptions]) subscription.finish()
       this.#closed = true
       if (this.#subscriptions.size === 0) this.#contents.close()
@@ -207,14 +212,26 @@ export class SessionLog {
     return envelope
   }
 
-  #writeHeld(): void {
-    // What is held while the log is paused stays held: the window opens again.
-    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
+  #scheduleHeld(): void {
+    const { dueMs } = this.#deltas
+    if (dueMs === undefined || this.#heldTimer !== undefined) return
+    if (dueMs === 0) atEndOfLoopTurn(this.#writeHeld)
+    else this.#heldTimer = setTimeout(this.#writeHeld, dueMs)
   }
 
-  #publish(envelopes: Envelope[], bytes: number): void {
+  readonly #writeHeld = (): void => {
+    clearTimeout(this.#heldTimer)
+    this.#heldTimer = undefined
+    // What is held while the log is paused stays held, until it goes on.
+    if (this.#writer.pausedBy !== undefined || this.#closing !== undefined) return
+    this.#write(this.#deltas.take(), false)
+    this.#writer.drain()
+  }
+
+  #publish(envelopes: Envelope[], lines: string): void {
     if (this.#subscriptions.size === 0) return this.#recent.clear()
-    this.#recent.push(envelopes, bytes)
+    keepLines(envelopes, lines)
+    this.#recent.push(envelopes, lines.length)
     for (const subscription of this.#subscriptions) subscription.wake()
   }
 
@@ -226,6 +243,7 @@ export class SessionLog {
         // A listener that fails must not keep the log from being written.
       }
     }
+    if (health.state === 'ok') this.#scheduleHeld()
     this.#wakeWaiting()
   }
 
@@ -254,7 +272,8 @@ export class SessionLog {
 }
 
 export const EVENTS_FOLDER = 'events'
-const COALESCE_MS = 25
+/** Less than the time between two looks at what an agent wrote: what is read at once is written at once. */
+const COALESCE_MS = 8
 const SYNC_DELAY_MS = 50
 const RETRY_DELAY_MS = 500
 const BATCH_EVENTS = 512

@@ -122,15 +122,15 @@ const aside = fc.constantFrom(budget, status('host'), status('warned'))
 
 /** As the log would have them: pieces joined, and the host's own words in between. */
 function store(events: UIEvent[], choices: { window: boolean; words: UIEvent | undefined }[]): UIEvent[] {
-  const joiner = new DeltaCoalescer(60_000, () => {})
+  const joiner = new DeltaCoalescer(60_000)
   const stored: UIEvent[] = []
   events.forEach((event, at) => {
     const { window, words } = choices[at % choices.length] ?? { window: false, words: undefined }
     stored.push(...joiner.push(event, 't').map(item => item.event))
-    if (window) stored.push(...joiner.end().map(item => item.event))
+    if (window) stored.push(...joiner.take().map(item => item.event))
     if (words !== undefined) stored.push(...joiner.push(words, 't').map(item => item.event))
   })
-  return [...stored, ...joiner.end().map(item => item.event)]
+  return [...stored, ...joiner.take().map(item => item.event)]
 }
 
 /** Every word of the agent, with pieces of one text in a row made one. */

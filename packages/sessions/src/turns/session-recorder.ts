@@ -20,15 +20,14 @@ export class SessionRecorder {
     this.#onRecorded = onRecorded
   }
 
-  async record(event: UIEvent, turnId: string | null): Promise<void> {
-    for (;;) {
-      try {
-        const envelope = this.#log.append(event, { turnId })
-        return this.#onRecorded(event, envelope)
-      } catch (error) {
-        if (!this.#isPaused(error) || this.#gaveUp) throw error
-        await this.#writable()
-      }
+  /** A promise only where the log cannot take it now: a turn says a hundred things a second. */
+  record(event: UIEvent, turnId: string | null): Promise<void> | undefined {
+    try {
+      this.#onRecorded(event, this.#log.append(event, { turnId }))
+      return undefined
+    } catch (error) {
+      if (!this.#isPaused(error) || this.#gaveUp) throw error
+      return this.#writable().then(() => this.record(event, turnId))
     }
   }
 

@@ -1,4 +1,4 @@
-import type { TurnEndReason, UIEvent } from '@chirality/core'
+import type { TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
 import { CrashHold } from './crash-hold.ts'
 import { crashed, retrying, turnEnd } from './turn-events.ts'
 
@@ -6,8 +6,8 @@ export interface TurnRunOptions {
   sessionId: string
   /** Starts the agent; a second time when the first crashed before it answered. */
   open: (attempt: number) => AsyncGenerator<UIEvent>
-  /** Takes the events in order. Rejects when they can never be taken. */
-  record: (event: UIEvent) => Promise<void>
+  /** Takes the events in order. Gives a promise when it has to wait; throws or rejects when they can never be taken. */
+  record: (event: UIEvent) => Promise<void> | undefined
   /** Another attempt follows: what was noted of the first is void. */
   onRetry?: () => Promise<void>
   /** What the log has already, of a turn that an earlier host began. */
@@ -65,8 +65,11 @@ export class TurnRun {
       for (;;) {
         const step = await this.#next()
         if (step === LEFT) return { kind: 'left' }
-        if (!step.done) await this.#take(step.value)
-        else if (this.#crashedWith === undefined) break
+        if (!step.done) {
+          // Awaiting what is done already would cost more than all the rest of it.
+          const waiting = this.#take(step.value)
+          if (waiting) await waiting
+        } else if (this.#crashedWith === undefined) break
         else await this.#again(this.#crashedWith)
       }
     } catch (error) {
@@ -100,22 +103,31 @@ export class TurnRun {
     })
   }
 
-  async #take(event: UIEvent): Promise<void> {
+  #take(event: UIEvent): Promise<void> | undefined {
     const { events, retryAfter } = this.#hold.push(event)
     if (retryAfter !== undefined) this.#crashedWith = retryAfter.error
-    for (const each of events) await this.#record(each)
+    const [only, ...others] = events
+    if (only === undefined) return undefined
+    return others.length === 0 ? this.#record(only) : this.#recordAll(events)
   }
 
-  async #record(event: UIEvent): Promise<void> {
-    const { record, endAs } = this.#options
+  async #recordAll(events: UIEvent[]): Promise<void> {
+    for (const event of events) await this.#record(event)
+  }
+
+  #record(event: UIEvent): Promise<void> | undefined {
     // The second attempt belongs to the same turn, and of the first only the words count.
-    if (this.#crashedWith !== undefined && event.type === 'process:exit') return
+    if (this.#crashedWith !== undefined && event.type === 'process:exit') return undefined
     if (event.type === 'turn:start') {
-      if (this.#started) return
+      if (this.#started) return undefined
       this.#started = true
     }
-    if (event.type !== 'turn:end') return record(event)
-    if (this.#reason !== undefined) return
+    if (event.type !== 'turn:end') return this.#options.record(event)
+    return this.#reason === undefined ? this.#recordEnd(event) : undefined
+  }
+
+  async #recordEnd(event: TurnEndEvent): Promise<void> {
+    const { record, endAs } = this.#options
     const reason = event.reason === 'completed' ? event.reason : (endAs?.() ?? event.reason)
     await record({ ...event, reason })
     this.#reason = reason

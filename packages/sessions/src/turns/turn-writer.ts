@@ -32,15 +32,35 @@ export class TurnWriter {
     return this.#options.watch.spentUsd
   }
 
-  async write(event: UIEvent): Promise<void> {
-    const { recorder, rows, turnId, pending } = this.#options
-    // Nobody answers a turn that is over, and nothing may look as if somebody could.
-    if (event.type === 'turn:end')
-      for (const { sessionId, requestId } of pending())
-        await recorder.record(unanswered(sessionId, requestId), turnId)
+  /** A promise only where the log cannot take it now. */
+  write(event: UIEvent): Promise<void> | undefined {
+    if (event.type === 'turn:end') return this.#writeEnd(event)
+    const { recorder, turnId } = this.#options
+    const waiting = recorder.record(event, turnId)
+    return waiting ? waiting.then(() => this.#written(event)) : this.#written(event)
+  }
+
+  /** Nobody answers a turn that is over, and nothing may look as if somebody could. */
+  async #writeEnd(event: UIEvent): Promise<void> {
+    const { recorder, turnId, pending } = this.#options
+    for (const { sessionId, requestId } of pending())
+      await recorder.record(unanswered(sessionId, requestId), turnId)
     await recorder.record(event, turnId)
+    await this.#written(event)
+  }
+
+  #written(event: UIEvent): Promise<void> | undefined {
+    const { rows, watch } = this.#options
     rows.note(event)
-    for (const news of this.#options.watch.note(event)) await recorder.record(news, turnId)
+    const news = watch.note(event)
+    if (news.length > 0) return this.#writeNews(news)
+    this.#stopIfDue()
+    return undefined
+  }
+
+  async #writeNews(news: UIEvent[]): Promise<void> {
+    const { recorder, turnId } = this.#options
+    for (const event of news) await recorder.record(event, turnId)
     this.#stopIfDue()
   }
 

@@ -10,15 +10,17 @@ const MEGABYTE = 1024 * 1024
 
 test('a full one lets the writer wait until someone reads, or the agent is gone', async () => {
   const inbox = new Inbox()
-  await inbox.push(item(MEGABYTE))
+  expect(inbox.push(item(MEGABYTE))).toBeUndefined()
   let isIn = false
-  const second = inbox.push(item(1)).then(() => {
+  const second = inbox.push(item(1))?.then(() => {
     isIn = true
   })
+  expect(second).toBeDefined()
   await Promise.resolve()
   expect(isIn).toBe(false)
   for await (const _ of inbox.read()) break
   await second
+  expect(isIn).toBe(true)
   const third = inbox.push(item(MEGABYTE))
   inbox.openWide()
   await third

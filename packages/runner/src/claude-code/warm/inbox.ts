@@ -20,23 +20,25 @@ export class Inbox {
   #maxBytes = MAX_WAITING_BYTES
   #makeRoom: (() => void) | null = null
 
-  /** Resolves when there is room for more. */
-  async push(item: InboxItem): Promise<void> {
+  /** What it gives, if anything, resolves when there is room for more. */
+  push(item: InboxItem): Promise<void> | undefined {
     this.#items.push(item)
     if (item.kind === 'record') this.#bytes += item.record.bytes
-    if (this.#bytes <= this.#maxBytes) return
-    await new Promise<void>(resolve => {
+    if (this.#bytes <= this.#maxBytes) return undefined
+    return new Promise(resolve => {
       this.#makeRoom = resolve
     })
   }
 
   /** One reader at a time; who stops reading leaves the rest to the next. */
   async *read(): AsyncGenerator<InboxItem> {
-    for await (const item of this.#items) {
-      if (item.kind === 'record') this.#bytes -= item.record.bytes
-      if (this.#bytes <= this.#maxBytes) this.#makeRoom?.()
-      yield item
-    }
+    do {
+      for (let item = this.#items.take(); item !== undefined; item = this.#items.take()) {
+        if (item.kind === 'record') this.#bytes -= item.record.bytes
+        if (this.#bytes <= this.#maxBytes) this.#makeRoom?.()
+        yield item
+      }
+    } while (await this.#items.more())
   }
 
   /** The agent is going: what it still says is taken in, so that nobody waits for a reader who may never come. */

@@ -210,7 +210,8 @@ export class LiveClaude {
         this.#log.record(record)
         const event = record.kind === 'json' ? parseClaudeEvent(record.value) : null
         if (event) this.#see(event)
-        await this.inbox.push({ kind: 'record', record, event })
+        const room = this.inbox.push({ kind: 'record', record, event })
+        if (room) await room
       } else if (output.kind === 'stderr') {
         this.#keepStderr(output.line)
       } else if (output.kind === 'spool-damaged') {

@@ -1,0 +1,41 @@
+import { useSyncExternalStore } from 'react'
+import { Button } from '../ui/Button.tsx'
+import { withdrawAll } from './notice-board.ts'
+import { type NotifyState, notifyState, turnOff, turnOn, watchNotifyState } from './notify-setting.ts'
+import './notification-choice.css'
+
+/** Whether there are notifications, and how to change that. Asked for by a person, never by the page itself. */
+export function NotificationChoice() {
+  const state = useSyncExternalStore(watchNotifyState, notifyState)
+  return (
+    <div className="notification-choice">
+      <p>{TEXTS[state]}</p>
+      {state === 'ask' || state === 'off' ? (
+        <Button size="small" onClick={() => void turnOn()}>
+          Turn on
+        </Button>
+      ) : null}
+      {state === 'on' ? (
+        <Button
+          size="small"
+          onClick={() => {
+            turnOff()
+            void withdrawAll()
+          }}
+        >
+          Turn off
+        </Button>
+      ) : null}
+    </div>
+  )
+}
+
+const TEXTS: Readonly<Record<NotifyState, string>> = {
+  ask: 'Get a notification when a session needs an answer or ends?',
+  on: 'Notifications are on: when a session needs an answer or ends while you are not looking at it, as long as this page is open in some tab.',
+  off: 'Notifications are off.',
+  denied:
+    'Your browser blocks notifications of this page. To allow them, click the sign before the address (in an installed app: the menu of the window), and set Notifications to Allow.',
+  unsupported:
+    'This browser shows no notifications here. They need HTTPS or an address such as 127.0.0.1, and no private window.',
+}
