@@ -1,3 +1,3 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests({ include: ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts'] })
+export default packageTests({ longest: ['test/e2e/', 'test/browser/'] })

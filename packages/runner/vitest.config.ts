@@ -1,3 +1,5 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests()
+export default packageTests({
+  longest: ['test/cross-harness/', 'test/codex/options', 'test/codex/permissions'],
+})

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { claudeBinaries } from '@chirality/fixtures'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from './support/running-command.ts'
 import { BIN, createWorld, program } from './support/world.ts'
 
 const STALLED = { answers: [{ text: 'So far and no further.', chunkChars: 6, stallAfter: 2 }] }
 
-describe.each(claudeBinaries())('stopping Claude Code $version', ({ path: binary }) => {
+describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary }) => {
   const env = { CHIRALITY_CLAUDE_BIN: binary }
 
   test('Ctrl-C interrupts the turn: 130, with what was said so far', async () => {

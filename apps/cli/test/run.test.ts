@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { claudeBinaries } from '@chirality/fixtures'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { asked, userTexts } from './support/requests.ts'
 import { jsonLines } from './support/running-command.ts'
@@ -9,7 +9,7 @@ import { createWorld } from './support/world.ts'
 const ESCAPE = '\u001b'
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
-describe.each(claudeBinaries())('chirality run with Claude Code $version', ({ path: binary, version }) => {
+describe.each(claudeVersions())('chirality run with Claude Code $version', ({ path: binary, version }) => {
   const env = { CHIRALITY_CLAUDE_BIN: binary }
 
   test('shows the answer, a line for each tool and the cost, without colour in a pipe', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Page } from 'playwright-core'
 import { launchBrowser } from './support/browser.ts'
 import { CannedApi } from './support/canned-api.ts'
+import { aRealRun } from './support/real-run.ts'
 import { aBusyDay, aQuestion, aSubAgent, TESTS_PASS } from './support/scenes.ts'
 import { serveDashboard } from './support/static-server.ts'
 
@@ -53,6 +54,24 @@ const SHOTS: readonly Shot[] = [
     at: '/s/s2',
     scene: aQuestion,
     ready: page => page.getByText('The agent has a question').waitFor(),
+  },
+  {
+    name: 'raw',
+    at: '/s/raw',
+    scene: api => {
+      api.add({ sessionId: 'raw', title: 'Read, edit, write', lastTurn: 'completed' })
+      aRealRun(api, 'raw')
+    },
+    ready: async page => {
+      await page.getByRole('tab', { name: 'Raw' }).click()
+      await page.getByRole('button', { name: 'Side by side' }).click()
+      await page
+        .getByRole('group', { name: 'UI events' })
+        .getByRole('button', { name: /tool:result/ })
+        .last()
+        .click()
+      await page.getByText('The event came from this line.').waitFor()
+    },
   },
   { name: 'phone', at: '/s/s1', phone: true, ready: page => page.getByText('Run this command?').waitFor() },
 ]

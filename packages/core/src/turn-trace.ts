@@ -9,6 +9,11 @@ export interface TurnProcess {
   stderrPath: string
   /** Where in the spool this turn begins; a process that is kept between turns has one spool for all of them. */
   spoolOffset: number
+  /**
+   * Of a process that serves several conversations at once: the turn's own, and those of its sub-agents so far. Only what
+   * the spool says of these belongs to the turn.
+   */
+  nativeSessionIds?: string[]
 }
 
 /** What is kept of a turn while it runs. */

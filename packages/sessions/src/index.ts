@@ -61,6 +61,8 @@ export type { MessageQueue } from './queue/message-queue.ts'
 export { QueueError, type QueueErrorCode } from './queue/queue-error.ts'
 export type { QueuedMessage, QueuedRequest } from './queue/queued-message.ts'
 export type { ProjectReport } from './recovery/recover-project.ts'
+export type { NativeLine, NativeLinesOptions, NativePage } from './spools/native-page.ts'
+export { readNativeLines } from './spools/read-native-lines.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type BudgetState,

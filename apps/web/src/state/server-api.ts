@@ -41,6 +41,8 @@ export interface ServerApi {
   /** The log from the beginning, a page at a time; `next` is null at its end. */
   readLog(sessionId: string, after: number): Promise<{ envelopes: Envelope[]; next: number | null }>
   readLogBefore(sessionId: string, before: number | undefined, limit: number): Promise<Envelope[]>
+  /** What the agents printed: the last lines, or those before or after a place. */
+  readNative(sessionId: string, place?: NativePlace): Promise<NativePage>
   search(text: string): Promise<SearchHit[]>
 
   send(sessionId: string, message: OutgoingMessage): Promise<SendResult>
@@ -170,6 +172,32 @@ export interface SearchHit {
   turnId: string | null
   title: string | null
   excerpt: string
+}
+
+export type NativePlace = { before: string } | { after: string }
+
+export interface NativePage {
+  /** Oldest first. */
+  lines: NativeLine[]
+  before: string | null
+  after: string | null
+  more: boolean
+  problems: { turnId: string; message: string }[]
+}
+
+export interface NativeLine {
+  /** Its place: the same whenever it is read. */
+  id: string
+  turnId: string
+  harness: HarnessId
+  spool: string
+  offset: number
+  /** How long the line is; `text` is shorter when it was cut. */
+  bytes: number
+  text: string
+  cut: boolean
+  /** Not finished: still being written, or never. */
+  torn: boolean
 }
 
 export interface FolderEntry {

@@ -4,6 +4,7 @@ import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsL
 import type {
   ConnectionState,
   FileText,
+  NativePlace,
   NewSessionOptions,
   OutgoingMessage,
   PersonaInfo,
@@ -142,6 +143,8 @@ function sessionCalls(client: Client) {
       const from = before === undefined ? {} : { before }
       return fromWire<Envelope[]>(await client.sessions.history.query({ sessionId, limit, ...from }))
     },
+    readNative: (sessionId: string, place?: NativePlace) =>
+      client.sessions.nativeLines.query({ sessionId, ...place }),
     search: async (query: string) => {
       const { hits } = await client.sessions.search.query({ query, limit: 20 })
       return hits.map(({ sessionId, turnId, title, snippet }) => ({

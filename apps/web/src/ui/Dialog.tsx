@@ -7,7 +7,7 @@ export interface DialogProps {
   onClose(): void
   children: ReactNode
   /** `left` and `right` are sheets that slide over the page on small screens. */
-  place?: 'center' | 'top' | 'left' | 'right' | 'replay'
+  place?: 'center' | 'top' | 'left' | 'right' | 'replay' | 'wide'
   /** Without a visible heading the title is only read aloud. */
   bare?: boolean
 }

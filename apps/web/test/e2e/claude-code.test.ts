@@ -81,6 +81,21 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   expect(asked).toContain('You are DECOMP. Split the work.')
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 
+  // Each line that the kept agent printed is with its turn, and leads to the event that it became.
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByRole('button', { name: 'Native lines' }).click()
+  const lines = page.getByRole('group', { name: 'Native lines' })
+  await lines.getByText('Turn 2').waitFor({ state: 'attached' })
+  await lines
+    .getByRole('button', { name: /^assistant.*It was made\.txt, as before\./ })
+    .last()
+    .click()
+  await page.getByText('The event came from this line.').waitFor()
+  expect(await page.getByRole('region', { name: /UI event .* as JSON/ }).textContent()).toContain(
+    '"chat:message"',
+  )
+  await page.getByRole('tab', { name: 'Files' }).click()
+
   // Text streams token by token: the model says no more than this. Interrupted there, the process stops and one can write again.
   await say('Take your time.')
   await talk.getByText('This tak').waitFor()

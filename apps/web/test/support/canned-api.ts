@@ -1,6 +1,6 @@
 import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
 import type { Page, WebSocketRoute } from 'playwright-core'
-import type { HarnessInfo, SessionStatus } from '../../src/state/server-api.ts'
+import type { HarnessInfo, NativeLine, NativePage, SessionStatus } from '../../src/state/server-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus } from './statuses.ts'
 
@@ -26,12 +26,15 @@ interface RpcMessage {
 export class CannedApi {
   readonly statuses = new Map<string, SessionStatus>()
   readonly logs = new Map<string, Envelope[]>()
+  readonly native = new Map<string, NativeLine[]>()
   readonly calls: { path: string; input: unknown }[] = []
   harnesses: HarnessInfo[] = [aHarness(), aHarness({ id: 'codex', name: 'Codex', vendor: 'OpenAI' })]
   installed: Record<string, HarnessInstallStatus> = {
     'claude-code': { installed: true, authenticated: true, authType: 'account', version: '2.1.325' },
     codex: { installed: false, authenticated: false, authType: 'none' },
   }
+  /** Calls that fail, and with which words. */
+  readonly faults = new Map<string, string>()
   patch = ''
   settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   demo: { projectRoot: string; prompt: string } | null = {
@@ -80,6 +83,18 @@ export class CannedApi {
     for (const subscription of this.#subscriptions) {
       if (subscription.sessionId === sessionId) this.#sendEvents(subscription, added)
     }
+  }
+
+  /** What the agent printed, as lines of its spool. */
+  print(sessionId: string, texts: readonly string[], more: Partial<NativeLine> = {}): void {
+    const lines = [...(this.native.get(sessionId) ?? [])]
+    for (const text of texts) {
+      const { offset: end = 0, bytes = -1 } = lines.at(-1) ?? {}
+      const [offset, spool] = [end + bytes + 1, `20260101T120000000Z-${sessionId}-t1.ndjson`]
+      const line = { ...{ turnId: 't1', harness: 'claude-code', spool, offset }, bytes: text.length, text }
+      lines.push({ id: `${spool.slice(0, -7)}.${offset}`, ...line, cut: false, torn: false, ...more })
+    }
+    this.native.set(sessionId, lines)
   }
 
   setStatus(sessionId: string, fields: Partial<SessionStatus>): void {
@@ -132,6 +147,11 @@ export class CannedApi {
     }
     if (method !== 'query' && method !== 'mutation') return
     this.calls.push({ path: params.path, input: params.input })
+    const fault = this.faults.get(params.path)
+    if (fault !== undefined) {
+      const data = { code: 'SERVICE_UNAVAILABLE', httpStatus: 503, path: params.path }
+      return socket.send(JSON.stringify({ id, error: { code: -32_603, message: fault, data } }))
+    }
     const answer = this.#answers[params.path]
     send(socket, id, { type: 'data', data: answer ? answer(params.input ?? ({} as never)) : null })
   }
@@ -235,10 +255,15 @@ export class CannedApi {
       (this.logs.get(sessionId) ?? [])
         .filter(({ seq }) => seq < (before ?? Number.POSITIVE_INFINITY))
         .slice(-limit),
-    'sessions.export': ({ sessionId }: { sessionId: string }) => ({
-      text: (this.logs.get(sessionId) ?? []).map(envelope => JSON.stringify(envelope)).join('\n'),
+    'sessions.export': ({ sessionId, after = 0 }: { sessionId: string; after?: number }) => ({
+      text: (this.logs.get(sessionId) ?? [])
+        .filter(({ seq }) => seq > after)
+        .map(envelope => JSON.stringify(envelope))
+        .join('\n'),
       next: null,
     }),
+    'sessions.nativeLines': (input: { sessionId: string; before?: string; after?: string }) =>
+      nativePage(this.native.get(input.sessionId) ?? [], input),
     'sessions.search': () => ({ hits: [], unreadable: [] }),
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
@@ -269,6 +294,21 @@ export class CannedApi {
 }
 
 const BATCH = 512
+const NATIVE_PAGE = 200
+
+function nativePage(lines: NativeLine[], place: { before?: string; after?: string }): NativePage {
+  const at = (id: string) =>
+    Math.max(
+      0,
+      lines.findIndex(line => line.id === id),
+    )
+  const end = place.before === undefined ? lines.length : at(place.before)
+  // A place after the last line is its own end; the page knows it by that name.
+  const start = place.after === undefined ? Math.max(0, end - NATIVE_PAGE) : Number(place.after.slice(4))
+  const before = start > 0 ? (lines[start]?.id ?? null) : null
+  const after = lines.length === 0 ? null : `end:${lines[end - 1]?.torn ? end - 1 : end}`
+  return { lines: lines.slice(start, end), before, after, more: false, problems: [] }
+}
 
 function send(socket: WebSocketRoute, id: number, result: unknown): void {
   socket.send(JSON.stringify({ id, result }))

@@ -197,7 +197,8 @@ export class AppServerTurn {
     this.#try(() => notes.facts(facts))
     const begin = Math.min(feed.place.from, ...feed.place.unheard)
     const traced = await traceProcess(process, begin)
-    this.#try(() => onProcess(traced))
+    const nativeSessionIds = [facts.threadId, ...feed.place.children]
+    this.#try(() => onProcess({ ...traced, nativeSessionIds }))
   }
 
   /** Whoever cannot keep a trace loses the turn with this program, but not the turn. */

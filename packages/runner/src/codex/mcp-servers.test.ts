@@ -62,10 +62,13 @@ test('through a pipe everything is said as it is', () => {
     one: { ...STDIO, env: { API_KEY: 'hush' } },
     bare: { type: 'http', url: 'http://b' },
   }
-  const options = { secrets: 'inline', isApproved: (name: string) => name === 'web' } as const
+  const options = { secrets: 'inline', isApproved: (name: string) => name === 'web', own: 'web' } as const
   expect(codexMcpServers(servers, options)).toEqual({
     config: {
-      web: { url: 'http://a', http_headers: headers, default_tools_approval_mode: 'approve' },
+      web: {
+        ...{ url: 'http://a', http_headers: headers, default_tools_approval_mode: 'approve' },
+        ...{ required: true, startup_timeout_sec: 60 },
+      },
       one: { command: 'npx', args: ['server'], cwd: '/work', env: { API_KEY: 'hush' } },
       bare: { url: 'http://b' },
     },

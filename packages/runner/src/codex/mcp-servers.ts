@@ -15,7 +15,12 @@ export interface CodexMcpOptions {
   secrets: 'env' | 'inline'
   /** Which servers' tools run without asking. Codex refuses the others when nobody can be asked. */
   isApproved(name: string): boolean
+  /** The server of the caller's own tools. */
+  own?: string | undefined
 }
+
+/** Without this Codex waits a second for a server, and then begins without its tools and without a word. */
+const AWAITED = { required: true, startup_timeout_sec: 60 }
 
 /** MCP servers as Codex wants them. */
 export function codexMcpServers(
@@ -30,7 +35,11 @@ export function codexMcpServers(
     }
     const approval = options.isApproved(name) ? { default_tools_approval_mode: 'approve' } : {}
     const settings = server.type === 'stdio' ? stdioServer(server) : httpServer(server)
-    config[name] = { ...(options.secrets === 'env' ? withoutSecrets(settings, env) : settings), ...approval }
+    config[name] = {
+      ...(options.secrets === 'env' ? withoutSecrets(settings, env) : settings),
+      ...approval,
+      ...(name === options.own ? AWAITED : {}),
+    }
   }
   return { config, env }
 }

@@ -1,6 +1,6 @@
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd, modelRequests, ofType, statuses } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClientToolDefinition } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd, lastBody, ofType } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../support/images.ts'
 import { bodies, collect, expectOneEnd, lastBody, ofType, systemText } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

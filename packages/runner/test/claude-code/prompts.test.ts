@@ -1,7 +1,7 @@
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../support/images.ts'
 import { collect, expectOneEnd, lastBody, modelRequests, ofType } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

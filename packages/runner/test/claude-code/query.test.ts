@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { ClaudeEvent, HarnessEvent, HarnessQuery } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import type { Script } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { collect, collectAnd } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { claudeBinaries } from '@chirality/fixtures'
+import { claudeVersions } from '@chirality/fixtures'
 import { claudeEnv } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
 import { runReadmeExamples } from '../../../../.scripts/readme-example.ts'
@@ -9,7 +9,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const packageFolder = fileURLToPath(new URL('../..', import.meta.url))
 
-test.each(claudeBinaries())(
+test.each(claudeVersions())(
   'the example in the README runs with Claude Code $version',
   async ({ path: binary }) => {
     const file = 'hello.txt'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import { HarnessBusyError } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import {
@@ -13,7 +14,6 @@ import {
   statuses,
   systemText,
 } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { isRunning } from '../support/programs.ts'
 import {
@@ -12,7 +13,6 @@ import {
   ofType,
   statuses,
 } from './support/events.ts'
-import { claudeVersions } from './support/versions.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { TurnTrace, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { TurnNotes } from '../../src/turn/turn-notes.ts'
-import { Host } from '../support/host.ts'
+import { type Host, type HostStart, useHosts } from '../support/host.ts'
 import { isRunning } from '../support/programs.ts'
 import { collect, ofType, run } from './support/events.ts'
 import { useWorld } from './support/world.ts'
@@ -11,6 +11,7 @@ import { useWorld } from './support/world.ts'
 // An app-server ends with whoever started it. What it said is told again, and the turn ends.
 
 const world = useWorld()
+const hosts = useHosts()
 const AGENT = 'codex app-server'
 
 describe('a turn on the app-server of a Chirality that was killed', () => {
@@ -131,11 +132,9 @@ describe('a spool of many threads', () => {
   })
 })
 
-function startHost(
-  request: Omit<ConstructorParameters<typeof Host>[0], 'agent' | 'place' | 'message'>,
-): Host {
+function startHost(request: Omit<HostStart, 'agent' | 'place' | 'message'>): Host {
   const place = { home: world.home, marker: world.marker }
-  return new Host({ agent: AGENT, place, message: 'Go', ...request })
+  return hosts.start({ agent: AGENT, place, message: 'Go', ...request })
 }
 
 function writeSpool(lines: unknown[], begin: number): TurnTrace {

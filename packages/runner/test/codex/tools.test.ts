@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { ClientToolDefinition, HarnessTurnOpts } from '@chirality/core'
@@ -45,6 +46,17 @@ describe.each(VOICES)('tools that a query brings along, through $voice', ({ voic
     if (token) expect(JSON.stringify(spawnedWith())).not.toContain(token)
     expect(filesWith(world.root, token ?? 'Bearer ')).toEqual([])
     if (port) await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow()
+  })
+
+  test('a client tool is there from the first request on, however busy we are when it is asked for', async () => {
+    const call = { tool: 'weather', namespace: CLIENT_TOOLS, input: { city: 'Oslo' } }
+    const model = await world.model({ answers: [call], otherwise: 'Done.' })
+    const clientTools = [weather(async () => ({ content: 'rain' }))]
+    const harness = world.harness({ model, voice })
+    blockOnce('/mcp', 2_000)
+    const events = await collect(harness.startTurn(world.session(), 'How is it?', { clientTools }))
+    expect(expectOneEnd(events, voice)).toEqual({ reason: 'completed' })
+    expect(ofType(events, 'tool:result')).toMatchObject([{ isError: false, content: 'rain' }])
   })
 
   test('a client tool that fails is a failure of the tool alone', async () => {
@@ -220,4 +232,15 @@ function processesOf(marker: string): string[] {
       return []
     }
   })
+}
+
+/** Nothing else is done in this process for a while, as soon as a server of it is asked for this path. Codex gives up after 1 s. */
+function blockOnce(path: string, ms: number): void {
+  const channel = 'http.server.request.start'
+  const block = (message: unknown) => {
+    if ((message as { request: IncomingMessage }).request.url !== path) return
+    unsubscribe(channel, block)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  }
+  subscribe(channel, block)
 }

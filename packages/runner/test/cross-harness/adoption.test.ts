@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Session, TurnTrace, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
-import { Host } from '../support/host.ts'
+import { useHosts } from '../support/host.ts'
 import { isRunning, untilGone } from '../support/programs.ts'
 import { fileAppears, ofType } from '../support/turns.ts'
 import { useArena } from './arena.ts'
@@ -12,6 +12,7 @@ import { type Contestant, contestants } from './contestants.ts'
 // A Chirality is killed in the middle of a turn. The next one tells the same events, each once, and reads on.
 
 const arena = useArena()
+const hosts = useHosts()
 const all = contestants()
 /** Without an agent that is part of the host there is something to adopt. */
 const survivors = all.filter(({ name }) => name !== 'messages-api' && name !== 'codex app-server')
@@ -147,7 +148,7 @@ async function killed(agent: Contestant, options: KillOptions = {}): Promise<Kil
   const { session = arena.session(), holdAt, until = modelStalls } = options
   const { place, model } = arena
   const opts = agent.free
-  const host = new Host({ agent: agent.name, model, place, session, message: 'Go', opts, holdAt })
+  const host = hosts.start({ agent: agent.name, model, place, session, message: 'Go', opts, holdAt })
   try {
     await host.tells(({ type }) => type === (holdAt ?? 'session:init'))
     if (holdAt === undefined) await until()

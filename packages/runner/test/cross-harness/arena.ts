@@ -13,6 +13,7 @@ import type {
 import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
+import { sendSignal } from '../../src/process/process-table.ts'
 import type { Contestant, Place } from './contestants.ts'
 
 /** Where one contestant after the other shows the same behaviour. Nothing is left after each test. */
@@ -87,13 +88,16 @@ export class Arena {
   }
 
   async clear(): Promise<void> {
-    await this.#harness?.close()
-    await this.#model?.close()
-    this.#harness = null
-    this.#model = null
-    const left = await findByMarker(this.marker)
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 3 })
-    expect(left, 'processes left behind').toEqual([])
+    try {
+      await this.#harness?.close()
+      await this.#model?.close()
+      expect(await findByMarker(this.marker), 'processes left behind').toEqual([])
+    } finally {
+      this.#harness = null
+      this.#model = null
+      for (const { pid } of await findByMarker(this.marker)) sendSignal(pid, 'SIGKILL')
+      rmSync(this.root, { recursive: true, force: true, maxRetries: 3 })
+    }
   }
 }
 

@@ -19,6 +19,9 @@ export type ModelAddress = Pick<ScriptedModel, 'url' | 'openaiUrl'>
 /** One agent in one of its forms. The suite knows nothing else about it. */
 export interface Contestant {
   name: string
+  harness: 'claude-code' | 'agent-sdk' | 'messages-api' | 'codex'
+  /** A pinned release that is not the newest. */
+  isOlder: boolean
   /** Runs each turn in a process of its own, so its turns end with `process:exit`. */
   processPerTurn: boolean
   create(model: ModelAddress, place: Place, binary?: string): SessionHarness
@@ -48,11 +51,17 @@ export interface Asking {
   subAgent: ((prompt: string) => ScriptBlock) | null
 }
 
-export function contestants(): Contestant[] {
+/** Every form with its newest release; with CHIRALITY_TEST_ALL (`npm run test:all`) also with the older one. */
+export function contestants({ keptOlder = false } = {}): Contestant[] {
+  if (process.env.CHIRALITY_TEST_ALL) return everyContestant()
+  return everyContestant().filter(agent => !agent.isOlder || (keptOlder && !agent.processPerTurn))
+}
+
+export function everyContestant(): Contestant[] {
   return [
     ...claudeBinaries().flatMap(({ version, path }) => [
-      claude(version, path, false),
-      claude(version, path, true),
+      claude(version, path, { keepAlive: false }),
+      claude(version, path, { keepAlive: true }),
     ]),
     agentSdk(),
     messagesApi(),
@@ -61,9 +70,11 @@ export function contestants(): Contestant[] {
   ]
 }
 
-function claude(version: string, binary: string, keepAlive: boolean): Contestant {
+function claude(version: string, binary: string, { keepAlive }: { keepAlive: boolean }): Contestant {
   return {
     name: `claude-code ${version}${keepAlive ? ', kept' : ''}`,
+    harness: 'claude-code',
+    isOlder: binary !== claudeBinary(),
     processPerTurn: !keepAlive,
     binary,
     create: (model, { home, marker }, other) =>
@@ -105,10 +116,11 @@ const CLAUDE_ASKING: Asking = {
 
 function agentSdk(): Contestant {
   const binary = claudeBinary()
-  const kept = claude('', binary, true)
+  const kept = claude('', binary, { keepAlive: true })
   return {
     ...kept,
     name: 'agent-sdk',
+    harness: 'agent-sdk',
     create: (model, { home, marker }, other) =>
       new AgentSdkHarness({
         binaryPath: other ?? binary,
@@ -120,6 +132,8 @@ function agentSdk(): Contestant {
 function messagesApi(): Contestant {
   return {
     name: 'messages-api',
+    harness: 'messages-api',
+    isOlder: false,
     processPerTurn: false,
     binary: null,
     create: (model, { home, marker }) =>
@@ -153,6 +167,8 @@ function codex(voice: NonNullable<CodexHarnessConfig['voice']>): Contestant {
   const { path: binary } = codexBinary()
   return {
     name: `codex ${voice}`,
+    harness: 'codex',
+    isOlder: false,
     processPerTurn: voice === 'exec',
     binary,
     create: (model, { home, marker }, other) => {

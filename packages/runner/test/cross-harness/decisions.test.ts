@@ -2,16 +2,18 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, PermissionDecision, PermissionRequestEvent, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { Host } from '../support/host.ts'
+import { useHosts } from '../support/host.ts'
 import { ofType } from '../support/turns.ts'
 import { useArena } from './arena.ts'
-import { type Contestant, contestants } from './contestants.ts'
+import { everyContestant } from './contestants.ts'
 
 // Whoever asks, asks in the same way, and heeds the answer. A new form only has to be listed in contestants.ts.
 
 const arena = useArena()
-const agents = newest(contestants()).flatMap(agent =>
-  agent.asking ? [[agent.name, agent, agent.asking] as const] : [],
+const hosts = useHosts()
+/** One release of each form: what is asked is decided by us, not by the release. */
+const agents = everyContestant().flatMap(agent =>
+  agent.asking && !agent.isOlder ? [[agent.name, agent, agent.asking] as const] : [],
 )
 
 describe.each(agents)('%s', (_name, agent, asking) => {
@@ -183,7 +185,7 @@ describe.each(agents.filter(([name]) => name !== 'messages-api'))('%s', (_name, 
     const session = arena.session()
     const { model, place } = arena
     const opts = { permissionMode: 'default' } as const
-    const host = new Host({
+    const host = hosts.start({
       agent: agent.name,
       model,
       place,
@@ -211,16 +213,6 @@ describe.each(agents.filter(([name]) => name !== 'messages-api'))('%s', (_name, 
     expect(existsSync(inProject('a'))).toBe(false)
   })
 })
-
-/** One release of each form: what is asked is decided by us, not by the release. */
-function newest(all: Contestant[]): Contestant[] {
-  const isOld = ({ name }: Contestant) => name.startsWith('claude-code') && name !== lastClaude(all)
-  return all.filter(agent => !isOld(agent))
-}
-
-function lastClaude(all: Contestant[]): string | undefined {
-  return all.findLast(({ name, asking }) => name.startsWith('claude-code') && asking)?.name
-}
 
 async function turn(
   decide: NonNullable<HarnessTurnOpts['decide']>,

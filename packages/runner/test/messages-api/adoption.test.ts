@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import type { MessagesApiHarness } from '../../src/messages-api/harness.ts'
 import { findByMarker, MARKER_VARIABLE } from '../../src/process/leftovers.ts'
 import { readProcess } from '../../src/process/process-table.ts'
-import { Host } from '../support/host.ts'
+import { type Host, type HostStart, useHosts } from '../support/host.ts'
 import { isRunning, TEST_ENV } from '../support/programs.ts'
 import { collect, fileAppears, ofType, statuses } from '../support/turns.ts'
 import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
@@ -17,6 +17,7 @@ import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 // The loop of a turn ends with the Chirality that runs it. The next one tells the turn from its raw log, and ends it.
 
 const world = useApiWorld()
+const hosts = useHosts()
 const FREE = { permissionMode: 'bypassPermissions' } as const
 
 describe('a turn of a Chirality that was killed', () => {
@@ -222,11 +223,9 @@ describe('a trace', () => {
   })
 })
 
-function startHost(
-  request: Omit<ConstructorParameters<typeof Host>[0], 'agent' | 'place' | 'message'>,
-): Host {
+function startHost(request: Omit<HostStart, 'agent' | 'place' | 'message'>): Host {
   const place = { home: world.home, marker: world.marker }
-  const host = new Host({ agent: 'messages-api', place, message: 'Go', ...request })
+  const host = hosts.start({ agent: 'messages-api', place, message: 'Go', ...request })
   world.atEnd(() => host.kill())
   return host
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
-import { type AgentBinary, claudeBinaries } from '@chirality/fixtures'
+import { type AgentBinary, claudeVersions } from '@chirality/fixtures'
 import { claudeEnv, type Script, type ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
@@ -21,7 +21,7 @@ function bash(command: string) {
   return { tool: 'Bash', input: { command } }
 }
 
-describe.each(claudeBinaries())('a conversation of plain Claude Code $version', binary => {
+describe.each(claudeVersions())('a conversation of plain Claude Code $version', binary => {
   test('is listed, read and continued', async () => {
     const { model, harness, claude } = await start(binary, { answers: BOTH_TOOLS })
     const id = await claude('Remember 42')

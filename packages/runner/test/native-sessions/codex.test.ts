@@ -5,6 +5,7 @@ import { codexArgs, type Script } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { CodexHarness } from '../../src/codex/harness.ts'
 import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
+import { untilUnmarked } from '../support/programs.ts'
 import { collect, ofType } from '../support/turns.ts'
 import { useBareWorld } from '../support/world.ts'
 import { contents, folded, plainRun, told } from './support.ts'
@@ -152,7 +153,9 @@ async function start(script: Script, voice: 'app-server' | 'exec' | undefined) {
       ...['-c', 'sandbox_mode="danger-full-access"', '--json', '--skip-git-repo-check'],
     ]
     const argv = [command, ...(sub ? [sub] : []), ...flags, ...(id ? [id] : []), '-']
-    const output = await plainRun(codexBinary().path, argv, { cwd: world.project, env: environment, input })
+    const run = plainRun(codexBinary().path, argv, { cwd: world.project, env: environment, input })
+    // A run that ends early may leave the shell that it was asking about its environment, for a moment.
+    const output = await run.finally(() => untilUnmarked(world.marker))
     return /"thread_id":"([^"]+)"/.exec(output)?.[1] ?? ''
   }
   return { model, harness, codex, sessions: path.join(home, 'sessions') }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { claudeBinaries } from '@chirality/fixtures'
+import { claudeVersions } from '@chirality/fixtures'
 import { claudeEnv, startScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { type AgentProcess, spawnAgent } from '../../src/process/agent-process.ts'
@@ -13,7 +13,7 @@ import { useProject } from '../support/project.ts'
 const project = useProject()
 const PATIENT_MS = 600_000
 
-describe.each(claudeBinaries())('Claude Code $version in a Bash tool', ({ path }) => {
+describe.each(claudeVersions())('Claude Code $version in a Bash tool', ({ path }) => {
   /** Runs a turn up to where its tool hangs and has left a daemon: the moment in which people press stop. */
   async function runIntoTool(): Promise<{ agent: AgentProcess; pids: number[]; end(): Promise<void> }> {
     const pidFile = join(project.root, 'pids')

@@ -1,7 +1,7 @@
 // Runs one turn of a contestant, as a Chirality that will be killed in the middle of it. Prints what it hears of it.
 import { writeSync } from 'node:fs'
 import type { HarnessTurnOpts } from '@chirality/core'
-import { contestants } from '../cross-harness/contestants.ts'
+import { everyContestant } from '../cross-harness/contestants.ts'
 import type { HostRequest } from '../support/host.ts'
 
 const PATIENT_MS = 600_000
@@ -16,7 +16,7 @@ const {
   decision,
   holdAt,
 } = JSON.parse(process.argv[2] ?? '{}') as HostRequest
-const agent = contestants().find(contestant => contestant.name === name)
+const agent = everyContestant().find(contestant => contestant.name === name)
 if (!agent) throw new Error(`no contestant ${name}`)
 const print = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`)
 const all: HarnessTurnOpts = {

@@ -11,6 +11,8 @@ import type {
   TurnTrace,
   UIEvent,
 } from '@chirality/core'
+import { type Bundle, bundleProgram } from '@chirality/fixtures/bundle-program'
+import { afterAll, beforeAll } from 'vitest'
 import type { ModelAddress, Place } from '../cross-harness/contestants.ts'
 import { TEST_ENV } from './programs.ts'
 
@@ -28,6 +30,18 @@ export interface HostRequest {
   holdAt?: UIEvent['type']
 }
 
+export type HostStart = Omit<HostRequest, 'opts'> & { opts?: HostRequest['opts'] }
+
+/** Starts hosts. Their program is made once for the tests of a file. */
+export function useHosts(): { start(request: HostStart): Host } {
+  let program: Bundle
+  beforeAll(async () => {
+    program = await bundleProgram(fileURLToPath(new URL('../programs/host.ts', import.meta.url)))
+  })
+  afterAll(() => program.remove())
+  return { start: request => new Host(program.file, request) }
+}
+
 /** Another Chirality, that runs a turn in a process of its own until it is killed. */
 export class Host {
   readonly events: UIEvent[] = []
@@ -39,11 +53,9 @@ export class Host {
   #ended = false
   #wake = () => {}
 
-  constructor(request: Omit<HostRequest, 'opts'> & { opts?: HostRequest['opts'] }) {
+  constructor(program: string, request: HostStart) {
     this.#request = { ...request, opts: { turnId: randomUUID(), ...request.opts } }
-    const program = fileURLToPath(new URL('../programs/host.ts', import.meta.url))
-    const args = ['--import', 'tsx', '--conditions=@chirality/source', program, JSON.stringify(this.#request)]
-    this.#child = spawn(process.execPath, args, {
+    this.#child = spawn(process.execPath, [program, JSON.stringify(this.#request)], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: TEST_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],

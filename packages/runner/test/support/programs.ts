@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { processEnv } from '../../src/env/process-env.ts'
 import type { AgentOutput } from '../../src/process/agent-output.ts'
 import { type AgentProcess, type AgentProcessOptions, spawnAgent } from '../../src/process/agent-process.ts'
+import { findByMarker } from '../../src/process/leftovers.ts'
 import { readProcess } from '../../src/process/process-table.ts'
 import { openSpool, type Spool } from '../../src/process/spool.ts'
 
@@ -82,6 +83,11 @@ export function jsonValues(outputs: AgentOutput[]): unknown[] {
 export async function isRunning(pid: number): Promise<boolean> {
   const entry = await readProcess(pid)
   return entry !== undefined && !entry.zombie
+}
+
+/** Resolves when nothing with this marker runs any more; if something stays, the test fails by its time limit. */
+export async function untilUnmarked(marker: string): Promise<void> {
+  while ((await findByMarker(marker)).length > 0) await nextLoopTurn()
 }
 
 /** Resolves when the process has ended. A test that gets no answer here fails by its time limit. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClientToolDefinition } from '@chirality/core'
-import { claudeBinaries, codexBinary } from '@chirality/fixtures'
+import { claudeVersions, codexBinary } from '@chirality/fixtures'
 import {
   claudeEnv,
   codexArgs,
@@ -79,6 +79,9 @@ async function startCodex({ binary, handle, model }: Start): Promise<AgentProces
     `${server}.url="${handle.mcpServer.url}"`,
     `${server}.bearer_token_env_var="TOOL_SERVER_TOKEN"`,
     `${server}.default_tools_approval_mode="approve"`,
+    // As the harness has it: else Codex begins without a server that takes a second to answer.
+    `${server}.required=true`,
+    `${server}.startup_timeout_sec=60`,
   ]
   return spawnAgent({
     command: binary,
@@ -104,7 +107,7 @@ async function startCodex({ binary, handle, model }: Start): Promise<AgentProces
 const NAMESPACE = 'mcp____harness_client_tools'
 
 const AGENTS = [
-  ...claudeBinaries().map(({ version, path }) => ({
+  ...claudeVersions().map(({ version, path }) => ({
     agent: `Claude Code ${version}`,
     binary: path,
     start: startClaude,
@@ -201,7 +204,7 @@ describe.each(AGENTS)('$agent', ({ binary, start, toolCall, offered, offer }) =>
   })
 })
 
-test.each(claudeBinaries())(
+test.each(claudeVersions())(
   'a tool that changes nothing may be used in plan mode of $version',
   async ({ path }) => {
     const input = { text: 'PLANNED' }

@@ -1,6 +1,8 @@
 import type { Envelope, NativeSession } from '@chirality/core'
 import {
   findByNativeId,
+  type NativePage,
+  readNativeLines,
   type SearchResult,
   type SessionPage,
   type StoredSession,
@@ -16,6 +18,12 @@ import { liveSession, storedSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
 
 const seq = z.int().nonnegative()
+const nativePlace = z.string().max(250).optional()
+const pageBytes = z
+  .int()
+  .positive()
+  .max(1024 * 1024)
+  .optional()
 
 export const sessionsRouter = router({
   create: procedure.input(newSession).mutation(async ({ ctx, input }): Promise<StoredSession> => {
@@ -53,6 +61,21 @@ export const sessionsRouter = router({
     .query(async ({ ctx, input }): Promise<Envelope[]> => {
       const { log } = await liveSession(ctx, input.sessionId)
       return log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+    }),
+
+  /** What the agent printed, line by line: the last lines, or those before or after a place. */
+  nativeLines: procedure
+    .input(
+      z
+        .strictObject({ sessionId, before: nativePlace, after: nativePlace, maxBytes: pageBytes })
+        .refine(({ before, after }) => before === undefined || after === undefined, {
+          error: 'takes `before` or `after`, not both',
+        }),
+    )
+    .query(async ({ ctx, input }): Promise<NativePage> => {
+      const { sessionId: id, ...options } = input
+      const { projectRoot } = await storedSession(ctx, id)
+      return readNativeLines(projectRoot, id, options)
     }),
 
   rename: procedure

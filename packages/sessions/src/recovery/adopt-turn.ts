@@ -3,6 +3,7 @@ import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { SessionLog } from '../log/session-log.ts'
+import { SpoolIndex } from '../spools/spool-index.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { LiveTurn } from '../turns/live-turn.ts'
 import { makeWriter } from '../turns/make-writer.ts'
@@ -49,11 +50,16 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   const file = new TurnRecordFile(projectRoot, sessionId)
   await file.prepare()
   const keeper = new TurnRecordKeeper(file, record)
+  const spools = new SpoolIndex(projectRoot, sessionId)
+  await spools.prepare()
   const stop = new StopSignal({})
   const opts = {
     decide: decideOf(view.session, harness, project),
     signal: stop.signal,
-    onProcess: (process: TurnRecord['processes'][number]) => keeper.add(process),
+    onProcess: (process: TurnRecord['processes'][number]) => {
+      spools.add({ turnId: record.turnId, harness: harness.id }, process)
+      keeper.add(process)
+    },
   }
   const session = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
   const matcher = new EventMatcher(eventsOfTurn(log, record))

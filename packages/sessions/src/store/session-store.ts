@@ -8,6 +8,7 @@ import { requireSessionId } from '../files/session-id.ts'
 import { StorageError, toStorageError, withStorageErrors } from '../files/storage-error.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
+import { SpoolIndex } from '../spools/spool-index.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
@@ -234,6 +235,7 @@ export class SessionStore {
       const state = await findProjectFolder(projectRoot, 'state', kind)
       if (state !== undefined) this.#removeFiles(state, name => name.startsWith(`${sessionId}.json`))
     }
+    await new SpoolIndex(projectRoot, sessionId, this.#ops).remove()
     const logs = await findProjectFolder(projectRoot, 'logs')
     if (logs === undefined) return
     for (const harness of this.#ops.readdir(logs)) {

@@ -4,6 +4,7 @@ import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-o
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
+import { SpoolIndex } from '../spools/spool-index.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness, choosePersona } from './choose.ts'
 import { LiveTurn } from './live-turn.ts'
@@ -77,14 +78,20 @@ async function begin(
 ): Promise<{ run: TurnRun; record: TurnRecordKeeper }> {
   const { view, turnId, message, stop } = options
   const { prepared, writer } = turn
+  const { projectRoot, id: sessionId } = view.session
   const record = await makeRecord(options, turn)
+  const spools = new SpoolIndex(projectRoot, sessionId)
+  await spools.prepare()
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
-    onProcess: process => record.add(process),
+    onProcess: process => {
+      spools.add({ turnId, harness: prepared.harness.id }, process)
+      record.add(process)
+    },
   }
   const run = new TurnRun({
-    sessionId: view.session.id,
+    sessionId,
     open: () => prepared.harness.startTurn(prepared.from, message, opts),
     record: event => writer.write(event),
     onRetry: async () => record.again(view.session.lastSeq),

@@ -127,8 +127,13 @@ function amount(value: unknown): number | undefined {
 
 function isProcess(value: unknown): value is TurnProcess {
   if (typeof value !== 'object' || value === null) return false
-  const { pid, spoolOffset, ...texts } = value as Record<string, unknown>
+  const { pid, spoolOffset, nativeSessionIds, ...texts } = value as Record<string, unknown>
   const { startTime, marker, spoolPath, stderrPath } = texts
   const areTexts = [startTime, marker, spoolPath, stderrPath].every(text => typeof text === 'string')
-  return areTexts && Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isSafeInteger(spoolOffset)
+  const areIds =
+    nativeSessionIds === undefined ||
+    (Array.isArray(nativeSessionIds) && nativeSessionIds.every(id => typeof id === 'string'))
+  return (
+    areTexts && areIds && Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isSafeInteger(spoolOffset)
+  )
 }

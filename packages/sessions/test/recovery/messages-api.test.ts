@@ -3,18 +3,23 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { UIEvent } from '@chirality/core'
 import { findByMarker, MessagesApiHarness } from '@chirality/runner'
 import type { ScriptedModel } from '@chirality/scripted-model'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isAside } from '../../src/recovery/same-event.ts'
+import { type Bundle, bundle } from '../support/bundle.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 import type { MessagesApiHostOptions } from './messages-api-host.ts'
 
 // The loop of this agent is part of the host. What a killed host leaves are its commands, its raw log and the transcript.
 
 const world = useHostWorld()
+let program: Bundle
+beforeAll(async () => {
+  program = await bundle('test/recovery/messages-api-host.ts')
+})
+afterAll(() => program.remove())
 
 test('a host is killed in a command: the next one ends the command, and the log has all that was done, once', async () => {
   const model = await world.model(SCRIPT())
@@ -78,12 +83,10 @@ async function killedInCommand(model: ScriptedModel) {
 }
 
 async function killInCommand(options: MessagesApiHostOptions): Promise<void> {
-  const program = fileURLToPath(new URL('messages-api-host.ts', import.meta.url))
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', program, JSON.stringify(options)]
   const { PATH, HOME, TMPDIR } = options.environment
   const env = { PATH, HOME, TMPDIR }
-  const cwd = fileURLToPath(new URL('../..', import.meta.url))
-  const killed = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const args = [program.file, JSON.stringify(options)]
+  const killed = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   world.atEnd(async () => void killed.kill('SIGKILL'))
   let errors = ''
   killed.stderr.on('data', chunk => {

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { ChatPane } from '../chat/ChatPane.tsx'
-import { advance } from './raw.logic.ts'
+import { advance } from './replay.logic.ts'
 
 const SPEEDS = [0.5, 1, 2, 5, 20, 100] as const
 

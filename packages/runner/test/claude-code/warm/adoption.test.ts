@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { UIEvent } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { type Contestant, contestants } from '../../cross-harness/contestants.ts'
-import { Host } from '../../support/host.ts'
+import { useHosts } from '../../support/host.ts'
 import { collect, ofType } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { useWarmWorld } from '../support/warm.ts'
+
+const hosts = useHosts()
 
 describe.each(claudeVersions())('a turn of a kept Claude Code $version', ({ path: binary, version }) => {
   const world = useWarmWorld(binary)
@@ -59,7 +61,7 @@ describe.each(claudeVersions())('a turn of a kept Claude Code $version', ({ path
   function other(model: { url: string; openaiUrl: string }, opts = {}) {
     const session = world.session()
     const place = { home: world.home, marker: world.marker }
-    const host = new Host({
+    const host = hosts.start({
       agent: agent.name,
       model,
       place,

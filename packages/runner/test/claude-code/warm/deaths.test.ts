@@ -1,12 +1,12 @@
 import path from 'node:path'
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import type { PermissionDecision } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { filesWith } from '../../support/files-with.ts'
 import { untilGone } from '../../support/programs.ts'
 import { lastBody, ofType } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path: binary }) => {

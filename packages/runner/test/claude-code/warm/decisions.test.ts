@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { bodies, ofType } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeVersions())('decisions of Claude Code $version', ({ path: binary }) => {

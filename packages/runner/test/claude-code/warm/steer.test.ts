@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collectAnd, modelRequests, ofType } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeVersions())('a message during a turn of Claude Code $version', ({ path: binary }) => {

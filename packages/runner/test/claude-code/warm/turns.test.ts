@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
 import { TOOL_SERVER_NAME } from '../../../src/tool-server/index.ts'
 import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collect, collectAnd, lastBody, ofType, statuses } from '../support/events.ts'
-import { claudeVersions } from '../support/versions.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
 describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ path: binary }) => {

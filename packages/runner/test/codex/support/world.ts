@@ -53,7 +53,12 @@ export function useWorld(): World {
       handshakeMs: PATIENT_MS,
       lingerMs: PATIENT_MS,
       ...config,
-      configOverrides: [...scripted.args.filter(arg => arg !== '-c'), ...(config.configOverrides ?? [])],
+      configOverrides: [
+        ...scripted.args.filter(arg => arg !== '-c'),
+        // Servers of a test are waited for, too, and not for a second only.
+        'mcp_optional_startup_grace_ms=0',
+        ...(config.configOverrides ?? []),
+      ],
       allowEnvironment: [...Object.keys(scripted.env), ...(config.allowEnvironment ?? [])],
       environment: definedOnly({ ...clean, ...environment }),
       onLog: entry => {

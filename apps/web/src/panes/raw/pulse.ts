@@ -1,0 +1,52 @@
+export interface PulseOptions {
+  read(): Promise<unknown>
+  /** While this is so, it is read now and then also when nobody woke it. */
+  isRunning(): boolean
+}
+
+/** Many events at once are one read. */
+export const AFTER_EVENT_MS = 150
+/** An agent may print what becomes no event. */
+export const WHILE_RUNNING_MS = 1000
+
+/** Reads again after something happened: soon, but not for each event, and never twice at a time. */
+export class Pulse {
+  readonly #options: PulseOptions
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #dueMs = 0
+  #state: 'waiting' | 'reading' | 'stale' | 'stopped' = 'waiting'
+
+  constructor(options: PulseOptions) {
+    this.#options = options
+    this.#schedule(0)
+  }
+
+  wake(): void {
+    if (this.#state === 'reading') this.#state = 'stale'
+    if (this.#state === 'waiting') this.#schedule(AFTER_EVENT_MS)
+  }
+
+  stop(): void {
+    this.#state = 'stopped'
+    clearTimeout(this.#timer)
+  }
+
+  /** What is due sooner stays: a stream of events must not put it off for ever. */
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined && this.#dueMs <= ms) return
+    clearTimeout(this.#timer)
+    this.#dueMs = ms
+    this.#timer = setTimeout(() => void this.#read(), ms)
+  }
+
+  async #read(): Promise<void> {
+    this.#timer = undefined
+    this.#state = 'reading'
+    await this.#options.read()
+    const state = this.#state as string
+    if (state === 'stopped') return
+    this.#state = 'waiting'
+    if (state === 'stale') this.#schedule(AFTER_EVENT_MS)
+    else if (this.#options.isRunning()) this.#schedule(WHILE_RUNNING_MS)
+  }
+}

@@ -1,0 +1,34 @@
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { useApi } from '../../state/use-api.ts'
+import { useSessionStore } from '../../state/use-session.ts'
+import { Pulse } from './pulse.ts'
+import { createRawLists, type RawLists } from './raw-lists.ts'
+import type { TwoWayList, TwoWayState } from './two-way-list.ts'
+
+/** Both sides of the session in view; they follow it while it works. */
+export function useRawLists(sessionId: string): RawLists {
+  const api = useApi()
+  const store = useSessionStore()
+  const lists = useMemo(() => createRawLists(api, sessionId), [api, sessionId])
+  useEffect(() => {
+    const pulse = new Pulse({
+      read: () => Promise.all([lists.events.refresh(), lists.lines.refresh()]),
+      isRunning: () => store.get().state.phase !== 'idle',
+    })
+    let seen = store.get().state.seq
+    const unsubscribe = store.subscribe(() => {
+      const { seq } = store.get().state
+      if (seq !== seen) pulse.wake()
+      seen = seq
+    })
+    return () => {
+      unsubscribe()
+      pulse.stop()
+    }
+  }, [lists, store])
+  return lists
+}
+
+export function useTwoWay<T, C>(list: TwoWayList<T, C>): TwoWayState<T> {
+  return useSyncExternalStore(list.subscribe, list.get)
+}

@@ -1,0 +1,4 @@
+import { showBehaviours } from './behaviours.ts'
+import { contestants } from './contestants.ts'
+
+showBehaviours(contestants().filter(({ harness }) => harness === 'codex'))

@@ -1,0 +1,72 @@
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
+import { sessionWith, startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
+
+test('the lines of a real Claude Code: while it waits, what comes next, and page by page', async () => {
+  const world = await createWorld({
+    answers: [{ text: 'I make it.', tool: 'Bash', input: { command: 'echo made > made.txt' } }, 'Made.'],
+  })
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const { id: sessionId } = await client.sessions.create.mutate({
+    ...{ project: world.project, mode: 'direct', permissionMode: 'default' },
+  })
+  const { nativeLines } = client.sessions
+  expect(await nativeLines.query({ sessionId })).toMatchObject({ lines: [], before: null, after: null })
+
+  const watch = new SessionWatch(client, sessionId)
+  const { turnId } = await client.turns.start.mutate({ sessionId, message: 'Make it.' })
+  const { requestId } = await watch.until('permission:request')
+  const waiting = await nativeLines.query({ sessionId })
+  const asked = waiting.lines.find(({ text }) => text.includes(requestId))
+  expect(asked).toMatchObject({ turnId, harness: 'claude-code', cut: false, torn: false })
+  expect(JSON.parse(asked?.text ?? '')).toMatchObject({
+    ...{ type: 'control_request', request_id: requestId, request: { tool_name: 'Bash' } },
+  })
+  await client.decisions.answer.mutate({ sessionId, requestId, decision: { behavior: 'allow' } })
+  await watch.until('turn:end')
+
+  const rest = await nativeLines.query({ sessionId, after: waiting.after ?? '' })
+  const known = new Set(waiting.lines.filter(({ torn }) => !torn).map(({ id }) => id))
+  expect(rest.lines.filter(({ id }) => known.has(id))).toEqual([])
+  expect(rest.lines.map(({ text }) => JSON.parse(text).type)).toContain('result')
+  const ids = [...known, ...rest.lines.map(({ id }) => id)]
+  const paged: string[] = []
+  for (let before: string | undefined; ; ) {
+    const page = await nativeLines.query({ sessionId, maxBytes: 1, ...(before ? { before } : {}) })
+    expect(page.lines).toHaveLength(1)
+    paged.unshift(...page.lines.map(({ id }) => id))
+    if (page.before === null) break
+    before = page.before
+  }
+  expect(paged).toEqual(ids)
+})
+
+test('what cannot be asked for is refused in words, and a session without a spool has no lines', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { id: sessionId } = await sessionWith(server, 3)
+  const { nativeLines } = client.sessions
+  expect(await nativeLines.query({ sessionId })).toEqual({
+    ...{ lines: [], before: null, after: null, more: false, problems: [] },
+  })
+  const refused = (input: object) =>
+    nativeLines.query({ sessionId, ...input }).catch(({ message, data }) => ({ message, ...data }))
+  expect(await refused({ after: 'x.0' })).toMatchObject({
+    ...{ code: 'NOT_FOUND', reason: 'not-found', message: expect.stringContaining('Read it again') },
+  })
+  expect(await refused({ before: 'x.0', after: 'x.0' })).toMatchObject({ code: 'BAD_REQUEST' })
+  expect(await refused({ after: 'x'.repeat(300) })).toMatchObject({ code: 'BAD_REQUEST' })
+  expect(await refused({ maxBytes: 2 ** 30 })).toMatchObject({ code: 'BAD_REQUEST' })
+  expect(await refused({ sessionId: '../x' })).toMatchObject({ code: 'BAD_REQUEST' })
+  expect(await refused({ sessionId: 'no-such-session' })).toMatchObject({ code: 'NOT_FOUND' })
+  expect(server.faults).toEqual([])
+})

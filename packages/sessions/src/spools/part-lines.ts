@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { ThreadLines } from '@chirality/runner'
+import { findProjectFolder } from '../files/project-folder.ts'
+import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { LineReader, type SpoolLine } from './line-reader.ts'
+import type { SpoolPart } from './spool-parts.ts'
+
+export interface PartPage {
+  lines: SpoolLine[]
+  /** Where the page begins and ends in the spool. */
+  from: number
+  to: number
+  /** Bytes of the spool that had to be read. */
+  scanned: number
+  /** Where a line begins that is not finished. */
+  torn: number | undefined
+}
+
+/** The lines of one part of a spool that belong to its session, a page at a time. */
+export class PartLines {
+  readonly #part: SpoolPart
+  readonly #reader: LineReader
+  readonly #path: string
+
+  private constructor(part: SpoolPart, path: string, reader: LineReader) {
+    this.#part = part
+    this.#path = path
+    this.#reader = reader
+  }
+
+  /** Throws a StorageError when the spool cannot be read. */
+  static async open(projectRoot: string, part: SpoolPart): Promise<PartLines> {
+    const folder = await findProjectFolder(projectRoot, 'logs', part.harness)
+    const path = join(folder ?? '', part.spool)
+    try {
+      if (folder === undefined) throw lost(part.spool, 'is gone')
+      const reader = await LineReader.open(path)
+      if (reader.size >= part.from) return new PartLines(part, path, reader)
+      await reader.close()
+      throw lost(part.spool, 'was cut')
+    } catch (error) {
+      const known = toStorageError(error, path)
+      throw known.code === 'not-found' ? lost(part.spool, 'is gone') : known
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close()
+  }
+
+  get end(): number {
+    return Math.min(this.#part.to ?? this.#reader.size, this.#reader.size)
+  }
+
+  async after(from: number, maxBytes: number): Promise<PartPage> {
+    const filter = await this.#filter(from)
+    return this.#read(Math.max(from, this.#part.from), { maxBytes, filter })
+  }
+
+  async before(upTo: number, maxBytes: number): Promise<PartPage> {
+    const end = Math.min(upTo, this.end)
+    const floor = this.#part.from
+    if (end <= floor) return { lines: [], from: floor, to: floor, scanned: 0, torn: undefined }
+    const start = await this.#reader.startBefore({ floor, end, maxBytes, maxLines: MAX_LINES })
+    const filter = await this.#filter(start)
+    const page = await this.#read(start, { maxBytes: end - start, filter, to: end })
+    return { ...page, to: end }
+  }
+
+  async #read(
+    from: number,
+    { maxBytes, filter, to }: { maxBytes: number; filter: ThreadLines | undefined; to?: number },
+  ): Promise<PartPage> {
+    const headBytes = filter ? MAX_PARSED_BYTES : MAX_LINE_BYTES
+    const end = to !== undefined && to < this.end ? to : this.#part.to
+    const { lines, next } = await this.#reader.read({
+      from,
+      to: end,
+      maxBytes,
+      maxLines: MAX_LINES,
+      headBytes,
+    })
+    const ours = filter ? lines.filter(line => filter.isOurs(line.head)) : lines
+    return { lines: ours, from, to: next, scanned: next - from, torn: lines.find(line => line.torn)?.offset }
+  }
+
+  /** Undefined when the whole spool is the session's own. Else one that has seen all that comes before. */
+  async #filter(upTo: number): Promise<ThreadLines | undefined> {
+    const { nativeSessionIds, from } = this.#part
+    if (nativeSessionIds === undefined) return undefined
+    const known = knownFilter(`${nativeSessionIds[0]} ${from} ${this.#path}`, () => ({
+      filter: new ThreadLines(nativeSessionIds),
+      seenTo: from,
+    }))
+    while (known.seenTo < upTo) {
+      const range = { from: known.seenTo, to: upTo, maxBytes: SCAN_BYTES, maxLines: Number.POSITIVE_INFINITY }
+      const { lines, next } = await this.#reader.read({ ...range, headBytes: MAX_PARSED_BYTES })
+      for (const { head } of lines) if (head.includes('"parentThreadId":"')) known.filter.isOurs(head)
+      if (next <= range.from) break
+      known.seenTo = Math.max(known.seenTo, next)
+    }
+    return known.filter
+  }
+}
+
+interface SeenFilter {
+  filter: ThreadLines
+  /** Up to here every child of the thread is known. */
+  seenTo: number
+}
+
+/**
+ * A filter only ever learns, so one serves all that read the part. Without it whoever follows a turn would read the spool
+ * from the beginning of the turn each time.
+ */
+const filters = new Map<string, SeenFilter>()
+const MAX_FILTERS = 64
+
+function knownFilter(key: string, make: () => SeenFilter): SeenFilter {
+  const known = filters.get(key) ?? make()
+  filters.delete(key)
+  filters.set(key, known)
+  for (const oldest of filters.keys()) {
+    if (filters.size <= MAX_FILTERS) break
+    filters.delete(oldest)
+  }
+  return known
+}
+
+/** More than anybody reads of a line on a screen. */
+export const MAX_LINE_BYTES = 64 * 1024
+/** Of a spool that is shared, a line is shown only if it can be told whose it is. */
+const MAX_PARSED_BYTES = 16 * 1024 * 1024
+const MAX_LINES = 1000
+const SCAN_BYTES = 4 * 1024 * 1024
+
+function lost(spool: string, what: string): StorageError {
+  return new StorageError(
+    'lost',
+    spool,
+    `The raw log ${spool} ${what}: what the agent printed cannot be shown.`,
+  )
+}
