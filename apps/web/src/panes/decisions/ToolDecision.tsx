@@ -55,10 +55,12 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                 <Button look="quiet" disabled={busy} onClick={() => setForm('deny')}>
                   Deny…
                 </Button>
+              </div>
+              <div className="decision__foot">
+                {rule ? <Rule rule={rule} /> : null}
                 <span className="spacer" />
                 <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
               </div>
-              {rule ? <Rule rule={rule} /> : null}
             </>
           )}
         </>
