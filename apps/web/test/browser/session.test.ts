@@ -12,6 +12,7 @@ test('a session with a request: what happened, what is asked, what changed; answ
   await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   expect(await page.title()).toBe('(2) Fix CRLF handling · Chirality')
 
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('a')
   await expect
     .poll(() => api.called('decisions.answer'))

@@ -66,6 +66,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
   await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
   await page.keyboard.press('Escape')
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('a')
 
   // Its result refreshes the file tree.

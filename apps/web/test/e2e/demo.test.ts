@@ -50,6 +50,7 @@ test('the demo from the first load to the diff: no account, no other program', a
   const second = await context.newPage()
   await second.goto(page.url())
   await second.getByText('Run this command?').waitFor()
+  await second.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await second.keyboard.press('a')
   await talk.getByText('Change this file?').waitFor()
   await second.close()
