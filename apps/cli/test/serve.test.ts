@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { findMarked } from './support/processes.ts'
 import type { RunningCommand } from './support/running-command.ts'
-import { createWorld, type World } from './support/world.ts'
+import { createWorld, program, type World } from './support/world.ts'
 
 interface Facts {
   url: string
@@ -15,9 +16,10 @@ interface Facts {
 async function startServing(
   world: World,
   args: string[] = [],
+  env: Record<string, string> = {},
 ): Promise<{ command: RunningCommand; facts: Facts }> {
   const command = world.start(['serve', '--json', '--port', '0', '--project', world.project, ...args], {
-    env: { CHIRALITY_HOME: path.join(world.home, 'chirality') },
+    env: { CHIRALITY_HOME: path.join(world.home, 'chirality'), ...env },
   })
   await command.shows('\n')
   return { command, facts: JSON.parse(command.stdout.split('\n')[0] ?? '') as Facts }
@@ -29,6 +31,17 @@ function call({ url, token }: Facts, route: string, body?: unknown): Promise<Res
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
   })
+}
+
+async function createSession(facts: Facts, { project }: World): Promise<string> {
+  const body = { projectRoot: project, persona: null, mode: 'direct' }
+  const created = await call(facts, '/api/harness/session/create', body)
+  const { session } = (await created.json()) as { session: { id: string } }
+  return session.id
+}
+
+function eventsOf({ project }: World, sessionId: string): string {
+  return readFileSync(path.join(project, '.chirality', 'events', `${sessionId}.ndjson`), 'utf8')
 }
 
 test('serves until it is told to stop, and leaves nothing behind', async () => {
@@ -55,13 +68,8 @@ test('serves until it is told to stop, and leaves nothing behind', async () => {
   const listed = await call(facts, '/trpc/harnesses.list')
   const harnesses = (await listed.json()) as { result: { data: { id: string }[] } }
   expect(harnesses.result.data.map(({ id }) => id)).toContain('claude-code')
-  const created = await call(facts, '/api/harness/session/create', {
-    projectRoot: world.project,
-    persona: null,
-    mode: 'direct',
-  })
-  const { session } = (await created.json()) as { session: { id: string } }
-  const turn = await call(facts, '/api/harness/turn', { sessionId: session.id, message: 'Hi' })
+  const sessionId = await createSession(facts, world)
+  const turn = await call(facts, '/api/harness/turn', { sessionId, message: 'Hi' })
   expect(await turn.text()).toMatch(/event: chat:message\ndata: .*Hello\..*event: turn:end/s)
 
   command.signal('SIGTERM')
@@ -72,21 +80,56 @@ test('serves until it is told to stop, and leaves nothing behind', async () => {
 test('a turn that runs ends with the server', async () => {
   const world = await createWorld({ answers: [{ text: 'This takes its time.', stallAfter: 1 }] })
   const { command, facts } = await startServing(world)
-  const created = await call(facts, '/api/harness/session/create', {
-    projectRoot: world.project,
-    persona: null,
-    mode: 'direct',
-  })
-  const { session } = (await created.json()) as { session: { id: string } }
-  const turn = call(facts, '/api/harness/turn', { sessionId: session.id, message: 'Hi' }).then(response =>
+  const sessionId = await createSession(facts, world)
+  const turn = call(facts, '/api/harness/turn', { sessionId, message: 'Hi' }).then(response =>
     response.text(),
   )
   await world.model.waitForRequest(({ state }) => state === 'stalled')
   command.signal('SIGINT')
   expect((await command.result()).code).toBe(0)
   await turn.catch(() => {})
-  const log = readFileSync(path.join(world.project, '.chirality', 'events', `${session.id}.ndjson`), 'utf8')
-  expect(log).toContain('"type":"turn:end"')
+  expect(eventsOf(world, sessionId)).toContain('"type":"turn:end"')
+})
+
+test('a second signal does not wait, and leaves no agent behind', async () => {
+  const world = await createWorld()
+  const stubborn = { CHIRALITY_CLAUDE_BIN: program('ignores-all.mjs') }
+  const { command, facts } = await startServing(world, [], stubborn)
+  const sessionId = await createSession(facts, world)
+  await call(facts, '/trpc/turns.start', { sessionId, message: 'Hi' })
+  await expect.poll(() => eventsOf(world, sessionId)).toContain('"text":"ready"')
+  command.signal('SIGTERM')
+  // The first thing that goes when it stops.
+  await expect.poll(() => readdirSync(path.join(world.home, 'chirality', 'servers'))).toEqual([])
+  command.signal('SIGTERM')
+  expect(await command.result()).toMatchObject({ code: 0, stderr: '' })
+  expect(findMarked(world.env.CHIRALITY_RUN ?? '')).toEqual([])
+})
+
+test('agents that are left work on, and the next server has their turn', async () => {
+  const world = await createWorld({ answers: [{ text: 'This takes its time.', stallAfter: 1 }] })
+  const { command, facts } = await startServing(world, ['--leave-agents'])
+  const sessionId = await createSession(facts, world)
+  await call(facts, '/trpc/turns.start', { sessionId, message: 'Hi' })
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  const agents = findMarked(world.env.CHIRALITY_RUN ?? '').filter(({ pid }) => pid !== command.pid)
+  expect(agents).not.toEqual([])
+  command.signal('SIGTERM')
+  expect((await command.result()).code).toBe(0)
+  expect(findMarked(world.env.CHIRALITY_RUN ?? '')).toEqual(agents)
+  expect(eventsOf(world, sessionId)).not.toContain('"type":"turn:end"')
+
+  const next = await startServing(world)
+  const busy = await call(next.facts, '/api/harness/turn', { sessionId, message: 'Me, too' })
+  expect(busy.status).toBe(409)
+  await call(next.facts, '/trpc/turns.kill', { sessionId })
+  expect(eventsOf(world, sessionId).match(/"type":"turn:(start|end)"/g)).toHaveLength(2)
+  next.command.signal('SIGTERM')
+  expect((await next.command.result()).code).toBe(0)
+  // What the first one gave its agent is swept up when it is an hour old.
+  const temporary = path.join(world.home, 'tmp')
+  for (const name of readdirSync(temporary))
+    if (name.startsWith(`chirality-${command.pid}-`)) rmSync(path.join(temporary, name), { recursive: true })
 })
 
 test('a second server for a project is told where the first is', async () => {
@@ -102,6 +145,15 @@ test('nobody is let in by accident', async () => {
   const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])
   expect(result).toMatchObject({ code: 2, stdout: '' })
   expect(result.stderr).toContain('would let others reach this server')
+})
+
+test('a data folder that cannot be used is told in a line', async () => {
+  const world = await createWorld()
+  const env = { CHIRALITY_HOME: path.join(world.project, 'file', 'data') }
+  writeFileSync(path.join(world.project, 'file'), '')
+  const result = await world.run(['serve', '--json', '--project', world.project], { env })
+  expect(result).toMatchObject({ code: 1, stdout: '' })
+  expect(result.stderr).toMatch(/^chirality: Cannot use .* CHIRALITY_HOME names another\.\n$/)
 })
 
 test('without --json it prints one link', async () => {

@@ -60,7 +60,7 @@ function throughAppServer(turns: readonly Turn[]): Through {
 /** Without ids and times, and without what `exec` never says. */
 function view(state: SessionState) {
   const items = state.items
-    .map(({ id: _id, at: _at, ...item }) => {
+    .map(({ id: _id, at: _at, seq: _seq, ...item }) => {
       const { endedAt: _end, durationMs: _ms, detail, data, ...rest } = item as Line
       return { ...rest, detail: plain(detail), data: plain(data) }
     })

@@ -1,13 +1,14 @@
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
-import { SessionHost, userDataFolder } from '@chirality/sessions'
+import { SessionHost, StorageError, userDataFolder } from '@chirality/sessions'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
-import { type Place, placeOf } from './guard/places.ts'
+import { type Place, placeOf, urlHost } from './guard/places.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { listen } from './http/listen.ts'
+import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
 import { StaticFiles } from './http/static-files.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
@@ -15,7 +16,8 @@ import { apiRoutes } from './rest/api-routes.ts'
 import type { SendPaceOptions } from './socket/send-pace.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
-import { checkBinding, type Exposed } from './system/check-binding.ts'
+import { checkBinding, type Exposed, isLoopback } from './system/check-binding.ts'
+import { killAgents } from './system/kill-agents.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
@@ -58,10 +60,14 @@ export interface RunningServer {
   /** Opens the dashboard and signs in, once. */
   readonly link: string
   readonly host: SessionHost
+  /** What it answers to, beside the files of the dashboard. */
+  readonly routes: readonly Pick<Route, 'method' | 'path' | 'kind'>[]
   /** For `onLog` of the harnesses. */
   log(entry: RunnerLogEntry): void
   /** Stops taking calls, then ends the agents or leaves them to work on. */
   close(options?: { agents?: 'stop' | 'leave' }): Promise<void>
+  /** Ends the agents at once, for who does not wait for `close`. */
+  killAgents(): Promise<void>
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -78,12 +84,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let place = NOWHERE
   const server = createHttpServer({
     ...{ keys, routes, tls, place: () => place, files: new StaticFiles(options.dashboard) },
+    headersMs: options.limits?.authenticateMs,
     toHttpError: error => {
       const answer = toHttpError(error)
       if (answer.status >= 500) onFault(error)
       return answer
     },
   })
+  const connections = new OpenSockets(server)
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
     onSocket: accepted => serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onFault }),
@@ -91,7 +99,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('upgrade', sockets.upgrade)
 
   const port = await listen(server, { host: address, port: options.port ?? DEFAULT_PORT })
-  const url = `${tls ? 'https' : 'http'}://${urlHost(address)}:${port}`
+  const url = `${tls ? 'https' : 'http'}://${ownHost(address)}:${port}`
   const newSignInLink = () => `${options.publicOrigins?.[0] ?? url}/#sign-in=${keys.newSignInSecret()}`
   const personas = new PersonaManager()
   const host = new SessionHost({
@@ -104,32 +112,38 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ host, personas, changes, harnesses: options.harnesses },
     removed: new RemovedSessions(),
     stopped: new StoppedTurns(host),
-    projects: new ProjectRegistry(home, root => host.closeProject(root)),
+    projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
       address: () => url,
       sockets: () => sockets.size,
+      connections: () => connections.size,
     },
   }
   const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
   routes.push(...api.routes)
-  place = placeOf({ port, tls: tls !== undefined, publicOrigins: options.publicOrigins })
+  place = placeOf({
+    ...{ port, tls: tls !== undefined, publicOrigins: options.publicOrigins },
+    loopback: isLoopback(address) ? address : undefined,
+  })
 
   let closing: Promise<void> | undefined
   const close = async (agents: 'stop' | 'leave') => {
     // Nobody gets in any more, also on connections that are open.
     place = NOWHERE
+    // At once: whoever stops us twice does not wait for the rest.
+    await removeServerFile(home, url)
     const closed = new Promise(resolve => server.close(resolve))
-    api.close()
     sockets.close()
     try {
       await host.close({ agents })
       await changes.close()
     } finally {
-      await removeServerFile(home, url)
+      // Not before: whoever reads a stream hears how its turn ended.
+      await api.close()
       sockets.terminate()
-      server.closeAllConnections()
+      connections.destroy()
       await closed
     }
   }
@@ -144,8 +158,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error
   }
   return {
-    ...{ url, port, token: keys.token, link: newSignInLink(), host },
+    ...{ url, port, token: keys.token, link: newSignInLink(), host, routes },
     log: entry => host.log(entry),
+    killAgents: () => killAgents(host),
     close: ({ agents = 'stop' } = {}) => {
       closing ??= close(agents)
       return closing
@@ -153,9 +168,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-const DEFAULT_PORT = 4096
-const NOWHERE: Place = { hosts: new Set(), origins: new Set() }
+/** A project whose folder is gone is not open for long, and must not stay in the list for ever. */
+async function closeIfThere(host: SessionHost, root: string): Promise<void> {
+  await host.closeProject(root).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || !GONE.has(error.code)) throw error
+  })
+}
 
-function urlHost(address: string): string {
-  return address.includes(':') ? `[${address}]` : address
+const GONE: ReadonlySet<string> = new Set(['project-missing', 'project-not-a-directory'])
+
+const DEFAULT_PORT = 4096
+const NOWHERE: Place = { hosts: new Set(), origins: new Map() }
+
+/** Where this machine reaches a server that listens on `address`: a wildcard is not a name that anybody is reached under. */
+function ownHost(address: string): string {
+  return urlHost({ '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address)
 }

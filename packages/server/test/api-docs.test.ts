@@ -4,11 +4,30 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
+import { appRouter } from '../src/trpc/router.ts'
 import { createWorld } from './support/agents.ts'
+import { startTestServer } from './support/test-server.ts'
 
 const DOCS = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
 const blocks = [...DOCS.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(match => match[1] ?? '')
 const BREAK = '\n----8<----\n'
+
+test('every route and every procedure is in docs/api.md', async () => {
+  const { routes } = await startTestServer()
+  const missing = routes
+    .filter(({ path: route }) => !route.endsWith('*'))
+    .map(({ path: route }) => route.replace(/:id.*/, ''))
+    .filter(route => !DOCS.includes(route))
+  expect(missing).toEqual([])
+  const rows = DOCS.slice(DOCS.indexOf('## tRPC')).split('\n')
+  const untold = Object.keys(appRouter._def.procedures).filter(name => {
+    const [router, first] = name.split('.')
+    const row =
+      rows.find(line => line.startsWith(`| \`${name}\``) || line.startsWith(`| \`${router}\``)) ?? ''
+    return ![name, first, `${first}.*`].some(word => row.includes(`\`${word}\``))
+  })
+  expect(untold).toEqual([])
+})
 
 test('every command in docs/api.md does what is written there', async () => {
   const world = await createWorld({ otherwise: 'Hello.' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FleetEvent } from '../src/index.ts'
 import { EventReader } from './support/event-reader.ts'
-import { seeded } from './support/junk.ts'
+import { seeded } from './support/random.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { CallError } from '../src/errors/call-error.ts'
 import { changesFromTools } from '../src/files/changes-from-tools.ts'
 import { confine } from '../src/files/confine.ts'
@@ -103,6 +105,22 @@ test('a pipe in the project holds nobody up', async () => {
     .query({ project, path: 'pipe' })
     .catch((error: { data: unknown }) => error.data)
   expect(answer).toMatchObject({ reason: 'not-a-file' })
+})
+
+test('what is no file, or no folder, is told', async () => {
+  const { client, project, server } = await projectWithFiles()
+  const listener = createServer().listen(path.join(project, 'socket'))
+  onTestFinished(() => void listener.close())
+  await once(listener, 'listening')
+  const reasonOf = (call: Promise<unknown>) =>
+    call.catch((error: { data: { reason: string } }) => error.data.reason)
+  expect(await reasonOf(client.files.read.query({ project, path: 'socket' }))).toBe('not-a-file')
+  expect(await reasonOf(client.files.read.query({ project, path: 'src' }))).toBe('not-a-file')
+  expect(await reasonOf(client.files.read.query({ project, path: 'a.txt/b' }))).toBe('file-missing')
+  expect(await reasonOf(client.files.read.query({ project, path: 'x'.repeat(4000) }))).toBe('file-missing')
+  expect(await reasonOf(client.files.tree.query({ project, path: 'a.txt' }))).toBe('not-a-folder')
+  expect(await reasonOf(client.files.tree.query({ project, path: 'gone' }))).toBe('file-missing')
+  expect(server.faults).toEqual([])
 })
 
 test('without git the tools tell what a turn changed', async () => {

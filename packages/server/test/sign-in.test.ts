@@ -35,6 +35,18 @@ test('guessing is slowed down', async () => {
   for (let i = 0; i < 30; i += 1) statuses.push((await guess()).status)
   expect(statuses.filter(status => status === 401).length).toBeLessThan(30)
   expect(statuses.at(-1)).toBe(429)
+  // Whoever floods does not keep the user out.
+  const body = JSON.stringify({ secret: secretOf(server.link) })
+  const signedIn = await fetch(`${server.url}/api/sign-in`, { method: 'POST', headers: JSON_TYPE, body })
+  expect(signedIn.status).toBe(200)
+})
+
+test('of many that use a link at the same moment one gets in', async () => {
+  const server = await startTestServer()
+  const body = JSON.stringify({ secret: secretOf(server.link) })
+  const signIn = () => fetch(`${server.url}/api/sign-in`, { method: 'POST', headers: JSON_TYPE, body })
+  const responses = await Promise.all(Array.from({ length: 20 }, signIn))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(401)])
 })
 
 test.each([

@@ -1,4 +1,4 @@
-// What is too long for every run: 100,000 broken connections, and 1 GB of events against paused sockets.
+// What is too long for every run: 100,000 broken handshakes and frames each, and 1 GB of events against paused sockets.
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,10 +8,10 @@ import { HarnessRegistry } from '@chirality/runner'
 import { startServer } from '../src/index.ts'
 import { EventReader } from './support/event-reader.ts'
 import { startFloodedServer } from './support/flooded-server.ts'
-import { seeded, sendJunk } from './support/junk.ts'
+import { sendJunk } from './support/junk.ts'
+import { seeded } from './support/random.ts'
 
-const CONNECTIONS = 100_000
-const AT_ONCE = 32
+const JUNK = 100_000
 const FLOOD_BYTES = 1024 ** 3
 const READERS = 8
 const MAX_GROWTH_BYTES = 96 * 1024 ** 2
@@ -20,6 +20,7 @@ await junk()
 await flood()
 
 async function junk(): Promise<void> {
+  const faults: unknown[] = []
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-soak-'))
   await mkdir(path.join(folder, 'project'))
   const server = await startServer({
@@ -28,21 +29,18 @@ async function junk(): Promise<void> {
     home: path.join(folder, 'home'),
     port: 0,
     limits: { handshakesPerSecond: 1e6 },
+    onFault: error => faults.push(error),
   })
-  const random = seeded(Date.now() % 1e9)
-  let left = CONNECTIONS
-  const worker = async () => {
-    while (left > 0) {
-      left -= 1
-      await sendJunk(server, random)
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  const seed = Date.now() % 1e9
+  const { handshakes, frames } = await sendJunk(server, { handshakes: JUNK, frames: JUNK }, seeded(seed))
   const { status } = await fetch(`${server.url}/healthz`)
   if (status !== 200) throw new Error(`/healthz answers ${status}`)
   await server.close()
   await rm(folder, { recursive: true })
-  console.log(`${CONNECTIONS} broken connections: the server answers as before`)
+  if (faults.length > 0) throw new Error(`seed ${seed}: ${faults.length} faults`, { cause: faults[0] })
+  console.log(
+    `${handshakes} broken handshakes, ${frames} broken frames: the server answers as before (seed ${seed})`,
+  )
 }
 
 async function flood(): Promise<void> {

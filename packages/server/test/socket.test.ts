@@ -58,7 +58,7 @@ test('the token lets it in', async () => {
 })
 
 test('only so many sockets may be there, and fewer without a token', async () => {
-  const server = await startTestServer({ limits: { maxSockets: 3, maxUnauthenticated: 2 } })
+  const server = await startTestServer({ limits: { maxSockets: 3, maxUnauthenticated: 2, handshakesPerSecond: 1e6 } })
   const silent = [open(server), open(server)]
   await Promise.all(silent.map(socket => once(socket, 'open')))
   const headers = { ...UPGRADE, host: `127.0.0.1:${server.port}`, origin: server.url }
@@ -91,6 +91,30 @@ test('a batch, a rate and a message have limits', async () => {
   socket.send('x'.repeat(1024 * 1024 + 1))
   expect((await closed)[0]).toBe(1009)
 })
+
+test('pings are answered, unless nobody reads the answers', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 120_000 } })
+  const socket = open(server)
+  await once(socket, 'open')
+  socket.ping('x')
+  expect(String((await once(socket, 'pong'))[0])).toBe('x')
+  let answers = 0
+  socket.on('pong', () => {
+    answers += 1
+  })
+  socket.pause()
+  const payload = Buffer.alloc(125)
+  // Far more than the buffers of the system hold.
+  for (let i = 0; i < PINGS; i += 1) socket.ping(payload)
+  await expect.poll(() => socket.bufferedAmount, { timeout: 60_000 }).toBe(0)
+  socket.resume()
+  const closed = once(socket, 'close')
+  socket.send(JSON.stringify(CALL))
+  await closed
+  expect(answers).toBeLessThan(PINGS)
+})
+
+const PINGS = 400_000
 
 test('errors have stable codes, and neither stacks nor what was given', async () => {
   const server = await startTestServer()

@@ -1,7 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findProjectOwner, lockProject, ProjectLockedError } from '../src/lock/project-lock.ts'
 import { type Bundle, bundle } from './support/bundle.ts'
@@ -62,6 +63,12 @@ describe('in one process', () => {
     const held = await lock()
     expect(readdirSync(project.file('lock'))).toContain('8.json')
     await held.release()
+  })
+
+  test('a lock that a project brought, with the last number there is, is told and not tried for ever', async () => {
+    mkdirSync(project.file('lock'), { recursive: true })
+    writeFileSync(project.file('lock', '999999999999999.json'), '{}')
+    await expect(lock()).rejects.toMatchObject({ code: 'unsafe' })
   })
 
   test('a pid that now belongs to another process is dead', async () => {
@@ -144,6 +151,20 @@ describe('among processes', () => {
     expect(results.filter(result => result === 'won')).toHaveLength(1)
     const sockets = readdirSync(project.file('lock')).filter(name => name.endsWith('.sock'))
     expect(sockets).toHaveLength(1)
+  })
+
+  test('an owner that cannot open files for a while stays the owner', async () => {
+    const run = 'ulimit -n 64; exec "$@"'
+    const withoutFiles = fileURLToPath(new URL('./programs/lock-without-files.mjs', import.meta.url))
+    const args = ['-c', run, 'run', process.execPath, withoutFiles, built.file, project.root]
+    const { stdout } = await promisify(execFile)('bash', args)
+    expect(JSON.parse(stdout)).toEqual({
+      during: true,
+      after: true,
+      lost: false,
+      address: 'here',
+      owner: null,
+    })
   })
 })
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BindingError, ListenError, type RunningServer, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../demo/start-demo.ts'
@@ -33,11 +34,25 @@ export async function serve(args: string[], output: Output): Promise<number> {
   await stop.first
   if (!options.json)
     await tell(options.leaveAgents ? 'Stopping. Agents work on.\n' : 'Stopping, and the agents with it.\n')
-  await Promise.race([server.close({ agents: options.leaveAgents ? 'leave' : 'stop' }), stop.second])
+  await close(server, options, stop.second)
   await demo?.close()
   await closePage()
   return EXIT.done
 }
+
+/** Who asks twice does not wait. Agents that were to end are killed then: none may work on for nobody. */
+async function close(server: RunningServer, options: ServeOptions, second: Promise<void>): Promise<void> {
+  const closed = server.close({ agents: options.leaveAgents ? 'leave' : 'stop' })
+  const hurried = second.then(async () => {
+    if (options.leaveAgents) return
+    await server.killAgents()
+    await Promise.race([closed, sleep(LAST_WORDS_MS)])
+  })
+  await Promise.race([closed, hurried])
+}
+
+/** For the logs to be written to their end. */
+const LAST_WORDS_MS = 1000
 
 async function start(options: ServeOptions, demo?: RunningDemo): Promise<RunningServer | undefined> {
   const { port, host, exposed, publicOrigins } = options

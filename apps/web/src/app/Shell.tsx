@@ -1,5 +1,6 @@
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react'
+import { warmUpMarkdown } from '../markdown/warm-up.ts'
 import { Sidebar } from '../panes/sidebar/Sidebar.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { isTyping } from '../ui/is-typing.ts'
@@ -31,6 +32,8 @@ export function Shell() {
 
   // Who presses Ctrl K goes on typing at once.
   useEffect(() => void setTimeout(loadPalette, PREFETCH_MS), [])
+  // Nor does anybody wait for the first answer that is drawn.
+  useEffect(() => void setTimeout(warmUpMarkdown, PREFETCH_MS), [])
 
   // A sheet has done its job when it led somewhere.
   // The path is what it waits for.

@@ -5,6 +5,7 @@ import { inputEdits, toolEdits } from './tool-edits.ts'
 
 const tool = (fields: Partial<ToolItem>): ToolItem => ({
   kind: 'tool',
+  seq: 1,
   id: 'u',
   at: '2026-01-01T00:00:00.000Z',
   turnId: 't',

@@ -1,6 +1,6 @@
 import { memo, useRef } from 'react'
 import { BlockView } from './BlockView.tsx'
-import { type Block, type MarkdownBlocks, NO_BLOCKS, parseBlocks } from './blocks.logic.ts'
+import { type Block, GROUP_SIZE, type MarkdownBlocks, NO_BLOCKS, parseBlocks } from './blocks.logic.ts'
 import './markdown.css'
 
 /** Markdown as React elements. HTML in it is shown as the text that it is. */
@@ -11,22 +11,34 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
   // What was seen while it was written has a height that the browser remembers. What was never drawn has none.
   const streamed = useRef(live)
   streamed.current ||= live
+  const last = groups.at(-1)
+  const isOpen = last !== undefined && last.length < GROUP_SIZE
+  const all = isOpen ? groups : [...groups, NONE]
   return (
     <div className={streamed.current ? 'markdown markdown--streamed' : 'markdown'}>
-      {groups.map(group => (
-        <Group key={group[0]?.key} blocks={group} live={false} />
-      ))}
-      <Group blocks={tail} live={live} />
+      {all.map((group, index) =>
+        index < all.length - 1 ? (
+          <Group key={group[0]?.key} blocks={group} tail={NONE} live={false} />
+        ) : (
+          <Group key={(group[0] ?? tail[0])?.key} blocks={group} tail={tail} live={live} />
+        ),
+      )}
     </div>
   )
 })
 
-const Group = memo(function Group({ blocks, live }: { blocks: readonly Block[]; live: boolean }) {
-  return (
-    <div className="markdown__group">
-      {blocks.map(({ key, token }) => (
-        <BlockView key={key} token={token} live={live} />
-      ))}
-    </div>
-  )
+const NONE: readonly Block[] = []
+
+interface GroupProps {
+  blocks: readonly Block[]
+  /** What is still being written. It is among the others already: a block that is finished stays the element that it was. */
+  tail: readonly Block[]
+  live: boolean
+}
+
+const Group = memo(function Group({ blocks, tail, live }: GroupProps) {
+  const view = (isLive: boolean) => {
+    return ({ key, token }: Block) => <BlockView key={key} token={token} live={isLive} />
+  }
+  return <div className="markdown__group">{[...blocks.map(view(false)), ...tail.map(view(live))]}</div>
 })

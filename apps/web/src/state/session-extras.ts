@@ -47,10 +47,16 @@ export const MAX_LIVE_OUTPUT_CHARS = 64 * 1024
 const MAX_DECISIONS = 200
 
 export function foldExtras(extras: SessionExtras, envelopes: readonly Envelope[]): SessionExtras {
-  return envelopes.reduce(foldOne, extras)
+  const folded = envelopes.reduce(foldOne, extras)
+  const ends = envelopes.flatMap(({ event, turnId, seq }) =>
+    event.type === 'turn:end' && turnId !== null ? [[turnId, seq] as const] : [],
+  )
+  // Once for a batch: a copy for each turn would make opening a long session quadratic.
+  if (ends.length === 0) return folded
+  return { ...folded, turnEnds: { ...extras.turnEnds, ...Object.fromEntries(ends) } }
 }
 
-function foldOne(extras: SessionExtras, { event, turnId, at, seq }: Envelope): SessionExtras {
+function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): SessionExtras {
   switch (event.type) {
     case 'process:exit': {
       const { code, signal, leftRunning = null } = event
@@ -58,8 +64,6 @@ function foldOne(extras: SessionExtras, { event, turnId, at, seq }: Envelope): S
     }
     case 'turn:start':
       return { ...extras, exit: null, output: {} }
-    case 'turn:end':
-      return turnId === null ? extras : { ...extras, turnEnds: { ...extras.turnEnds, [turnId]: seq } }
     case 'budget':
       return { ...extras, budget: event }
     case 'session:init':

@@ -51,6 +51,19 @@ test('however many batches come in a frame, listeners hear of them once', () => 
   expect(store.get().state.live.m).toBe('Hello')
 })
 
+test('a log that comes all at once is folded in over some frames, in its order', () => {
+  const { schedule, pass } = frames()
+  const store = new SessionStore('s', schedule)
+  const start: Loose = { type: 'turn:start', message: 'go' }
+  const piece: Loose = { type: 'chat:delta', messageId: 'm', text: 'x' }
+  store.push(log([start, ...Array.from({ length: 9_999 }, () => piece)]))
+  pass()
+  expect(store.get().state.seq).toBeLessThan(10_000)
+  expect(store.lastSeq).toBe(10_000)
+  for (let i = 0; i < 10; i++) pass()
+  expect(store.get().state.live.m).toBe('x'.repeat(9_999))
+})
+
 test('what was seen before changes nothing, also in what the panes keep beside the state', () => {
   const store = new SessionStore('s', run => run())
   store.push(EVENTS.slice(0, 4))

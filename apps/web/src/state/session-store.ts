@@ -7,7 +7,12 @@ export interface SessionSnapshot {
   readonly extras: SessionExtras
   /** False until the first batch came, so that an empty session and one that still loads look different. */
   readonly loaded: boolean
+  /** False while only the end of a long log is shown. */
+  readonly whole: boolean
 }
+
+/** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
+const MAX_FOLDED = 4096
 
 /**
  * One session, outside React. Envelopes are collected and folded once a frame: two hundred deltas a second are sixty
@@ -26,7 +31,7 @@ export class SessionStore {
   constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
     this.sessionId = sessionId
     this.#schedule = schedule
-    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false }
+    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false, whole: true }
     this.#shown = this.#snapshot
   }
 
@@ -52,7 +57,7 @@ export class SessionStore {
     const last = envelopes.at(-1)
     if (!last || last.seq <= this.#snapshot.state.seq) return
     const state = reduceSession(initialSessionState(this.sessionId), envelopes)
-    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true }
+    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole: false }
     this.#tell()
   }
 
@@ -61,16 +66,18 @@ export class SessionStore {
     if (!this.#snapshot.loaded) this.#wake()
   }
 
-  /** Folds in what waits, at once. */
-  flush(): void {
+  /** Folds in what waits, at once; or no more than so much of it, and the rest in the next frames. */
+  flush(limit = Number.POSITIVE_INFINITY): void {
     this.#scheduled = false
-    const batch = this.#waiting.filter(({ seq }) => seq > this.#snapshot.state.seq)
-    this.#waiting = []
+    const batch = this.#waiting.slice(0, limit).filter(({ seq }) => seq > this.#snapshot.state.seq)
+    this.#waiting = this.#waiting.slice(limit)
     const state = reduceSession(this.#snapshot.state, batch)
-    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true }
-    if (this.#shown.loaded && state.seq < this.#shown.state.seq) return
-    this.#shown = this.#snapshot
-    this.#tell()
+    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true, whole: true }
+    if (!this.#shown.loaded || state.seq >= this.#shown.state.seq) {
+      this.#shown = this.#snapshot
+      this.#tell()
+    }
+    if (this.#waiting.length > 0) this.#wake()
   }
 
   #tell(): void {
@@ -80,6 +87,6 @@ export class SessionStore {
   #wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    this.#schedule(() => this.#scheduled && this.flush())
+    this.#schedule(() => this.#scheduled && this.flush(MAX_FOLDED))
   }
 }

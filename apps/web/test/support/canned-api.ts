@@ -44,6 +44,8 @@ export class CannedApi {
   files: Record<string, { name: string; kind: 'file' | 'folder' }[]> = {
     '': [{ name: 'src', kind: 'folder' }],
   }
+  /** Those who wait for the log of a session, while it is held back. */
+  #held: (() => void)[] | null = null
   readonly #subscriptions = new Set<Subscription>()
   readonly #sockets = new Set<WebSocketRoute>()
   #gate = newGate()
@@ -127,6 +129,16 @@ export class CannedApi {
     this.#gate.open()
   }
 
+  /** Sessions can be followed, but their logs do not come before `releaseLogs`. */
+  holdLogs(): void {
+    this.#held = []
+  }
+
+  releaseLogs(): void {
+    for (const send of this.#held ?? []) send()
+    this.#held = null
+  }
+
   called(path: string): unknown[] {
     return this.calls.filter(call => call.path === path).map(({ input }) => input)
   }
@@ -173,10 +185,10 @@ export class CannedApi {
     const subscription = { socket, id, sessionId }
     this.#subscriptions.add(subscription)
     const log = this.logs.get(sessionId) ?? []
-    this.#sendEvents(
-      subscription,
-      log.filter(({ seq }) => seq > Number(seen ?? lastEventId ?? 0)),
-    )
+    const after = log.filter(({ seq }) => seq > Number(seen ?? lastEventId ?? 0))
+    const catchUp = () => this.#sendEvents(subscription, after)
+    if (this.#held) this.#held.push(catchUp)
+    else catchUp()
   }
 
   #sendEvents({ socket, id }: Subscription, envelopes: readonly Envelope[]): void {

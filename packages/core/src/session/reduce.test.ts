@@ -77,7 +77,7 @@ describe('text', () => {
   })
 
   test('with and without deltas the items are the same', () => {
-    const strip = (state: SessionState) => state.items.map(({ at: _at, ...item }) => item)
+    const strip = (state: SessionState) => state.items.map(({ at: _at, seq: _seq, ...item }) => item)
     const whole: Loose[] = [
       { type: 'chat:thinking', messageId: 'th', text: 'hm', final: true },
       { type: 'chat:message', messageId: 'x', text: 'ab' },

@@ -309,6 +309,6 @@ function setContext(draft: SessionDraft, event: UsageEvent): void {
 }
 
 function itemBase(envelope: Envelope, id: string, parentToolUseId?: string) {
-  const base = { id, at: envelope.at, turnId: envelope.turnId }
+  const base = { seq: envelope.seq, id, at: envelope.at, turnId: envelope.turnId }
   return parentToolUseId === undefined ? base : { ...base, parentToolUseId }
 }

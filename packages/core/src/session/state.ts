@@ -55,6 +55,8 @@ export interface TurnState {
 export type SessionItem = UserItem | TextItem | ThinkingItem | ToolItem | NoticeItem | ErrorItem | GapItem
 
 interface ItemBase {
+  /** The number of the event that it began with: unlike `id`, which is the agent's, no other item has it. */
+  seq: number
   id: string
   at: string
   turnId: string | null

@@ -1,5 +1,6 @@
 import { HarnessError, type HarnessErrorCode } from '@chirality/core'
 import { PersonaError, type PersonaErrorCode } from '@chirality/personas'
+import { SpoolError } from '@chirality/runner'
 import {
   DecisionError,
   type DecisionErrorCode,
@@ -52,7 +53,8 @@ function knownError(error: unknown): Known | undefined {
     return known(error, code, `import-${error.code}`)
   }
   if (error instanceof SearchError) return known(error, 'BAD_REQUEST', `search-${error.code}`)
-  if (error instanceof StorageError) return known(error, STORAGE_CODES[error.code], error.code)
+  if (error instanceof StorageError || error instanceof SpoolError)
+    return known(error, STORAGE_CODES[error.code], error.code)
   if (error instanceof PersonaError) return known(error, PERSONA_CODES[error.code], `persona-${error.code}`)
   if (error instanceof HarnessError) return known(error, HARNESS_CODES[error.code], error.code)
   return undefined

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
+import { errnoOf } from '@chirality/runner'
 import { CallError } from '../errors/call-error.ts'
 
 /** The real path of something in a project. Neither `..` nor a link leads out of it, nor into what is ours or git's. */
@@ -12,6 +13,29 @@ export async function confine(root: string, relative: string): Promise<string> {
   })
   requireInside(root, real, relative)
   return real
+}
+
+/** What the system says about a file, for those who asked for it. */
+export function toFileError(error: unknown, relative: string): unknown {
+  const name = relative || '.'
+  switch (errnoOf(error)) {
+    case 'ENOENT':
+      return new CallError('NOT_FOUND', 'file-missing', `${name} is not there.`)
+    case 'EACCES':
+    case 'EPERM':
+      return new CallError('FORBIDDEN', 'file-unreadable', `${name} may not be read by your user.`)
+    case 'ENOTDIR':
+      return new CallError('BAD_REQUEST', 'not-a-folder', `${name} is not a folder.`)
+    case 'ENXIO':
+    case 'ELOOP':
+    case 'EOPNOTSUPP':
+      return new CallError('BAD_REQUEST', 'not-a-file', `${name} is not a file.`)
+    case 'EMFILE':
+    case 'ENFILE':
+      return new CallError('SERVICE_UNAVAILABLE', 'too-many-files', 'Too many files are open. Try again.')
+    default:
+      return error
+  }
 }
 
 /** Folders that are not shown: git's own, and ours with the transcripts of all sessions. */

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { HIDDEN_FOLDERS } from './confine.ts'
-import { findRepository, git } from './git.ts'
+import { findRepository } from './find-repository.ts'
+import { git } from './git.ts'
 
 /** Paths of a project, best first, in which the letters of `query` come in this order. Names count for more than folders. */
 export async function findFiles(root: string, query: string, limit: number): Promise<string[]> {

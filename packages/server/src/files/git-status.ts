@@ -1,5 +1,6 @@
 import { CallError } from '../errors/call-error.ts'
-import { findRepository, git } from './git.ts'
+import { findRepository } from './find-repository.ts'
+import { git } from './git.ts'
 
 export interface GitStatus {
   branch: string | null

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { buildChildEnv, processEnv } from '@chirality/runner'
 import { CallError } from '../errors/call-error.ts'
@@ -9,38 +8,19 @@ export interface GitRepository {
   top: string
   /** The project below `top`, with `/`; empty when it is the same. */
   prefix: string
-  /** Config that takes the filters away which the repository itself names. */
-  overrides: [name: string, value: string][]
+  /** Config that takes away what the repository itself names: programs to run, files elsewhere to read. */
+  overrides: GitSetting[]
 }
+
+export type GitSetting = [name: string, value: string]
 
 export interface GitOptions {
   env?: Record<string, string>
-  input?: string
+  input?: string | Buffer
   maxBytes?: number
   timeoutMs?: number
   /** Exit codes that are no failure. Default only 0. */
   okCodes?: number[]
-}
-
-/** The repository that a project is in, or undefined. Nothing in it is run by finding it. */
-export async function findRepository(root: string): Promise<GitRepository | undefined> {
-  for (let folder = root; ; folder = path.dirname(folder)) {
-    if (await isRepository(path.join(folder, '.git'))) {
-      const prefix = path.relative(folder, root).split(path.sep).join('/')
-      return { top: folder, prefix, overrides: await filterOverrides(folder) }
-    }
-    if (folder === path.dirname(folder)) return undefined
-  }
-}
-
-/** As git sees it; and ours, for with an explicit folder git no longer asks whose it is. */
-async function isRepository(gitFolder: string): Promise<boolean> {
-  const stats = await lstat(gitFolder).catch(() => undefined)
-  if (stats === undefined || (process.geteuid !== undefined && stats.uid !== process.geteuid())) return false
-  // A work tree of its own has a file that says where the rest is.
-  if (stats.isFile()) return true
-  const head = await lstat(path.join(gitFolder, 'HEAD')).catch(() => undefined)
-  return stats.isDirectory() && head !== undefined
 }
 
 /** Runs git in a repository. Its own config, hooks and attributes get nothing to run, and no network. */
@@ -88,7 +68,7 @@ const MAX_ERROR_CHUNKS = 16
 const TIMEOUT_MS = 15_000
 
 /** Each of these would let a repository name a program, or change what we read. */
-const HARDENING: [name: string, value: string][] = [
+const HARDENING: GitSetting[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.untrackedCache', 'false'],
@@ -98,6 +78,8 @@ const HARDENING: [name: string, value: string][] = [
   ['core.sshCommand', 'false'],
   ['credential.helper', ''],
   ['diff.external', ''],
+  // Read as a whole, and it may be /dev/zero.
+  ['diff.orderFile', '/dev/null'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
   ['diff.submodule', 'short'],
@@ -109,7 +91,7 @@ const HARDENING: [name: string, value: string][] = [
 ]
 
 /** Through the environment and not with `-c`, which splits at the first `=` of a name. */
-function configEnvironment(settings: [name: string, value: string][]): Record<string, string> {
+function configEnvironment(settings: GitSetting[]): Record<string, string> {
   const pairs = settings.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, name],
     [`GIT_CONFIG_VALUE_${index}`, value],
@@ -132,23 +114,6 @@ function gitEnvironment(top: string): Record<string, string> {
     GIT_ALLOW_PROTOCOL: 'none',
     GIT_LITERAL_PATHSPECS: '1',
   }
-}
-
-/** Filters run a command for each file. The user's own (of LFS, say) are trusted; those in the repository are not. */
-async function filterOverrides(top: string): Promise<GitRepository['overrides']> {
-  const listed = await git({ top, overrides: [] }, ['config', '--list', '--show-scope', '--name-only', '-z'])
-  const words = listed.toString('utf8').split('\0')
-  const drivers = new Set<string>()
-  for (let i = 0; i + 1 < words.length; i += 2) {
-    const driver = /^filter\.(.+)\.[^.]+$/s.exec(words[i + 1] ?? '')?.[1]
-    if (driver !== undefined && (words[i] === 'local' || words[i] === 'worktree')) drivers.add(driver)
-  }
-  return [...drivers].flatMap((driver): GitRepository['overrides'] => [
-    [`filter.${driver}.clean`, ''],
-    [`filter.${driver}.smudge`, ''],
-    [`filter.${driver}.process`, ''],
-    [`filter.${driver}.required`, 'false'],
-  ])
 }
 
 function firstLine(text: string): string {

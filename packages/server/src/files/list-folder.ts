@@ -1,8 +1,7 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { CallError } from '../errors/call-error.ts'
-import { confine, HIDDEN_FOLDERS } from './confine.ts'
+import { confine, HIDDEN_FOLDERS, toFileError } from './confine.ts'
 
 export interface FolderEntry {
   name: string
@@ -24,9 +23,8 @@ export interface FolderListing {
 /** One level of a project's files; a tree asks for the next when it is opened. */
 export async function listFolder(root: string, relative: string): Promise<FolderListing> {
   const folder = await confine(root, relative)
-  const found = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOTDIR') throw error
-    throw new CallError('BAD_REQUEST', 'not-a-folder', `${relative} is not a folder.`)
+  const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw toFileError(error, relative)
   })
   const shown = found.filter(({ name }) => folder !== root || !HIDDEN_FOLDERS.has(name)).sort(byKindAndName)
   const from = path.relative(root, folder)

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
 import { CallError } from '../errors/call-error.ts'
-import { confine } from './confine.ts'
+import { confine, toFileError } from './confine.ts'
 
 export type FileContent = TextContent | ImageContent | BinaryContent
 
@@ -33,7 +33,10 @@ export interface BinaryContent extends ContentBase {
 export async function readProjectFile(root: string, relative: string): Promise<FileContent> {
   const file = await confine(root, relative)
   // Without waiting: a pipe in the project must not hold the server. The path is real, so a link now was put there since.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const handle = await open(file, flags).catch((error: unknown) => {
+    throw toFileError(error, relative)
+  })
   try {
     const stats = await handle.stat()
     if (!stats.isFile()) throw new CallError('BAD_REQUEST', 'not-a-file', `${relative} is not a file.`)

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { type GitRepository, git } from './git.ts'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { type GitOptions, type GitRepository, git } from './git.ts'
 
 /** The tree object that stands for all files of the project as they are now. */
 export interface Snapshot {
@@ -20,7 +21,10 @@ export async function takeSnapshot(repository: GitRepository, stateFolder: strin
   }
   try {
     const head = await headTree(repository)
-    if (head !== EMPTY_TREE) await git(repository, ['read-tree', head], withIndex)
+    if (head !== EMPTY_TREE) {
+      await git(repository, ['read-tree', head], withIndex)
+      await passOverSubmodules(repository, head, withIndex)
+    }
     await git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
       ...withIndex,
       okCodes: [0, 1],
@@ -30,6 +34,23 @@ export async function takeSnapshot(repository: GitRepository, stateFolder: strin
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** To see whether one has changed, `git add` would run `git status` in it, with whatever its own config names. */
+async function passOverSubmodules(
+  repository: GitRepository,
+  tree: string,
+  options: GitOptions,
+): Promise<void> {
+  const folders = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], options)
+  // Byte for byte: a name need not be UTF-8.
+  const submodules = folders
+    .toString('latin1')
+    .split('\0')
+    .flatMap(entry => /^160000 commit [0-9a-f]+\t(.+)$/s.exec(entry)?.[1] ?? [])
+  if (submodules.length === 0) return
+  const input = Buffer.from(submodules.map(name => `${name}\0`).join(''), 'latin1')
+  await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], { ...options, input })
 }
 
 /** Begins anew when there are too many snapshots: old turns are then told by their tools. */
@@ -55,7 +76,7 @@ export async function snapshotEnvironment(
   stateFolder: string,
 ): Promise<Record<string, string>> {
   const objects = path.join(stateFolder, 'objects')
-  await mkdir(objects, { recursive: true, mode: 0o700 })
+  await ensurePrivateDirectory(objects)
   const theirs = await git(repository, ['rev-parse', '--git-path', 'objects'])
   return {
     GIT_OBJECT_DIRECTORY: objects,

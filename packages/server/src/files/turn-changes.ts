@@ -5,7 +5,8 @@ import type { LiveSession, SessionHost, SessionStatus } from '@chirality/session
 import { CallError } from '../errors/call-error.ts'
 import { changesFromTools } from './changes-from-tools.ts'
 import { type Changes, diffTrees } from './diff-trees.ts'
-import { findRepository, type GitRepository } from './git.ts'
+import { findRepository } from './find-repository.ts'
+import type { GitRepository } from './git.ts'
 import { headTree, takeSnapshot, trimSnapshots } from './snapshot.ts'
 import { TurnTrees } from './turn-trees.ts'
 

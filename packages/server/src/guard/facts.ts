@@ -2,10 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestFacts, RouteKind } from './guard.ts'
 import type { Keys } from './keys.ts'
 
+/** Far more than a browser sends. */
+export const MAX_HEADERS = 64
+
 /** What the guard needs to know, from a request of node. */
 export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): RequestFacts {
   const { headers } = request
   return {
+    headersComplete: request.rawHeaders.length <= 2 * MAX_HEADERS,
     method: request.method ?? '',
     kind,
     host: single(request, 'host'),

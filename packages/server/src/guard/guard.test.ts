@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { foreignHosts, foreignOrigins } from '../../test/support/strangers.ts'
 import { type GuardReason, guard, type RequestFacts, type RouteKind } from './guard.ts'
 import { parseOrigin, placeOf } from './places.ts'
 
@@ -10,6 +11,7 @@ const HERE = `http://127.0.0.1:${PORT}`
 /** A request that gets in; tests change one thing about it. */
 function facts(changes: Partial<RequestFacts> = {}): RequestFacts {
   return {
+    headersComplete: true,
     method: 'GET',
     kind: 'call',
     host: `127.0.0.1:${PORT}`,
@@ -60,13 +62,15 @@ describe('the name of the server', () => {
 
   test('a default port is left out, as browsers do', () => {
     expect([...placeOf({ port: 80 }).hosts]).toEqual(['127.0.0.1', 'localhost', '[::1]'])
-    expect([...placeOf({ port: 443, tls: true }).origins]).toContain('https://localhost')
+    expect([...placeOf({ port: 443, tls: true }).origins.keys()]).toContain('https://localhost')
   })
 
   test('a proxy in front is named', () => {
     const proxied = placeOf({ port: PORT, publicOrigins: ['https://agents.example'] })
     const verdict = guard(facts({ host: 'agents.example', origin: 'https://agents.example' }), proxied)
     expect(verdict).toEqual({ allow: true })
+    // It may call us by our own name.
+    expect(guard(facts({ origin: 'https://agents.example' }), proxied)).toEqual({ allow: true })
   })
 
   test.each([
@@ -80,8 +84,12 @@ describe('the name of the server', () => {
 })
 
 describe('the page that asks', () => {
-  test.each([HERE, `http://localhost:${PORT}`, `http://[::1]:${PORT}`, undefined])('%s may', origin => {
-    expect(judge({ origin })).toBe('in')
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('of %s may, under that name only', name => {
+    for (const host of place.hosts) {
+      const own = host === `${name}:${PORT}`
+      expect(judge({ origin: `http://${name}:${PORT}`, host })).toBe(own ? 'in' : '403 origin')
+      expect(judge({ origin: undefined, host })).toBe('in')
+    }
   })
 
   test.each([
@@ -124,7 +132,7 @@ describe('the page that asks', () => {
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 9 }), words => {
         const origin = words.join('')
-        expect(judge({ origin }) === 'in').toBe(place.origins.has(origin))
+        expect(judge({ origin }) === 'in').toBe(origin === HERE)
       }),
       { numRuns: 20_000 },
     )
@@ -184,6 +192,37 @@ test.each([
 ] as const)('%s', (_name, verdicts, method) => {
   for (const kind of KINDS)
     expect(judge({ kind, method, contentType: 'application/json' })).toBe(verdicts[kind])
+})
+
+test('of all combinations only the exact ones get in', () => {
+  const hosts = [...place.hosts, ...foreignHosts(PORT), undefined]
+  const origins = [...place.origins.keys(), ...foreignOrigins(PORT), undefined]
+  const tokens = ['valid', 'wrong', 'none'] as const
+  const letIn = KINDS.flatMap(kind =>
+    hosts.flatMap(host =>
+      origins.flatMap(origin =>
+        tokens.flatMap(token => {
+          const asked = { kind, host, origin, token, method: METHOD[kind], contentType: 'application/json' }
+          return judge(asked) === 'in' ? [`${kind} ${host} ${origin ?? 'none'} ${token}`] : []
+        }),
+      ),
+    ),
+  )
+  const exact = [...place.hosts].flatMap(host => {
+    const own = `http://${host}`
+    return [
+      ...[own, 'none'].flatMap(origin => tokens.map(token => `page ${host} ${origin} ${token}`)),
+      ...[own, 'none'].flatMap(origin => tokens.map(token => `sign-in ${host} ${origin} ${token}`)),
+      ...[own, 'none'].map(origin => `call ${host} ${origin} valid`),
+      ...[`${own} valid`, `${own} none`, 'none valid'].map(rest => `socket ${host} ${rest}`),
+    ]
+  })
+  expect(letIn.sort()).toEqual(exact.sort())
+})
+
+test('headers that may hide others are refused, for every kind of route', () => {
+  for (const kind of KINDS)
+    expect(judge({ kind, method: METHOD[kind], headersComplete: false })).toBe('431 headers')
 })
 
 describe('the token', () => {

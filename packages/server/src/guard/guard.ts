@@ -2,6 +2,8 @@ import type { Place } from './places.ts'
 
 /** What a request says about itself, before a byte of its body is read. */
 export interface RequestFacts {
+  /** False when there may be headers that we do not see. */
+  headersComplete: boolean
   method: string
   /** What is asked for: each kind is guarded in its own way. */
   kind: RouteKind
@@ -27,6 +29,7 @@ export type TokenVerdict = 'valid' | 'wrong' | 'none'
 export type GuardVerdict = { allow: true } | { allow: false; status: number; reason: GuardReason }
 
 export type GuardReason =
+  | 'headers'
   | 'host'
   | 'method'
   | 'origin'
@@ -40,10 +43,11 @@ export type GuardReason =
  * in the user's browser is there, too.
  */
 export function guard(facts: RequestFacts, place: Place): GuardVerdict {
+  if (!facts.headersComplete) return refuse(431, 'headers')
   // A name that is not ours resolves to us only when somebody rebinds it.
   if (facts.host === undefined || !place.hosts.has(facts.host)) return refuse(403, 'host')
   if (!METHODS[facts.kind].has(facts.method)) return refuse(405, 'method')
-  if (facts.origin !== undefined && !place.origins.has(facts.origin)) return refuse(403, 'origin')
+  if (!isOwnPage(facts, place)) return refuse(403, 'origin')
   if (!isSameSite(facts)) return refuse(403, 'cross-site')
   switch (facts.kind) {
     case 'page':
@@ -69,6 +73,13 @@ const METHODS: Record<RouteKind, ReadonlySet<string>> = {
   'sign-in': new Set(['POST']),
   call: new Set(['GET', 'POST', 'DELETE']),
   socket: new Set(['GET']),
+}
+
+/** Or no page at all. */
+function isOwnPage({ origin, host }: RequestFacts, place: Place): boolean {
+  if (origin === undefined) return true
+  const called = place.origins.get(origin)
+  return called === null || (called !== undefined && called === host)
 }
 
 /** A link may lead to the page from anywhere: it holds no secret, and cannot be framed. */

@@ -1,29 +1,44 @@
 /** Under which names this server is reached. Exact strings: no pattern, no prefix, no port left open. */
 export interface Place {
   hosts: ReadonlySet<string>
-  origins: ReadonlySet<string>
+  /**
+   * Each with the host that its pages call, or null for any of ours: a proxy in front may put another in its place. A page of
+   * `localhost` never calls `127.0.0.1`; one that does comes from somebody else who listens on that port of `::1`.
+   */
+  origins: ReadonlyMap<string, string | null>
 }
 
 export interface PlaceOptions {
   port: number
+  /** Another address of this machine that the server listens on, as 127.0.0.2. */
+  loopback?: string
   /** The server itself speaks TLS. */
   tls?: boolean
   /** Other names, as `https://agents.example`: of a proxy in front, or of a host that is not loopback. */
   publicOrigins?: string[]
 }
 
-export function placeOf({ port, tls = false, publicOrigins = [] }: PlaceOptions): Place {
+export function placeOf({ port, loopback, tls = false, publicOrigins = [] }: PlaceOptions): Place {
   const scheme = tls ? 'https' : 'http'
-  const origins = LOOPBACK_NAMES.map(name => new URL(`${scheme}://${name}:${port}`))
-  const all = [...origins, ...publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])]
+  const names = loopback === undefined ? LOOPBACK_NAMES : [...LOOPBACK_NAMES, urlHost(loopback)]
+  // `URL` leaves the default port out, as browsers do.
+  const own = names.map(name => new URL(`${scheme}://${name}:${port}`))
+  const named = publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])
   return {
-    // `URL` leaves the default port out, as browsers do.
-    hosts: new Set(all.map(url => url.host)),
-    origins: new Set(all.map(url => url.origin)),
+    hosts: new Set([...own, ...named].map(url => url.host)),
+    origins: new Map([
+      ...own.map(({ origin, host }) => [origin, host] as const),
+      ...named.map(({ origin }) => [origin, null] as const),
+    ]),
   }
 }
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
+
+/** An address as URLs have it. */
+export function urlHost(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}
 
 /** Undefined when there is anything beside scheme, name and port. */
 export function parseOrigin(origin: string): URL | undefined {

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { factsOf } from '../guard/facts.ts'
+import { factsOf, MAX_HEADERS } from '../guard/facts.ts'
 import { type GuardReason, guard, type RouteKind } from '../guard/guard.ts'
 import type { Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
+import { endSocket } from './end-socket.ts'
 import { HttpError } from './http-error.ts'
 import { sendError } from './respond.ts'
 import { matchRoute, type Route, type RouteMatch } from './routes.ts'
@@ -23,6 +24,8 @@ export interface HttpServerOptions {
   routes: readonly Route[]
   files: StaticFiles
   tls?: TlsFiles
+  /** How long a connection may take to say who it is and what it wants. */
+  headersMs?: number
   /** What a thrown error means to the one who asked; what it means to us goes to `onFault`. */
   toHttpError: (error: unknown) => HttpError
 }
@@ -33,30 +36,38 @@ export interface HttpServerOptions {
  */
 export function createHttpServer(options: HttpServerOptions): Server {
   const handle = (request: IncomingMessage, response: ServerResponse) => {
-    answer(request, response, options).catch((error: unknown) => {
-      sendError(response, options.toHttpError(error))
-    })
+    const fail = (error: unknown) => {
+      if (isDeparture(error, response)) response.destroy()
+      else sendError(response, options.toHttpError(error))
+    }
+    // Without a listener, one write too many would end the process.
+    response.on('error', fail)
+    answer(request, response, options).catch(fail)
   }
+  const { headersMs = HEADERS_MS } = options
   const limits = {
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: headersMs,
+    requestTimeout: Math.max(headersMs, REQUEST_TIMEOUT_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
+    // By default node looks every 30 s, and what is over its time stays for as long.
+    connectionsCheckingInterval: Math.min(headersMs, CHECK_MS),
   }
   const server = options.tls
-    ? createTlsServer({ ...limits, ...options.tls }, handle)
+    ? createTlsServer({ ...limits, handshakeTimeout: headersMs, ...options.tls }, handle)
     : createServer(limits, handle)
   server.maxConnections = MAX_CONNECTIONS
-  server.maxHeadersCount = MAX_HEADERS
-  server.on('clientError', (_error, socket) => refuseSocket(socket as Socket))
+  // One more than we take: node drops the rest without a word, and what it drops may be the Origin.
+  server.maxHeadersCount = MAX_HEADERS + 1
+  server.on('clientError', (error, socket) => refuseSocket(error, socket as Socket))
   return server
 }
 
-const HEADERS_TIMEOUT_MS = 10_000
+export const HEADERS_MS = 5_000
+const CHECK_MS = 1_000
 const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5_000
 const MAX_HEADER_BYTES = 16 * 1024
-const MAX_HEADERS = 64
 /** More than the sockets that are served, so that one too many hears why. */
 const MAX_CONNECTIONS = 2048
 
@@ -106,6 +117,7 @@ export function refusal(status: number, reason: GuardReason): HttpError {
 }
 
 const REFUSALS: Record<GuardReason, string> = {
+  headers: `Send at most ${MAX_HEADERS} headers.`,
   host: 'This server is not reached under that name. Use the link that it printed.',
   method: 'This method is not used here.',
   origin: 'Other pages may not use this server.',
@@ -115,8 +127,18 @@ const REFUSALS: Record<GuardReason, string> = {
   'token-wrong': 'The token is not the one of this server. It is new each time the server starts.',
 }
 
-function refuseSocket(socket: Socket): void {
-  if (socket.writable && socket.bytesWritten === 0) {
-    socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-  } else socket.destroy()
+function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): void {
+  // After the beginning of an answer there is no saying another.
+  if (socket.writable && socket.bytesWritten === 0) endSocket(socket, BROKEN[error.code ?? ''] ?? 400)
+  else socket.destroy()
 }
+
+const BROKEN: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }
+
+/** The one who asked has left in the middle: nobody's fault, and nobody to tell. */
+function isDeparture(error: unknown, response: ServerResponse): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return (response.req.socket.destroyed || response.destroyed) && DEPARTURES.has(code)
+}
+
+const DEPARTURES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])

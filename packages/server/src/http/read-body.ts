@@ -5,15 +5,19 @@ import { HttpError } from './http-error.ts'
 
 export interface BodyLimits {
   maxBytes: number
+  /** Whoever takes longer is cut off. */
+  withinMs?: number
 }
 
 /** The JSON of a request, checked. Whatever is wrong with it is an HttpError that says what. */
 export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
-  { maxBytes }: BodyLimits,
+  { maxBytes, withinMs }: BodyLimits,
 ): Promise<z.output<S>> {
-  const result = schema.safeParse(parse(await readText(request, maxBytes)))
+  const deadline = withinMs === undefined ? undefined : setTimeout(() => request.destroy(), withinMs)
+  const text = await readText(request, maxBytes).finally(() => clearTimeout(deadline))
+  const result = schema.safeParse(parse(text))
   if (result.success) return result.data
   throw new HttpError(400, 'invalid-input', describeProblems(result.error))
 }

@@ -22,8 +22,7 @@ export class SseStream {
     this.signal = gone.signal
     this.pace = new SendPace(responseOutlet(response))
     response.once('close', () => {
-      clearInterval(this.#heartbeat)
-      this.pace.close()
+      this.#stop()
       gone.abort()
     })
     response.writeHead(200, {
@@ -37,11 +36,22 @@ export class SseStream {
   }
 
   send(events: ServerSentEvent[]): void {
-    if (events.length > 0 && !this.signal.aborted) this.#response.write(events.map(format).join(''))
+    // After its end a response stays open until a slow reader has it all, and takes nothing more.
+    if (events.length > 0 && this.#isOpen()) this.#response.write(events.map(format).join(''))
   }
 
   end(): void {
+    this.#stop()
     this.#response.end()
+  }
+
+  #isOpen(): boolean {
+    return !this.signal.aborted && !this.#response.writableEnded
+  }
+
+  #stop(): void {
+    clearInterval(this.#heartbeat)
+    this.pace.close()
   }
 }
 

@@ -1,8 +1,8 @@
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { realpath, rename, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { CallError } from '../errors/call-error.ts'
-import { writePrivateFile } from './write-private-file.ts'
+import { readUserFile, writeUserFile } from '../system/user-files.ts'
 
 /** A folder that the user said agents may work in. */
 export interface RegisteredProject {
@@ -17,13 +17,13 @@ export interface RegisteredProject {
  * session that lies around in a cloned repository, is not the user's word.
  */
 export class ProjectRegistry {
-  readonly #file: string
+  readonly #home: string
   readonly #onRemove: (root: string) => Promise<void>
-  #known: { version: string; projects: Projects } = { version: '', projects: new Map() }
+  #known: Known = { version: '', projects: new Map(), damaged: false }
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(home: string, onRemove: (root: string) => Promise<void> = async () => {}) {
-    this.#file = path.join(home, 'projects.json')
+    this.#home = home
     this.#onRemove = onRemove
   }
 
@@ -60,9 +60,12 @@ export class ProjectRegistry {
 
   /** Read again when it changed: another server of the same user may have added a project. */
   async #read(): Promise<Projects> {
-    const stats = await stat(this.#file).catch(() => undefined)
+    const stats = await stat(path.join(this.#home, FILE_NAME)).catch(() => undefined)
     const version = stats === undefined ? 'none' : `${stats.ino}-${stats.mtimeMs}-${stats.size}`
-    if (version !== this.#known.version) this.#known = { version, projects: await readProjects(this.#file) }
+    if (version !== this.#known.version) {
+      const projects = parseProjects((await readUserFile(this.#home, FILE_NAME)) ?? EMPTY)
+      this.#known = { version, projects: projects ?? new Map(), damaged: projects === undefined }
+    }
     return this.#known.projects
   }
 
@@ -70,31 +73,45 @@ export class ProjectRegistry {
     const work = async () => {
       const projects = new Map(await this.#read())
       const result = change(projects)
+      if (this.#known.damaged) await this.#setAside()
       const text = JSON.stringify({ projects: [...projects.values()] }, null, 2)
-      await writePrivateFile(this.#file, `${text}\n`)
+      await writeUserFile(this.#home, FILE_NAME, `${text}\n`)
       return result
     }
     const done = this.#changing.then(work, work)
     this.#changing = done
     return done
   }
+
+  /** A list that cannot be read may still be mended by hand. */
+  async #setAside(): Promise<void> {
+    const file = path.join(this.#home, FILE_NAME)
+    await rename(file, `${file}.damaged-${Date.now()}`)
+  }
 }
 
+const FILE_NAME = 'projects.json'
+
 type Projects = Map<string, RegisteredProject>
+
+interface Known {
+  version: string
+  projects: Projects
+  /** There is a file, and it is not a list of projects. */
+  damaged: boolean
+}
 
 const FILE = z.object({
   projects: z.array(z.object({ root: z.string(), name: z.string(), addedAt: z.string() })),
 })
 
-async function readProjects(file: string): Promise<Projects> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const { data } = FILE.safeParse(parseJson(text))
-  return new Map(data?.projects.map(project => [project.root, project]))
-}
+const EMPTY = '{"projects":[]}'
 
-function parseJson(text: string): unknown {
+/** Undefined when it is not such a file. */
+function parseProjects(text: string): Projects | undefined {
   try {
-    return JSON.parse(text)
+    const { projects } = FILE.parse(JSON.parse(text))
+    return new Map(projects.map(project => [project.root, project]))
   } catch {
     return undefined
   }

@@ -19,8 +19,8 @@ export interface ApiOptions {
 
 export interface Api {
   routes: Route[]
-  /** Ends streams that would otherwise stay open. */
-  close(): void
+  /** Ends streams that would otherwise stay open, once the logs are closed. */
+  close(): Promise<void>
 }
 
 /** Every route there is, apart from the files of the dashboard. */

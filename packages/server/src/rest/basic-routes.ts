@@ -8,7 +8,7 @@ import type { Route } from '../http/routes.ts'
 
 /** Who we are, and the way in. */
 export function basicRoutes(keys: Keys, version: string): Route[] {
-  const signIns = new RateLimit({ burst: SIGN_IN_BURST, perSecond: SIGN_INS_PER_SECOND })
+  const mistakes = new RateLimit({ burst: MISTAKE_BURST, perSecond: MISTAKES_PER_SECOND })
   return [
     {
       method: 'GET',
@@ -21,18 +21,20 @@ export function basicRoutes(keys: Keys, version: string): Route[] {
       path: '/api/sign-in',
       kind: 'sign-in',
       handle: async ({ request, response }) => {
-        if (!signIns.take()) throw new HttpError(429, 'too-many', 'Too many tries. Wait a moment.')
-        const { secret } = await readBody(request, SIGN_IN, { maxBytes: MAX_SIGN_IN_BYTES })
+        const { secret } = await readBody(request, SIGN_IN, SIGN_IN_LIMITS)
         const token = keys.signIn(secret)
-        if (token === undefined) throw new HttpError(401, 'sign-in', USED_LINK)
-        sendJson(response, 200, { token })
+        // Who guesses is slowed down; who has the link is let in, however many guess meanwhile.
+        if (token !== undefined) return sendJson(response, 200, { token })
+        if (!mistakes.take()) throw new HttpError(429, 'too-many', 'Too many tries. Wait a moment.')
+        throw new HttpError(401, 'sign-in', USED_LINK)
       },
     },
   ]
 }
 
 const SIGN_IN = z.strictObject({ secret: z.string().min(1).max(128) })
-const MAX_SIGN_IN_BYTES = 1024
-const SIGN_IN_BURST = 20
-const SIGN_INS_PER_SECOND = 1
+/** Anybody may begin one. */
+const SIGN_IN_LIMITS = { maxBytes: 1024, withinMs: 5_000 }
+const MISTAKE_BURST = 20
+const MISTAKES_PER_SECOND = 1
 const USED_LINK = 'This link was used before, or is of an earlier start. Ask the server for a new one.'

@@ -5,18 +5,34 @@ import { SseStream } from '../http/sse.ts'
 /** The SSE responses that are open: few enough, and ended when the server stops. */
 export class OpenStreams {
   readonly #streams = new Set<SseStream>()
+  #onGone: () => void = () => {}
 
   open(response: ServerResponse): SseStream {
     if (this.#streams.size >= MAX_STREAMS) throw new HttpError(503, 'too-many', 'Too many open streams.')
     const stream = new SseStream(response)
     this.#streams.add(stream)
-    response.once('close', () => this.#streams.delete(stream))
+    response.once('close', () => {
+      this.#streams.delete(stream)
+      this.#onGone()
+    })
     return stream
   }
 
-  close(): void {
-    for (const stream of this.#streams) stream.end()
+  /** When the logs are closed: streams send what is left in them and end by themselves. Who does not read is not waited for. */
+  async close(): Promise<void> {
+    const deadline = setTimeout(() => {
+      for (const stream of this.#streams) stream.end()
+      this.#streams.clear()
+      this.#onGone()
+    }, LAST_EVENTS_MS)
+    while (this.#streams.size > 0) {
+      await new Promise<void>(resolve => {
+        this.#onGone = resolve
+      })
+    }
+    clearTimeout(deadline)
   }
 }
 
 const MAX_STREAMS = 256
+const LAST_EVENTS_MS = 1000

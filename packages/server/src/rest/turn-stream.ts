@@ -4,7 +4,7 @@ import type { SseStream } from '../http/sse.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
 
 export interface TurnStream {
-  host: SessionHost
+  host: Pick<SessionHost, 'onStatus'>
   session: LiveSession
   turnId: string
   /** Events of the turn come after it. */
@@ -12,24 +12,28 @@ export interface TurnStream {
 }
 
 /** The events of one turn up to its last, which can come after `turn:end`. The turn goes on if the reader leaves. */
-export async function* turnEvents(turn: TurnStream, stream: SseStream): AsyncGenerator<Envelope[]> {
+export async function* turnEvents(
+  turn: TurnStream,
+  stream: Pick<SseStream, 'pace' | 'signal'>,
+): AsyncGenerator<Envelope[]> {
   const { host, session, turnId, after } = turn
   const { pace, signal } = stream
-  let ended = false
+  let lastSeq: number | undefined
   for await (const batch of eventBatches(session.log, after, { pace, signal })) {
     const ours = batch.filter(envelope => envelope.turnId === turnId)
     if (ours.length > 0) yield ours
-    ended ||= ours.some(({ event }) => event.type === 'turn:end')
-    if (!ended) continue
-    await turnOver(host, session, { turnId, signal })
-    const cursor = batch.at(-1)?.seq ?? 0
-    if (cursor >= session.log.lastSeq) return
+    if (lastSeq === undefined && ours.some(({ event }) => event.type === 'turn:end')) {
+      await turnOver(host, session, { turnId, signal })
+      // What comes after this is of other turns, and there may always be more of it.
+      lastSeq = session.log.lastSeq
+    }
+    if (lastSeq !== undefined && (batch.at(-1)?.seq ?? 0) >= lastSeq) return
   }
 }
 
 /** Resolves when the session has done with the turn: nothing more is said about it. */
 function turnOver(
-  host: SessionHost,
+  host: TurnStream['host'],
   session: LiveSession,
   { turnId, signal }: { turnId: string; signal: AbortSignal },
 ): Promise<void> {

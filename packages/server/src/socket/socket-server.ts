@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { factsOf } from '../guard/facts.ts'
@@ -6,7 +6,8 @@ import { guard } from '../guard/guard.ts'
 import type { Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
-import { requestUrl } from '../http/http-server.ts'
+import { endSocket } from '../http/end-socket.ts'
+import { HEADERS_MS, requestUrl } from '../http/http-server.ts'
 
 export interface SocketServerOptions {
   place: () => Place
@@ -21,7 +22,7 @@ export interface SocketLimits {
   /** Of those, how many may be there without a token. */
   maxUnauthenticated: number
   maxPayloadBytes: number
-  /** How long a socket has to show its token. */
+  /** How long a socket has to show its token, and any connection to say what it wants. */
   authenticateMs: number
   handshakesPerSecond: number
 }
@@ -51,7 +52,10 @@ export class SocketServer {
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
     const { maxPayloadBytes: maxPayload, handshakesPerSecond: perSecond, maxSockets } = this.#limits
-    this.#server = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
+    this.#server = new WebSocketServer({
+      ...{ noServer: true, maxPayload, perMessageDeflate: false },
+      autoPong: false,
+    })
     this.#handshakes = new RateLimit({ burst: maxSockets, perSecond })
   }
 
@@ -64,9 +68,9 @@ export class SocketServer {
     stream.on('error', () => stream.destroy())
     const facts = factsOf(request, 'socket', this.#options.keys)
     const verdict = guard(facts, this.#options.place())
-    if (!verdict.allow) return refuse(stream, verdict.status)
-    if (requestUrl(request)?.pathname !== this.#options.path) return refuse(stream, 404)
-    if (!this.#hasRoom(facts.token === 'valid')) return refuse(stream, 503)
+    if (!verdict.allow) return endSocket(stream, verdict.status)
+    if (requestUrl(request)?.pathname !== this.#options.path) return endSocket(stream, 404)
+    if (!this.#hasRoom(facts.token === 'valid')) return endSocket(stream, 503)
     this.#server.handleUpgrade(request, stream, head, socket =>
       this.#accept(socket, { stream, request, trusted: facts.token === 'valid' }),
     )
@@ -83,8 +87,9 @@ export class SocketServer {
   }
 
   #hasRoom(trusted: boolean): boolean {
-    if (this.size >= this.#limits.maxSockets || !this.#handshakes.take()) return false
-    return trusted || this.#unauthenticated < this.#limits.maxUnauthenticated
+    const { maxSockets, maxUnauthenticated } = this.#limits
+    if (this.size >= maxSockets || (!trusted && this.#unauthenticated >= maxUnauthenticated)) return false
+    return this.#handshakes.take()
   }
 
   #accept(
@@ -92,6 +97,10 @@ export class SocketServer {
     { stream, request, trusted }: { stream: Duplex; request: IncomingMessage; trusted: boolean },
   ): void {
     socket.on('error', () => socket.terminate())
+    // Whoever sends pings and reads nothing would have us keep an answer to each.
+    socket.on('ping', data => {
+      if (socket.bufferedAmount < MAX_UNREAD_BYTES) socket.pong(data)
+    })
     let authenticated = trusted
     const settle = () => {
       clearTimeout(deadline)
@@ -118,15 +127,13 @@ export class SocketServer {
 }
 
 const GOING_AWAY = 1001
+/** More than events ever take. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 
 const LIMITS: SocketLimits = {
   maxSockets: 1024,
   maxUnauthenticated: 64,
   maxPayloadBytes: 1024 * 1024,
-  authenticateMs: 5_000,
+  authenticateMs: HEADERS_MS,
   handshakesPerSecond: 200,
-}
-
-function refuse(stream: Duplex, status: number): void {
-  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }

@@ -24,7 +24,10 @@ export interface ServerFacts {
   version: string
   startedAt: string
   address: () => string
+  /** WebSockets that are open. */
   sockets: () => number
+  /** All connections, those included. */
+  connections: () => number
   /** The user's data folder. */
   home: string
   /** A link that signs one more browser in. */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { findProjectOwner, type ProjectOwner } from '@chirality/sessions'
 import { z } from 'zod'
 import type { RegisteredProject } from '../projects/project-registry.ts'
@@ -39,10 +40,8 @@ export const projectsRouter = router({
 })
 
 async function describe(entry: RegisteredProject, open: boolean): Promise<ProjectInfo> {
-  if (open) return { ...entry, open, lockedBy: null, missing: false }
-  try {
-    return { ...entry, open, lockedBy: (await findProjectOwner(entry.root)) ?? null, missing: false }
-  } catch {
-    return { ...entry, open, lockedBy: null, missing: true }
-  }
+  const folder = await stat(entry.root).catch(() => undefined)
+  if (!folder?.isDirectory()) return { ...entry, open: false, lockedBy: null, missing: true }
+  const owner = open ? undefined : await findProjectOwner(entry.root).catch(() => undefined)
+  return { ...entry, open, lockedBy: owner ?? null, missing: false }
 }

@@ -20,6 +20,7 @@ export const systemRouter = router({
     uptimeS: Math.round(process.uptime()),
     rssBytes: process.memoryUsage.rss(),
     sockets: ctx.facts.sockets(),
+    connections: ctx.facts.connections(),
     openProjects: ctx.host.projects().length,
     openSessions: ctx.host.statuses().length,
     runningTurns: ctx.host.statuses().filter(({ phase }) => phase !== 'idle').length,

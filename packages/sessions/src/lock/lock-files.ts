@@ -54,6 +54,8 @@ export function removeOlderLocks(folder: string, than: number): void {
   }
 }
 
+/** The highest that `lockNumbers` reads. */
+export const MAX_LOCK_NUMBER = 999_999_999_999_999
 const MAX_LOCK_BYTES = 64 * 1024
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 

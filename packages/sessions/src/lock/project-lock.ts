@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errnoOf } from '@chirality/runner'
 import { removeIfThere } from '../files/atomic-write.ts'
 import { realFileOps as ops } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { toStorageError } from '../files/storage-error.ts'
-import { claimLock, type LockFile, readLock, removeOlderLocks, rewriteLock } from './lock-files.ts'
+import { StorageError, type StorageErrorCode, toStorageError } from '../files/storage-error.ts'
+import {
+  claimLock,
+  type LockFile,
+  MAX_LOCK_NUMBER,
+  readLock,
+  removeOlderLocks,
+  rewriteLock,
+} from './lock-files.ts'
 import { describeMyself, isAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 
@@ -45,15 +53,18 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
 
   const restore = async (): Promise<boolean> => {
     if (released) return false
-    if (isOurs(held)) return true
-    await held.socket.close()
     try {
+      if (isOurs(held)) return true
+      await held.socket.close()
       held = await take(root, options.address)
       return true
     } catch (error) {
+      const owner = error instanceof ProjectLockedError ? error.owner : undefined
+      // Nobody else has it, as far as one can tell: tried again the next time.
+      if (owner === undefined && PASSING.has(toStorageError(error, root).code)) return true
       released = true
       clearInterval(timer)
-      options.onLost?.(error instanceof ProjectLockedError ? error.owner : undefined)
+      options.onLost?.(owner)
       return false
     }
   }
@@ -74,8 +85,11 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
       await checking
       if (released) return
       released = true
-      if (isOurs(held)) rewriteLock(held.folder, held.number, { ...held.owner, released: true })
-      await held.socket.close()
+      try {
+        if (isOurs(held)) rewriteLock(held.folder, held.number, { ...held.owner, released: true })
+      } finally {
+        await held.socket.close()
+      }
     },
   }
 }
@@ -98,14 +112,20 @@ interface Held {
   socket: OwnerSocket
 }
 
+/** What says nothing about the lock: too many open files, a full or failing disk. */
+const PASSING: ReadonlySet<StorageErrorCode> = new Set(['too-many-files', 'no-space', 'io'])
+
+/** Throws when it cannot be told. */
 function isOurs({ folder, owner }: Held): boolean {
   try {
     return readLock(folder)?.owner?.socket === owner.socket
-  } catch {
-    // The folder is gone.
-    return false
+  } catch (error) {
+    if (GONE.has(errnoOf(error) ?? '')) return false
+    throw error
   }
 }
+
+const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
 
 async function take(root: string, address: string): Promise<Held> {
   const folder = await ensureProjectFolder(root, LOCK_FOLDER)
@@ -119,6 +139,8 @@ async function take(root: string, address: string): Promise<Held> {
       const living = await livingOwner(folder, current)
       if (living !== undefined) throw new ProjectLockedError(root, living)
       const number = (current?.number ?? 0) + 1
+      // Only somebody else's hand writes such a one, and a claim after it would be seen by nobody, and tried for ever.
+      if (number > MAX_LOCK_NUMBER) throw impossibleLock(folder)
       if (!claimLock(folder, number, owner)) continue
       if (current?.owner !== undefined) removeStaleSocket(current.owner)
       removeOlderLocks(folder, number)
@@ -129,6 +151,11 @@ async function take(root: string, address: string): Promise<Held> {
     if (error instanceof ProjectLockedError) throw error
     throw toStorageError(error, folder)
   }
+}
+
+function impossibleLock(folder: string): StorageError {
+  const message = `${folder} holds a lock with a number that no server gives. Remove that folder if no server uses the project.`
+  return new StorageError('unsafe', folder, message)
 }
 
 async function livingOwner(folder: string, lock: LockFile | undefined): Promise<OwnerRecord | undefined> {

@@ -29,7 +29,7 @@ export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void 
         className="activity__log"
         count={tools.length}
         estimate={() => ROW_PX}
-        keyOf={index => index}
+        keyOf={index => tools[index]?.seq ?? index}
         row={index => {
           const tool = tools[index]
           return tool ? (

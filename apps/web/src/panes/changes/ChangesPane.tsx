@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { parseUnifiedDiff } from '../../diff/file-diff.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
@@ -10,6 +10,8 @@ import { FileChange } from './FileChange.tsx'
 import './changes.css'
 
 export const WORKING_TREE = 'tree'
+/** A choice of a thousand turns costs as much to draw as the conversation: the older ones come when it is reached for. */
+const NEWEST_TURNS = 100
 
 export interface ChangesPaneProps {
   status: SessionStatus
@@ -31,7 +33,10 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     const users = store.get().state.items.filter(item => item.kind === 'user')
     return new Map(users.map(({ turnId, text }) => [turnId, text]))
   }, [store, turns])
+  const [all, setAll] = useState(false)
   const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
+  const newest = Math.max(0, ended.length - NEWEST_TURNS)
+  const first = all || ended.slice(0, newest).some(({ id }) => id === scope) ? 0 : newest
   const { data, error, isPending } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope, scope === WORKING_TREE ? items : 0],
     queryFn: () =>
@@ -39,6 +44,8 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
         ? api.workingTreeDiff(status.projectRoot)
         : api.turnDiff(status.sessionId, scope),
     placeholderData: before => before,
+    // There is a new one after each step: kept for minutes, those of a large change would be hundreds of megabytes.
+    gcTime: 0,
     retry: false,
   })
   const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
@@ -49,12 +56,18 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     <div className="changes">
       <label className="changes__scope">
         <span className="hidden-visually">Changes of</span>
-        <select value={scope} onChange={event => onScope(event.target.value)}>
+        <select
+          value={scope}
+          onPointerEnter={() => setAll(true)}
+          onFocus={() => setAll(true)}
+          onChange={event => onScope(event.target.value)}
+        >
           <option value={WORKING_TREE}>Since the last commit</option>
           {ended
+            .slice(first)
             .map((turn, index) => (
               <option key={turn.id} value={turn.id ?? ''}>
-                {`Turn ${index + 1} · ${firstWords(messages.get(turn.id) ?? '')}`}
+                {`Turn ${first + index + 1} · ${firstWords(messages.get(turn.id) ?? '')}`}
               </option>
             ))
             .reverse()}

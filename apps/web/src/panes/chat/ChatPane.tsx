@@ -20,6 +20,7 @@ export interface ChatHandle {
 export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?: string | undefined }) {
   const list = useRef<VirtualListHandle>(null)
   const loaded = useSession(snapshot => snapshot.loaded)
+  const whole = useSession(snapshot => snapshot.whole)
   const { rows } = useChatRows()
   const [away, setAway] = useState(false)
 
@@ -28,9 +29,10 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
     if (turnId === undefined || opened.current === turnId) return
     const index = rowOfTurn(rows, turnId)
     if (index < 0) return
-    opened.current = turnId
+    // Of a turn that the end of the log begins with, the start is still to come.
+    if (whole || index > 0) opened.current = turnId
     list.current?.toIndex(index)
-  }, [rows, turnId])
+  }, [rows, whole, turnId])
 
   const jumpTurn = (direction: -1 | 1) => {
     const first = list.current?.firstVisible() ?? 0

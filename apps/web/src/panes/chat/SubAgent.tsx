@@ -18,8 +18,8 @@ export function SubAgent(props: { nodes: readonly ItemNode[]; View: ComponentTyp
           {`Show ${hidden} earlier`}
         </Button>
       ) : null}
-      {shown.map((node, index) => (
-        <View key={`${node.item.kind}-${node.item.id}-${index + hidden}`} node={node} />
+      {shown.map(node => (
+        <View key={node.item.seq} node={node} />
       ))}
     </div>
   )

@@ -6,6 +6,7 @@ import type {
   TurnState,
 } from '@chirality/core'
 
+/** Keys are the numbers of events: a row keeps its own when earlier ones come before it. */
 export type ChatRow =
   | { readonly kind: 'item'; readonly key: number | string; readonly node: ItemNode }
   | { readonly kind: 'turn-end'; readonly key: string; readonly turn: TurnState }
@@ -38,19 +39,20 @@ export function buildRows(state: SessionState, previous: ChatRows = NO_ROWS): Ch
   const rows = previous.rows.slice(0, start.openRow)
   let { openItem, openRow, openTurn } = start
   let turnIndex = start.openTurn - 1
+  let turnSeq = 0
   let roots: MutableNode[] = []
   let nodes = new Map<string, MutableNode>()
 
   const flush = () => {
-    for (const { item, children, index } of roots)
-      rows.push({ kind: 'item', key: index, node: { item, children } })
+    for (const { item, children } of roots)
+      rows.push({ kind: 'item', key: item.seq, node: { item, children } })
     roots = []
     nodes = new Map()
   }
   const endTurn = () => {
     flush()
     const turn = turns[turnIndex]
-    if (turn?.endedAt != null) rows.push({ kind: 'turn-end', key: `end-${turnIndex}`, turn })
+    if (turn?.endedAt != null) rows.push({ kind: 'turn-end', key: `end-${turnSeq}`, turn })
   }
 
   for (let index = start.openItem; index < items.length; index++) {
@@ -60,11 +62,12 @@ export function buildRows(state: SessionState, previous: ChatRows = NO_ROWS): Ch
       // The end of the turn before the open one is among the rows that were kept.
       if (index !== start.openItem || index === 0) endTurn()
       turnIndex += 1
+      turnSeq = item.seq
       openItem = index
       openRow = rows.length
       openTurn = turnIndex
     }
-    const node: MutableNode = { item, children: [], index }
+    const node: MutableNode = { item, children: [] }
     if (item.kind === 'tool') nodes.set(item.id, node)
     const parent = item.parentToolUseId === undefined ? undefined : nodes.get(item.parentToolUseId)
     if (parent) parent.children.push(node)
@@ -78,7 +81,6 @@ export function buildRows(state: SessionState, previous: ChatRows = NO_ROWS): Ch
 interface MutableNode {
   item: SessionItem
   children: MutableNode[]
-  index: number
 }
 
 function keepsClosedPart(previous: ChatRows, { items, turns }: SessionState): boolean {

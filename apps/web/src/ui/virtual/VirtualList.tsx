@@ -1,7 +1,7 @@
 import { type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { ScrollRegion } from '../ScrollRegion.tsx'
-import { type RowRange, RowWindow } from './row-window.ts'
+import { type RowRange, type Rows, RowWindow } from './row-window.ts'
 import './virtual-list.css'
 
 export interface VirtualListHandle {
@@ -10,14 +10,10 @@ export interface VirtualListHandle {
   firstVisible(): number
 }
 
-export interface VirtualListProps {
+export interface VirtualListProps extends Rows {
   label: string
   className?: string
   rowClassName?: string
-  count: number
-  /** A guess at a height, for rows that were never drawn. */
-  estimate(index: number): number
-  keyOf(index: number): string | number
   row(index: number): ReactNode
   /** Drawn before the rows, as what to say when there are none. */
   before?: ReactNode
@@ -42,7 +38,7 @@ export function VirtualList(props: VirtualListProps) {
         onAway: value => queueMicrotask(() => away.current?.(value)),
       }),
   )
-  const range = rows.setCount(count, estimate)
+  const range = rows.setRows({ count, estimate, keyOf })
 
   useLayoutEffect(() => {
     if (!scroller.current || !spacer.current || !block.current) return

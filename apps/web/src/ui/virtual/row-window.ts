@@ -1,5 +1,12 @@
 import { SizeIndex } from './size-index.ts'
 
+export interface Rows {
+  readonly count: number
+  /** A guess at a height, for rows that were never drawn. */
+  estimate(index: number): number
+  keyOf(index: number): string | number
+}
+
 export interface RowRange {
   readonly start: number
   /** After the last row. */
@@ -29,6 +36,10 @@ export class RowWindow {
   #pinned = true
   #away = false
   #lastTop = 0
+  /** The rows that were drawn last, by their keys: where they are now says whether others came before them. */
+  #drawn: { start: number; keys: (string | number)[] } = { start: 0, keys: [] }
+  /** By how much what is in view was moved by rows that came before it; the scroll bar follows at the next settling. */
+  #shiftedPx = 0
   #target: { index: number; rounds: number } | null = null
 
   constructor(listeners: { onRange(range: RowRange): void; onAway(away: boolean): void }) {
@@ -43,7 +54,7 @@ export class RowWindow {
 
   /** The first row that is in view. */
   get firstVisible(): number {
-    return this.#sizes.indexAt(this.#scroller?.scrollTop ?? 0)
+    return this.#sizes.indexAt(this.#top())
   }
 
   attach(parts: { scroller: HTMLElement; spacer: HTMLElement; block: HTMLElement }): () => void {
@@ -62,9 +73,12 @@ export class RowWindow {
   }
 
   /** The rows there are now. To be called before they are drawn. */
-  setCount(count: number, estimate: (index: number) => number): RowRange {
-    this.#sizes.resize(count, estimate)
+  setRows(rows: Rows): RowRange {
+    this.#followShift(rows)
+    this.#sizes.resize(rows.count, rows.estimate)
     this.#range = this.#wanted()
+    const { start, end } = this.#range
+    this.#drawn = { start, keys: Array.from({ length: end - start }, (_, i) => rows.keyOf(start + i)) }
     return this.#range
   }
 
@@ -72,9 +86,11 @@ export class RowWindow {
   settle(): void {
     const [scroller, block, spacer] = [this.#scroller, this.#block, this.#spacer]
     if (!scroller || !block || !spacer) return
-    const moved = this.#measure(block, this.firstVisible)
+    const moved = this.#shiftedPx + this.#measure(block, this.firstVisible)
+    this.#shiftedPx = 0
     spacer.style.height = `${this.#sizes.total}px`
-    block.style.top = `${this.#sizes.offsetOf(this.#range.start)}px`
+    // Not its place: a block that moves one way while its rows move the other is a layout shift to the browser.
+    block.style.paddingTop = `${this.#sizes.offsetOf(this.#range.start)}px`
     if (this.#target) this.#approach(scroller, this.#target)
     else if (this.#pinned) scroller.scrollTop = scroller.scrollHeight
     else if (moved !== 0) scroller.scrollTop += moved
@@ -92,6 +108,26 @@ export class RowWindow {
     this.#pinned = false
     this.#target = { index, rounds: SETTLE_ROUNDS }
     this.settle()
+  }
+
+  /** Earlier rows may come before those in view, as when the rest of a long log is there. */
+  #followShift({ count, estimate, keyOf }: Rows): void {
+    const { start, keys } = this.#drawn
+    const first = Math.max(0, this.firstVisible - start)
+    for (let i = first; i < keys.length; i++) {
+      const before = start + i
+      if (before < count && keyOf(before) === keys[i]) return
+      const now = findLast(count, index => keyOf(index) === keys[i])
+      if (now < 0) continue
+      const place = this.#sizes.offsetOf(before)
+      this.#sizes.shift(now - before, estimate)
+      this.#shiftedPx += this.#sizes.offsetOf(now) - place
+      return
+    }
+  }
+
+  #top(): number {
+    return (this.#scroller?.scrollTop ?? 0) + this.#shiftedPx
   }
 
   #scrolled(): void {
@@ -148,10 +184,7 @@ export class RowWindow {
     const { count } = this.#sizes
     if (count === 0) return { start: 0, end: 0 }
     const height = this.#scroller?.clientHeight ?? 0
-    const top =
-      this.#pinned && !this.#target
-        ? Math.max(0, this.#sizes.total - height)
-        : (this.#scroller?.scrollTop ?? 0)
+    const top = this.#pinned && !this.#target ? Math.max(0, this.#sizes.total - height) : this.#top()
     return {
       start: this.#sizes.indexAt(top - OVERSCAN_PX),
       end: Math.min(count, this.#sizes.indexAt(top + height + OVERSCAN_PX) + 1),
@@ -161,4 +194,10 @@ export class RowWindow {
   #fromEnd(scroller: HTMLElement): number {
     return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight
   }
+}
+
+function findLast(count: number, isIt: (index: number) => boolean): number {
+  let index = count - 1
+  while (index >= 0 && !isIt(index)) index -= 1
+  return index
 }

@@ -25,11 +25,15 @@ describe('SizeIndex', () => {
       const estimate = (i: number) => 10 + (i % 7)
       index.resize(count, estimate)
       sizes = Array.from({ length: count }, (_, i) => sizes[i] ?? estimate(i))
-      const at = Math.floor(random() * Math.max(1, count))
+      const shift = random() < 0.2 ? Math.floor(random() * 100) - 50 : 0
+      index.shift(shift, estimate)
+      sizes =
+        shift < 0 ? sizes.slice(-shift) : [...Array.from({ length: shift }, (_, i) => estimate(i)), ...sizes]
+      const at = Math.floor(random() * Math.max(1, sizes.length))
       const size = Math.floor(random() * 90)
       index.set(at, size)
-      if (at < count) sizes[at] = size
-      const place = Math.floor(random() * count)
+      if (at < sizes.length) sizes[at] = size
+      const place = Math.floor(random() * sizes.length)
       const before = sizes.slice(0, place).reduce((sum, one) => sum + one, 0)
       expect(index.offsetOf(place)).toBe(before)
       expect(index.total).toBe(sizes.reduce((sum, one) => sum + one, 0))

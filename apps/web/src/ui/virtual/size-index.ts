@@ -29,6 +29,18 @@ export class SizeIndex {
     if (count !== kept || kept !== this.#tree.length) this.#rebuild(kept)
   }
 
+  /** So many rows come before all others; fewer than none are taken away there. */
+  shift(added: number, estimate: (index: number) => number): void {
+    const known = this.#sizes.subarray(Math.max(0, -added), this.#count)
+    const sizes = new Float64Array(Math.max(this.#sizes.length, known.length + Math.max(0, added)))
+    for (let i = 0; i < added; i++) sizes[i] = estimate(i)
+    sizes.set(known, Math.max(0, added))
+    this.#sizes = sizes
+    this.#tree = new Float64Array(sizes.length + 1)
+    this.#count = known.length + Math.max(0, added)
+    this.#rebuild(0)
+  }
+
   set(index: number, size: number): void {
     if (index >= this.#count) return
     const change = size - this.sizeOf(index)

@@ -1,0 +1,68 @@
+import { constants } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import path from 'node:path'
+import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
+import { StorageError, type StorageErrorCode } from '@chirality/sessions'
+import { writePrivateFile } from '../projects/write-private-file.ts'
+
+/** Files in the user's data folder: what only the user may say, and what only the user may know. */
+export async function writeUserFile(home: string, name: string, text: string): Promise<void> {
+  const file = path.join(home, name)
+  try {
+    await mkdir(path.dirname(home), { recursive: true })
+    await ensurePrivateDirectory(home)
+    if (path.dirname(file) !== home) await ensurePrivateDirectory(path.dirname(file))
+    await writePrivateFile(file, text)
+  } catch (error) {
+    throw toUserFileError(error, file)
+  }
+}
+
+/** Undefined when there is none. One that others can write says nothing of the user's. */
+export async function readUserFile(home: string, name: string): Promise<string | undefined> {
+  const file = path.join(home, name)
+  try {
+    // Without waiting: a pipe in its place must not hold the server.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const { mode, uid } = await handle.stat()
+      const foreign = process.geteuid !== undefined && uid !== process.geteuid()
+      if (foreign || (mode & 0o022) !== 0) throw foreignFile(file)
+      return await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw toUserFileError(error, file)
+  }
+}
+
+function foreignFile(file: string): StorageError {
+  return new StorageError(
+    'unsafe',
+    file,
+    `${file} can be written by others, so it is not used. Make it yours alone (chmod 600), or remove it.`,
+  )
+}
+
+function toUserFileError(error: unknown, file: string): StorageError {
+  if (error instanceof StorageError) return error
+  const cause = error instanceof SpoolError && error.cause !== undefined ? error.cause : error
+  if (cause instanceof SpoolError) return new StorageError(cause.code, cause.path, cause.message, error)
+  const code = CODES[errnoOf(cause) ?? ''] ?? 'io'
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new StorageError(code, file, `Cannot use ${file} (${why}). ${ADVICE[code] ?? OTHER_ADVICE}`, error)
+}
+
+const CODES: Readonly<Record<string, StorageErrorCode>> = {
+  ...{ ENOSPC: 'no-space', EDQUOT: 'no-space', EMFILE: 'too-many-files', ENFILE: 'too-many-files' },
+  ...{ EACCES: 'not-writable', EPERM: 'not-writable', EROFS: 'not-writable' },
+}
+
+const ADVICE: Partial<Record<StorageErrorCode, string>> = {
+  'no-space': 'Free some space.',
+  'too-many-files': 'Raise the limit of open files (ulimit -n).',
+}
+
+const OTHER_ADVICE = 'Your data folder must be yours and writable; CHIRALITY_HOME names another.'

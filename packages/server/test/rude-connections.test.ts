@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { UPGRADE } from './support/raw-request.ts'
+import { startTestServer, type TestServer } from './support/test-server.ts'
+
+const opened: Socket[] = []
+afterEach(() => {
+  for (const socket of opened.splice(0)) socket.destroy()
+})
+
+/** Connections that never close their side, whatever the other does. */
+async function openMany(server: TestServer, count: number, text: string): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    opened.push(socket)
+    return socket
+  })
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+  for (const socket of sockets) if (text !== '') socket.write(text)
+  return sockets
+}
+
+/** As the server counts them, without the one that asks. */
+async function connections(server: TestServer): Promise<number> {
+  const response = await server.fetch('/trpc/system.health', { headers: { connection: 'close' } })
+  const { result } = (await response.json()) as { result: { data: { connections: number } } }
+  return result.data.connections - 1
+}
+
+const upgrade = Object.entries(UPGRADE).map(([name, value]) => `${name}: ${value}\r\n`)
+
+const RUDE: [name: string, text: (host: string) => string, answer: string][] = [
+  ['says nothing', () => '', '408'],
+  ['stops in a header', host => `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nX: `, '408'],
+  ['speaks no HTTP', () => 'hello\r\n\r\n', '400'],
+  [
+    'has headers without end',
+    host => `GET / HTTP/1.1\r\nHost: ${host}\r\nX: ${'x'.repeat(20_000)}\r\n`,
+    '431',
+  ],
+  [
+    'wants a socket under another name',
+    () => `GET /trpc HTTP/1.1\r\nHost: evil.example\r\n${upgrade.join('')}\r\n`,
+    '403',
+  ],
+  [
+    'wants a socket without a token',
+    host => `GET /trpc HTTP/1.1\r\nHost: ${host}\r\n${upgrade.join('')}\r\n`,
+    '401',
+  ],
+]
+
+describe('a connection that never closes', () => {
+  test.each(RUDE)('and %s is answered, and gone', async (_name, text, answer) => {
+    const server = await startTestServer({ limits: { authenticateMs: 100 } })
+    const sockets = await openMany(server, 20, text(`127.0.0.1:${server.port}`))
+    const answers = await Promise.all(sockets.map(async socket => String((await once(socket, 'data'))[0])))
+    expect(new Set(answers.map(head => head.split(' ')[1]))).toEqual(new Set([answer]))
+    await expect.poll(() => connections(server)).toBe(0)
+    expect(server.faults).toEqual([])
+  })
+
+  test('does not keep the server from stopping', async () => {
+    const server = await startTestServer()
+    const texts = RUDE.map(([, text]) => text(`127.0.0.1:${server.port}`))
+    const sockets = await Promise.all(texts.map(text => openMany(server, 5, text)))
+    const refused = sockets.at(-1)?.[0] as Socket
+    await once(refused, 'data')
+    await server.close()
+  })
+})
+
+test('a sign-in whose secret never comes is cut off', async () => {
+  const server = await startTestServer()
+  const head = `Host: 127.0.0.1:${server.port}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n`
+  const sockets = await openMany(server, 20, `POST /api/sign-in HTTP/1.1\r\n${head}\r\n{`)
+  await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
+  await expect.poll(() => connections(server)).toBe(0)
+  expect(server.faults).toEqual([])
+})
+
+test('1,000 silent connections are closed when their time is over', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 500 } })
+  const sockets = await openMany(server, 1000, '')
+  await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
+  await expect.poll(() => connections(server)).toBe(0)
+})
+
+test('whoever leaves in the middle of a request is no fault of ours', async () => {
+  const server = await startTestServer()
+  const head = `Host: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\n`
+  for (const path of ['/api/sign-in', '/api/harness/turn', '/trpc/projects.register', '/prompt']) {
+    for (const length of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
+      const [socket] = await openMany(server, 1, `POST ${path} HTTP/1.1\r\n${head}${length}\r\n\r\n`)
+      socket?.write(length.startsWith('C') ? '{"a":' : '5\r\n{"a":\r\n', () => socket.resetAndDestroy())
+    }
+  }
+  await expect.poll(() => connections(server)).toBe(0)
+  expect(server.faults).toEqual([])
+})
+
+test('headers beyond those that are looked at are refused, not overlooked', async () => {
+  const server = await startTestServer()
+  const ours = `Host: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${server.token}\r\n`
+  // Node takes them in portions: which of them it drops depends on how many there are.
+  for (const count of [...Array(150).keys()]) {
+    const others = Array.from({ length: count }, (_, i) => `X-${i}: x\r\n`).join('')
+    const head = `${ours}${others}Origin: http://evil.example\r\n`
+    const [call, socket] = await Promise.all([
+      openMany(server, 1, `GET /trpc/system.info HTTP/1.1\r\n${head}\r\n`),
+      openMany(server, 1, `GET /trpc HTTP/1.1\r\n${upgrade.join('')}${head}\r\n`),
+    ])
+    for (const [sent] of [call, socket])
+      expect(String((await once(sent as Socket, 'data'))[0]), `${count}`).toMatch(/^HTTP\/1\.1 4[03][13] /)
+  }
+})
