@@ -19,6 +19,7 @@ import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed, isLoopback } from './system/check-binding.ts'
 import { killAgents } from './system/kill-agents.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
+import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RemovedSessions } from './trpc/removed-sessions.ts'
 import { appRouter } from './trpc/router.ts'
@@ -110,6 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const services: AppServices = {
     ...{ host, personas, changes, harnesses: options.harnesses },
     removed: new RemovedSessions(),
+    stopped: new StoppedTurns(host),
     projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },

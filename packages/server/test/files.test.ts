@@ -155,3 +155,27 @@ test('without git the tools tell what a turn changed', async () => {
   })
   expect(changesFromTools(log, 'other', server.project)).toBeUndefined()
 })
+
+test('files are found by letters of their path, names first, and nothing of git’s or ours', async () => {
+  const { client, project } = await projectWithFiles()
+  mkdirSync(path.join(project, 'node_modules', 'x'), { recursive: true })
+  writeFileSync(path.join(project, 'node_modules', 'x', 'main.ts'), '')
+  const find = (query: string, limit?: number) => client.files.find.query({ project, query, limit })
+  expect(await find('main')).toEqual(['src/main.ts'])
+  expect(await find('SRC')).toEqual(['src/main.ts'])
+  expect(await find('smts')).toEqual(['src/main.ts'])
+  expect(await find('txt', 2)).toHaveLength(2)
+  expect(await find('config')).toEqual([])
+  expect(await find('secret')).toEqual([])
+  expect(await find('no such file')).toEqual([])
+})
+
+test('in a repository what git ignores is not found, what is new is', async () => {
+  const server = await startTestServer()
+  const { project } = server
+  const { client } = connect(server)
+  execFileSync('git', ['init', '-q'], { cwd: project })
+  writeFileSync(path.join(project, '.gitignore'), 'built.js\n')
+  for (const file of ['built.js', 'built.ts']) writeFileSync(path.join(project, file), '')
+  expect(await client.files.find.query({ project, query: 'built' })).toEqual(['built.ts'])
+})

@@ -3,7 +3,13 @@ import { memo } from 'react'
 import './ansi.css'
 
 /** Terminal output as text with colours; of a very long one the end, which is where it says what went wrong. */
-export const Ansi = memo(function Ansi({ text, maxChars = MAX_CHARS }: { text: string; maxChars?: number }) {
+export const Ansi = memo(function Ansi({
+  text,
+  maxChars = MAX_ANSI_CHARS,
+}: {
+  text: string
+  maxChars?: number
+}) {
   const shown = text.length > maxChars ? text.slice(-maxChars) : text
   return (
     <>
@@ -15,7 +21,7 @@ export const Ansi = memo(function Ansi({ text, maxChars = MAX_CHARS }: { text: s
   )
 })
 
-const MAX_CHARS = 40_000
+export const MAX_ANSI_CHARS = 40_000
 
 function Coloured({ text }: { text: string }) {
   const runs = Anser.ansiToJson(withoutRewrites(text), { use_classes: true, remove_empty: true })

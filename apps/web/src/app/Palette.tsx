@@ -1,33 +1,53 @@
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { useState } from 'react'
+import { PANEL_TABS } from '../panes/session/panel-tabs.ts'
+import { toneOf } from '../panes/sidebar/groups.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { Dialog } from '../ui/Dialog.tsx'
+import { Dot } from '../ui/Dot.tsx'
+import { Kbd } from '../ui/Kbd.tsx'
 import { projectName } from './project-name.ts'
 import { useShell } from './shell-context.ts'
 import './palette.css'
 
-/** Newest first; the rest is found by typing. */
-const SHOWN_SESSIONS = 30
+/** Newest first; the rest is found by typing, and commands are in view. */
+const SHOWN_SESSIONS = 5
+
+interface PaletteCommand {
+  label: string
+  keys?: string
+  run(): void
+}
 
 export default function Palette({ onClose }: { onClose(): void }) {
   const [text, setText] = useState('')
   const shell = useShell()
   const navigate = useNavigate()
   const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-  const shown = text === '' ? sessions.slice(0, SHOWN_SESSIONS) : sessions
+  const { sessionId: open } = useParams({ strict: false })
+  // Where one is already is nowhere to go.
+  const others = sessions.filter(({ sessionId }) => sessionId !== open)
+  const shown = text === '' ? others.slice(0, SHOWN_SESSIONS) : others
+  const goTo = (sessionId: string) => void navigate({ to: '/s/$sessionId', params: { sessionId } })
   const run = (action: () => void) => () => {
     onClose()
-    action()
+    // After the dialog is gone: while it is open, keys are its own.
+    setTimeout(action)
   }
-  const commands = [
-    { label: 'New session', run: () => shell.open({ kind: 'new-session' }) },
-    { label: 'What waits for me', run: () => shell.open({ kind: 'tray' }) },
-    { label: 'All sessions on one page', run: () => void navigate({ to: '/fleet' }) },
-    { label: 'Start page', run: () => void navigate({ to: '/' }) },
+  const needy = others.find(({ pending }) => pending.length > 0)
+  const commands: PaletteCommand[] = [
+    { label: 'New session', keys: 'N', run: () => shell.open({ kind: 'new-session' }) },
+    ...(needy
+      ? [{ label: 'Next session that needs me', run: () => goTo(needy.sessionId) } satisfies PaletteCommand]
+      : []),
+    { label: 'What waits for me', keys: 'W', run: () => shell.open({ kind: 'tray' }) },
+    ...(open === undefined ? [] : sessionCommands()),
+    { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
+    { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
     { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
-    { label: 'Shortcuts', run: () => shell.open({ kind: 'shortcuts' }) },
+    { label: 'Shortcuts', keys: '?', run: () => shell.open({ kind: 'shortcuts' }) },
   ]
   return (
     <Dialog title="Find" place="top" bare onClose={onClose}>
@@ -37,7 +57,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
           value={text}
           onValueChange={setText}
           placeholder="Find a session or a command"
-          autoFocus
+          data-first
         />
         <Command.List className="palette__list" label="Results">
           <Command.Empty className="palette__empty">Nothing found.</Command.Empty>
@@ -46,11 +66,12 @@ export default function Palette({ onClose }: { onClose(): void }) {
               <Command.Item
                 key={status.sessionId}
                 value={`${sessionTitle(status)} ${projectName(status.projectRoot)} ${status.sessionId}`}
-                onSelect={run(
-                  () => void navigate({ to: '/s/$sessionId', params: { sessionId: status.sessionId } }),
-                )}
+                onSelect={run(() => goTo(status.sessionId))}
               >
-                <span className="truncate">{sessionTitle(status)}</span>
+                <span className="palette__session">
+                  <Dot tone={toneOf(status)} />
+                  <span className="truncate">{sessionTitle(status)}</span>
+                </span>
                 <span className="palette__note">{projectName(status.projectRoot)}</span>
               </Command.Item>
             ))}
@@ -59,6 +80,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
             {commands.map(command => (
               <Command.Item key={command.label} onSelect={run(command.run)}>
                 {command.label}
+                {command.keys ? <Kbd>{command.keys}</Kbd> : null}
               </Command.Item>
             ))}
           </Command.Group>
@@ -66,4 +88,19 @@ export default function Palette({ onClose }: { onClose(): void }) {
       </Command>
     </Dialog>
   )
+}
+
+/** What the keys of the page in view do. */
+function sessionCommands(): PaletteCommand[] {
+  const press = (key: string, shiftKey = false) =>
+    window.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey }))
+  return [
+    { label: 'Write a message', keys: 'I', run: () => press('i') },
+    ...PANEL_TABS.map(({ label }, index) => ({
+      label: `Show ${label}`,
+      keys: String(index + 1),
+      run: () => press(String(index + 1)),
+    })),
+    { label: 'Stop the turn', keys: 'Shift Esc', run: () => press('Escape', true) },
+  ]
 }

@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '../state/use-api.ts'
 import { useFleetStore, useStatus } from '../state/use-fleet.ts'
+import { useIsPriced } from '../state/use-harness.ts'
 import { useStorePart } from '../state/use-session.ts'
 import { useSessionHub } from '../state/use-session-hub.ts'
+import { usePermissionMode, useSettings } from '../state/use-settings.ts'
 import { formatCount, formatUsd } from '../ui/format.ts'
 import { Meter } from '../ui/Meter.tsx'
+import { useNow } from '../ui/use-now.ts'
 import { harnessLabel, permissionLabel } from './labels.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
@@ -14,23 +17,9 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
   const store = useSessionHub().store(sessionId)
   // Parts, not the whole: text that streams changes nothing of what is shown here.
   const agent = useStorePart(store, ({ state }) => state.agent)
-  const phase = useStorePart(store, ({ state }) => state.phase)
-  const turnCount = useStorePart(store, ({ state }) => state.turns.length)
   const driftCount = useStorePart(store, ({ state }) => state.driftCount)
-  const contextTokens = useStorePart(store, ({ state }) => state.contextTokens)
-  const costUsd = useStorePart(store, ({ state }) => state.costUsd)
-  const budget = useStorePart(store, ({ extras }) => extras.budget)
   const status = useStatus(sessionId)
-  const fleet = useFleetStore()
-  const api = useApi()
-  const usage = useQuery({
-    queryKey: ['context', sessionId, turnCount],
-    queryFn: () => api.contextUsage(sessionId),
-    refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
-    retry: false,
-  }).data
-  const spent = Math.max(status?.costUsd ?? 0, costUsd)
-  const burn = fleet.burn(sessionId, Date.now())
+  const permissionMode = usePermissionMode(sessionId)
   return (
     <>
       <span className="truncate">{agent.model ?? status?.model ?? 'default model'}</span>
@@ -44,21 +33,58 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
         ) : null}
       </span>
       {status ? <span>{status.mode}</span> : null}
-      {agent.permissionMode ? <span>{permissionLabel(agent.permissionMode)}</span> : null}
-      {usage ? (
-        <span className="status-bar__item">
-          {`context ${Math.round((usage.usedTokens / usage.maxTokens) * 100)} %`}
-          <Meter label="Context used" value={usage.usedTokens} max={usage.maxTokens} />
-        </span>
-      ) : contextTokens > 0 ? (
-        <span>{`context ${formatCount(contextTokens)}`}</span>
-      ) : null}
+      <span>{permissionLabel(permissionMode)}</span>
+      <ContextUsed sessionId={sessionId} />
       <span className="spacer" />
-      <span className="number">
-        {formatUsd(spent)}
-        {budget ? ` of ${formatUsd(budget.limitUsd)}` : ''}
-        {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
-      </span>
+      <Spent sessionId={sessionId} />
     </>
+  )
+}
+
+function ContextUsed({ sessionId }: { sessionId: string }) {
+  const api = useApi()
+  const store = useSessionHub().store(sessionId)
+  const phase = useStorePart(store, ({ state }) => state.phase)
+  const turnCount = useStorePart(store, ({ state }) => state.turns.length)
+  const contextTokens = useStorePart(store, ({ state }) => state.contextTokens)
+  const usage = useQuery({
+    queryKey: ['context', sessionId, turnCount],
+    queryFn: () => api.contextUsage(sessionId),
+    refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
+    retry: false,
+  }).data
+  if (usage) {
+    return (
+      <span className="status-bar__item">
+        {`context ${Math.round((usage.usedTokens / usage.maxTokens) * 100)} %`}
+        <Meter label="Context used" value={usage.usedTokens} max={usage.maxTokens} />
+      </span>
+    )
+  }
+  return contextTokens > 0 ? <span>{`context ${formatCount(contextTokens)}`}</span> : null
+}
+
+/** Against the budget and by the minute; in tokens where nobody knows the price. */
+function Spent({ sessionId }: { sessionId: string }) {
+  const store = useSessionHub().store(sessionId)
+  const costUsd = useStorePart(store, ({ state }) => state.costUsd)
+  const usage = useStorePart(store, ({ state }) => state.usage)
+  const budget = useStorePart(store, ({ extras }) => extras.budget)
+  const status = useStatus(sessionId)
+  const { budgetUsd } = useSettings(sessionId)
+  const burn = useFleetStore().burn(sessionId, useNow())
+  const spent = Math.max(status?.costUsd ?? 0, costUsd)
+  const isPriced = useIsPriced({ harness: status?.harness ?? null, costUsd: spent })
+  const limit = budget?.limitUsd ?? budgetUsd
+  if (!isPriced) {
+    const tokens = usage.input_tokens + usage.output_tokens
+    return tokens > 0 ? <span className="number">{`${formatCount(tokens)} tokens`}</span> : null
+  }
+  return (
+    <span className="number">
+      {formatUsd(spent)}
+      {limit ? ` of ${formatUsd(limit)}` : ''}
+      {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
+    </span>
   )
 }

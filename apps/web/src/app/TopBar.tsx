@@ -4,6 +4,7 @@ import { useFleet, useStatus } from '../state/use-fleet.ts'
 import { IconButton } from '../ui/IconButton.tsx'
 import { Kbd } from '../ui/Kbd.tsx'
 import { projectName } from './project-name.ts'
+import { toSlug } from './project-slug.ts'
 import { useShell } from './shell-context.ts'
 
 export function TopBar() {
@@ -24,7 +25,14 @@ export function TopBar() {
       </Link>
       {status ? (
         <span className="top-bar__crumb truncate">
-          <span className="only-wide">{`${projectName(status.projectRoot)} / `}</span>
+          <Link
+            className="top-bar__project only-wide"
+            to="/p/$project"
+            params={{ project: toSlug(status.projectRoot) }}
+          >
+            {projectName(status.projectRoot)}
+          </Link>
+          <span className="only-wide">{' / '}</span>
           {sessionTitle(status)}
         </span>
       ) : null}
@@ -50,7 +58,7 @@ export function TopBar() {
       />
       {sessionId ? (
         <IconButton
-          className="icon-button only-small"
+          className="top-bar__panel"
           icon="panel"
           label="Changes and more"
           onClick={() => shell.open({ kind: 'panel' })}

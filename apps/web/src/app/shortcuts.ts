@@ -31,12 +31,13 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
     ],
   },
   {
-    group: 'A decision that is in view',
+    group: 'The topmost decision in view',
     list: [
-      { keys: 'A', does: 'Allow' },
+      { keys: 'A', does: 'Allow, or go ahead with a plan' },
       { keys: 'Shift A', does: 'Always allow, by the rule that is shown' },
-      { keys: 'E', does: 'Edit, then allow' },
+      { keys: 'E', does: 'Edit it, choose an answer, comment on a plan' },
       { keys: 'D', does: 'Deny, with a reason' },
+      { keys: 'Ctrl Enter', does: 'Send what you edited' },
     ],
   },
   {

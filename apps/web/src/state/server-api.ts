@@ -33,6 +33,7 @@ export interface ServerApi {
   slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
 
   sessions(): Promise<SessionStatus[]>
+  settings(sessionId: string): Promise<SessionSettings>
   createSession(project: string, options: NewSessionOptions): Promise<{ id: string }>
   renameSession(sessionId: string, title: string): Promise<void>
   forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
@@ -48,6 +49,8 @@ export interface ServerApi {
   steer(sessionId: string, message: OutgoingMessage): Promise<SendResult>
   interrupt(sessionId: string): Promise<void>
   kill(sessionId: string): Promise<void>
+  /** What still runs of the turn that was stopped last; null where it cannot be told. */
+  leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number } | null>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
   contextUsage(sessionId: string): Promise<ContextUsage | null>
@@ -57,6 +60,8 @@ export interface ServerApi {
   decide(sessionId: string, requestId: string, decision: PermissionDecision): Promise<void>
 
   listFolder(project: string, path: string): Promise<FolderEntry[]>
+  /** Files whose path has these letters, best first. */
+  findFiles(project: string, text: string): Promise<string[]>
   readFile(project: string, path: string): Promise<FileText>
   workingTreeDiff(project: string): Promise<TreeDiff | null>
   turnDiff(sessionId: string, turnId: string): Promise<TreeDiff>
@@ -147,10 +152,17 @@ export interface NewSessionOptions {
   title?: string
 }
 
+export interface SessionSettings {
+  permissionMode?: PermissionMode
+  budgetUsd?: number
+}
+
 export interface OutgoingMessage {
   text: string
   parts?: PromptPart[]
   retryOfTurnId?: string
+  /** For this turn only. */
+  permissionMode?: PermissionMode
 }
 
 export type SendResult = 'started' | 'steered' | 'queued'

@@ -4,6 +4,9 @@ import { createContext, use } from 'react'
 export interface SessionActions {
   retry?: (text: string, turnId: string | null) => void
   fork?: (turnId: string) => void
+  showChanges?: (turnId: string) => void
+  /** Whether the harness tells what a turn costs. */
+  isPriced?: boolean
 }
 
 export const SessionActionsContext = createContext<SessionActions>({})

@@ -120,6 +120,13 @@ function sessionCalls(client: Client) {
       const { sessions } = await client.sessions.list.query({ limit: MAX_SESSIONS })
       return sessions.map(toStatus)
     },
+    settings: async (sessionId: string) => {
+      const { permissionMode, budgetUsd } = (await client.sessions.get.query({ sessionId })).settings
+      return {
+        ...(permissionMode === undefined ? {} : { permissionMode }),
+        ...(budgetUsd === undefined ? {} : { budgetUsd }),
+      }
+    },
     createSession: (project: string, options: NewSessionOptions) =>
       client.sessions.create.mutate({ project, ...options }),
     renameSession: async (sessionId: string, title: string) =>
@@ -159,6 +166,7 @@ function turnCalls(client: Client) {
       sendResult(await turns.steer.mutate({ sessionId, ...turnInput(message) })),
     interrupt: async (sessionId: string) => void (await turns.interrupt.mutate({ sessionId })),
     kill: async (sessionId: string) => void (await turns.kill.mutate({ sessionId })),
+    leftovers: (sessionId: string) => turns.leftovers.query({ sessionId }),
     prewarm: async (sessionId: string) => void (await turns.prewarm.mutate({ sessionId })),
     setPermissionMode: async (...[sessionId, mode]: Parameters<ServerApi['setPermissionMode']>) =>
       void (await turns.setPermissionMode.mutate({ sessionId, mode })),
@@ -183,6 +191,8 @@ function fileCalls(client: Client) {
         size: kind === 'file' ? sizeBytes : null,
       }))
     },
+    findFiles: (project: string, text: string) =>
+      client.files.find.query({ project, query: text, limit: 20 }),
     readFile: async (project: string, path: string): Promise<FileText> => {
       const file = await client.files.read.query({ project, path })
       if (file.kind !== 'text')
@@ -201,6 +211,7 @@ function turnInput({
   text,
   parts = [],
   retryOfTurnId,
+  permissionMode,
 }: OutgoingMessage): Pick<TurnInput, 'message' | 'options'> {
   const images = parts.flatMap((part): TurnPart[] => {
     if (part.type === 'text') return [part]
@@ -208,7 +219,11 @@ function turnInput({
   })
   return {
     message: text,
-    options: { ...(images.length > 0 ? { images } : {}), ...(retryOfTurnId ? { retryOfTurnId } : {}) },
+    options: {
+      ...(images.length > 0 ? { images } : {}),
+      ...(retryOfTurnId ? { retryOfTurnId } : {}),
+      ...(permissionMode ? { permissionMode } : {}),
+    },
   }
 }
 

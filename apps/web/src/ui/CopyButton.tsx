@@ -1,5 +1,7 @@
 import { useState } from 'react'
+import { copyText } from './copy-text.ts'
 import { IconButton } from './IconButton.tsx'
+import { toasts } from './toast-store.ts'
 
 const CONFIRM_MS = 1500
 
@@ -10,10 +12,13 @@ export function CopyButton({ text, label = 'Copy' }: { text: string | (() => str
       icon={copied ? 'check' : 'copy'}
       label={copied ? 'Copied' : label}
       onClick={() => {
-        void navigator.clipboard.writeText(typeof text === 'string' ? text : text()).then(() => {
-          setCopied(true)
-          setTimeout(() => setCopied(false), CONFIRM_MS)
-        })
+        copyText(typeof text === 'string' ? text : text()).then(
+          () => {
+            setCopied(true)
+            setTimeout(() => setCopied(false), CONFIRM_MS)
+          },
+          () => toasts.error('The browser does not let this page copy. Select the text instead.'),
+        )
       }}
     />
   )

@@ -12,13 +12,18 @@ export interface DialogProps {
   bare?: boolean
 }
 
-/** The browser's own modal dialog: it keeps the focus inside, closes on Escape and needs no inline style. */
+/**
+ * The browser's own modal dialog: it keeps the focus inside, closes on Escape and needs no inline style. The focus goes
+ * to what has `data-first`, else to the dialog itself: the browser would choose the button that closes it.
+ */
 export function Dialog({ title, onClose, children, place = 'center', bare = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current
     if (!dialog || dialog.open) return
     dialog.showModal()
+    const first = dialog.querySelector<HTMLElement>('[data-first]') ?? dialog
+    first.focus()
     return () => dialog.close()
   }, [])
 
@@ -28,6 +33,7 @@ export function Dialog({ title, onClose, children, place = 'center', bare = fals
       ref={ref}
       className={`dialog dialog--${place}`}
       aria-label={title}
+      tabIndex={-1}
       onClose={onClose}
       onClick={event => {
         if (event.target === ref.current) ref.current?.close()

@@ -16,6 +16,7 @@ const PATHS = {
   file: 'M5 3h7l3 3v11H5zM12 3v3h3',
   folder: 'M3 5h5l2 2h7v9H3z',
   attach: 'm14 9-5 5a3 3 0 0 1-4-4l6-6a2 2 0 0 1 3 3l-6 6a1 1 0 0 1-1.5-1.5L12 6.5',
+  diff: 'M10 4v7M6.5 7.5h7M6.5 15h7',
   play: 'M6 4v12l10-6z',
   pause: 'M7 4v12M13 4v12',
   comment: 'M4 4h12v9H9l-4 3v-3H4z',

@@ -42,6 +42,7 @@ test('the keyboard alone: find, answer with another command, write, jump', async
   await page.keyboard.press('Enter')
   await page.getByText('Run this command?').waitFor()
 
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('e')
   await page.keyboard.press('End')
   await page.keyboard.type(' --run')
@@ -63,7 +64,7 @@ test('the keyboard alone: find, answer with another command, write, jump', async
   await page.locator('body').click({ position: { x: 5, y: 5 } })
   await page.keyboard.press('i')
   await page.keyboard.type('Look at @s')
-  await page.getByRole('option', { name: 'src/' }).waitFor()
+  await page.getByRole('option', { name: 'src/', exact: true }).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.type(' please')
   await page.keyboard.press('Enter')
@@ -87,6 +88,7 @@ test('in the tray a key answers what is in it, and only once', async () => {
   await page.getByText('Run this command?').waitFor()
   await page.keyboard.press('w')
   await page.getByRole('dialog', { name: 'Waiting for you' }).getByText('Run this command?').waitFor()
+  await page.getByRole('dialog').locator('.decision').first().waitFor()
   await page.keyboard.press('Shift+A')
   await expect
     .poll(() => api.called('decisions.answer'))

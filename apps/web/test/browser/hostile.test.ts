@@ -42,7 +42,7 @@ test(`${HOSTILE_STRINGS.length} hostile strings, on every way into the page: not
           lastTurn: 'completed',
         })
       })
-      canned.files[''] = HOSTILE_STRINGS.slice(0, 50).map(name => ({ name, kind: 'file' as const }))
+      canned.files[''] = HOSTILE_STRINGS.map(name => ({ name, kind: 'file' as const }))
       canned.push('s0', [{ type: 'turn:start', message: HOSTILE_STRINGS[0] ?? '' }])
       canned.push('s0', HOSTILE_STRINGS.flatMap(everywhere))
       canned.push('s0', [
@@ -70,9 +70,17 @@ test(`${HOSTILE_STRINGS.length} hostile strings, on every way into the page: not
     top = await region.evaluate(el => el.scrollTop)
   }
   expect(top).toBe(0)
-  for (const tab of ['Files', 'Raw', 'Activity']) await page.getByRole('tab', { name: tab }).click()
+  for (const tab of ['Raw', 'Activity', 'Persona', 'Changes', 'Files'])
+    await page.getByRole('tab', { name: tab }).click()
+  await expect.poll(() => page.getByRole('treeitem').count()).toBe(HOSTILE_STRINGS.length)
+  await page.getByRole('treeitem').nth(2).click()
+  await page.locator('.file__text').waitFor()
   await page.keyboard.press('Control+k')
-  await page.getByPlaceholder('Find a session or a command').waitFor()
+  await page.getByPlaceholder('Find a session or a command').fill('a')
+  await expect.poll(() => page.getByRole('option').count()).toBeGreaterThan(10)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('f')
+  await expect.poll(() => page.locator('.fleet-card').count()).toBe(HOSTILE_STRINGS.length)
   expect(await hasRun(page)).toBe(false)
   const links = await page
     .locator('a[href]')

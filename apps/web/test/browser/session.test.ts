@@ -12,6 +12,7 @@ test('a session with a request: what happened, what is asked, what changed; answ
   await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   expect(await page.title()).toBe('(2) Fix CRLF handling · Chirality')
 
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('a')
   await expect
     .poll(() => api.called('decisions.answer'))
@@ -78,6 +79,40 @@ test('the conversation stays at its end while text comes, and lets go when the p
   await close()
 })
 
+test('from turn to turn, by button and by key; an address leads to a turn', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1/t/t2',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      for (const turn of ['t1', 't2', 't3'])
+        canned.push(
+          's1',
+          [
+            { type: 'turn:start', message: `question of ${turn}` },
+            { type: 'chat:message', messageId: turn, text: `${'line\n\n'.repeat(60)}answer of ${turn}` },
+            { type: 'turn:end', reason: 'completed' },
+          ],
+          turn,
+        )
+    },
+  })
+  const isAtTop = async (text: string) => {
+    const said = page.getByText(text, { exact: true })
+    if ((await said.count()) === 0) return false
+    const chat = await page.getByRole('region', { name: 'Conversation' }).boundingBox()
+    const y = ((await said.boundingBox())?.y ?? 0) - (chat?.y ?? 0)
+    return y >= 0 && y < 80
+  }
+  await expect.poll(() => isAtTop('question of t2')).toBe(true)
+  await page.getByRole('button', { name: 'Next turn' }).click()
+  await expect.poll(() => isAtTop('question of t3')).toBe(true)
+  await page.keyboard.press('[')
+  await expect.poll(() => isAtTop('question of t2')).toBe(true)
+  await page.getByRole('button', { name: 'Previous turn' }).click()
+  await expect.poll(() => isAtTop('question of t1')).toBe(true)
+  await close()
+})
+
 test('a lost connection is said, and what was missed comes by itself', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()
@@ -114,5 +149,30 @@ test.each(['light', 'dark'] as const)('nothing that axe finds, %s', async colorS
     await page.getByRole('heading', { level: 1 }).waitFor()
     expect(await axeViolations(page)).toEqual([])
   }
+  await close()
+})
+
+test('what a command had printed is still there when it was stopped', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ phase: 'running' }),
+  })
+  api.push('s1', [
+    { type: 'turn:start', message: 'go' },
+    { type: 'tool:start', toolUseId: 'c', name: 'Bash', input: { command: 'npm test' } },
+    {
+      ...{ type: 'status', status: 'tool_progress', level: 'info', message: '', toolUseId: 'c' },
+      data: { output: 'ok 1\nnot ok 2\n' },
+    },
+  ])
+  await page.getByText('not ok 2').waitFor()
+  api.push('s1', [
+    { type: 'tool:result', toolUseId: 'c', content: 'No result: the turn ended.', isError: true },
+    { type: 'turn:end', reason: 'interrupted' },
+  ])
+  await page.getByText('No result: the turn ended.').waitFor()
+  await page.getByRole('region', { name: 'Printed before' }).getByText('not ok 2').waitFor()
+  await page.keyboard.press('1')
+  await page.getByRole('region', { name: 'What it printed' }).getByText('not ok 2').waitFor()
   await close()
 })

@@ -66,6 +66,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
   await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
   await page.keyboard.press('Escape')
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('a')
 
   // Its result refreshes the file tree.
@@ -101,6 +102,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('This tak').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
   await talk.getByText('stopped', { exact: true }).waitFor({ timeout: 60_000 })
+  await page.getByText('Stopped · 0 processes left, agent kept ready').waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
   await say('Are you there?')
   await talk.getByText('Still here.').waitFor({ timeout: 60_000 })

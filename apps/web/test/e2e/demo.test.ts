@@ -50,6 +50,7 @@ test('the demo from the first load to the diff: no account, no other program', a
   const second = await context.newPage()
   await second.goto(page.url())
   await second.getByText('Run this command?').waitFor()
+  await second.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await second.keyboard.press('a')
   await talk.getByText('Change this file?').waitFor()
   await second.close()
@@ -76,7 +77,11 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   const talk = page.getByRole('region', { name: 'Conversation' })
   await talk.getByText('and the test passes').waitFor()
 
-  await page.getByLabel('Changes of').selectOption({ label: 'Turn 1' })
+  await page.getByRole('button', { name: 'Changes of this turn' }).click()
+  const scope = page.getByRole('combobox', { name: 'Changes of' })
+  expect(await scope.locator('option:checked').textContent()).toBe(
+    'Turn 1 · The test fails. Find out why and mend it.',
+  )
   await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
   await page.getByRole('tab', { name: 'Persona' }).click()
   await page.getByRole('region', { name: 'The prompt' }).waitFor()

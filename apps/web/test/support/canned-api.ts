@@ -36,6 +36,7 @@ export class CannedApi {
   /** Calls that fail, and with which words. */
   readonly faults = new Map<string, string>()
   patch = ''
+  settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
     prompt: 'The test fails. Mend it.',
@@ -248,6 +249,10 @@ export class CannedApi {
         status: 'idle',
       })),
     }),
+    'sessions.get': ({ sessionId }: { sessionId: string }) => ({
+      ...this.statuses.get(sessionId),
+      settings: this.settings[sessionId] ?? {},
+    }),
     'sessions.create': () => ({ id: [...this.statuses.keys()][0] }),
     'sessions.fork': () => ({ id: [...this.statuses.keys()][0] }),
     'sessions.history': ({
@@ -287,6 +292,8 @@ export class CannedApi {
         modifiedAt: '',
       })),
     }),
+    'files.find': ({ query }: { query: string }) =>
+      ['src/ndjson.ts', 'src/ndjson.test.ts', 'docs/api.md'].filter(file => file.includes(query)),
     'files.read': ({ path }: { path: string }) => ({
       kind: 'text',
       path,

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { findAllMarked } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
-import { z } from 'zod'
+import { tracedProcesses } from './traced-processes.ts'
 
 export interface SessionProcesses {
   sessionId: string
@@ -20,7 +18,7 @@ export async function sessionProcesses(host: SessionHost, sessionId?: string): P
   const marked = await findAllMarked()
   const found = await Promise.all(
     running.map(async status => {
-      const record = await readRecord(status.projectRoot, status.sessionId)
+      const record = await tracedProcesses(status.projectRoot, status.sessionId)
       if (record === undefined) return []
       const markers = new Set(record.processes.map(({ marker }) => marker))
       const ours = marked.filter(entry => entry.markers.some(marker => markers.has(marker)))
@@ -29,22 +27,4 @@ export async function sessionProcesses(host: SessionHost, sessionId?: string): P
     }),
   )
   return found.flat()
-}
-
-const RECORD = z.object({
-  turnId: z.string(),
-  harness: z.string(),
-  processes: z.array(z.object({ marker: z.string() })),
-})
-
-async function readRecord(
-  projectRoot: string,
-  sessionId: string,
-): Promise<z.infer<typeof RECORD> | undefined> {
-  const file = path.join(projectRoot, '.chirality', 'state', 'turns', `${sessionId}.json`)
-  try {
-    return RECORD.parse(JSON.parse(await readFile(file, 'utf8')))
-  } catch {
-    return undefined
-  }
 }

@@ -5,6 +5,7 @@ import type { SessionHost } from '@chirality/sessions'
 import type { TurnChanges } from '../files/turn-changes.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { SendPace } from '../socket/send-pace.ts'
+import type { StoppedTurns } from '../system/stopped-turns.ts'
 import type { RemovedSessions } from './removed-sessions.ts'
 
 /** What every call works with. */
@@ -15,6 +16,7 @@ export interface AppServices {
   projects: ProjectRegistry
   changes: TurnChanges
   removed: RemovedSessions
+  stopped: StoppedTurns
   facts: ServerFacts
 }
 

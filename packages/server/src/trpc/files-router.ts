@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Changes } from '../files/diff-trees.ts'
+import { findFiles } from '../files/find-files.ts'
 import { type GitStatus, gitStatus } from '../files/git-status.ts'
 import { type FolderListing, listFolder } from '../files/list-folder.ts'
 import { type FileContent, readProjectFile } from '../files/read-file.ts'
@@ -7,6 +8,8 @@ import type { TurnDiff } from '../files/turn-changes.ts'
 import { byProject, project, relativePath, sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
+
+const DEFAULT_FOUND = 20
 
 const byPath = z.strictObject({ project, path: relativePath })
 
@@ -17,6 +20,20 @@ export const filesRouter = router({
     .query(
       async ({ ctx, input }): Promise<FolderListing> =>
         listFolder(await ctx.projects.require(input.project), input.path),
+    ),
+
+  /** Files whose path has the letters of `query`, best first: for who types a name. */
+  find: procedure
+    .input(
+      z.strictObject({
+        project,
+        query: z.string().min(1).max(200),
+        limit: z.int().positive().max(100).optional(),
+      }),
+    )
+    .query(
+      async ({ ctx, input }): Promise<string[]> =>
+        findFiles(await ctx.projects.require(input.project), input.query, input.limit ?? DEFAULT_FOUND),
     ),
 
   read: procedure

@@ -1,6 +1,7 @@
 import type { ContextUsage } from '@chirality/core'
 import type { LiveSession, QueuedMessage } from '@chirality/sessions'
 import { z } from 'zod'
+import type { TurnLeftovers } from '../system/stopped-turns.ts'
 import { bySession, message, permissionMode, sessionId, turnInput, turnOptions } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
@@ -81,13 +82,18 @@ export const turnsRouter = router({
       (await liveSession(ctx, input.sessionId)).steer(input.message, input.options),
     ),
 
-  interrupt: inSession.mutation(({ ctx }) => {
+  interrupt: inSession.mutation(async ({ ctx }) => {
+    await ctx.stopped.note(ctx.session)
     ctx.session.interrupt()
   }),
 
   kill: inSession.mutation(async ({ ctx }) => {
+    await ctx.stopped.note(ctx.session)
     await ctx.session.kill()
   }),
+
+  /** What still runs of the turn that was stopped last. */
+  leftovers: inSession.query(({ ctx }): Promise<TurnLeftovers | null> => ctx.stopped.leftovers(ctx.session)),
 
   /** Starts the agent while the user still types. */
   prewarm: procedure

@@ -9,6 +9,7 @@ import { formatDuration } from '../../ui/format.ts'
 import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { VirtualList } from '../../ui/virtual/VirtualList.tsx'
+import { isCutShort } from '../chat/ToolBody.tsx'
 import { toolSummary } from '../chat/tool-summary.logic.ts'
 import './activity.css'
 
@@ -83,6 +84,7 @@ function Terminal({ tool, onTurn }: { tool: ToolItem; onTurn(turnId: string): vo
       </p>
       <ScrollRegion className="terminal__text" label="What it printed">
         <pre>
+          {isCutShort(tool, live) ? <Ansi text={`${live}\n`} /> : null}
           <Ansi text={tool.content ?? live ?? ''} />
         </pre>
         {tool.content === null && live === undefined ? <p className="number">no output yet</p> : null}

@@ -1,24 +1,38 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { parseUnifiedDiff } from '../../diff/file-diff.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
+import { useSession, useSessionStore } from '../../state/use-session.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { FileChange } from './FileChange.tsx'
 import './changes.css'
 
-const WORKING_TREE = 'tree'
+export const WORKING_TREE = 'tree'
 /** A choice of a thousand turns costs as much to draw as the conversation: the older ones come when it is reached for. */
 const NEWEST_TURNS = 100
 
+export interface ChangesPaneProps {
+  status: SessionStatus
+  /** `WORKING_TREE`, or the id of a turn. */
+  scope: string
+  onScope(scope: string): void
+  /** How many files there are, whenever that changes. */
+  onCount(count: number): void
+}
+
 /** What the agent changed: since the last commit, or in one turn. Lines can be commented on. */
-export function ChangesPane({ status }: { status: SessionStatus }) {
+export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
   const api = useApi()
   const turns = useSession(({ state }) => state.turns)
   const items = useSession(({ state }) => state.items.length)
-  const [scope, setScope] = useState(WORKING_TREE)
+  const store = useSessionStore()
+  // With the turns, not with each item: a long session has many of those.
+  const messages = useMemo(() => {
+    const users = store.get().state.items.filter(item => item.kind === 'user')
+    return new Map(users.map(({ turnId, text }) => [turnId, text]))
+  }, [store, turns])
   const [all, setAll] = useState(false)
   const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
   const newest = Math.max(0, ended.length - NEWEST_TURNS)
@@ -36,6 +50,8 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
   })
   const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
   const rest = (data?.files ?? []).filter(({ path }) => !files.some(file => file.path === path))
+  const count = files.length + rest.length
+  useEffect(() => onCount(count), [count])
   return (
     <div className="changes">
       <label className="changes__scope">
@@ -44,14 +60,14 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
           value={scope}
           onPointerEnter={() => setAll(true)}
           onFocus={() => setAll(true)}
-          onChange={event => setScope(event.target.value)}
+          onChange={event => onScope(event.target.value)}
         >
           <option value={WORKING_TREE}>Since the last commit</option>
           {ended
             .slice(first)
             .map((turn, index) => (
               <option key={turn.id} value={turn.id ?? ''}>
-                {`Turn ${first + index + 1}`}
+                {`Turn ${first + index + 1} · ${firstWords(messages.get(turn.id) ?? '')}`}
               </option>
             ))
             .reverse()}
@@ -63,7 +79,7 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
       {rest.map(({ path }) => (
         <p key={path} className="changes__other">{`${path}: no text, or too much of it`}</p>
       ))}
-      {isPending || files.length + rest.length > 0 ? null : (
+      {isPending || count > 0 ? null : (
         <Empty
           title={
             data === null && !error ? 'No git here' : error ? 'Changes cannot be read' : 'Nothing changed'
@@ -78,4 +94,11 @@ export function ChangesPane({ status }: { status: SessionStatus }) {
       )}
     </div>
   )
+}
+
+const MAX_WORDS_CHARS = 60
+
+function firstWords(message: string): string {
+  const line = message.replace(/\s+/g, ' ').trim()
+  return line.length > MAX_WORDS_CHARS ? `${line.slice(0, MAX_WORDS_CHARS)}…` : line
 }

@@ -2,6 +2,7 @@ import { useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon } from '../../ui/Icon.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual/VirtualList.tsx'
 import { estimateRow } from './estimate-row.ts'
 import { FirstMessage } from './FirstMessage.tsx'
@@ -33,15 +34,16 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
     list.current?.toIndex(index)
   }, [rows, whole, turnId])
 
+  const jumpTurn = (direction: -1 | 1) => {
+    const first = list.current?.firstVisible() ?? 0
+    const starts = turnStarts(rows)
+    const target =
+      direction < 0 ? starts.findLast(index => index < first) : starts.find(index => index > first)
+    if (target !== undefined) list.current?.toIndex(target)
+    else if (direction > 0) list.current?.toEnd()
+  }
   useImperativeHandle(ref, () => ({
-    jumpTurn(direction) {
-      const first = list.current?.firstVisible() ?? 0
-      const starts = turnStarts(rows)
-      const target =
-        direction < 0 ? starts.findLast(index => index < first) : starts.find(index => index > first)
-      if (target !== undefined) list.current?.toIndex(target)
-      else if (direction > 0) list.current?.toEnd()
-    },
+    jumpTurn,
     jumpToTurn(id) {
       const index = rowOfTurn(rows, id)
       if (index >= 0) list.current?.toIndex(index)
@@ -67,9 +69,13 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
         onAway={setAway}
       />
       {away && rows.length > 0 ? (
-        <Button className="chat__end" size="small" onClick={() => list.current?.toEnd()}>
-          <Icon name="end" size={14} /> Latest
-        </Button>
+        <div className="chat__jumps">
+          <IconButton icon="up" label="Previous turn" onClick={() => jumpTurn(-1)} />
+          <IconButton icon="down" label="Next turn" onClick={() => jumpTurn(1)} />
+          <Button size="small" onClick={() => list.current?.toEnd()}>
+            <Icon name="end" size={14} /> Latest
+          </Button>
+        </div>
       ) : null}
     </div>
   )

@@ -1,8 +1,9 @@
 import type { ErrorItem, GapItem, TextItem, UserItem } from '@chirality/core'
 import { Markdown } from '../../markdown/Markdown.tsx'
-import { useLiveText } from '../../state/use-session.ts'
+import { useLiveText, useSession } from '../../state/use-session.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
 import { plural } from '../../ui/format.ts'
-import { errorHelp } from './error-help.ts'
+import { errorCommand, errorHelp } from './error-help.ts'
 import { MessageActions } from './MessageActions.tsx'
 import { NoticeLine } from './NoticeLine.tsx'
 import type { ItemNode } from './rows.logic.ts'
@@ -62,12 +63,21 @@ function Answer({ item }: { item: TextItem }) {
 }
 
 function ErrorLine({ item }: { item: ErrorItem }) {
-  if (item.code === 'interrupted') return <p className="quiet-line">Stopped by you.</p>
+  const harness = useSession(({ state }) => state.agent.harness)
+  // The end of the turn says so.
+  if (item.code === 'interrupted') return null
   const help = errorHelp(item.code)
+  const command = errorCommand(item.code, harness)
   return (
     <div className={item.recovered ? 'quiet-line' : 'error-line'} role={item.recovered ? undefined : 'alert'}>
       <span className="error-line__text">{item.message}</span>
       {help && !item.recovered ? <span className="error-line__help">{help}</span> : null}
+      {command && !item.recovered ? (
+        <span className="error-line__command">
+          <code>{command}</code>
+          <CopyButton text={command} label="Copy the command" />
+        </span>
+      ) : null}
     </div>
   )
 }

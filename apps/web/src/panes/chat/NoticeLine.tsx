@@ -6,6 +6,8 @@ import { readTodos, type Todo } from './todos.ts'
 export function NoticeLine({ item }: { item: NoticeItem }) {
   const todos: Todo[] | undefined = readTodos(item.data?.todos)
   if (todos) return <TodoList todos={todos} />
+  // The end of the turn says so.
+  if (item.status === 'interrupted') return null
   const isPerson = item.data?.kind === 'user_message'
   if (isPerson) return <div className="you you--added">{item.message}</div>
   return <p className={`quiet-line quiet-line--${item.level}`}>{item.message}</p>

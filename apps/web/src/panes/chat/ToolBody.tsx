@@ -1,10 +1,13 @@
 import type { ToolItem } from '@chirality/core'
-import { Ansi } from '../../ansi/Ansi.tsx'
+import { useState } from 'react'
+import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
 import { useLiveText, useSession } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { formatCount } from '../../ui/format.ts'
 import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
-import { plainCommand } from './tool-summary.logic.ts'
+import { lastLine, plainCommand } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
 export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
@@ -16,6 +19,7 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   return (
     <>
       {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
+      {isCutShort(item, output) ? <Part label="Printed before" text={output ?? ''} ansi /> : null}
       {result === null ? null : (
         <Part label={item.content === null ? 'Output so far' : 'Result'} text={result} ansi />
       )}
@@ -23,16 +27,30 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   )
 }
 
+/** What a call had printed is not always in the result of one that was stopped. */
+export function isCutShort({ status, content }: ToolItem, output: string | undefined): boolean {
+  if (output === undefined || content === null || status === 'done') return false
+  const line = lastLine(output)
+  return line !== '' && !content.includes(line)
+}
+
 function Part({ label, text, ansi = false }: { label: string; text: string; ansi?: boolean }) {
+  const [all, setAll] = useState(false)
   if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
   return (
     <div className="tool__part">
       <p className="tool__label">
         {label}
+        {ansi && text.length > MAX_ANSI_CHARS && !all ? (
+          <Button look="quiet" size="small" onClick={() => setAll(true)}>
+            {`Show all ${formatCount(text.length)} characters`}
+          </Button>
+        ) : null}
+        <span className="spacer" />
         <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
       </p>
       <ScrollRegion className="tool__text" label={label}>
-        <pre>{ansi ? <Ansi text={text} /> : text}</pre>
+        <pre>{ansi ? <Ansi text={text} {...(all ? { maxChars: text.length } : {})} /> : text}</pre>
       </ScrollRegion>
     </div>
   )

@@ -74,10 +74,11 @@ function LastLine({ item }: { item: ToolItem }) {
 }
 
 function ToolTime({ item }: { item: ToolItem }) {
+  const waits = useSession(({ state }) => state.pending.some(({ toolUseId }) => toolUseId === item.id))
   if (item.status === 'running') {
     return (
       <span className="number tool__running">
-        <Dot tone="work" /> running
+        <Dot tone={waits ? 'need' : 'work'} /> {waits ? 'waits for you' : 'running'}
       </span>
     )
   }

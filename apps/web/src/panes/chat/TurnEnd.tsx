@@ -29,8 +29,13 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
     <div className="turn-end">
       <span className={bad ? 'turn-end__bad' : undefined}>{turn.reason ? WORDS[turn.reason] : 'ended'}</span>
       <span className="number">{formatDuration(Math.max(0, took))}</span>
-      <span className="number">{formatUsd(turn.costUsd)}</span>
+      {actions.isPriced === false && turn.costUsd === 0 ? null : (
+        <span className="number">{formatUsd(turn.costUsd)}</span>
+      )}
       <span className="spacer" />
+      {id !== null && actions.showChanges ? (
+        <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />
+      ) : null}
       <CopyButton text={() => texts().answer} label="Copy the answer" />
       {actions.retry ? (
         <IconButton

@@ -1,7 +1,8 @@
 import type { SessionErrorCode } from '@chirality/core'
+import { installCommand, loginCommand } from '../welcome/install-help.ts'
 
 const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
-  auth_failed: 'Log the agent in, then retry. The start page shows the command.',
+  auth_failed: 'Log the agent in, then retry.',
   billing: 'The account has no credit left.',
   rate_limited: 'Wait until the limit is over, then retry.',
   overloaded: 'The model is busy. Retry in a minute.',
@@ -11,9 +12,16 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   budget_exceeded: 'Raise the budget to go on.',
   session_not_found: 'The agent does not know this conversation any more. A new message starts afresh.',
   process_crashed: 'The agent ended without a word. Retry, and look into Raw if it happens again.',
-  not_installed: 'The start page shows how to install it.',
+  not_installed: 'Install the agent, then retry.',
   timeout: 'It took longer than it may. Retry, or give it more time.',
   api_error: 'Retry in a minute.',
+}
+
+/** What to type into a terminal, where that mends it. */
+export function errorCommand(code: SessionErrorCode, harness: string | null): string | undefined {
+  if (harness === null) return undefined
+  if (code === 'auth_failed') return loginCommand(harness)
+  return code === 'not_installed' ? installCommand(harness) : undefined
 }
 
 /** What a person can do about it. */

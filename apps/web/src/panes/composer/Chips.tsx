@@ -1,38 +1,51 @@
-import type { PermissionMode } from '@chirality/core'
 import { harnessLabel, permissionLabel } from '../../app/labels.ts'
 import type { HarnessInfo, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
+import { usePermissionMode, useSettingsChanged } from '../../state/use-settings.ts'
 import { messageOf } from '../../ui/error-message.ts'
-import { Menu } from '../../ui/Menu.tsx'
+import { Menu, type MenuItem } from '../../ui/Menu.tsx'
 import { toasts } from '../../ui/toast-store.ts'
-import { offers } from '../sidebar/new-session.logic.ts'
+import { type KeptMode, offers } from '../sidebar/new-session.logic.ts'
+
+interface ChipsProps {
+  status: SessionStatus
+  harness: HarnessInfo | undefined
+  /** The next message runs without asking anybody. */
+  unchecked: boolean
+  onUnchecked(unchecked: boolean): void
+}
 
 /** What the next message runs with. */
-export function Chips({ status, harness }: { status: SessionStatus; harness: HarnessInfo | undefined }) {
+export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
   const api = useApi()
-  const agent = useSession(({ state }) => state.agent)
-  const setMode = (mode: PermissionMode) =>
-    void api
-      .setPermissionMode(status.sessionId, mode)
-      .catch((error: unknown) => toasts.error(messageOf(error)))
+  const { sessionId } = status
+  const mode = usePermissionMode(sessionId)
+  const changed = useSettingsChanged(sessionId)
+  const setMode = (chosen: KeptMode) => {
+    onUnchecked(false)
+    api.setPermissionMode(sessionId, chosen).then(changed, (error: unknown) => toasts.error(messageOf(error)))
+  }
+  const items: MenuItem[] = [
+    ...offers(harness).permissionModes.map(kept => ({
+      label: permissionLabel(kept),
+      onSelect: () => setMode(kept),
+    })),
+    { label: 'no checks, for the next message', danger: true, onSelect: () => onUnchecked(true) },
+  ]
+  const words = unchecked ? 'no checks, next message' : permissionLabel(mode)
   return (
     <>
       <Menu
         trigger={
           <button
             type="button"
-            className="chip chip--button"
-            aria-label={`Permissions: ${permissionLabel(agent.permissionMode ?? 'default')}`}
+            className={unchecked ? 'chip chip--button chip--danger' : 'chip chip--button'}
+            aria-label={`Permissions: ${words}`}
           >
-            {permissionLabel(agent.permissionMode ?? 'default')}
+            {words}
           </button>
         }
-        items={offers(harness).permissionModes.map(mode => ({
-          label: permissionLabel(mode),
-          danger: mode === 'bypassPermissions',
-          onSelect: () => setMode(mode),
-        }))}
+        items={items}
       />
       {status.persona ? <span className="chip">{status.persona}</span> : null}
       <span className="chip">{status.mode}</span>

@@ -1,9 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { useConnection } from '../../app/use-connection.ts'
 import { readComments, saveComments, useComments, withComments } from '../../state/comments.ts'
 import { readDraft, saveDraft } from '../../state/drafts.ts'
-import type { HarnessInfo, SendResult, SessionStatus } from '../../state/server-api.ts'
+import type { SendResult, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useHarness } from '../../state/use-harness.ts'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
@@ -27,9 +28,10 @@ export function Composer({ status }: { status: SessionStatus }) {
   const [text, setText] = useState(() => readDraft(sessionId))
   const [sending, setSending] = useState(false)
   const comments = useComments(sessionId)
+  const connection = useConnection()
   const phase = useSession(({ state }) => state.phase)
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
-  const harness: HarnessInfo | undefined = harnesses?.find(({ id }) => id === status.harness)
+  const harness = useHarness(status.harness)
+  const [unchecked, setUnchecked] = useState(false)
   const files = useAttachments(harness?.capabilities.supportsImages ?? true)
   const completions = useCompletions({ status, text, field, onChange: setText })
   const history = useHistory(text, setText)
@@ -37,6 +39,11 @@ export function Composer({ status }: { status: SessionStatus }) {
   const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
 
   useEffect(() => saveDraft(sessionId, text), [sessionId, text])
+  // A session that was just made waits for its first message. On a phone the keyboard would cover what it says.
+  const isNew = status.lastTurn === null && !busy
+  useEffect(() => {
+    if (isNew && !window.matchMedia('(pointer: coarse)').matches) field.current?.focus()
+  }, [])
 
   // The agent starts while the person still writes. If it cannot, the turn will say why.
   const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)
@@ -47,12 +54,14 @@ export function Composer({ status }: { status: SessionStatus }) {
     const message = {
       text: withComments(text.trim(), readComments(sessionId)) || 'See the attached files.',
       parts: files.list.map(({ part }) => part),
+      ...(unchecked ? { permissionMode: 'bypassPermissions' as const } : {}),
     }
     api[how](sessionId, message).then(
       result => {
         setText('')
         saveComments(sessionId, [])
         files.clear()
+        setUnchecked(false)
         history.reset()
         setSending(false)
         tell(result, how)
@@ -109,22 +118,17 @@ export function Composer({ status }: { status: SessionStatus }) {
         />
         <div className="composer__row">
           <div className="chips">
-            <Chips status={status} harness={harness} />
+            <Chips status={status} harness={harness} unchecked={unchecked} onUnchecked={setUnchecked} />
           </div>
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
           <StopButton status={status} busy={busy} />
           {busy && harness?.capabilities.supportsSteering ? (
-            <Button
-              className="only-wide"
-              disabled={empty || sending}
-              title="Ctrl Enter"
-              onClick={() => send('steer')}
-            >
+            <Button disabled={empty || sending} title="Ctrl Enter" onClick={() => send('steer')}>
               Send now
             </Button>
           ) : null}
           <Button look="primary" disabled={empty || sending} onClick={() => send('send')}>
-            {busy ? 'Queue' : 'Send'}
+            {sending && connection === 'offline' ? 'Waits for the server' : busy ? 'Queue' : 'Send'}
           </Button>
         </div>
       </div>

@@ -1,12 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useState } from 'react'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
-import { plural } from '../../ui/format.ts'
 import { toasts } from '../../ui/toast-store.ts'
-import { type StopStep, stopStep } from './stop.logic.ts'
+import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
 
 /** Asks first, then ends by force, and says what is left: 0 processes is the promise. */
 export function StopButton({ status, busy }: { status: SessionStatus; busy: boolean }) {
@@ -16,12 +16,20 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
   const exit = useSession(({ extras }) => extras.exit)
   const reason = useSession(({ state }) => state.turns.at(-1)?.reason ?? null)
   const [asked, setAsked] = useState<{ turnId: string | null; killed: boolean } | null>(null)
+  const current = asked?.turnId === turnId ? asked : null
+  const isOver = current !== null && !busy && status.phase === 'idle'
+  const leftovers = useQuery({
+    queryKey: ['leftovers', sessionId, turnId],
+    queryFn: () => api.leftovers(sessionId),
+    enabled: isOver && exit?.leftRunning == null,
+    // What a tool had started may take a moment to end.
+    refetchInterval: query => ((query.state.data?.left ?? 0) > 0 ? LOOK_AGAIN_MS : false),
+    staleTime: 0,
+    retry: false,
+  }).data
   const step: StopStep = stopStep({
-    asked: asked?.turnId === turnId ? asked : null,
-    busy,
-    reason,
-    exit,
-    phase: status.phase,
+    ...{ busy, reason, exit, asked: current, phase: status.phase },
+    leftovers: leftovers ?? null,
   })
 
   const stop = (killed: boolean) => {
@@ -68,9 +76,11 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
       )
     case 'stopped':
       return (
-        <span className={step.left === 0 ? 'stop' : 'stop stop--bad'} role="status">
-          {step.left === null ? 'Stopped' : `Stopped · ${plural(step.left, 'process', 'processes')} left`}
+        <span className={step.left ? 'stop stop--bad' : 'stop'} role="status">
+          {stoppedWords(step)}
         </span>
       )
   }
 }
+
+const LOOK_AGAIN_MS = 1000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyCompletion, completionAt, rank, splitMention } from './completion.logic.ts'
+import { applyCompletion, completionAt, mentions, rank, splitMention } from './completion.logic.ts'
 
 test.each([
   ['/comp', 5, { kind: 'command', typed: 'comp', start: 0, end: 5 }],
@@ -32,4 +32,11 @@ test('folder and beginning of a name', () => {
 
 test('what begins so comes first', () => {
   expect(rank(['recompact', 'other', 'Compact'], 'comp')).toEqual(['Compact', 'recompact'])
+})
+
+test('a mention: what is near first, then what is found anywhere, each once', () => {
+  const here = ['src/', 'README.md']
+  expect(mentions(here, ['lib/src.ts', 'README.md'], 'r')).toEqual(['README.md', 'lib/src.ts'])
+  expect(mentions(['src/a.ts', 'src/b.ts'], ['lib/src/x.ts'], 'src/')).toEqual(['src/a.ts', 'src/b.ts'])
+  expect(mentions(here, [], '')).toEqual(here)
 })

@@ -37,6 +37,12 @@ export function applyCompletion(
   return { text: text.slice(0, start) + done + rest, cursor: start + done.length }
 }
 
+/** What lies in the folder that was typed comes first, then what is found anywhere. */
+export function mentions(here: readonly string[], found: readonly string[], typed: string): string[] {
+  const near = here.filter(path => path.toLowerCase().startsWith(typed.toLowerCase()))
+  return typed.endsWith('/') ? near : [...new Set([...near, ...found])]
+}
+
 /** Names that begin with what was typed come before those that only hold it. */
 export function rank(names: readonly string[], typed: string): string[] {
   const wanted = typed.toLowerCase()

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
-import { stopStep } from './stop.logic.ts'
+import { stoppedWords, stopStep } from './stop.logic.ts'
 
-const base = { asked: null, busy: true, reason: null, exit: null, phase: 'running' } as const
+const base = {
+  asked: null,
+  busy: true,
+  reason: null,
+  exit: null,
+  phase: 'running',
+  leftovers: null,
+} as const
 const exit = { turnId: 't', code: null, signal: 'SIGKILL', leftRunning: 0 }
 
 test.each([
@@ -16,12 +23,31 @@ test.each([
   [
     'all gone',
     { ...base, busy: false, asked: { killed: false }, reason: 'interrupted', phase: 'idle', exit },
-    { kind: 'stopped', left: 0 },
+    { kind: 'stopped', left: 0, agentKept: false },
   ],
   [
-    'an agent that stays has nothing to count',
+    'an agent that stays is counted by the server',
     { ...base, busy: false, asked: { killed: false }, reason: 'interrupted', phase: 'idle' },
-    { kind: 'stopped', left: null },
+    { kind: 'stopped', left: null, agentKept: false },
+  ],
+  [
+    'and is no leftover',
+    {
+      ...base,
+      busy: false,
+      asked: { killed: false },
+      reason: 'interrupted',
+      phase: 'idle',
+      leftovers: { agentKept: true, left: 0 },
+    },
+    { kind: 'stopped', left: 0, agentKept: true },
   ],
   ['nobody stopped it', { ...base, busy: false, phase: 'idle', reason: 'completed', exit }, { kind: 'none' }],
 ] as const)('%s', (_name, facts, step) => expect(stopStep(facts)).toEqual(step))
+
+test.each([
+  [{ left: null, agentKept: false }, 'Stopped'],
+  [{ left: 0, agentKept: false }, 'Stopped · 0 processes left'],
+  [{ left: 0, agentKept: true }, 'Stopped · 0 processes left, agent kept ready'],
+  [{ left: 1, agentKept: false }, 'Stopped · 1 process left'],
+])('%j is said as %s', (step, words) => expect(stoppedWords(step)).toBe(words))

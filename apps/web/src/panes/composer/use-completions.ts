@@ -4,7 +4,7 @@ import { flushSync } from 'react-dom'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useSession } from '../../state/use-session.ts'
-import { applyCompletion, completionAt, rank, splitMention } from './completion.logic.ts'
+import { applyCompletion, completionAt, mentions, rank, splitMention } from './completion.logic.ts'
 
 export interface Suggestion {
   name: string
@@ -37,11 +37,19 @@ export function useCompletions({ status, text, field, onChange }: Options) {
     enabled: completion?.kind === 'command' && harness !== null,
     staleTime: Number.POSITIVE_INFINITY,
   }).data
-  const { folder, prefix } = splitMention(completion?.kind === 'file' ? completion.typed : '')
+  const { folder } = splitMention(completion?.kind === 'file' ? completion.typed : '')
   const entries = useQuery({
     queryKey: ['folder', projectRoot, folder],
     queryFn: () => api.listFolder(projectRoot, folder),
     enabled: completion?.kind === 'file',
+    retry: false,
+  }).data
+  const wanted = completion?.kind === 'file' ? completion.typed : ''
+  const found = useQuery({
+    queryKey: ['find', projectRoot, wanted],
+    queryFn: () => api.findFiles(projectRoot, wanted),
+    enabled: wanted !== '' && !wanted.endsWith('/'),
+    placeholderData: before => before,
     retry: false,
   }).data
 
@@ -52,9 +60,16 @@ export function useCompletions({ status, text, field, onChange }: Options) {
       const names = [...new Set([...notes.keys(), ...known])]
       return rank(names, completion.typed).map(name => ({ name, note: notes.get(name) ?? null }))
     }
-    const names = (entries ?? []).map(({ name, kind }) => (kind === 'folder' ? `${name}/` : name))
+    const here = (entries ?? []).map(({ name, kind }) => (kind === 'folder' ? `${name}/` : name))
     const path = folder === '' ? '' : `${folder}/`
-    return rank(names, prefix).map(name => ({ name: path + name, note: null }))
+    return mentions(
+      here.map(name => path + name),
+      found ?? [],
+      completion.typed,
+    ).map(name => ({
+      name,
+      note: null,
+    }))
   })().slice(0, MAX_SHOWN)
 
   const choose = (name: string) => {

@@ -3,6 +3,7 @@ import { memo, useState } from 'react'
 import { useApi } from '../../state/use-api.ts'
 import { messageOf } from '../../ui/error-message.ts'
 import { toasts } from '../../ui/toast-store.ts'
+import { dropDecisionDraft } from './decision-drafts.ts'
 import { PlanDecision } from './PlanDecision.tsx'
 import { QuestionDecision } from './QuestionDecision.tsx'
 import { ToolDecision } from './ToolDecision.tsx'
@@ -16,10 +17,13 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
   const answer = (decision: PermissionDecision) => {
     if (busy) return
     setBusy(true)
-    api.decide(request.sessionId, request.requestId, decision).catch((error: unknown) => {
-      setBusy(false)
-      toasts.error(messageOf(error))
-    })
+    api.decide(request.sessionId, request.requestId, decision).then(
+      () => dropDecisionDraft(request.requestId),
+      (error: unknown) => {
+        setBusy(false)
+        toasts.error(messageOf(error))
+      },
+    )
   }
   const props = { request, busy, answer }
   switch (request.kind) {

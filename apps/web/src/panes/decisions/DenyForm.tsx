@@ -1,16 +1,11 @@
-import type { PermissionDecision } from '@chirality/core'
-import { useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { useDecisionDraft } from './decision-drafts.ts'
+import type { DecisionProps } from './decision-props.ts'
 
 /** No, and what to do instead. */
-export function DenyForm(props: {
-  busy: boolean
-  answer(decision: PermissionDecision): void
-  onBack(): void
-}) {
-  const { busy, answer, onBack } = props
-  const [message, setMessage] = useState('')
+export function DenyForm({ request, busy, answer, onBack }: DecisionProps & { onBack(): void }) {
+  const [message, setMessage] = useDecisionDraft(request.requestId, 'denial', '')
   const deny = (interrupt: boolean) =>
     answer({
       behavior: 'deny',

@@ -1,20 +1,15 @@
-import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import { useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { parseInput } from './decision.logic.ts'
+import { useDecisionDraft } from './decision-drafts.ts'
+import type { DecisionProps } from './decision-props.ts'
 
 /** Allow something else than was asked for: a command as it is, any other input as JSON. */
-export function EditForm(props: {
-  request: PermissionRequestEvent
-  busy: boolean
-  answer(decision: PermissionDecision): void
-  onBack(): void
-}) {
-  const { request, busy, answer, onBack } = props
+export function EditForm({ request, busy, answer, onBack }: DecisionProps & { onBack(): void }) {
   const { command } = request.input
   const isCommand = typeof command === 'string'
-  const [text, setText] = useState(isCommand ? command : JSON.stringify(request.input, null, 2))
+  const asked = isCommand ? command : JSON.stringify(request.input, null, 2)
+  const [text, setText] = useDecisionDraft(request.requestId, 'input', asked)
   const parsed = isCommand ? { input: { ...request.input, command: text } } : parseInput(text)
   const problem = 'problem' in parsed ? parsed.problem : undefined
   return (

@@ -1,12 +1,15 @@
-import { useId, useState } from 'react'
+import { useId, useRef } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { own } from '../../ui/own.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { collectAnswers, type Question, readQuestions } from './decision.logic.ts'
+import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
+import { KeyHint } from './KeyHint.tsx'
 import { UnknownDecision } from './UnknownDecision.tsx'
+import { useDecisionKeys } from './use-decision-keys.ts'
 
 interface Given {
   chosen: readonly string[]
@@ -16,15 +19,25 @@ interface Given {
 const NOTHING: Given = { chosen: [], other: '' }
 
 export function QuestionDecision(props: DecisionProps) {
-  const { request, busy, answer } = props
-  const [given, setGiven] = useState<Readonly<Record<string, Given>>>({})
-  const [denying, setDenying] = useState(false)
-  const questions = readQuestions(request.input)
+  const questions = readQuestions(props.request.input)
   // A form of an MCP server, or a shape we do not know: shown as it is, answered as JSON.
   if (questions.length === 0) return <UnknownDecision {...props} />
+  return <QuestionForm {...props} questions={questions} />
+}
+
+function QuestionForm({ request, busy, answer, questions }: DecisionProps & { questions: Question[] }) {
+  const { requestId } = request
+  const [given, setGiven] = useDecisionDraft<Readonly<Record<string, Given>>>(requestId, 'given', {})
+  const [denying, setDenying] = useDecisionDraft(requestId, 'denying', false)
   const answers = collectAnswers(questions, given)
+  const card = useRef<HTMLElement>(null)
+  const hasKeys = useDecisionKeys(card, {
+    edit: () => card.current?.querySelector('input')?.focus(),
+    deny: () => setDenying(true),
+    enabled: !denying && !busy,
+  })
   return (
-    <DecisionFrame title="The agent has a question" reason={request.reason}>
+    <DecisionFrame ref={card} title="The agent has a question" reason={request.reason}>
       <form
         className="decision__form"
         onSubmit={event => {
@@ -48,10 +61,14 @@ export function QuestionDecision(props: DecisionProps) {
             <Button look="quiet" disabled={busy} onClick={() => setDenying(true)}>
               Do not answer…
             </Button>
+            <span className="spacer" />
+            <KeyHint shown={hasKeys} keys="E · Enter · D" />
           </div>
         )}
       </form>
-      {denying ? <DenyForm busy={busy} answer={answer} onBack={() => setDenying(false)} /> : null}
+      {denying ? (
+        <DenyForm request={request} busy={busy} answer={answer} onBack={() => setDenying(false)} />
+      ) : null}
     </DecisionFrame>
   )
 }

@@ -1,25 +1,26 @@
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { inputEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Kbd } from '../../ui/Kbd.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { alwaysRule, decisionTitle } from './decision.logic.ts'
+import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
+import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
-  const [form, setForm] = useState<'edit' | 'deny' | null>(null)
+  const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
   const rule = alwaysRule(request)
   const allow = () => answer({ behavior: 'allow' })
   const always = () => rule !== undefined && answer({ behavior: 'allow', remember: 'always' })
   const card = useRef<HTMLElement>(null)
-  useDecisionKeys(card, {
+  const hasKeys = useDecisionKeys(card, {
     allow,
     always,
     edit: () => setForm('edit'),
@@ -36,7 +37,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
         <>
           <Asked request={request} />
           {form === 'deny' ? (
-            <DenyForm busy={busy} answer={answer} onBack={() => setForm(null)} />
+            <DenyForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
           ) : (
             <>
               <div className="decision__row">
@@ -54,10 +55,12 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                 <Button look="quiet" disabled={busy} onClick={() => setForm('deny')}>
                   Deny…
                 </Button>
-                <span className="spacer" />
-                <Kbd>A · Shift A · E · D</Kbd>
               </div>
-              {rule ? <p className="decision__fine">{`Always allows ${rule}`}</p> : null}
+              <div className="decision__foot">
+                {rule ? <Rule rule={rule} /> : null}
+                <span className="spacer" />
+                <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
+              </div>
             </>
           )}
         </>
@@ -65,6 +68,19 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
     </DecisionFrame>
   )
 }
+
+/** The whole of it, word for word. A long one scrolls: the buttons must stay in reach. */
+function Rule({ rule }: { rule: string }) {
+  const words = `Always allows ${rule}`
+  if (rule.length <= SHORT_RULE_CHARS) return <p className="decision__fine">{words}</p>
+  return (
+    <ScrollRegion className="decision__fine decision__fine--long" label="The rule">
+      {words}
+    </ScrollRegion>
+  )
+}
+
+const SHORT_RULE_CHARS = 120
 
 function Asked({ request }: Pick<DecisionProps, 'request'>) {
   const cwd = useProjectRoot()

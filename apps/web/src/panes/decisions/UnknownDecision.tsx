@@ -1,26 +1,37 @@
-import { useState } from 'react'
+import { useRef } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'
+import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
+import { KeyHint } from './KeyHint.tsx'
+import { useDecisionKeys } from './use-decision-keys.ts'
 
 /** A request of a sort that this version does not know is shown whole: never invisible, never silently denied. */
 export function UnknownDecision({ request, busy, answer }: DecisionProps) {
-  const [form, setForm] = useState<'edit' | 'deny' | null>(null)
+  const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
   const back = () => setForm(null)
+  const allow = () => answer({ behavior: 'allow' })
+  const card = useRef<HTMLElement>(null)
+  const hasKeys = useDecisionKeys(card, {
+    allow,
+    edit: () => setForm('edit'),
+    deny: () => setForm('deny'),
+    enabled: form === null && !busy,
+  })
   return (
-    <DecisionFrame title={decisionTitle(request, request.toolName)} reason={request.reason}>
+    <DecisionFrame ref={card} title={decisionTitle(request, request.toolName)} reason={request.reason}>
       <ScrollRegion className="decision__asked" label="The request as JSON">
         <pre>{JSON.stringify(request.raw ?? request.input, null, 2)}</pre>
       </ScrollRegion>
       {form === 'edit' ? <EditForm request={request} busy={busy} answer={answer} onBack={back} /> : null}
-      {form === 'deny' ? <DenyForm busy={busy} answer={answer} onBack={back} /> : null}
+      {form === 'deny' ? <DenyForm request={request} busy={busy} answer={answer} onBack={back} /> : null}
       {form === null ? (
         <div className="decision__row">
-          <Button disabled={busy} onClick={() => answer({ behavior: 'allow' })}>
+          <Button disabled={busy} onClick={allow}>
             Allow
           </Button>
           <Button look="quiet" disabled={busy} onClick={() => setForm('edit')}>
@@ -29,6 +40,8 @@ export function UnknownDecision({ request, busy, answer }: DecisionProps) {
           <Button look="quiet" disabled={busy} onClick={() => setForm('deny')}>
             Deny…
           </Button>
+          <span className="spacer" />
+          <KeyHint shown={hasKeys} keys="A · E · D" />
         </div>
       ) : null}
     </DecisionFrame>

@@ -1,41 +1,39 @@
-import { type RefObject, useEffect, useEffectEvent } from 'react'
+import { type RefObject, useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { isTyping } from '../../ui/is-typing.ts'
+import { addCard, cardInFront, lastCardInFront, subscribeFront } from './card-in-front.ts'
 
+/** What each key does; one that is left out does nothing. */
 export interface DecisionKeys {
-  allow(): void
-  always(): void
-  edit(): void
-  deny(): void
+  allow?: (() => void) | undefined
+  always?: (() => void) | undefined
+  edit?: (() => void) | undefined
+  deny?: (() => void) | undefined
   enabled: boolean
 }
 
-/** Cards on the page, in the order in which they appeared. */
-const shown: RefObject<HTMLElement | null>[] = []
-
-/** Keys go to the oldest card that is drawn; where a dialog is open, to the oldest one inside it. */
-export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: DecisionKeys): void {
+/** Keys go to the topmost card that is seen. Tells whether this is the one, so that it can say so. */
+export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: DecisionKeys): boolean {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (!keys.enabled || reachable()[0] !== card || isTyping(event.target)) return
+    if (!keys.enabled || event.repeat || isTyping(event.target)) return
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const action = actionOf(event, keys)
-    if (!action) return
+    if (!action || cardInFront() !== card.current) return
     event.preventDefault()
     action()
   })
   useEffect(() => {
-    shown.push(card)
+    const remove = card.current ? addCard(card.current) : undefined
     const listener = (event: KeyboardEvent) => onKey(event)
     window.addEventListener('keydown', listener)
     return () => {
       window.removeEventListener('keydown', listener)
-      shown.splice(shown.indexOf(card), 1)
+      remove?.()
     }
   }, [card])
-}
-
-function reachable(): RefObject<HTMLElement | null>[] {
-  const dialog = document.querySelector('dialog[open]')
-  return dialog ? shown.filter(card => dialog.contains(card.current)) : shown
+  return useSyncExternalStore(
+    subscribeFront,
+    () => card.current !== null && lastCardInFront() === card.current,
+  )
 }
 
 function actionOf({ key, shiftKey }: KeyboardEvent, keys: DecisionKeys): (() => void) | undefined {

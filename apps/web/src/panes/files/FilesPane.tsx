@@ -10,6 +10,7 @@ import { messageOf } from '../../ui/error-message.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { Folder } from './Folder.tsx'
 import { languageOf } from './language.ts'
+import { moveInTree } from './move-in-tree.ts'
 import './files.css'
 
 /** The project's files. What a tool may have changed is read again as soon as its result is there. */
@@ -28,7 +29,7 @@ export default function FilesPane({ status }: { status: SessionStatus }) {
   }, [queries, status.projectRoot, results])
   if (path !== null) return <FileView project={status.projectRoot} path={path} onBack={() => setPath(null)} />
   return (
-    <div className="files" role="tree" aria-label="Files">
+    <div className="files" role="tree" aria-label="Files" onKeyDown={event => moveInTree(event)}>
       <Folder project={status.projectRoot} path="" depth={0} onFile={setPath} />
     </div>
   )
@@ -56,6 +57,9 @@ function FileView({ project, path, onBack }: { project: string; path: string; on
       {data?.note ? <p className="file__note">{data.note}</p> : null}
       {data?.text == null ? null : (
         <ScrollRegion className="file__text" label={path}>
+          <pre className="file__numbers" aria-hidden="true">
+            {lineNumbers(data.text)}
+          </pre>
           <pre>
             <HighlightedCode code={data.text} language={languageOf(path)} />
           </pre>
@@ -63,4 +67,9 @@ function FileView({ project, path, onBack }: { project: string; path: string; on
       )}
     </div>
   )
+}
+
+function lineNumbers(text: string): string {
+  const count = text.replace(/\n$/, '').split('\n').length
+  return Array.from({ length: count }, (_, i) => i + 1).join('\n')
 }

@@ -3,10 +3,12 @@ import { harnessLabel } from '../../app/labels.ts'
 import { projectName } from '../../app/project-name.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useFleet, useFleetStore } from '../../state/use-fleet.ts'
+import { Cost } from '../../ui/Cost.tsx'
 import { Dot } from '../../ui/Dot.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { formatUsd, plural } from '../../ui/format.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { useNow } from '../../ui/use-now.ts'
 import { groupSessions, statusLine, toneOf } from '../sidebar/groups.logic.ts'
 import { sessionTitle } from '../sidebar/session-title.ts'
 import './fleet.css'
@@ -15,7 +17,7 @@ import './fleet.css'
 export default function FleetPage() {
   const statuses = useFleet()
   const store = useFleetStore()
-  const now = Date.now()
+  const now = useNow()
   const burn = statuses.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
   const spent = statuses.reduce((sum, { costUsd }) => sum + costUsd, 0)
   return (
@@ -60,7 +62,7 @@ function FleetCard({ status, burn, now }: { status: SessionStatus; burn: number;
         <span className="fleet-card__line">{statusLine(status, now)}</span>
         <span className="fleet-card__foot">
           <span className="truncate">{`${projectName(status.projectRoot)} · ${harnessLabel(status.harness)}`}</span>
-          <span className="number">{`${formatUsd(status.costUsd)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
+          <Cost status={status} burn={burn} />
         </span>
       </Link>
     </li>

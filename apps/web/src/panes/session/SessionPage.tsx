@@ -1,20 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { useShell } from '../../app/shell-context.ts'
 import { ProjectRootContext } from '../../state/project-root.ts'
 import { markSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { SessionActionsContext } from '../../state/session-actions.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/use-fleet.ts'
+import { useHarness } from '../../state/use-harness.ts'
 import { SessionContext } from '../../state/use-session.ts'
 import { useSessionHub } from '../../state/use-session-hub.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { isTyping } from '../../ui/is-typing.ts'
 import { toasts } from '../../ui/toast-store.ts'
+import { WORKING_TREE } from '../changes/ChangesPane.tsx'
 import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
 import { Composer } from '../composer/Composer.tsx'
+import { isPanelSheet } from './panel-place.ts'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 import { SidePanel } from './SidePanel.tsx'
 import './session.css'
@@ -54,7 +58,18 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const store = hub.store(sessionId)
   const chat = useRef<ChatHandle>(null)
   const [tab, setTab] = useState<PanelTab>('changes')
-  const actions = useActions(status)
+  const [scope, setScope] = useState(WORKING_TREE)
+  const shell = useShell()
+  const showPane = (pane: PanelTab) => {
+    setTab(pane)
+    if (isPanelSheet()) shell.open({ kind: 'panel' })
+  }
+  const showChanges = useEffectEvent((id: string) => {
+    setScope(id)
+    showPane('changes')
+  })
+  const basic = useActions(status)
+  const actions = useMemo(() => ({ ...basic, showChanges: (id: string) => showChanges(id) }), [basic])
 
   // How long the log was when it was opened is all that counts.
   useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
@@ -62,12 +77,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return
-    if (document.querySelector('dialog[open]')) return
+    if (document.querySelector('dialog[open]') && shell.dialog?.kind !== 'panel') return
     const byNumber = PANEL_TABS[Number(event.key) - 1]
     if (event.key === '[') chat.current?.jumpTurn(-1)
     else if (event.key === ']') chat.current?.jumpTurn(1)
     else if (event.key === 'End') chat.current?.jumpToEnd()
-    else if (byNumber) setTab(byNumber.id)
+    else if (byNumber) showPane(byNumber.id)
     else return
     event.preventDefault()
   })
@@ -86,7 +101,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
               <ChatPane ref={chat} turnId={turnId} />
               <Composer status={status} />
             </div>
-            <SidePanel status={status} tab={tab} onTab={setTab} onTurn={id => chat.current?.jumpToTurn(id)} />
+            <SidePanel
+              {...{ status, tab, scope }}
+              onTab={setTab}
+              onScope={setScope}
+              onTurn={id => chat.current?.jumpToTurn(id)}
+            />
           </div>
         </SessionActionsContext>
       </ProjectRootContext>
@@ -99,8 +119,7 @@ function useActions(status: SessionStatus) {
   const api = useApi()
   const hub = useSessionHub()
   const navigate = useNavigate()
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data
-  const can = harnesses?.find(({ id }) => id === status.harness)?.capabilities
+  const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
   return useMemo(() => {
     const failed = (error: unknown) => toasts.error(messageOf(error))
@@ -113,6 +132,6 @@ function useActions(status: SessionStatus) {
         .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } }))
         .catch(failed)
     }
-    return { retry, ...(can?.supportsFork ? { fork } : {}) }
+    return { retry, isPriced: can?.supportsCostTracking ?? true, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, navigate, sessionId, can])
 }

@@ -1,8 +1,10 @@
 import { Tabs } from 'radix-ui'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
+import { SessionFacts } from '../../app/SessionFacts.tsx'
 import { useShell } from '../../app/shell-context.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
 import { ChangesPane } from '../changes/ChangesPane.tsx'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 
@@ -15,6 +17,9 @@ interface SidePanelProps {
   status: SessionStatus
   tab: PanelTab
   onTab(tab: PanelTab): void
+  /** Whose changes are shown: of the working tree, or of a turn. */
+  scope: string
+  onScope(scope: string): void
   onTurn(turnId: string): void
 }
 
@@ -24,7 +29,7 @@ export function SidePanel(props: SidePanelProps) {
   if (dialog?.kind === 'panel') {
     return (
       <Dialog title="Beside the conversation" place="right" bare onClose={close}>
-        <Panel {...props} />
+        <Panel {...props} onClose={close} />
       </Dialog>
     )
   }
@@ -35,23 +40,33 @@ export function SidePanel(props: SidePanelProps) {
   )
 }
 
-function Panel({ status, tab, onTab, onTurn }: SidePanelProps) {
+function Panel(props: SidePanelProps & { onClose?: () => void }) {
+  const { status, tab, onTab, scope, onScope, onTurn, onClose } = props
+  const [changed, setChanged] = useState(0)
   return (
     <Tabs.Root
       className="panel"
       value={tab}
       onValueChange={value => onTab(PANEL_TABS.find(({ id }) => id === value)?.id ?? 'changes')}
     >
-      <Tabs.List className="panel__tabs" aria-label="Panes">
-        {PANEL_TABS.map(({ id, label }) => (
-          <Tabs.Trigger key={id} value={id} className="panel__tab">
-            {label}
-          </Tabs.Trigger>
-        ))}
-      </Tabs.List>
+      <div className="panel__head">
+        <Tabs.List className="panel__tabs" aria-label="Panes">
+          {PANEL_TABS.map(({ id, label }) => (
+            <Tabs.Trigger key={id} value={id} className="panel__tab">
+              {id === 'changes' && changed > 0 ? `${label} ${changed}` : label}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {onClose ? <IconButton icon="close" label="Close" onClick={onClose} /> : null}
+      </div>
+      {onClose ? (
+        <p className="panel__facts">
+          <SessionFacts sessionId={status.sessionId} />
+        </p>
+      ) : null}
       <Tabs.Content value={tab} className="panel__body" tabIndex={-1}>
         <Suspense fallback={null}>
-          {tab === 'changes' ? <ChangesPane status={status} /> : null}
+          {tab === 'changes' ? <ChangesPane {...{ status, scope, onScope }} onCount={setChanged} /> : null}
           {tab === 'activity' ? <ActivityPane onTurn={onTurn} /> : null}
           {tab === 'files' ? <FilesPane status={status} /> : null}
           {tab === 'raw' ? <RawPane sessionId={status.sessionId} /> : null}

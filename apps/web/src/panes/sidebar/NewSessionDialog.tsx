@@ -1,31 +1,37 @@
-import { SESSION_MODES } from '@chirality/core'
+import { SESSION_MODES, type SessionMode } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { permissionLabel } from '../../app/labels.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useHarnesses } from '../../state/use-harness.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { Field } from '../../ui/Field.tsx'
+import { SelectField } from '../../ui/SelectField.tsx'
+import { installHelp } from '../welcome/install-help.ts'
 import { AddProject } from './AddProject.tsx'
-import { EMPTY_FORM, type NewSessionForm, offers, toOptions } from './new-session.logic.ts'
+import {
+  agentLabel,
+  type Effort,
+  EMPTY_FORM,
+  modelOptions,
+  type NewSessionForm,
+  offers,
+  toOptions,
+} from './new-session.logic.ts'
 import './new-session.css'
 
-export default function NewSessionDialog({
-  project,
-  onClose,
-}: {
-  project?: string | undefined
-  onClose(): void
-}) {
+export default function NewSessionDialog(props: { project?: string | undefined; onClose(): void }) {
+  const { project, onClose } = props
   const api = useApi()
   const navigate = useNavigate()
   const [form, setForm] = useState<NewSessionForm>({ ...EMPTY_FORM, project: project ?? '' })
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
   const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data ?? []
+  const harnesses = useHarnesses()
   const installed = useQuery({ queryKey: ['harness-status'], queryFn: () => api.harnessStatus() }).data
   const root = form.project || projects[0]?.root || ''
   const personas =
@@ -34,8 +40,15 @@ export default function NewSessionDialog({
 
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
   const harness = harnesses.find(({ id }) => id === form.harness) ?? ready ?? harnesses[0]
+  const status = installed?.[harness?.id ?? '']
+  const help = harness && status ? installHelp(harness.id, status) : undefined
   const can = offers(harness)
   const set = (fields: Partial<NewSessionForm>) => setForm(current => ({ ...current, ...fields }))
+  const setPersona = (id: string) => {
+    // A persona that names its agent is meant for that one.
+    const wanted = harnesses.find(({ id: known }) => known === personas.find(one => one.id === id)?.harness)
+    set({ persona: id, ...(wanted ? { harness: wanted.id, model: '' } : {}) })
+  }
 
   const create = async () => {
     setBusy(true)
@@ -61,118 +74,79 @@ export default function NewSessionDialog({
           event.preventDefault()
           void create()
         }}
+        onKeyDown={event => {
+          if (event.key === 'Enter' && event.target instanceof HTMLSelectElement)
+            event.currentTarget.requestSubmit()
+        }}
       >
-        <Field label="Project">
-          {id => (
-            <select
-              id={id}
-              value={root}
-              onChange={event => set({ project: event.target.value, persona: '' })}
-            >
-              {projects.map(({ root: folder, name, missing }) => (
-                <option key={folder} value={folder} disabled={missing}>
-                  {`${name} — ${missing ? 'folder is gone' : folder}`}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          first
+          label="Project"
+          value={root}
+          onChange={folder => set({ project: folder, persona: '' })}
+          options={projects.map(({ root: folder, name, missing }) => ({
+            value: folder,
+            label: `${name} — ${missing ? 'folder is gone' : folder}`,
+            disabled: missing,
+          }))}
+        />
         <AddProject onAdded={added => set({ project: added })} open={projects.length === 0} />
         <div className="new-session__pair">
-          <Field label="Agent">
-            {id => (
-              <select
-                id={id}
-                value={harness?.id ?? ''}
-                onChange={event => set({ harness: event.target.value, model: '' })}
-              >
-                {harnesses.map(info => (
-                  <option key={info.id} value={info.id}>
-                    {`${info.name}${installed && !installed[info.id]?.installed ? ' (not installed)' : ''}`}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Field label="Model">
-            {id => (
-              <select id={id} value={form.model} onChange={event => set({ model: event.target.value })}>
-                <option value="">its default</option>
-                {can.models.map(model => (
-                  <option key={model.id} value={model.id}>
-                    {model.label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Agent"
+            value={harness?.id ?? ''}
+            onChange={id => set({ harness: id, model: '' })}
+            options={harnesses.map(info => ({
+              value: info.id,
+              label: agentLabel(info, installed?.[info.id]),
+            }))}
+            hint={help?.command ? <code>{help.command}</code> : help?.text}
+          />
+          <SelectField
+            label="Model"
+            value={form.model}
+            onChange={model => set({ model })}
+            options={modelOptions(can.models)}
+          />
         </div>
         <div className="new-session__pair">
           {can.persona ? (
-            <Field label="Persona" hint={personas.find(({ id }) => id === form.persona)?.description}>
-              {id => (
-                <select id={id} value={form.persona} onChange={event => set({ persona: event.target.value })}>
-                  <option value="">none</option>
-                  {personas.map(persona => (
-                    <option key={persona.id} value={persona.id} disabled={persona.error !== null}>
-                      {persona.error === null ? persona.id : `${persona.id} (cannot be used)`}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <SelectField
+              label="Persona"
+              value={form.persona}
+              onChange={setPersona}
+              options={[
+                { value: '', label: 'none' },
+                ...personas.map(({ id, error }) => ({
+                  value: id,
+                  label: error === null ? id : `${id} (cannot be used)`,
+                  disabled: error !== null,
+                })),
+              ]}
+              hint={personas.find(({ id }) => id === form.persona)?.description}
+            />
           ) : null}
-          <Field label="Mode">
-            {id => (
-              <select
-                id={id}
-                value={form.mode}
-                onChange={event =>
-                  set({ mode: SESSION_MODES.find(mode => mode === event.target.value) ?? 'workbench' })
-                }
-              >
-                {SESSION_MODES.map(mode => (
-                  <option key={mode}>{mode}</option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Mode"
+            value={form.mode}
+            onChange={mode => set({ mode })}
+            options={SESSION_MODES.map(mode => ({ value: mode, label: mode }))}
+            hint={MODE_HINTS[form.mode]}
+          />
         </div>
         <div className="new-session__pair">
-          <Field label="Permissions">
-            {id => (
-              <select
-                id={id}
-                value={form.permissionMode}
-                onChange={event =>
-                  set({ permissionMode: can.permissionModes.find(mode => mode === event.target.value) ?? '' })
-                }
-              >
-                <option value="">its default</option>
-                {can.permissionModes.map(mode => (
-                  <option key={mode} value={mode}>
-                    {permissionLabel(mode)}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Field label="Effort">
-            {id => (
-              <select
-                id={id}
-                value={form.thinking}
-                onChange={event =>
-                  set({ thinking: THINKING.find(level => level === event.target.value) ?? '' })
-                }
-              >
-                <option value="">its default</option>
-                <option value="low">low</option>
-                <option value="med">medium</option>
-                <option value="high">high</option>
-              </select>
-            )}
-          </Field>
+          <SelectField
+            label="Permissions"
+            value={form.permissionMode || (can.permissionModes[0] ?? '')}
+            onChange={permissionMode => set({ permissionMode })}
+            options={can.permissionModes.map(mode => ({ value: mode, label: permissionLabel(mode) }))}
+          />
+          <SelectField
+            label="Effort"
+            value={form.thinking}
+            onChange={thinking => set({ thinking })}
+            options={EFFORTS}
+          />
           {can.budget ? (
             <Field label="Budget in $">
               {id => (
@@ -188,11 +162,6 @@ export default function NewSessionDialog({
             </Field>
           ) : null}
         </div>
-        {form.permissionMode === 'bypassPermissions' ? (
-          <p className="new-session__warning">
-            Without checks the agent runs every command, and nobody is asked.
-          </p>
-        ) : null}
         {problem ? (
           <p className="new-session__problem" role="alert">
             {problem}
@@ -211,4 +180,15 @@ export default function NewSessionDialog({
   )
 }
 
-const THINKING = ['low', 'med', 'high'] as const
+const MODE_HINTS: Readonly<Record<SessionMode, string>> = {
+  workbench: 'Explains and asks as it goes.',
+  pipeline: 'Works through, says little.',
+  direct: 'Does what you say, no more.',
+}
+
+const EFFORTS: readonly { value: Effort; label: string }[] = [
+  { value: '', label: 'its default' },
+  { value: 'low', label: 'low' },
+  { value: 'med', label: 'medium' },
+  { value: 'high', label: 'high' },
+]

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { toSlug } from '../../app/project-slug.ts'
+import { setProjectFilter } from '../../state/project-filter.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleetStore } from '../../state/use-fleet.ts'
@@ -50,7 +50,7 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
           { label: 'Fork', onSelect: fork },
           {
             label: 'Only this project',
-            onSelect: () => void navigate({ to: '/p/$project', params: { project: toSlug(projectRoot) } }),
+            onSelect: () => setProjectFilter(projectRoot),
           },
           { label: 'Delete…', onSelect: () => setAsking('delete'), danger: true },
         ]}
@@ -96,7 +96,7 @@ function RenameDialog(props: { title: string; onSave(title: string): void; onClo
               value={title}
               maxLength={300}
               onChange={event => setTitle(event.target.value)}
-              autoFocus
+              data-first
             />
           )}
         </Field>

@@ -1,24 +1,29 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useSyncExternalStore } from 'react'
+import { projectName } from '../../app/project-name.ts'
 import { seenSeq, seenVersion, subscribeSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
+import { Cost } from '../../ui/Cost.tsx'
 import { Dot } from '../../ui/Dot.tsx'
-import { formatUsd } from '../../ui/format.ts'
-import { groupOf, statusLine, toneOf } from './groups.logic.ts'
+import { useNow } from '../../ui/use-now.ts'
+import { isNews, statusLine, toneOf } from './groups.logic.ts'
 import { SessionMenu } from './SessionMenu.tsx'
 import { sessionTitle } from './session-title.ts'
 
 export const SessionRow = memo(function SessionRow({
   status,
   active,
+  showProject,
 }: {
   status: SessionStatus
   active: boolean
+  /** Where sessions of several projects stand together. */
+  showProject: boolean
 }) {
   useSyncExternalStore(subscribeSeen, seenVersion)
   const { sessionId } = status
-  const unread = !active && groupOf(status) === 'Done' && status.lastSeq > seenSeq(sessionId)
-  const title = unread ? 'session-row__title session-row__title--new truncate' : 'session-row__title truncate'
+  const now = useNow()
+  const unread = !active && isNews(status, seenSeq(sessionId))
   return (
     <li className={active ? 'session-row session-row--on' : 'session-row'}>
       <Link
@@ -28,12 +33,17 @@ export const SessionRow = memo(function SessionRow({
         aria-current={active ? 'page' : undefined}
       >
         <Dot tone={toneOf(status)} />
-        <span className={title}>
-          {sessionTitle(status)}
-          {unread ? <span className="hidden-visually"> (new)</span> : null}
+        <span className={unread ? 'session-row__title session-row__title--new' : 'session-row__title'}>
+          <span className="truncate">{sessionTitle(status)}</span>
+          {unread ? <span className="session-row__new">new</span> : null}
         </span>
-        <span className="number">{formatUsd(status.costUsd)}</span>
-        <span className="session-row__line truncate">{statusLine(status, Date.now())}</span>
+        <Cost status={status} />
+        <span className="session-row__line truncate">
+          {showProject ? (
+            <span className="session-row__project">{projectName(status.projectRoot)}</span>
+          ) : null}
+          {statusLine(status, now)}
+        </span>
       </Link>
       <SessionMenu status={status} active={active} />
     </li>

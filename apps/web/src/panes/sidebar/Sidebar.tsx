@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { projectName } from '../../app/project-name.ts'
 import { fromSlug } from '../../app/project-slug.ts'
 import { useShell } from '../../app/shell-context.ts'
+import { setProjectFilter, useProjectFilter } from '../../state/project-filter.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleet, useFleetLoaded } from '../../state/use-fleet.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -20,10 +21,12 @@ export function Sidebar() {
   const statuses = useFleet()
   const loaded = useFleetLoaded()
   const { sessionId, project: slug } = useParams({ strict: false })
-  const project = fromSlug(slug)
+  const filter = useProjectFilter()
+  const project = fromSlug(slug) ?? filter
   const [text, setText] = useState('')
   const inProject =
-    project === undefined ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)
+    project === null ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)
+  const showProject = inProject.some(({ projectRoot }) => projectRoot !== inProject[0]?.projectRoot)
   const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)))
   return (
     <nav className="sidebar" aria-label="Sessions">
@@ -51,27 +54,65 @@ export function Sidebar() {
         value={text}
         onChange={event => setText(event.target.value)}
       />
-      {project === undefined ? null : (
-        <p className="sidebar__project">
-          <span className="truncate">{`Only ${projectName(project)}`}</span>
-          <Link to="/">show all</Link>
-        </p>
-      )}
+      <ProjectChoice project={project} />
       <div className="sidebar__list">
         {groups.map(({ name, sessions }) => (
           <section key={name} aria-label={name}>
             <h2 className="sidebar__group">{name}</h2>
             <ul>
               {sessions.map(status => (
-                <SessionRow key={status.sessionId} status={status} active={status.sessionId === sessionId} />
+                <SessionRow
+                  key={status.sessionId}
+                  status={status}
+                  active={status.sessionId === sessionId}
+                  showProject={showProject}
+                />
               ))}
             </ul>
           </section>
         ))}
-        {loaded && statuses.length === 0 ? <Empty title="No sessions yet">Start one with N.</Empty> : null}
+        {loaded && inProject.length === 0 ? (
+          <Empty title={project === null ? 'No sessions yet' : `No sessions in ${projectName(project)} yet`}>
+            Start one with N.
+          </Empty>
+        ) : null}
+        {groups.length === 0 && inProject.length > 0 && text.trim().length < MIN_SEARCH_CHARS ? (
+          <p className="sidebar__none">Nothing is called so.</p>
+        ) : null}
         <Found text={text} />
       </div>
     </nav>
+  )
+}
+
+/** Which project's sessions are listed. Of no use to somebody who has only one. */
+function ProjectChoice({ project }: { project: string | null }) {
+  const api = useApi()
+  const navigate = useNavigate()
+  const { project: slug } = useParams({ strict: false })
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  if (projects.length < 2 && project === null) return null
+  const known = project === null || projects.some(({ root }) => root === project)
+  const choose = (root: string) => {
+    setProjectFilter(root === '' ? null : root)
+    // The page of a project is about that one.
+    if (slug !== undefined) void navigate({ to: '/' })
+  }
+  return (
+    <select
+      className="sidebar__project"
+      aria-label="Project"
+      value={project ?? ''}
+      onChange={event => choose(event.target.value)}
+    >
+      <option value="">All projects</option>
+      {projects.map(({ root, name }) => (
+        <option key={root} value={root}>
+          {name}
+        </option>
+      ))}
+      {known ? null : <option value={project}>{projectName(project)}</option>}
+    </select>
   )
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aStatus } from '../../../test/support/statuses.ts'
-import { groupOf, groupSessions, matches, statusLine, toneOf } from './groups.logic.ts'
+import { groupOf, groupSessions, isNews, matches, statusLine, toneOf } from './groups.logic.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const request = {
@@ -48,6 +48,15 @@ test('groups come in the order of what matters, the newest first, and without em
     ['Working', ['busy']],
     ['Done', ['new', 'old']],
   ])
+})
+
+test('news is what came to rest since somebody looked', () => {
+  const rested = aStatus({ lastTurn: 'completed', lastSeq: 9 })
+  expect(isNews(rested, 4)).toBe(true)
+  expect(isNews(rested, 9)).toBe(false)
+  expect(isNews({ ...rested, lastTurn: 'interrupted' }, 4)).toBe(true)
+  expect(isNews({ ...rested, phase: 'running' }, 4)).toBe(false)
+  expect(isNews({ ...rested, lastTurn: null }, 4)).toBe(false)
 })
 
 test('a search matches every word, wherever it is', () => {

@@ -30,6 +30,12 @@ export function groupOf({ pending, phase, lastTurn, queueHeld, queue }: SessionS
   return lastTurn === null || lastTurn === 'interrupted' ? 'Idle' : 'Done'
 }
 
+/** A session that came to rest since somebody last looked. One that works or waits says so itself. */
+export function isNews(status: SessionStatus, seenSeq: number): boolean {
+  const rests = status.phase === 'idle' && status.lastTurn !== null
+  return rests && status.lastSeq > seenSeq
+}
+
 export function toneOf(status: SessionStatus): DotTone {
   switch (groupOf(status)) {
     case 'Needs you':

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aHarness } from '../../../test/support/harnesses.ts'
 import type { HarnessInfo } from '../../state/server-api.ts'
-import { EMPTY_FORM, offers, toOptions } from './new-session.logic.ts'
+import { agentLabel, EMPTY_FORM, modelOptions, offers, toOptions } from './new-session.logic.ts'
 
 const asks = aHarness({
   capabilities: { supportsDecisions: true, supportsReadOnly: true, supportsBudget: true },
@@ -18,15 +18,25 @@ const mute: HarnessInfo = aHarness({
 })
 
 test('an agent that cannot ask is offered no mode in which it would', () => {
-  expect(offers(asks).permissionModes).toEqual([
-    'default',
-    'acceptEdits',
-    'dontAsk',
-    'plan',
-    'bypassPermissions',
-  ])
-  expect(offers(mute).permissionModes).toEqual(['dontAsk', 'bypassPermissions'])
+  expect(offers(asks).permissionModes).toEqual(['default', 'acceptEdits', 'dontAsk', 'plan'])
+  expect(offers(mute).permissionModes).toEqual(['dontAsk'])
 })
+
+test('the default model comes first, under its name where it has one', () => {
+  const [opus, haiku] = asks.models
+  expect(modelOptions(asks.models).map(({ label }) => label)).toEqual(['its default, Opus 5.5', 'Haiku 5'])
+  const nameless = [{ id: 'd', label: 'Default', isDefault: true }, ...(haiku ? [haiku] : [])]
+  expect(modelOptions(nameless).map(({ label }) => label)).toEqual(['its default', 'Haiku 5'])
+  expect(modelOptions([]).map(({ value }) => value)).toEqual([''])
+  expect(opus?.isDefault).toBe(true)
+})
+
+test.each([
+  [undefined, 'Claude Code'],
+  [{ installed: true, authenticated: true, authType: 'account' }, 'Claude Code'],
+  [{ installed: true, authenticated: false, authType: 'none' }, 'Claude Code (not logged in)'],
+  [{ installed: false, authenticated: false, authType: 'none' }, 'Claude Code (not installed)'],
+] as const)('%j is called %s', (status, label) => expect(agentLabel(asks, status)).toBe(label))
 
 test('what was chosen for another harness is not sent to this one', () => {
   const form = {

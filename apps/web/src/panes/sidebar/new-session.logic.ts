@@ -1,5 +1,10 @@
-import type { PermissionMode, SessionMode } from '@chirality/core'
+import type { HarnessInstallStatus, HarnessModel, PermissionMode, SessionMode } from '@chirality/core'
 import type { HarnessInfo, NewSessionOptions } from '../../state/server-api.ts'
+import type { SelectOption } from '../../ui/SelectField.tsx'
+
+/** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */
+export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>
+export type Effort = '' | 'low' | 'med' | 'high'
 
 export interface NewSessionForm {
   project: string
@@ -7,8 +12,8 @@ export interface NewSessionForm {
   persona: string
   mode: SessionMode
   model: string
-  thinking: '' | 'low' | 'med' | 'high'
-  permissionMode: PermissionMode | ''
+  thinking: Effort
+  permissionMode: KeptMode | ''
   budget: string
 }
 
@@ -34,16 +39,32 @@ export function offers(harness: HarnessInfo | undefined) {
   }
 }
 
-/** Modes in which somebody is asked make no sense with an agent that cannot ask. */
-function permissionModes(harness: HarnessInfo | undefined): PermissionMode[] {
+/** Modes in which somebody is asked make no sense with an agent that cannot ask. The first is what it does by itself. */
+function permissionModes(harness: HarnessInfo | undefined): KeptMode[] {
   if (!harness) return []
   const { supportsDecisions, supportsReadOnly } = harness.capabilities
   return [
     ...(supportsDecisions ? (['default', 'acceptEdits'] as const) : []),
     'dontAsk' as const,
     ...(supportsReadOnly ? (['plan'] as const) : []),
-    'bypassPermissions' as const,
   ]
+}
+
+/** The default first, under its own name where that says something. */
+export function modelOptions(models: readonly HarnessModel[]): SelectOption<string>[] {
+  const standard = models.find(({ isDefault }) => isDefault)
+  const name = standard && standard.label !== 'Default' ? `, ${standard.label}` : ''
+  const others = models.filter(model => model !== standard)
+  return [
+    { value: '', label: `its default${name}` },
+    ...others.map(({ id, label }) => ({ value: id, label })),
+  ]
+}
+
+/** What keeps an agent from being used, in a word or two. */
+export function agentLabel({ name }: HarnessInfo, status: HarnessInstallStatus | undefined): string {
+  if (!status || (status.installed && status.authenticated)) return name
+  return `${name} (${status.installed ? 'not logged in' : 'not installed'})`
 }
 
 /** Only what was chosen; the rest is the server's to decide. */

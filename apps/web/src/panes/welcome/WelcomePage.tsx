@@ -7,6 +7,7 @@ import { useShell } from '../../app/shell-context.ts'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
 import { useApi } from '../../state/use-api.ts'
 import { useFleet } from '../../state/use-fleet.ts'
+import { useHarnesses } from '../../state/use-harness.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { Kbd } from '../../ui/Kbd.tsx'
@@ -22,7 +23,7 @@ export function WelcomePage() {
   const navigate = useNavigate()
   const project = fromSlug(useParams({ strict: false }).project)
   const [busy, setBusy] = useState(false)
-  const harnesses = useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data ?? []
+  const harnesses = useHarnesses()
   const demo = useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo
   const untried = useFleet().find(
     ({ projectRoot, lastTurn, phase }) =>

@@ -18,14 +18,22 @@ const LOGIN: Readonly<Record<string, string>> = {
   codex: 'codex login',
 }
 
+export function installCommand(harnessId: string): string | undefined {
+  return own(INSTALL, harnessId)
+}
+
+export function loginCommand(harnessId: string): string | undefined {
+  return own(LOGIN, harnessId)
+}
+
 /** What is missing, as a command where there is one, else in the harness's own words. */
 export function installHelp(harnessId: string, status: HarnessInstallStatus): InstallHelp | undefined {
   if (!status.installed) {
-    const command = own(INSTALL, harnessId)
+    const command = installCommand(harnessId)
     return command ? { command } : textOf(status)
   }
   if (status.authenticated) return undefined
-  const command = own(LOGIN, harnessId)
+  const command = loginCommand(harnessId)
   return command ? { command, ...textOf(status) } : textOf(status)
 }
 

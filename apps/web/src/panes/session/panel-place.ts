@@ -1,0 +1,6 @@
+/** Where there is no room for a third column the panes are a sheet. The style sheets have the same number. */
+const NO_COLUMN = '(max-width: 1100px)'
+
+export function isPanelSheet(): boolean {
+  return window.matchMedia(NO_COLUMN).matches
+}

@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest'
+import { aHarness } from '../support/harnesses.ts'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay, FIX_CRLF, TESTS_PASS } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+/** A picture of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+
+test('completion: commands at the beginning, files from anywhere in the project', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  const field = page.getByRole('textbox', { name: 'Message' })
+  await field.click()
+  await page.keyboard.type('/rev')
+  await page.getByRole('option', { name: /review.*Review the changes/ }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('@test.ts')
+  await page.getByRole('option', { name: 'src/ndjson.test.ts' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('now')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: '/review @src/ndjson.test.ts now', options: {} }])
+  expect(await field.inputValue()).toBe('')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('pictures and files by paste and drop go with the message, and can be taken back', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await page.getByRole('textbox', { name: 'Message' }).fill('Look.')
+  const give = (how: 'paste' | 'drop', name: string, type: string, base64: string) =>
+    page.evaluate(
+      ([event, file, mime, data]) => {
+        const bytes = Uint8Array.from(atob(data), char => char.charCodeAt(0))
+        const transfer = new DataTransfer()
+        transfer.items.add(new File([bytes], file, { type: mime }))
+        const target = document.getElementById('composer')
+        const init = { bubbles: true, cancelable: true }
+        target?.dispatchEvent(
+          event === 'paste'
+            ? new ClipboardEvent('paste', { ...init, clipboardData: transfer })
+            : new DragEvent('drop', { ...init, dataTransfer: transfer }),
+        )
+      },
+      [how, name, type, base64] as const,
+    )
+  await give('paste', 'pixel.png', 'image/png', PIXEL)
+  await give('drop', 'notes.txt', 'text/plain', btoa('remember'))
+  await give('drop', 'other.txt', 'text/plain', btoa('not this'))
+  const attached = page.getByRole('list', { name: 'Attached' })
+  await attached.getByText('other.txt').waitFor()
+  await page.getByRole('button', { name: 'Remove other.txt' }).click()
+  await give('drop', 'program', 'application/octet-stream', btoa('\0\0'))
+  await page.getByText('program is neither a picture nor text.').waitFor()
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  const images = [
+    { type: 'image', source: { kind: 'base64', data: PIXEL, mediaType: 'image/png' } },
+    { type: 'text', text: 'The file notes.txt:\n\nremember' },
+  ]
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Look.', options: { images } }])
+  await attached.waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('while a turn runs: queue, send now, and what was said before comes back with an arrow', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running', queue: [{ id: 'q1', message: 'Then tidy up.' }] })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  const field = page.getByRole('textbox', { name: 'Message' })
+  await field.fill('First line')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('second line')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'First line\nsecond line', options: {} }])
+  await field.fill('Stop that.')
+  await page.getByRole('button', { name: 'Send now' }).click()
+  await expect
+    .poll(() => api.called('turns.steer'))
+    .toEqual([{ sessionId: 's1', message: 'Stop that.', options: {} }])
+  await page.getByRole('region', { name: 'Queue' }).getByRole('button', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Queued message' }).fill('Then rest.')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => api.called('turns.queue.edit'))
+    .toEqual([{ sessionId: 's1', id: 'q1', message: 'Then rest.' }])
+  await field.click()
+  await page.keyboard.press('ArrowUp')
+  expect(await field.inputValue()).toMatch(/^The splitter breaks/)
+  await close()
+})
+
+test('a draft survives a reload', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await page.getByRole('textbox', { name: 'Message' }).fill('Half a message')
+  await page.reload()
+  await expect.poll(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Half a message')
+  await close()
+})
+
+test('without checks is for one message, and is said before it is sent', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.settings.s1 = { permissionMode: 'plan', budgetUsd: 5 }
+    },
+  })
+  await page.getByRole('contentinfo').getByText('$0.00 of $5.00').waitFor()
+  await page.getByRole('button', { name: 'Permissions: plan only' }).click()
+  await page.getByRole('menuitem', { name: 'no checks, for the next message' }).click()
+  await page.getByRole('button', { name: 'Permissions: no checks, next message' }).waitFor()
+  await page.getByRole('textbox', { name: 'Message' }).fill('Do it.')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Do it.', options: { permissionMode: 'bypassPermissions' } }])
+  await page.getByRole('button', { name: 'Permissions: plan only' }).waitFor()
+  await close()
+})
+
+test('a harness that tells no price and takes no message while it works is not shown as if it did', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.harnesses = [
+        aHarness({
+          id: 'codex',
+          capabilities: { supportsCostTracking: false, supportsSteering: false, supportsFork: false },
+        }),
+      ]
+      canned.add({ harness: 'codex', phase: 'running' })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  await page.getByRole('button', { name: 'Queue' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Send now' }).count()).toBe(0)
+  expect(await page.getByText('$0.00').count()).toBe(0)
+  await close()
+})
+
+test('the changes of a turn are one click from its end', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  await page.getByRole('tab', { name: 'Changes 2' }).waitFor()
+  api.push('s1', TESTS_PASS)
+  await page.getByRole('button', { name: 'Changes of this turn' }).click()
+  await expect.poll(() => api.called('files.turnDiff')).toEqual([{ sessionId: 's1', turnId: 't1' }])
+  const chosen = page.getByRole('combobox', { name: 'Changes of' })
+  expect(await chosen.locator('option:checked').textContent()).toMatch(/^Turn 1 · The splitter breaks/)
+  await close()
+})

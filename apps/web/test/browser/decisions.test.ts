@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import type { CannedApi, LooseEvent } from '../support/canned-api.ts'
+import { useDashboard } from '../support/page.ts'
+
+const dashboard = useDashboard()
+
+type Request = Extract<LooseEvent, { type: 'permission:request' }>
+
+function asked(requestId: string, fields: Partial<Request> = {}): Request {
+  const base = {
+    type: 'permission:request',
+    kind: 'tool',
+    toolName: 'Bash',
+    raw: { native: requestId },
+  } as const
+  return { ...base, requestId, input: { command: `run ${requestId}` }, ...fields }
+}
+
+function waiting(...requests: Request[]): (api: CannedApi) => void {
+  return api => {
+    const pending = requests.map(request => ({ ...request, sessionId: 's1' }))
+    api.add({ phase: 'waiting', pending })
+    api.push('s1', [{ type: 'turn:start', message: 'Go.' }, ...requests])
+  }
+}
+
+/** What was answered, in order. */
+function answers(api: CannedApi): unknown[] {
+  return api.called('decisions.answer').map(input => {
+    const { requestId, decision } = input as { requestId: string; decision: unknown }
+    return [requestId, decision]
+  })
+}
+
+const settle = (page: Page) =>
+  page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+
+test('of ten that wait, a key answers the topmost that is seen, and only that one says so', async () => {
+  const ids = Array.from({ length: 10 }, (_, i) => `r${i}`)
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: waiting(...ids.map(id => asked(id))),
+  })
+  await page.getByText('run r9', { exact: true }).waitFor()
+  const hint = page.getByText('A · Shift A · E · D')
+  await hint.waitFor()
+  expect(await hint.count()).toBe(1)
+  const card = page.locator('.decision', { has: hint })
+  const [box, chat] = [await card.boundingBox(), await page.locator('.chat__scroll').boundingBox()]
+  expect((box?.y ?? 0) + (box?.height ?? 0)).toBeGreaterThan(chat?.y ?? 0)
+  const command = (await card.locator('pre').textContent()) ?? ''
+  await page.keyboard.press('a')
+  await expect.poll(() => answers(api)).toEqual([[command.slice('run '.length), { behavior: 'allow' }]])
+
+  // Scrolled away from all of them, a key does nothing.
+  api.push('s1', [
+    { type: 'turn:end', reason: 'completed' },
+    { type: 'turn:start', message: `${'line\n'.repeat(120)}the end` },
+    asked('late'),
+  ])
+  await page.getByText('run late', { exact: true }).waitFor()
+  await page.locator('.chat__scroll').evaluate(el => el.scrollBy(0, -1500))
+  await page.getByRole('button', { name: 'Latest' }).waitFor()
+  await settle(page)
+  await page.keyboard.press('a')
+  await page.keyboard.press('End')
+  await hint.waitFor()
+  expect(answers(api)).toHaveLength(1)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a plan by keys: comment, send back, go ahead', async () => {
+  const plan = asked('p1', { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: '1. Read\n2. Write' } })
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: waiting(plan) })
+  await page.getByText('A · E', { exact: true }).waitFor()
+  // Letters belong to a field that has the focus, and the card says so.
+  await page.keyboard.press('i')
+  await page.getByText('Esc, then A · E').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('A · E', { exact: true }).waitFor()
+  await page.keyboard.press('e')
+  await page.keyboard.type('Test first.')
+  await page.keyboard.press('Control+Enter')
+  await expect.poll(() => answers(api)).toEqual([['p1', { behavior: 'deny', message: 'Test first.' }]])
+  api.push('s1', [
+    { type: 'permission:resolved', requestId: 'p1', outcome: 'denied', by: 'person' },
+    { ...plan, requestId: 'p2' },
+  ])
+  await page.keyboard.press('Escape')
+  await page.getByText('A · E').waitFor()
+  await page.keyboard.press('a')
+  await expect.poll(() => answers(api).at(-1)).toEqual(['p2', { behavior: 'allow' }])
+  await close()
+})
+
+test('a question by keys: choose with the arrows, answer with Enter', async () => {
+  const questions = [{ question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
+  const question = asked('q1', { kind: 'question', toolName: 'AskUserQuestion', input: { questions } })
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: waiting(question) })
+  await page.getByText('E · Enter · D').waitFor()
+  await page.keyboard.press('e')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  const updatedInput = { questions, answers: { 'Which colour?': 'Blue' } }
+  await expect.poll(() => answers(api)).toEqual([['q1', { behavior: 'allow', updatedInput }]])
+  await close()
+})
+
+test('a request of an unknown sort by keys: raw JSON, an answer of one’s own', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: waiting(asked('u1', { kind: 'unknown', toolName: 'future/ask', input: { a: 1 } })),
+  })
+  await page.getByText('"native": "u1"').waitFor()
+  await page.getByText('A · E · D').waitFor()
+  await page.keyboard.press('e')
+  await page.getByRole('textbox', { name: 'Input, as JSON' }).fill('{ "a": 2 ')
+  expect(await page.getByRole('button', { name: 'Allow this' }).isDisabled()).toBe(true)
+  await page.keyboard.type('}')
+  await page.keyboard.press('Control+Enter')
+  await expect.poll(() => answers(api)).toEqual([['u1', { behavior: 'allow', updatedInput: { a: 2 } }]])
+  await close()
+})
+
+test('what was begun is still there after a look at what was said before', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: api => {
+      api.add({ phase: 'waiting' })
+      api.push('s1', [
+        { type: 'turn:start', message: 'Go.' },
+        ...Array.from(
+          { length: 80 },
+          (_, i): LooseEvent => ({ type: 'chat:message', messageId: `m${i}`, text: `text ${i}` }),
+        ),
+        asked('p1', { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: '1. Read' } }),
+      ])
+    },
+  })
+  await page.getByRole('textbox', { name: 'Comments' }).fill('Half a thought')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('[')
+  await page.getByText('text 0', { exact: true }).waitFor()
+  expect(await page.getByRole('textbox', { name: 'Comments' }).count()).toBe(0)
+  await page.keyboard.press('End')
+  await expect.poll(() => page.getByRole('textbox', { name: 'Comments' }).inputValue()).toBe('Half a thought')
+  await close()
+})

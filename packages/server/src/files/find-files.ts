@@ -1,0 +1,71 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { HIDDEN_FOLDERS } from './confine.ts'
+import { findRepository } from './find-repository.ts'
+import { git } from './git.ts'
+
+/** Paths of a project, best first, in which the letters of `query` come in this order. Names count for more than folders. */
+export async function findFiles(root: string, query: string, limit: number): Promise<string[]> {
+  const wanted = query.toLowerCase()
+  return (await listFiles(root))
+    .flatMap(file => {
+      const cost = costOf(file.toLowerCase(), wanted)
+      return cost === undefined ? [] : [{ file, cost }]
+    })
+    .sort((a, b) => a.cost - b.cost || a.file.length - b.file.length || (a.file < b.file ? -1 : 1))
+    .slice(0, limit)
+    .map(({ file }) => file)
+}
+
+/** What git has or would take, else what a walk finds. */
+async function listFiles(root: string): Promise<string[]> {
+  const repository = await findRepository(root)
+  if (repository === undefined) return walk(root)
+  const what = ['--cached', '--others', '--exclude-standard', '--deduplicate', '-z']
+  const output = await git(repository, ['ls-files', ...what, '--', repository.prefix || '.'])
+  const prefix = repository.prefix === '' ? '' : `${repository.prefix}/`
+  return output
+    .toString('utf8')
+    .split('\0')
+    .filter(file => file.startsWith(prefix) && file !== prefix)
+    .map(file => file.slice(prefix.length))
+    .filter(file => !HIDDEN_FOLDERS.has(file.split('/')[0]?.toLowerCase() ?? ''))
+    .slice(0, MAX_FILES)
+}
+
+/** Links are not followed, so it stays in the project and comes to an end. */
+async function walk(root: string): Promise<string[]> {
+  const found: string[] = []
+  const folders = ['']
+  for (const folder of folders) {
+    if (found.length >= MAX_FILES || folders.length > MAX_FOLDERS) break
+    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => [])
+    for (const entry of entries) {
+      const file = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isFile()) found.push(file)
+      else if (entry.isDirectory() && !isLeftOut(entry.name)) folders.push(file)
+    }
+  }
+  return found.slice(0, MAX_FILES)
+}
+
+function isLeftOut(folder: string): boolean {
+  return folder.startsWith('.') || folder === 'node_modules'
+}
+
+const MAX_FILES = 50_000
+const MAX_FOLDERS = 5_000
+
+/** 0 for a name that begins with it; undefined for a path that does not have it. */
+function costOf(file: string, wanted: string): number | undefined {
+  const name = file.slice(file.lastIndexOf('/') + 1)
+  if (name.startsWith(wanted)) return 0
+  if (name.includes(wanted)) return 1
+  if (file.includes(wanted)) return 2
+  let at = -1
+  for (const letter of wanted) {
+    at = file.indexOf(letter, at + 1)
+    if (at < 0) return undefined
+  }
+  return 3
+}

@@ -1,0 +1,57 @@
+import { findAllMarked, type MarkedProcess } from '@chirality/runner'
+import type { LiveSession, SessionHost } from '@chirality/sessions'
+import { type TracedProcess, tracedProcesses } from './traced-processes.ts'
+
+/** What is left of a turn that somebody stopped. */
+export interface TurnLeftovers {
+  /** The agent itself stays, for the next turn. */
+  agentKept: boolean
+  /** How many processes of what it had started still run. */
+  left: number
+}
+
+/** Remembers which processes a turn had when it was stopped: its own record is gone with the turn. */
+export class StoppedTurns {
+  readonly #host: SessionHost
+  readonly #traced = new Map<string, readonly TracedProcess[]>()
+
+  constructor(host: SessionHost) {
+    this.#host = host
+  }
+
+  async note({ id, status }: Pick<LiveSession, 'id' | 'status'>): Promise<void> {
+    const traced = await tracedProcesses(status.projectRoot, id)
+    // Asked once more at the end of the turn, the record may be gone already: what was known before counts.
+    if (traced && traced.processes.length > 0) this.#traced.set(id, traced.processes)
+  }
+
+  /** Null when it cannot be told: an agent without a process, or one that other sessions work with, too. */
+  async leftovers({ id }: Pick<LiveSession, 'id'>): Promise<TurnLeftovers | null> {
+    const traced = this.#traced.get(id)
+    if (!traced || (await this.#isShared(id, traced))) return null
+    const markers = new Set(traced.map(({ marker }) => marker))
+    const marked = (await findAllMarked()).filter(entry => entry.markers.some(marker => markers.has(marker)))
+    const agents = marked.filter(entry => traced.some(agent => isSame(agent, entry)))
+    const left = marked.filter(entry => !agents.includes(entry) && !agents.some(isGroupOf(entry)))
+    return { agentKept: agents.length > 0, left: left.length }
+  }
+
+  async #isShared(id: string, traced: readonly TracedProcess[]): Promise<boolean> {
+    const others = this.#host
+      .statuses()
+      .filter(({ phase, sessionId }) => phase !== 'idle' && sessionId !== id)
+    const all = await Promise.all(others.map(other => tracedProcesses(other.projectRoot, other.sessionId)))
+    const markers = new Set(all.flatMap(one => one?.processes.map(({ marker }) => marker) ?? []))
+    return traced.some(({ marker }) => markers.has(marker))
+  }
+}
+
+/** A pid alone is used again. */
+function isSame({ pid, startTime }: TracedProcess, entry: MarkedProcess): boolean {
+  return entry.pid === pid && (startTime === '' || entry.startedAt === startTime)
+}
+
+/** Servers that an agent keeps for its tools live in its group; what its tools run has groups of its own. */
+function isGroupOf({ groupId }: MarkedProcess): (agent: MarkedProcess) => boolean {
+  return agent => agent.groupId === groupId
+}
