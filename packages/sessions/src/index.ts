@@ -51,7 +51,7 @@ export {
   type ProjectLock,
   ProjectLockedError,
 } from './lock/project-lock.ts'
-export { batchText, hasBatchText, joinBatches } from './log/batch-text.ts'
+export { type EventText, joinTexts } from './log/event-text.ts'
 export { LogError } from './log/log-error.ts'
 export type { LogHealth } from './log/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'

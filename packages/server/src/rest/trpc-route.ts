@@ -27,7 +27,7 @@ export async function serveTrpcRequest(
     path: url.pathname.slice('/trpc/'.length),
     maxBodySize: MAX_CALL_BYTES,
     maxBatchSize: MAX_BATCH,
-    createContext: async () => ({ ...services, pace }),
+    createContext: async () => ({ ...services, pace, takesJson: false }),
     onError: failed => reportFault(failed, onFault),
   })
 }

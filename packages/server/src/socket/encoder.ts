@@ -1,4 +1,3 @@
-import { batchText, hasBatchText } from '@chirality/sessions'
 import { type Encoder, jsonEncoder } from '@trpc/server/adapters/ws'
 
 export interface EncoderLimits {
@@ -7,7 +6,7 @@ export interface EncoderLimits {
   takeRate: (calls: number) => boolean
 }
 
-/** tRPC's JSON, with limits on what comes in, and with each batch written once however many read it. */
+/** tRPC's JSON, with limits on what comes in, and with events as the log has them. */
 export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   return {
     encode: data => encodeEvents(data) ?? jsonEncoder.encode(data),
@@ -21,17 +20,25 @@ export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   }
 }
 
+/** Stands for envelopes that are JSON already. Only our encoder can write it, so it may only go to a socket. */
+export class JsonEvents {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 interface DataMessage {
   id?: unknown
   result?: { type?: unknown; id?: unknown; data?: { id?: unknown; data?: unknown } }
 }
 
-/** Only for arrays that a log handed out: the encoder must not guess from the shape. */
 function encodeEvents(message: unknown): string | undefined {
   const { id, result } = message as DataMessage
-  const envelopes = result?.type === 'data' ? result.data?.data : undefined
-  if (!hasBatchText(envelopes)) return undefined
+  const events = result?.type === 'data' ? result.data?.data : undefined
+  if (!(events instanceof JsonEvents)) return undefined
   const eventId = JSON.stringify(result?.id)
-  const data = `{"id":${eventId},"data":[${batchText(envelopes)}]}`
+  const data = `{"id":${eventId},"data":[${events.text}]}`
   return `{"id":${JSON.stringify(id)},"result":{"type":"data","id":${eventId},"data":${data}}}`
 }

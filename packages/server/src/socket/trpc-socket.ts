@@ -49,7 +49,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
           message: 'Send the token of this server as connectionParams.',
         })
       }
-      return { ...options.services, pace }
+      return { ...options.services, pace, takesJson: true }
     },
     onError: failed => reportFault(failed, options.onFault),
   })

@@ -44,4 +44,6 @@ export interface Demo {
 export interface CallContext extends AppServices {
   /** When the next batch of events may be sent to the one who called. */
   pace: SendPace
+  /** A socket takes events as the JSON that they are in the log. */
+  takesJson: boolean
 }

@@ -1,8 +1,11 @@
+import type { Envelope } from '@chirality/core'
 import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import { z } from 'zod'
+import { JsonEvents } from '../socket/encoder.ts'
 import type { AppServices } from './context.ts'
 import { eventBatches } from './event-batches.ts'
+import { eventTexts } from './event-texts.ts'
 import { sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router, toTrpcError } from './trpc.ts'
@@ -21,15 +24,26 @@ export const sessionRouter = router({
   }) {
     try {
       const { log } = await liveSession(ctx, input.sessionId)
-      const batches = eventBatches(log, Number(input.lastEventId ?? 0), { pace: ctx.pace, signal })
-      for await (const envelopes of batches) {
-        yield tracked(String(envelopes.at(-1)?.seq), envelopes)
-      }
+      const after = Number(input.lastEventId ?? 0)
+      const reading = { pace: ctx.pace, signal }
+      if (ctx.takesJson)
+        for await (const { to, text } of eventTexts(log, after, reading)) {
+          yield tracked(String(to), asEnvelopes(new JsonEvents(text)))
+        }
+      else
+        for await (const envelopes of eventBatches(log, after, reading)) {
+          yield tracked(String(envelopes.at(-1)?.seq), envelopes)
+        }
     } catch (error) {
       throw toTrpcError(error)
     }
   }),
 })
+
+/** That is what a client gets of it. */
+function asEnvelopes(events: JsonEvents): Envelope[] {
+  return events as unknown as Envelope[]
+}
 
 export type FleetEvent =
   /** All sessions that are open here. */

@@ -2,9 +2,10 @@ import { crc32 } from 'node:zlib'
 import type { Envelope } from '@chirality/core'
 import type { FileOps } from '../files/file-ops.ts'
 import { readFully } from '../files/read-write.ts'
-import { keepText } from './batch-text.ts'
 import { decodeLine, decodeLines } from './envelope-line.ts'
+import type { EventText } from './event-text.ts'
 import type { LineRange } from './index-block.ts'
+import { KnownLines } from './known-lines.ts'
 import { IndexDamagedError, type LineIndex } from './line-index.ts'
 import { toLogError } from './log-error.ts'
 
@@ -27,73 +28,100 @@ export interface ReadBounds {
 /** Reads envelopes by number. What cannot be read back is told in its place by a `log:gap`. */
 export class LogReader {
   readonly #options: LogReaderOptions
+  readonly #known: KnownLines
 
   constructor(options: LogReaderOptions) {
     this.#options = options
+    this.#known = new KnownLines(options.index())
   }
 
   /** Those after `seq`, at most `limit`, and no more than fits into `maxBytes` but for a first one that is larger. */
-  after(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): Envelope[] {
-    const from = Math.max(0, seq) + 1
-    const to = Math.min(lastSeq, from + limit - 1)
-    return this.#read(() => {
-      const ranges: LineRange[] = []
-      let bytes = 0
-      for (let next = from; next <= to; next += STEP) {
-        for (const range of this.#options.index().ranges(next, Math.min(to, next + STEP - 1))) {
-          bytes += range.length
-          if (bytes > maxBytes && ranges.length > 0) return ranges
-          ranges.push(range)
-        }
-      }
-      return ranges
-    })
+  after(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
+    return this.#read(
+      () => this.#rangesAfter(seq, limit, bounds),
+      (ranges, ifMisplaced) => this.#envelopes(ranges, ifMisplaced),
+    )
+  }
+
+  /** The same as JSON. What is known to be that is not parsed. */
+  textAfter(seq: number, limit: number, bounds: ReadBounds): EventText | undefined {
+    return this.#read(
+      () => this.#rangesAfter(seq, limit, bounds),
+      (ranges, ifMisplaced) => this.#knownText(ranges) ?? textOf(this.#envelopes(ranges, ifMisplaced)),
+    )
   }
 
   /** The last ones before `seq`, oldest first. */
-  before(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): Envelope[] {
-    const to = Math.min(lastSeq, seq - 1)
-    const from = Math.max(1, to - limit + 1)
-    return this.#read(() => {
-      const ranges: LineRange[] = []
-      let bytes = 0
-      for (let next = to; next >= from; next -= STEP) {
-        const earlier = this.#options.index().ranges(Math.max(from, next - STEP + 1), next)
-        for (const range of earlier.reverse()) {
-          bytes += range.length
-          if (bytes > maxBytes && ranges.length > 0) return ranges.reverse()
-          ranges.push(range)
-        }
-      }
-      return ranges.reverse()
-    })
+  before(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
+    return this.#read(
+      () => this.#rangesBefore(seq, limit, bounds),
+      (ranges, ifMisplaced) => this.#envelopes(ranges, ifMisplaced),
+    )
   }
 
-  #read(find: () => LineRange[]): Envelope[] {
+  #rangesAfter(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): LineRange[] {
+    const from = Math.max(0, seq) + 1
+    const to = Math.min(lastSeq, from + limit - 1)
+    const ranges: LineRange[] = []
+    let bytes = 0
+    for (let next = from; next <= to; next += STEP) {
+      for (const range of this.#options.index().ranges(next, Math.min(to, next + STEP - 1))) {
+        bytes += range.length
+        if (bytes > maxBytes && ranges.length > 0) return ranges
+        ranges.push(range)
+      }
+    }
+    return ranges
+  }
+
+  #rangesBefore(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): LineRange[] {
+    const to = Math.min(lastSeq, seq - 1)
+    const from = Math.max(1, to - limit + 1)
+    const ranges: LineRange[] = []
+    let bytes = 0
+    for (let next = to; next >= from; next -= STEP) {
+      const earlier = this.#options.index().ranges(Math.max(from, next - STEP + 1), next)
+      for (const range of earlier.reverse()) {
+        bytes += range.length
+        if (bytes > maxBytes && ranges.length > 0) return ranges.reverse()
+        ranges.push(range)
+      }
+    }
+    return ranges.reverse()
+  }
+
+  /** An index that turns out to be wrong is made again. */
+  #read<T>(find: () => LineRange[], make: (ranges: LineRange[], ifMisplaced: IfMisplaced) => T): T {
     try {
-      return this.#readWithIndex(find)
+      try {
+        return make(find(), 'fail')
+      } catch (error) {
+        if (!(error instanceof IndexDamagedError)) throw error
+        this.#options.rebuildIndex()
+        return make(find(), 'skip')
+      }
     } catch (error) {
       throw toLogError(error, this.#options.path)
     }
   }
 
-  /** An index that turns out to be wrong is made again. */
-  #readWithIndex(find: () => LineRange[]): Envelope[] {
-    try {
-      return this.#envelopes(find(), 'fail')
-    } catch (error) {
-      if (!(error instanceof IndexDamagedError)) throw error
-      this.#options.rebuildIndex()
-      return this.#envelopes(find(), 'skip')
-    }
-  }
-
   #envelopes(ranges: LineRange[], ifMisplaced: IfMisplaced): Envelope[] {
-    return this.#soundEnvelopes(ranges) ?? this.#envelopesOneByOne(ranges, ifMisplaced)
+    const text = this.#soundText(ranges)
+    const envelopes = text === undefined ? undefined : this.#parse(text, ranges)
+    return envelopes ?? this.#envelopesOneByOne(ranges, ifMisplaced)
   }
 
-  /** Of a log without damage, which they nearly all are: parsed in one go, and they keep the text that they had. */
-  #soundEnvelopes(ranges: LineRange[]): Envelope[] | undefined {
+  #knownText(ranges: LineRange[]): EventText | undefined {
+    const [first] = ranges
+    const last = ranges.at(-1)
+    if (first === undefined || last === undefined) return undefined
+    const isKnown = this.#known.has(this.#options.index(), first.seq, last.seq)
+    const text = isKnown ? this.#soundText(ranges) : undefined
+    return text === undefined ? undefined : { from: first.seq, to: last.seq, text }
+  }
+
+  /** Of a log without damage, which they nearly all are: all lines in one go, with commas between them. */
+  #soundText(ranges: LineRange[]): string | undefined {
     const [run, ...others] = soundRuns(ranges)
     if (run === undefined || others.length > 0 || run.length === 0) return undefined
     const bytes = this.#bytes(run.start, run.length)
@@ -104,12 +132,15 @@ export class LogReader {
       if (crc32(bytes.subarray(start, end)) !== range.crc || bytes[end - 1] !== NEWLINE) return undefined
       bytes[end - 1] = COMMA
     }
-    const text = bytes.toString('utf8', 0, bytes.length - 1)
+    return bytes.toString('utf8', 0, bytes.length - 1)
+  }
+
+  #parse(text: string, ranges: LineRange[]): Envelope[] | undefined {
     const envelopes = decodeLines(text, this.#options.sessionId)
     const areRight =
       envelopes?.length === ranges.length && envelopes.every(({ seq }, i) => seq === ranges[i]?.seq)
     if (!areRight) return undefined
-    keepText(envelopes, text)
+    this.#known.parsed(this.#options.index(), ranges[0]?.seq ?? 0, ranges.at(-1)?.seq ?? 0)
     return envelopes
   }
 
@@ -157,6 +188,13 @@ export class LogReader {
     const { ops, fd } = this.#options
     return readFully(ops, fd(), { buffer: Buffer.allocUnsafe(length), position })
   }
+}
+
+function textOf(envelopes: Envelope[]): EventText | undefined {
+  const [first] = envelopes
+  const last = envelopes.at(-1)
+  if (first === undefined || last === undefined) return undefined
+  return { from: first.seq, to: last.seq, text: JSON.stringify(envelopes).slice(1, -1) }
 }
 
 type IfMisplaced = 'fail' | 'skip'

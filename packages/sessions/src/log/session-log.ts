@@ -2,15 +2,15 @@ import type { Envelope, UIEvent, UIEventType } from '@chirality/core'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { keepLines } from './batch-text.ts'
 import { type Addressed, DeltaCoalescer } from './coalescer.ts'
+import type { EventText } from './event-text.ts'
 import { LogContents } from './log-contents.ts'
 import { LogError, toLogError } from './log-error.ts'
 import { LogReader } from './log-reader.ts'
 import { type LogHealth, LogWriter } from './log-writer.ts'
 import { atEndOfLoopTurn } from './loop-turn.ts'
 import { RecentBatches } from './recent-batches.ts'
-import { Subscription } from './subscription.ts'
+import { Subscription, type SubscriptionSource } from './subscription.ts'
 
 export interface SessionLogOptions {
   /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 8. */
@@ -34,6 +34,8 @@ export interface ReadOptions {
   maxBytes?: number
 }
 
+type OpenSubscription = Pick<Subscription<never>, 'wake' | 'finish' | 'end'>
+
 /** The events of one session, in the order they happened: the one truth that everything else is made from. */
 export class SessionLog {
   readonly sessionId: string
@@ -44,7 +46,7 @@ export class SessionLog {
   readonly #deltas: DeltaCoalescer
   #heldTimer: NodeJS.Timeout | undefined
   readonly #recent = new RecentBatches()
-  readonly #subscriptions = new Set<Subscription>()
+  readonly #subscriptions = new Set<OpenSubscription>()
   readonly #healthListeners = new Set<(health: LogHealth) => void>()
   /** Those who wait until events are taken again. */
   readonly #waiting = new Set<() => void>()
@@ -140,19 +142,32 @@ export class SessionLog {
    * it likes. Ends when the log is closed. If the file cannot be read `next()` rejects: subscribe again from the cursor.
    */
   subscribe(afterSeq: number): AsyncIterableIterator<Envelope[]> {
+    return this.#subscribe(afterSeq, seq => {
+      const bounds = { maxBytes: BATCH_BYTES }
+      const batch = this.#recent.after(seq) ?? this.readAfter(seq, BATCH_EVENTS, bounds)
+      const last = batch.at(-1)
+      return last && { batch, lastSeq: last.seq }
+    })
+  }
+
+  /** The same as JSON, as it stands in the file: for who only passes it on. */
+  subscribeText(afterSeq: number): AsyncIterableIterator<EventText> {
+    return this.#subscribe(afterSeq, seq => {
+      const bounds = { lastSeq: this.lastSeq, maxBytes: BATCH_BYTES }
+      const batch = this.#recent.textAfter(seq) ?? this.#reader.textAfter(seq, BATCH_EVENTS, bounds)
+      return batch && { batch, lastSeq: batch.to }
+    })
+  }
+
+  #subscribe<T>(afterSeq: number, after: SubscriptionSource<T>['after']): Subscription<T> {
     this.#requireOpen()
     if (afterSeq > this.lastSeq) {
       const message = `The log of session ${this.sessionId} ends at ${this.lastSeq}, before ${afterSeq}. Read it again from 0.`
       throw new LogError('cursor-ahead', this.path, message)
     }
-    const subscription = new Subscription(
-      {
-        lastSeq: () => this.lastSeq,
-        after: seq => this.#recent.after(seq) ?? this.readAfter(seq, BATCH_EVENTS, { maxBytes: BATCH_BYTES }),
-        onEnd: ended => this.#onSubscriptionEnd(ended),
-      },
-      Math.max(0, afterSeq),
-    )
+    const lastSeq = () => this.lastSeq
+    const onEnd = () => this.#onSubscriptionEnd(subscription)
+    const subscription: Subscription<T> = new Subscription({ lastSeq, after, onEnd }, Math.max(0, afterSeq))
     this.#subscriptions.add(subscription)
     return subscription
   }
@@ -230,8 +245,7 @@ export class SessionLog {
 
   #publish(envelopes: Envelope[], lines: string): void {
     if (this.#subscriptions.size === 0) return this.#recent.clear()
-    keepLines(envelopes, lines)
-    this.#recent.push(envelopes, lines.length)
+    this.#recent.push(envelopes, lines)
     for (const subscription of this.#subscriptions) subscription.wake()
   }
 
@@ -252,7 +266,7 @@ export class SessionLog {
     this.#waiting.clear()
   }
 
-  #onSubscriptionEnd(subscription: Subscription): void {
+  #onSubscriptionEnd(subscription: OpenSubscription): void {
     this.#subscriptions.delete(subscription)
     if (this.#closed && this.#subscriptions.size === 0) this.#contents.close()
   }

@@ -1,14 +1,12 @@
-import type { Envelope } from '@chirality/core'
-
-export interface SubscriptionSource {
+export interface SubscriptionSource<T> {
   lastSeq(): number
-  /** Some of what comes after `seq`; never empty when there is something. */
-  after(seq: number): Envelope[]
-  onEnd(subscription: Subscription): void
+  /** Some of what comes after `seq`, and the number of its last; never nothing when there is something. */
+  after(seq: number): { batch: T; lastSeq: number } | undefined
+  onEnd(): void
 }
 
-interface Waiter {
-  resolve: (result: IteratorResult<Envelope[]>) => void
+interface Waiter<T> {
+  resolve: (result: IteratorResult<T>) => void
   reject: (error: unknown) => void
 }
 
@@ -16,15 +14,15 @@ interface Waiter {
  * One reader of a log. It has a cursor and nothing else: however slow the reader, what it has not taken yet is in the
  * file and not in memory.
  */
-export class Subscription implements AsyncIterableIterator<Envelope[]> {
-  readonly #source: SubscriptionSource
+export class Subscription<T> implements AsyncIterableIterator<T> {
+  readonly #source: SubscriptionSource<T>
   #cursor: number
-  #waiting: Waiter[] = []
+  #waiting: Waiter<T>[] = []
   /** The log gets no more events. What is there is still delivered. */
   #ending = false
   #ended = false
 
-  constructor(source: SubscriptionSource, afterSeq: number) {
+  constructor(source: SubscriptionSource<T>, afterSeq: number) {
     this.#source = source
     this.#cursor = afterSeq
   }
@@ -33,7 +31,7 @@ export class Subscription implements AsyncIterableIterator<Envelope[]> {
     return this
   }
 
-  async next(): Promise<IteratorResult<Envelope[]>> {
+  async next(): Promise<IteratorResult<T>> {
     const batch = this.#take()
     if (batch !== undefined) return { done: false, value: batch }
     if (this.#ending) this.end()
@@ -41,7 +39,7 @@ export class Subscription implements AsyncIterableIterator<Envelope[]> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
 
-  async return(): Promise<IteratorResult<Envelope[]>> {
+  async return(): Promise<IteratorResult<T>> {
     this.end()
     return { done: true, value: undefined }
   }
@@ -70,15 +68,14 @@ export class Subscription implements AsyncIterableIterator<Envelope[]> {
     this.#ended = true
     for (const { resolve } of this.#waiting) resolve({ done: true, value: undefined })
     this.#waiting = []
-    this.#source.onEnd(this)
+    this.#source.onEnd()
   }
 
-  #take(): Envelope[] | undefined {
+  #take(): T | undefined {
     if (this.#ended || this.#cursor >= this.#source.lastSeq()) return undefined
-    const batch = this.#source.after(this.#cursor)
-    const last = batch.at(-1)
-    if (last === undefined) return undefined
-    this.#cursor = last.seq
-    return batch
+    const next = this.#source.after(this.#cursor)
+    if (next === undefined) return undefined
+    this.#cursor = next.lastSeq
+    return next.batch
   }
 }
