@@ -31,6 +31,26 @@ test('a subscriber gets what was and what comes, in batches, each event once', a
   expect(server.faults).toEqual([])
 })
 
+test('over HTTP the same comes as server-sent events', async () => {
+  const server = await startTestServer()
+  const { id } = await sessionWith(server, 3)
+  const input = encodeURIComponent(JSON.stringify({ sessionId: id, lastEventId: '1' }))
+  const leave = new AbortController()
+  const response = await fetch(`${server.url}/trpc/session.events?input=${input}`, {
+    headers: { authorization: `Bearer ${server.token}`, accept: 'text/event-stream' },
+    signal: leave.signal,
+  })
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (text.includes('"seq":3')) break
+  }
+  leave.abort()
+  expect(text).toContain('id: 3')
+  const [data = ''] = text.split('\n').filter(line => line.startsWith('data: ['))
+  expect(JSON.parse(data.slice('data: '.length))).toMatchObject([{ seq: 2, sessionId: id }, { seq: 3 }])
+})
+
 test('a cursor that is ahead of the log is told, with what to do', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 3)
