@@ -107,8 +107,9 @@ export class GroupSync {
 let waitingLogs = 0
 
 /** A sync takes the machine some 0.1 ms. Two hundred logs that all sync every 50 ms would need half a core for it. */
-const MS_PER_LOG = 5
+const MS_PER_LOG = 10
+const MAX_DELAY_MS = 1000
 
 function syncDelay(delayMs: number): number {
-  return Math.max(delayMs, waitingLogs * MS_PER_LOG)
+  return Math.max(delayMs, Math.min(waitingLogs * MS_PER_LOG, MAX_DELAY_MS))
 }

@@ -15,7 +15,7 @@ import { Subscription, type SubscriptionSource } from './subscription.ts'
 export interface SessionLogOptions {
   /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 8. */
   coalesceMs?: number
-  /** How late the disk may have an ordinary event. Default 50; later while more than ten logs are written to. */
+  /** How late the disk may have an ordinary event. Default 50; later while more than five logs are written to. */
   syncDelayMs?: number
   /** How often a log that cannot be written tries again. Default 500. */
   retryDelayMs?: number

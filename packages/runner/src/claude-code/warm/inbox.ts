@@ -30,15 +30,23 @@ export class Inbox {
     })
   }
 
-  /** One reader at a time; who stops reading leaves the rest to the next. */
+  /** The next item, if it is there already. One reader at a time; who stops reading leaves the rest to the next. */
+  take(): InboxItem | undefined {
+    const item = this.#items.take()
+    if (item?.kind === 'record') this.#bytes -= item.record.bytes
+    if (item !== undefined && this.#bytes <= this.#maxBytes) this.#makeRoom?.()
+    return item
+  }
+
+  /** To be called when there is nothing to take. False when nothing more comes. */
+  more(): Promise<boolean> {
+    return this.#items.more()
+  }
+
   async *read(): AsyncGenerator<InboxItem> {
     do {
-      for (let item = this.#items.take(); item !== undefined; item = this.#items.take()) {
-        if (item.kind === 'record') this.#bytes -= item.record.bytes
-        if (this.#bytes <= this.#maxBytes) this.#makeRoom?.()
-        yield item
-      }
-    } while (await this.#items.more())
+      for (let item = this.take(); item !== undefined; item = this.take()) yield item
+    } while (await this.more())
   }
 
   /** The agent is going: what it still says is taken in, so that nobody waits for a reader who may never come. */

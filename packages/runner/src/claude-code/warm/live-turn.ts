@@ -59,11 +59,13 @@ export class LiveTurn {
     try {
       this.#messages.sent(uuid)
       void this.#sendFirst(content, uuid)
-      for await (const item of this.#live.inbox.read()) {
-        silence.reset()
-        yield* this.#show(item)
-        if (this.#isOver) break
-      }
+      const { inbox } = this.#live
+      do {
+        for (let item = this.#next(); item !== undefined; item = this.#next()) {
+          silence.reset()
+          yield* this.#show(item)
+        }
+      } while (!this.#isOver && (await inbox.more()))
       this.#isOver = true
       for (const event of this.#requests.close()) yield this.#noted(event)
       const count = this.#takenBack + this.#waiting.length
@@ -72,6 +74,11 @@ export class LiveTurn {
       clearInterval(watch)
       await this.#finish()
     }
+  }
+
+  /** Nothing once the turn is over: what comes then is for the next one. */
+  #next(): InboxItem | undefined {
+    return this.#isOver ? undefined : this.#live.inbox.take()
   }
 
   /** The agent has answered every message, whether or not more was to come. */
