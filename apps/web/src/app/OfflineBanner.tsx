@@ -15,7 +15,7 @@ export function OfflineBanner() {
   if (!late) return null
   return (
     <p className="offline" role="alert">
-      No connection to the server. Your agents work on; this page catches up by itself.
+      No connection to the server. Nothing is lost: this page catches up by itself when it is back.
     </p>
   )
 }
