@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, type SyntheticEvent, useLayoutEffect, useRef } from 'react'
 import { IconButton } from './IconButton.tsx'
 import './dialog.css'
 
@@ -15,10 +15,24 @@ export interface DialogProps {
 /**
  * The browser's own modal dialog: it keeps the focus inside, closes on Escape and needs no inline style. The focus goes
  * to what has `data-first`, else to the dialog itself: the browser would choose the button that closes it.
+ *
+ * The browser tells of a close in a task of its own, and the next key may come before that: what is gone from the screen
+ * would still swallow it. So Escape and clicks tell at once, and the late `close` is not told a second time.
  */
 export function Dialog({ title, onClose, children, place = 'center', bare = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  const told = useRef(false)
+  const close = () => {
+    if (told.current) return
+    told.current = true
+    onClose()
+  }
+  // What bubbles up from a dialog or a file chooser inside is theirs.
+  const closeOwn = (event: SyntheticEvent) => {
+    if (event.target === ref.current) close()
+  }
+  // Closed before it is taken out of the page: after that it would give the focus back to nobody.
+  useLayoutEffect(() => {
     const dialog = ref.current
     if (!dialog || dialog.open) return
     dialog.showModal()
@@ -34,17 +48,16 @@ export function Dialog({ title, onClose, children, place = 'center', bare = fals
       className={`dialog dialog--${place}`}
       aria-label={title}
       tabIndex={-1}
-      onClose={onClose}
-      onClick={event => {
-        if (event.target === ref.current) ref.current?.close()
-      }}
+      onCancel={closeOwn}
+      onClose={closeOwn}
+      onClick={closeOwn}
     >
       <div className="dialog__body">
         {bare ? null : (
           <header className="dialog__head">
             <h2>{title}</h2>
             <span className="spacer" />
-            <IconButton icon="close" label="Close" onClick={() => ref.current?.close()} />
+            <IconButton icon="close" label="Close" onClick={close} />
           </header>
         )}
         {children}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+
+test('a key right after Escape is not lost to the dialog that is closing', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const shortcuts = page.getByRole('dialog', { name: 'Shortcuts' })
+  const message = page.getByRole('textbox', { name: 'Message' }).and(page.locator(':focus'))
+  await page.getByText('Run this command?').waitFor()
+  await page.keyboard.press('?')
+  await shortcuts.waitFor()
+
+  // Both keys are on their way before the browser has told that the first one closed it.
+  await Promise.all([page.keyboard.press('Escape'), page.keyboard.press('?')])
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))))
+  expect(await shortcuts.isVisible()).toBe(true)
+  await Promise.all([page.keyboard.press('Escape'), page.keyboard.press('i')])
+  await message.waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder('Find a session or a command').waitFor()
+  await page.keyboard.press('Escape')
+  await message.waitFor()
+  await Promise.all([page.keyboard.press('Escape'), page.keyboard.press('f')])
+  await page.getByRole('heading', { name: 'All sessions' }).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('of two dialogs Escape closes the upper one', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: aBusyDay,
+    viewport: { width: 700, height: 900 },
+  })
+  const panel = page.getByRole('dialog', { name: 'Beside the conversation' })
+  const replay = page.getByRole('dialog', { name: 'Replay' })
+  await page.getByText('Run this command?').waitFor()
+  await page.keyboard.press('4')
+  await panel.getByRole('button', { name: 'Replay' }).click()
+  await replay.waitFor()
+  await page.keyboard.press('Escape')
+  await replay.waitFor({ state: 'detached' })
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))))
+  expect(await panel.isVisible()).toBe(true)
+  await page.keyboard.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+  await close()
+})
