@@ -17,8 +17,10 @@ export function packageTests({ longest = [] }: PackageTests = {}) {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // Only there to end what hangs: a slow machine may take its time. Vitest itself would give a poll one second.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 60_000 } },
       // `npm test` runs two packages at once: four files on two cores, because much of their time is waiting for agents and disks.
       maxWorkers: Math.max(2, Math.ceil(availableParallelism() / 2)),
       sequence: { sequencer: longestFirst(longest) },

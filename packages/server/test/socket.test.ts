@@ -108,7 +108,7 @@ test('pings are answered, unless nobody reads the answers', async () => {
   const payload = Buffer.alloc(125)
   // Far more than the buffers of the system hold.
   for (let i = 0; i < PINGS; i += 1) socket.ping(payload)
-  await expect.poll(() => socket.bufferedAmount, { timeout: 60_000 }).toBe(0)
+  await expect.poll(() => socket.bufferedAmount).toBe(0)
   socket.resume()
   const closed = once(socket, 'close')
   socket.send(JSON.stringify(CALL))

@@ -31,7 +31,5 @@ test.each([
 
   await client.turns[how].mutate({ sessionId })
   expect((await watch.until('turn:end')).reason).toBe(reason)
-  await expect
-    .poll(() => client.turns.leftovers.query({ sessionId }), { timeout: 20_000 })
-    .toEqual({ agentKept, left: 0 })
+  await expect.poll(() => client.turns.leftovers.query({ sessionId })).toEqual({ agentKept, left: 0 })
 })

@@ -55,9 +55,6 @@ function ask(api: CannedApi, sessionId: string, requestId: string, command: stri
   api.setStatus(sessionId, { phase: 'waiting', pending: [request] })
 }
 
-/** As long as a busy machine takes. */
-const eventually = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 30_000 })
-
 const tags = async (page: Page) => (await shownNotifications(page)).map(({ tag }) => tag)
 
 test('a session that is not looked at asks or ends: it is told, and taken back when it is answered or looked at', async () => {
@@ -67,32 +64,31 @@ test('a session that is not looked at asks or ends: it is told, and taken back w
   // The one that is looked at first: had it been told, that would be so before the other one is.
   ask(api, 's1', 'new', 'npm run build')
   ask(api, 's3', 'r3', 'rm -r docs')
-  await eventually(() => shownNotifications(page)).toEqual([
-    { title: 'Docs for the API', body: 'wants to run rm -r docs', tag: 's3' },
-  ])
+  await expect
+    .poll(() => shownNotifications(page))
+    .toEqual([{ title: 'Docs for the API', body: 'wants to run rm -r docs', tag: 's3' }])
 
   // Answered elsewhere.
   api.setStatus('s3', { phase: 'running', pending: [] })
-  await eventually(() => shownNotifications(page)).toEqual([])
+  await expect.poll(() => shownNotifications(page)).toEqual([])
 
   api.setStatus('s3', { phase: 'idle', lastTurn: 'completed' })
   api.setStatus('s4', { phase: 'idle', lastTurn: 'failed' })
-  await eventually(() => shownNotifications(page).then(all => all.map(({ body }) => body).sort())).toEqual([
-    'ended: failed',
-    'is done',
-  ])
+  await expect
+    .poll(() => shownNotifications(page).then(all => all.map(({ body }) => body).sort()))
+    .toEqual(['ended: failed', 'is done'])
   // At work again.
   api.setStatus('s4', { phase: 'running' })
-  await eventually(() => tags(page)).toEqual(['s3'])
+  await expect.poll(() => tags(page)).toEqual(['s3'])
   // Looked at.
   await page.getByRole('link', { name: /Docs for the API/ }).click()
-  await eventually(() => tags(page)).toEqual([])
+  await expect.poll(() => tags(page)).toEqual([])
   // Deleted.
   ask(api, 's4', 'r4', 'npm test')
-  await eventually(() => tags(page)).toEqual(['s4'])
+  await expect.poll(() => tags(page)).toEqual(['s4'])
   api.remove('s4')
-  await eventually(() => tags(page)).toEqual([])
-  await eventually(() => page.getByRole('link', { name: /Loop: backlog/ }).count()).toBe(0)
+  await expect.poll(() => tags(page)).toEqual([])
+  await expect.poll(() => page.getByRole('link', { name: /Loop: backlog/ }).count()).toBe(0)
   expect(complaints).toEqual([])
 })
 
@@ -101,9 +97,9 @@ test('a page that nobody looks at tells of the session that it shows, too, until
   const page = await openTab(context, api, '/s/s3')
   await setLooking(page, false)
   ask(api, 's3', 'r3', 'npm test')
-  await eventually(() => tags(page)).toEqual(['s3'])
+  await expect.poll(() => tags(page)).toEqual(['s3'])
   await setLooking(page, true)
-  await eventually(() => tags(page)).toEqual([])
+  await expect.poll(() => tags(page)).toEqual([])
 })
 
 test('two tabs tell once, and not of what the other one looks at; one that is left goes on alone', async () => {
@@ -113,17 +109,16 @@ test('two tabs tell once, and not of what the other one looks at; one that is le
   ask(api, 's3', 'r3', 'npm test')
   ask(api, 's4', 'r4', 'npm run lint')
   for (const page of [first, second]) await page.getByRole('button', { name: '4 need you' }).waitFor()
-  await eventually(() => tags(second)).toEqual(['s4'])
+  await expect.poll(() => tags(second)).toEqual(['s4'])
   for (const page of [first, second]) await settle(page)
   expect(await notificationLog(second)).toEqual(['Loop: backlog.md: wants to run npm run lint'])
 
   await first.close()
-  await eventually(() => waitsForItsTurn(second)).toBe(false)
+  await expect.poll(() => waitsForItsTurn(second)).toBe(false)
   api.setStatus('s4', { phase: 'idle', pending: [], lastTurn: 'completed' })
-  await eventually(() => notificationLog(second)).toEqual([
-    'Loop: backlog.md: wants to run npm run lint',
-    'Loop: backlog.md: is done',
-  ])
+  await expect
+    .poll(() => notificationLog(second))
+    .toEqual(['Loop: backlog.md: wants to run npm run lint', 'Loop: backlog.md: is done'])
   expect(await tags(second)).toEqual(['s4'])
 })
 
@@ -150,7 +145,7 @@ test('the person is asked when they say so, and can turn it off again', async ()
   await page.getByText('Notifications are on').waitFor()
   expect(await permissionQuestions(page)).toBe(1)
   ask(api, 's4', 'r4', 'npm test')
-  await eventually(() => tags(page)).toEqual(['s4'])
+  await expect.poll(() => tags(page)).toEqual(['s4'])
 
   await page.keyboard.press('Control+k')
   await page.getByPlaceholder('Find a session or a command').fill('notifications')
@@ -160,7 +155,7 @@ test('the person is asked when they say so, and can turn it off again', async ()
   expect(await axeViolations(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Turn off' }).click()
   await dialog.getByText('Notifications are off').waitFor()
-  await eventually(() => tags(page)).toEqual([])
+  await expect.poll(() => tags(page)).toEqual([])
   ask(api, 's4', 'r5', 'npm run build')
   ask(api, 's3', 'r6', 'npm run build')
   await settle(page)
