@@ -7,6 +7,7 @@ import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
 import { openDoors } from './http/doors.ts'
+import { HttpError } from './http/http-error.ts'
 import { createHttpServer, type TlsFiles } from './http/http-server.ts'
 import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
@@ -94,7 +95,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       headersMs: options.limits?.authenticateMs,
       toHttpError: error => {
         const answer = toHttpError(error)
-        if (answer.status >= 500) onFault(error)
+        // What we refuse on purpose, as with too many streams, is no fault.
+        if (answer.status >= 500 && !(error instanceof HttpError)) onFault(error)
         return answer
       },
     })
