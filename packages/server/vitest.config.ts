@@ -1,3 +1,3 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests({ longest: ['test/slow-reader', 'test/fuzz', 'test/events'] })
+export default packageTests({ longest: ['test/slow-reader', 'test/fuzz', 'test/guard-walk', 'test/events'] })

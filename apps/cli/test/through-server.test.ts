@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
+import { CERTIFICATE } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { ServerRefusedError, startThroughServer } from '../src/commands/run/through-server.ts'
 import { createWorld } from './support/world.ts'
@@ -80,6 +82,32 @@ describe('chirality run beside a server', () => {
     await world.model.waitForRequest(({ state }) => state === 'stalled')
     run.signal('SIGINT')
     expect((await run.result()).code).toBe(130)
+    server.signal('SIGTERM')
+    expect((await server.result()).code).toBe(0)
+  })
+
+  test('that others reach over TLS, under a name which this machine need not know', async () => {
+    const world = await createWorld({ answers: ['Hello.'] })
+    const env = { CHIRALITY_HOME: path.join(world.home, 'chirality') }
+    const files = { cert: path.join(world.home, 'cert.pem'), key: path.join(world.home, 'key.pem') }
+    for (const name of ['cert', 'key'] as const)
+      writeFileSync(files[name], CERTIFICATE[name], { mode: 0o600 })
+    const tls = [
+      '--expose',
+      '--origin',
+      'https://agents.example',
+      '--tls-cert',
+      files.cert,
+      '--tls-key',
+      files.key,
+    ]
+    const server = world.start(['serve', '--json', '--port', '0', '--project', world.project, ...tls], {
+      env,
+    })
+    await server.shows('\n')
+    const run = await world.start(['run', 'Hi', '--project', world.project], { env }).result()
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(run.stdout).toContain('Hello.')
     server.signal('SIGTERM')
     expect((await server.result()).code).toBe(0)
   })

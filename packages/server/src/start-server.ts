@@ -5,9 +5,10 @@ import { SessionHost, StorageError, userDataFolder } from '@chirality/sessions'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
-import { type Place, placeOf, urlHost } from './guard/places.ts'
-import { createHttpServer } from './http/http-server.ts'
-import { listen } from './http/listen.ts'
+import type { Place } from './guard/places.ts'
+import { openDoors } from './http/doors.ts'
+import { HttpError } from './http/http-error.ts'
+import { createHttpServer, type TlsFiles } from './http/http-server.ts'
 import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
 import { StaticFiles } from './http/static-files.ts'
@@ -16,7 +17,7 @@ import { apiRoutes } from './rest/api-routes.ts'
 import type { SendPaceOptions } from './socket/send-pace.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
-import { checkBinding, type Exposed, isLoopback } from './system/check-binding.ts'
+import { checkBinding, type Exposed } from './system/check-binding.ts'
 import { killAgents } from './system/kill-agents.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { StoppedTurns } from './system/stopped-turns.ts'
@@ -52,8 +53,9 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  /** Where it is reached: `http://127.0.0.1:4096`. */
+  /** Where this machine reaches it: `http://127.0.0.1:4096`. */
   readonly url: string
+  /** The one that others reach, which is another than that of `url` where they come over TLS or to another address. */
   readonly port: number
   /** For `Authorization: Bearer`. */
   readonly token: string
@@ -78,29 +80,37 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onFault = () => {},
   } = options
   checkBinding(options)
-  const tls = options.exposed && 'tls' in options.exposed ? options.exposed.tls : undefined
   const keys = new Keys()
   const routes: Route[] = []
   let place = NOWHERE
-  const server = createHttpServer({
-    ...{ keys, routes, tls, place: () => place, files: new StaticFiles(options.dashboard) },
-    headersMs: options.limits?.authenticateMs,
-    toHttpError: error => {
-      const answer = toHttpError(error)
-      if (answer.status >= 500) onFault(error)
-      return answer
-    },
-  })
-  const connections = new OpenSockets(server)
+  const connections = new OpenSockets()
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
     onSocket: accepted => serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onFault }),
   })
-  server.on('upgrade', sockets.upgrade)
+  const files = new StaticFiles(options.dashboard)
+  const create = (tls?: TlsFiles) => {
+    const server = createHttpServer({
+      ...{ keys, routes, files, tls, place: () => place },
+      headersMs: options.limits?.authenticateMs,
+      toHttpError: error => {
+        const answer = toHttpError(error)
+        // What we refuse on purpose, as with too many streams, is no fault.
+        if (answer.status >= 500 && !(error instanceof HttpError)) onFault(error)
+        return answer
+      },
+    })
+    connections.watch(server)
+    return server.on('upgrade', sockets.upgrade)
+  }
 
-  const port = await listen(server, { host: address, port: options.port ?? DEFAULT_PORT })
-  const url = `${tls ? 'https' : 'http'}://${ownHost(address)}:${port}`
-  const newSignInLink = () => `${options.publicOrigins?.[0] ?? url}/#sign-in=${keys.newSignInSecret()}`
+  const doors = await openDoors({
+    ...{ host: address, port: options.port ?? DEFAULT_PORT, create },
+    tls: options.exposed && 'tls' in options.exposed ? options.exposed.tls : undefined,
+    publicOrigins: options.publicOrigins,
+  })
+  const { url, port } = doors
+  const newSignInLink = () => `${doors.pageUrl}/#sign-in=${keys.newSignInSecret()}`
   const personas = new PersonaManager()
   const host = new SessionHost({
     ...{ harnesses: options.harnesses, address: url, home, personas },
@@ -123,10 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
   routes.push(...api.routes)
-  place = placeOf({
-    ...{ port, tls: tls !== undefined, publicOrigins: options.publicOrigins },
-    loopback: isLoopback(address) ? address : undefined,
-  })
+  place = doors.place
 
   let closing: Promise<void> | undefined
   const close = async (agents: 'stop' | 'leave') => {
@@ -134,7 +141,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     place = NOWHERE
     // At once: whoever stops us twice does not wait for the rest.
     await removeServerFile(home, url)
-    const closed = new Promise(resolve => server.close(resolve))
+    const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
     try {
       await host.close({ agents })
@@ -179,8 +186,3 @@ const GONE: ReadonlySet<string> = new Set(['project-missing', 'project-not-a-dir
 
 const DEFAULT_PORT = 4096
 const NOWHERE: Place = { hosts: new Set(), origins: new Map() }
-
-/** Where this machine reaches a server that listens on `address`: a wildcard is not a name that anybody is reached under. */
-function ownHost(address: string): string {
-  return urlHost({ '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address)
-}

@@ -1,7 +1,14 @@
-import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { StaticFiles } from '../src/http/static-files.ts'
+import { OpenStreams } from '../src/rest/open-streams.ts'
 import { seeded } from './support/random.ts'
-import { sessionWith, startTestServer } from './support/test-server.ts'
+import { sessionWith, startTestServer, type TestServer } from './support/test-server.ts'
 
 const DEPARTURES = 160
 
@@ -47,3 +54,66 @@ test('whoever leaves in the middle of an answer is no fault of ours, and holds n
     .toBe(1)
   expect(server.faults).toEqual([])
 })
+
+/** A request whose sender is gone before anything was answered. */
+async function abandoned(): Promise<{ request: IncomingMessage; response: ServerResponse }> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [request, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse]
+  socket.resetAndDestroy()
+  await once(response, 'close')
+  return { request, response }
+}
+
+test('a stream is not opened for one who has left: nothing would ever close it', async () => {
+  const { response } = await abandoned()
+  const streams = new OpenStreams()
+  expect(() => streams.open(response)).toThrow(expect.objectContaining({ code: 'ECONNRESET' }))
+  // It would wait for those that are open.
+  await streams.close()
+})
+
+test('a file is not kept open for one who has left', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'chirality-files-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(path.join(folder, 'index.html'), 'x'.repeat(1_000_000))
+  const files = new StaticFiles(folder)
+  const { request, response } = await abandoned()
+  await files.serve(request, response, '/')
+  const before = readdirSync('/dev/fd').length
+  for (let i = 0; i < 20; i += 1) await files.serve(request, response, '/')
+  expect(readdirSync('/dev/fd').length).toBeLessThan(before + 10)
+})
+
+/** Streams one behind the other on one connection: only the first of them is being sent. */
+function openStreams({ port, token }: TestServer, sessionId: string, count: number): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  const headers = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}`
+  const request = `GET /api/harness/session/${sessionId}/events HTTP/1.1\r\n${headers}\r\n\r\n`
+  socket.write(request.repeat(count))
+  return socket
+}
+
+test('streams that wait behind another go with their connection, and without room no turn begins', async () => {
+  const server = await startTestServer()
+  const { id } = await sessionWith(server, 1)
+  const status = async () => {
+    const response = await server.fetch(`/api/harness/session/${id}/events`)
+    await response.body?.cancel()
+    return response.status
+  }
+  const socket = openStreams(server, id, MAX_STREAMS)
+  await expect.poll(status).toBe(503)
+  const turn = await server.post('/api/harness/turn', { sessionId: id, message: 'Hi' })
+  expect([turn.status, await turn.json()]).toMatchObject([503, { error: { code: 'too-many' } }])
+  expect((await server.host.session(id)).status).toMatchObject({ phase: 'idle', turnId: null })
+  socket.resetAndDestroy()
+  await expect.poll(status).toBe(200)
+  expect(server.faults).toEqual([])
+})
+
+const MAX_STREAMS = 256

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
@@ -48,6 +49,35 @@ test('the lines of a real Claude Code: while it waits, what comes next, and page
     before = page.before
   }
   expect(paged).toEqual(ids)
+})
+
+test('one that is too long for a page, whole and in pieces, and what else can be asked of it', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { id: sessionId } = await sessionWith(server, 3)
+  const long = JSON.stringify({ text: 'ä'.repeat(200_000) })
+  const spool = `20260101T120000000Z-${sessionId}-aaaaaaaa-0000-4000-8000-000000000001`
+  const logs = path.join(server.project, '.chirality', 'logs', 'claude-code')
+  mkdirSync(logs, { recursive: true, mode: 0o700 })
+  writeFileSync(path.join(logs, `${spool}.ndjson`), `short\n${long}\n`)
+  const [, line] = (await client.sessions.nativeLines.query({ sessionId })).lines
+  expect(line).toMatchObject({ cut: true })
+  const { nativeLine } = client.sessions
+  const id = line?.id ?? ''
+  expect((await nativeLine.query({ sessionId, id })).text).toBe(long)
+  const first = await nativeLine.query({ sessionId, id, maxBytes: 300_000 })
+  const rest = await nativeLine.query({ sessionId, id, from: first.next ?? 0, maxBytes: 300_000 })
+  expect([first.text + rest.text, rest.next]).toEqual([long, null])
+
+  const refused = (input: object) =>
+    nativeLine.query({ sessionId, id, ...input }).catch(({ data }) => data.reason ?? data.code)
+  expect(await refused({ id: `${spool}.1` })).toBe('not-found')
+  expect(await refused({ id: '../../x.0' })).toBe('not-found')
+  expect(await refused({ id: 'x'.repeat(300) })).toBe('invalid-input')
+  expect(await refused({ maxBytes: 2 ** 30 })).toBe('invalid-input')
+  expect(await refused({ maxBytes: 1 })).toBe('invalid-input')
+  expect(await refused({ from: -1 })).toBe('invalid-input')
+  expect(server.faults).toEqual([])
 })
 
 test('what cannot be asked for is refused in words, and a session without a spool has no lines', async () => {

@@ -1,9 +1,21 @@
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { type RunningServer, startServer } from '../src/index.ts'
+import { StoppedTurns } from '../src/system/stopped-turns.ts'
+import { createWorld, type World } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
+
+const FREE = { permissionMode: 'bypassPermissions' } as const
+
+async function serve(world: World): Promise<RunningServer> {
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  return server
+}
 
 test.each([
   ['interrupt', 'interrupted', true],
@@ -13,12 +25,7 @@ test.each([
     answers: [{ text: 'I wait.', tool: 'Bash', input: { command: 'echo $$ > pid && sleep 600' } }],
     otherwise: 'Done.',
   })
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
-  const { client } = connect(server)
+  const { client } = connect(await serve(world))
   const { id: sessionId } = await client.sessions.create.mutate({ project: world.project })
   expect(await client.turns.leftovers.query({ sessionId })).toBeNull()
   const watch = new SessionWatch(client, sessionId)
@@ -33,3 +40,59 @@ test.each([
   expect((await watch.until('turn:end')).reason).toBe(reason)
   await expect.poll(() => client.turns.leftovers.query({ sessionId })).toEqual({ agentKept, left: 0 })
 })
+
+test('commands of a loop that is part of the server are not the agent: they are left, or not', async () => {
+  const world = await createWorld({
+    answers: [{ text: 'I wait.', tool: 'bash', input: { command: 'exec sleep 600' } }],
+    otherwise: 'Done.',
+  })
+  const server = await serve(world)
+  const { client } = connect(server)
+  const options = { project: world.project, harness: 'messages-api' }
+  const { id: sessionId } = await client.sessions.create.mutate(options)
+  const watch = new SessionWatch(client, sessionId)
+  await client.turns.start.mutate({ sessionId, message: 'Wait.', options: FREE })
+  await watch.until('tool:start')
+  const processes = async () => (await client.system.processes.query({ sessionId }))[0]?.processes.length ?? 0
+  await expect.poll(processes).toBe(1)
+
+  const stopped = new StoppedTurns(server.host)
+  await stopped.note(await server.host.session(sessionId))
+  expect(await stopped.leftovers({ id: sessionId })).toEqual({ agentKept: false, left: 1 })
+  await client.turns.interrupt.mutate({ sessionId })
+  expect((await watch.until('turn:end')).reason).toBe('interrupted')
+  expect(await client.turns.leftovers.query({ sessionId })).toEqual({ agentKept: false, left: 0 })
+})
+
+test.each([
+  ['waits for its model', { text: 'This takes its time.', stallAfter: 1 }, { agentKept: true, left: 0 }],
+  ['runs a command', { text: 'I wait.', tool: 'exec_command', input: { cmd: 'sleep 600' } }, null],
+] as const)(
+  'where another session of the same Codex %s, what is true of both is told',
+  async (_what, other, expected) => {
+    const world = await createWorld({
+      answers: [other, { text: 'I wait.', tool: 'exec_command', input: { cmd: 'sleep 600' } }],
+      otherwise: 'Done.',
+    })
+    const { client } = connect(await serve(world))
+    const options = { project: world.project, harness: 'codex' }
+    const start = async () => {
+      const { id: sessionId } = await client.sessions.create.mutate(options)
+      const watch = new SessionWatch(client, sessionId)
+      await client.turns.start.mutate({ sessionId, message: 'Wait.', options: FREE })
+      return { sessionId, watch }
+    }
+    const first = await start()
+    await (expected === null
+      ? first.watch.until('tool:start')
+      : world.model.waitForRequest(({ state }) => state === 'stalled'))
+    const { sessionId, watch } = await start()
+    await watch.until('tool:start')
+    await client.turns.interrupt.mutate({ sessionId })
+    expect((await watch.until('turn:end')).reason).toBe('interrupted')
+    await expect
+      .poll(() => client.turns.leftovers.query({ sessionId }), { timeout: 20_000 })
+      .toEqual(expected)
+    await client.turns.kill.mutate({ sessionId: first.sessionId })
+  },
+)

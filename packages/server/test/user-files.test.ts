@@ -18,63 +18,113 @@ import { expect, onTestFinished, test } from 'vitest'
 import { readServerFile } from '../src/index.ts'
 import { ProjectRegistry } from '../src/projects/project-registry.ts'
 import { writeServerFile } from '../src/system/server-file.ts'
+import { FOLDERS, startRegistering } from './support/registering.ts'
 import { startTestServer } from './support/test-server.ts'
 
-function createFolder(): { folder: string; home: string; project: string; file: string } {
+function createFolder(): { folder: string; home: string; project: string } {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-user-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [home, project] = [path.join(folder, 'home'), path.join(folder, 'project')]
   mkdirSync(home, { mode: 0o700 })
   mkdirSync(project)
-  return { folder, home, project, file: path.join(home, 'projects.json') }
+  return { folder, home, project }
+}
+
+/** Where the registry keeps the only project that was added. */
+function entryIn(home: string): string {
+  const [name = '', ...more] = readdirSync(path.join(home, 'trusted'))
+  expect(more).toEqual([])
+  return path.join(home, 'trusted', name)
 }
 
 /** Only Linux has all of 127/8 without being asked. */
 const OTHER_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1'
 
+const SERVERS = 3
+
 const SERVER = { url: 'http://127.0.0.1:1', token: 't', pid: 1 }
 
-test('a list of projects that cannot be read is set aside, not written over', async () => {
-  const { home, project, file } = createFolder()
-  writeFileSync(file, '{"projects":[{"root":"/dear/to/', { mode: 0o600 })
+test('what cannot be read registers nothing, hides no other project, and is written anew', async () => {
+  const { home, folder, project } = createFolder()
   const registry = new ProjectRegistry(home)
-  expect(await registry.list()).toEqual([])
   await registry.add(project)
-  expect(await registry.list()).toMatchObject([{ root: project }])
-  const [aside = ''] = readdirSync(home).filter(name => name.includes('damaged'))
-  expect(readFileSync(path.join(home, aside), 'utf8')).toContain('/dear/to/')
+  writeFileSync(entryIn(home), '{"root":"/dear/to/', { mode: 0o600 })
+  expect(await registry.list()).toEqual([])
+  await expect(registry.require(project)).rejects.toMatchObject({ reason: 'project-not-registered' })
+  await registry.add(folder)
+  expect(await registry.list()).toMatchObject([{ root: folder }])
+  await registry.add(project)
+  expect(await registry.list()).toMatchObject([{ root: folder }, { root: project }])
 })
 
-test('a list of projects that others can write is not the word of the user', async () => {
-  const { home, project, file } = createFolder()
-  writeFileSync(file, JSON.stringify({ projects: [{ root: project, name: 'x', addedAt: 'x' }] }))
-  chmodSync(file, 0o666)
+test('a file that says another folder than its name registers neither', async () => {
+  const { home, folder, project } = createFolder()
   const registry = new ProjectRegistry(home)
+  await registry.add(project)
+  writeFileSync(entryIn(home), JSON.stringify({ root: folder, name: 'x', addedAt: 'x' }), { mode: 0o600 })
+  expect(await registry.list()).toEqual([])
+  await expect(registry.require(folder)).rejects.toMatchObject({ reason: 'project-not-registered' })
+  await expect(registry.require(project)).rejects.toMatchObject({ reason: 'project-not-registered' })
+})
+
+test('what others can write is not the word of the user', async () => {
+  const { home, project } = createFolder()
+  const registry = new ProjectRegistry(home)
+  await registry.add(project)
+  chmodSync(entryIn(home), 0o666)
   await expect(registry.require(project)).rejects.toMatchObject({ code: 'unsafe' })
   await expect(registry.add(project)).rejects.toThrow('can be written by others')
-  chmodSync(file, 0o600)
-  expect(await new ProjectRegistry(home).require(project)).toBe(project)
+  chmodSync(entryIn(home), 0o600)
+  expect(await registry.require(project)).toBe(project)
 })
 
 test('a pipe in its place holds nobody up', async () => {
-  const { home, project, file } = createFolder()
-  execFileSync('mkfifo', ['-m', '600', file])
+  const { home, project } = createFolder()
   const registry = new ProjectRegistry(home)
+  await registry.add(project)
+  const file = entryIn(home)
+  rmSync(file)
+  execFileSync('mkfifo', ['-m', '600', file])
   await registry.add(project)
   expect(await registry.list()).toMatchObject([{ root: project }])
 })
 
 test('nothing is written through a link', async () => {
-  const { folder, home, project, file } = createFolder()
+  const { folder, home, project } = createFolder()
+  const registry = new ProjectRegistry(home)
+  await registry.add(project)
+  const file = entryIn(home)
   const elsewhere = path.join(folder, 'elsewhere')
   mkdirSync(elsewhere)
-  writeFileSync(path.join(elsewhere, 'mine'), '{"projects":[]}', { mode: 0o600 })
+  writeFileSync(path.join(elsewhere, 'mine'), '{}', { mode: 0o600 })
+  rmSync(file)
   symlinkSync(path.join(elsewhere, 'mine'), file)
-  await new ProjectRegistry(home).add(project)
-  expect(readFileSync(path.join(elsewhere, 'mine'), 'utf8')).toBe('{"projects":[]}')
+  await registry.add(project)
+  expect(readFileSync(path.join(elsewhere, 'mine'), 'utf8')).toBe('{}')
   symlinkSync(elsewhere, path.join(home, 'servers'))
   await expect(writeServerFile(home, SERVER)).rejects.toMatchObject({ code: 'unsafe' })
   expect(readdirSync(elsewhere)).toEqual(['mine'])
+})
+
+test('servers that change the projects at the same time lose nothing of each other', async () => {
+  const { folder, home } = createFolder()
+  const shared = path.join(folder, 'shared')
+  mkdirSync(shared)
+  const servers = await Promise.all(
+    Array.from({ length: SERVERS }, (_, index) => startRegistering(home, folder, `server-${index}`)),
+  )
+  await Promise.all(servers.map(server => server.change()))
+  const registered = (await new ProjectRegistry(home).list()).map(({ root, name }) => `${root} ${name}`)
+  // Each adds its folders, forgets every second, and one of them names the one that all add.
+  const kept = servers.flatMap(({ name }) =>
+    Array.from(
+      { length: FOLDERS / 2 },
+      (_, i) => `${path.join(folder, `${name}-${2 * i + 1}`)} ${name}-${2 * i + 1}`,
+    ),
+  )
+  expect(registered.sort()).toEqual([...kept, `${shared} Named`].sort())
+  const left = readdirSync(path.join(home, 'trusted')).filter(name => name.includes('tmp'))
+  expect(left).toEqual([])
 })
 
 test('the token is read only from a file that nobody else can write', async () => {

@@ -61,7 +61,14 @@ export type { MessageQueue } from './queue/message-queue.ts'
 export { QueueError, type QueueErrorCode } from './queue/queue-error.ts'
 export type { QueuedMessage, QueuedRequest } from './queue/queued-message.ts'
 export type { ProjectReport } from './recovery/recover-project.ts'
-export type { NativeLine, NativeLinesOptions, NativePage } from './spools/native-page.ts'
+export type {
+  NativeLine,
+  NativeLineOptions,
+  NativeLinesOptions,
+  NativePage,
+  NativeText,
+} from './spools/native-page.ts'
+export { readNativeLine } from './spools/read-native-line.ts'
 export { readNativeLines } from './spools/read-native-lines.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {

@@ -27,7 +27,9 @@ export async function serve(args: string[], output: Output): Promise<number> {
   const { url, port, token } = server
   const link = demo ? await demoLink(server, demo) : server.link
   await output.write(
-    options.json ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n` : welcome(url, link),
+    options.json
+      ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n`
+      : welcome([...options.publicOrigins, url], link),
   )
   const wantsBrowser = options.open && !options.json && canOpenBrowser()
   const closePage = wantsBrowser ? await openBrowser(link, userDataFolder()) : async () => {}
@@ -101,8 +103,8 @@ async function demoLink({ host, link }: RunningServer, demo: RunningDemo): Promi
   return url.href
 }
 
-function welcome(url: string, link: string): string {
-  return `Chirality is at ${url}. This link signs a browser in, once:\n\n  ${link}\n\nCtrl-C stops it.\n`
+function welcome(addresses: string[], link: string): string {
+  return `Chirality is at ${addresses.join(', ')}. This link signs a browser in, once:\n\n  ${link}\n\nCtrl-C stops it.\n`
 }
 
 /** Who asks twice wants it to end at once. */

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { writePrivateFile } from '../projects/write-private-file.ts'
+import { writePrivateFile } from '../system/write-private-file.ts'
 
 /** The files of the project when a turn began and when it ended, as git trees. */
 export interface TreesOfTurn {

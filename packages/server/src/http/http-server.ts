@@ -5,6 +5,7 @@ import { factsOf, MAX_HEADERS } from '../guard/facts.ts'
 import { type GuardReason, guard, type RouteKind } from '../guard/guard.ts'
 import type { Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
+import { closeWithConnection } from './close-with-connection.ts'
 import { endSocket } from './end-socket.ts'
 import { HttpError } from './http-error.ts'
 import { sendError } from './respond.ts'
@@ -42,6 +43,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     }
     // Without a listener, one write too many would end the process.
     response.on('error', fail)
+    closeWithConnection(request, response)
     answer(request, response, options).catch(fail)
   }
   const { headersMs = HEADERS_MS } = options
@@ -141,4 +143,6 @@ function isDeparture(error: unknown, response: ServerResponse): boolean {
   return (response.req.socket.destroyed || response.destroyed) && DEPARTURES.has(code)
 }
 
-const DEPARTURES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
+const DEPARTURES: ReadonlySet<string> = new Set([
+  ...['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'],
+])

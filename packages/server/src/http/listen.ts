@@ -27,7 +27,7 @@ export class ListenError extends Error {
 }
 
 const ATTEMPTS = 20
-const MAX_PORT = 65_535
+export const MAX_PORT = 65_535
 
 /** Undefined when somebody else has it. */
 function tryPort(server: Server, host: string, port: number): Promise<number | undefined> {

@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Every connection of a server. Node itself loses sight of those that were upgraded or refused, and then waits for them, for
+ * Every connection of some servers. Node itself loses sight of those that were upgraded or refused, and then waits for them, for
  * ever, when it closes.
  */
 export class OpenSockets {
   readonly #sockets = new Set<Socket>()
 
-  constructor(server: Server) {
+  watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))

@@ -93,6 +93,7 @@ async function send(file: OpenFile, request: IncomingMessage, response: ServerRe
     response.end()
     return
   }
+  if (response.destroyed) return file.handle.close()
   response.writeHead(200, { ...headers, 'content-length': file.size })
   const stream = createReadStream(file.path, { fd: file.handle, end: Math.max(0, file.size - 1) })
   stream.on('error', () => response.destroy())

@@ -1,8 +1,15 @@
-import { realpath, rename, stat } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { CallError } from '../errors/call-error.ts'
-import { readUserFile, writeUserFile } from '../system/user-files.ts'
+import {
+  createUserFile,
+  listUserFiles,
+  readUserFile,
+  removeUserFile,
+  writeUserFile,
+} from '../system/user-files.ts'
 
 /** A folder that the user said agents may work in. */
 export interface RegisteredProject {
@@ -13,105 +20,81 @@ export interface RegisteredProject {
 }
 
 /**
- * The folders that the user trusts, in the user's own data folder. Nothing runs in any other: a path in a request, or a
- * session that lies around in a cloned repository, is not the user's word.
+ * The folders that the user trusts: `trusted/<hash>.json` in the user's own data folder. Nothing runs in any other: a path in a
+ * request, or a session that lies around in a cloned repository, is not the user's word. A file each, because several servers
+ * of one user change them at the same time, and of one list one of them would lose what the other added.
  */
 export class ProjectRegistry {
   readonly #home: string
   readonly #onRemove: (root: string) => Promise<void>
-  #known: Known = { version: '', projects: new Map(), damaged: false }
-  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(home: string, onRemove: (root: string) => Promise<void> = async () => {}) {
     this.#home = home
     this.#onRemove = onRemove
   }
 
+  /** Oldest first. */
   async list(): Promise<RegisteredProject[]> {
-    return [...(await this.#read()).values()]
+    const files = await listUserFiles(this.#home, FOLDER)
+    const projects = await Promise.all(files.map(name => this.#read(path.join(FOLDER, name))))
+    return projects.flatMap(project => project ?? []).sort(byAge)
   }
 
   async add(folder: string, name?: string): Promise<RegisteredProject> {
     const root = await realFolder(folder)
-    return this.#change(projects => {
-      const known = projects.get(root)
-      const addedAt = known?.addedAt ?? new Date().toISOString()
-      const project = { root, name: name ?? known?.name ?? path.basename(root), addedAt }
-      projects.set(root, project)
-      return project
-    })
+    const file = fileOf(root)
+    const known = await this.#read(file)
+    if (known && (name === undefined || known.name === name)) return known
+    const addedAt = known?.addedAt ?? new Date().toISOString()
+    const project = { root, name: name ?? path.basename(root), addedAt }
+    const text = `${JSON.stringify(project)}\n`
+    if (name === undefined) {
+      // Another server that was faster may have given it a name.
+      if (await createUserFile(this.#home, file, text)) return project
+      const other = await this.#read(file)
+      if (other) return other
+    }
+    await writeUserFile(this.#home, file, text)
+    return project
   }
 
   /** What is in the folder stays. */
   async remove(root: string): Promise<void> {
     await this.require(root)
     await this.#onRemove(root)
-    await this.#change(projects => projects.delete(root))
+    await removeUserFile(this.#home, fileOf(root))
   }
 
   /** The real path of a project that was registered; throws for any other folder. */
   async require(folder: string): Promise<string> {
-    const projects = await this.#read()
-    if (projects.has(folder)) return folder
+    if (await this.#read(fileOf(folder))) return folder
     const root = await realpath(folder).catch(() => undefined)
-    if (root !== undefined && projects.has(root)) return root
+    if (root !== undefined && root !== folder && (await this.#read(fileOf(root)))) return root
     throw unknownProject(folder)
   }
 
-  /** Read again when it changed: another server of the same user may have added a project. */
-  async #read(): Promise<Projects> {
-    const stats = await stat(path.join(this.#home, FILE_NAME)).catch(() => undefined)
-    const version = stats === undefined ? 'none' : `${stats.ino}-${stats.mtimeMs}-${stats.size}`
-    if (version !== this.#known.version) {
-      const projects = parseProjects((await readUserFile(this.#home, FILE_NAME)) ?? EMPTY)
-      this.#known = { version, projects: projects ?? new Map(), damaged: projects === undefined }
-    }
-    return this.#known.projects
-  }
-
-  #change<T>(change: (projects: Projects) => T): Promise<T> {
-    const work = async () => {
-      const projects = new Map(await this.#read())
-      const result = change(projects)
-      if (this.#known.damaged) await this.#setAside()
-      const text = JSON.stringify({ projects: [...projects.values()] }, null, 2)
-      await writeUserFile(this.#home, FILE_NAME, `${text}\n`)
-      return result
-    }
-    const done = this.#changing.then(work, work)
-    this.#changing = done
-    return done
-  }
-
-  /** A list that cannot be read may still be mended by hand. */
-  async #setAside(): Promise<void> {
-    const file = path.join(this.#home, FILE_NAME)
-    await rename(file, `${file}.damaged-${Date.now()}`)
+  /** Read each time: another server of the same user may have changed it. Undefined when it does not say what its name says. */
+  async #read(file: string): Promise<RegisteredProject | undefined> {
+    const project = parseProject((await readUserFile(this.#home, file)) ?? '')
+    return project && fileOf(project.root) === file ? project : undefined
   }
 }
 
-const FILE_NAME = 'projects.json'
+const FOLDER = 'trusted'
 
-type Projects = Map<string, RegisteredProject>
-
-interface Known {
-  version: string
-  projects: Projects
-  /** There is a file, and it is not a list of projects. */
-  damaged: boolean
+function fileOf(root: string): string {
+  return path.join(FOLDER, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.json`)
 }
 
-const FILE = z.object({
-  projects: z.array(z.object({ root: z.string(), name: z.string(), addedAt: z.string() })),
-})
+function byAge(a: RegisteredProject, b: RegisteredProject): number {
+  return a.addedAt === b.addedAt ? (a.root < b.root ? -1 : 1) : a.addedAt < b.addedAt ? -1 : 1
+}
 
-const EMPTY = '{"projects":[]}'
+const FILE = z.object({ root: z.string(), name: z.string(), addedAt: z.string() })
 
-/** Undefined when it is not such a file. */
-function parseProjects(text: string): Projects | undefined {
+function parseProject(text: string): RegisteredProject | undefined {
   try {
-    const { projects } = FILE.parse(JSON.parse(text))
-    return new Map(projects.map(project => [project.root, project]))
+    return FILE.parse(JSON.parse(text))
   } catch {
     return undefined
   }

@@ -35,6 +35,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       const { sessionId, message, options } = await readBody(request, inputs.turnInput, BODY)
       const session = await liveSession(services, sessionId)
       const after = session.log.lastSeq
+      streams.requireRoom()
       const { turnId } = await session.start(message, options)
       const stream = streams.open(response)
       for await (const envelopes of turnEvents({ host: services.host, session, turnId, after }, stream)) {

@@ -7,8 +7,15 @@ export class OpenStreams {
   readonly #streams = new Set<SseStream>()
   #onGone: () => void = () => {}
 
-  open(response: ServerResponse): SseStream {
+  /** For whoever is about to do what cannot be undone when there is no stream for it. */
+  requireRoom(): void {
     if (this.#streams.size >= MAX_STREAMS) throw new HttpError(503, 'too-many', 'Too many open streams.')
+  }
+
+  open(response: ServerResponse): SseStream {
+    this.requireRoom()
+    // Its `close` has been, and would never end the stream.
+    if (response.destroyed) throw Object.assign(new Error('Nobody waits for it.'), { code: 'ECONNRESET' })
     const stream = new SseStream(response)
     this.#streams.add(stream)
     response.once('close', () => {

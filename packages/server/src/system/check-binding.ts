@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import { parseOrigin } from '../guard/places.ts'
 import type { TlsFiles } from '../http/http-server.ts'
 
@@ -24,6 +25,7 @@ export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }
       `${JSON.stringify(origin)} is not an origin. Write scheme and name only, as in https://agents.example.`,
     )
   }
+  if (exposed && 'tls' in exposed) checkTls(exposed.tls)
   if (isLoopback(host)) return
   if (exposed === undefined) {
     throw new BindingError(
@@ -38,6 +40,17 @@ export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }
   const plain = publicOrigins.find(origin => !origin.startsWith('https://'))
   if (plain !== undefined)
     throw new BindingError(`${plain} is not encrypted. Beyond loopback it must be https.`)
+}
+
+function checkTls(tls: TlsFiles): void {
+  try {
+    createSecureContext({ cert: tls.cert, key: tls.key })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new BindingError(
+      `The certificate and its key cannot be used (${why}). Give both as PEM, the key without a passphrase.`,
+    )
+  }
 }
 
 /** `localhost` is what the resolver says, which need not be loopback: only numbers count, and that one name. */

@@ -25,14 +25,18 @@ export class StoppedTurns {
     if (traced && traced.processes.length > 0) this.#traced.set(id, traced.processes)
   }
 
-  /** Null when it cannot be told: an agent without a process, or one that other sessions work with, too. */
+  /**
+   * Null when it cannot be told: nothing was noted, or what runs is of several sessions that work with one agent, and nobody
+   * knows of which. That nothing runs is true for each of them.
+   */
   async leftovers({ id }: Pick<LiveSession, 'id'>): Promise<TurnLeftovers | null> {
     const traced = this.#traced.get(id)
-    if (!traced || (await this.#isShared(id, traced))) return null
+    if (!traced) return null
     const markers = new Set(traced.map(({ marker }) => marker))
     const marked = (await findAllMarked()).filter(entry => entry.markers.some(marker => markers.has(marker)))
-    const agents = marked.filter(entry => traced.some(agent => isSame(agent, entry)))
+    const agents = hasAgent(traced) ? marked.filter(entry => traced.some(agent => isSame(agent, entry))) : []
     const left = marked.filter(entry => !agents.includes(entry) && !agents.some(isGroupOf(entry)))
+    if (left.length > 0 && (await this.#isShared(id, traced))) return null
     return { agentKept: agents.length > 0, left: left.length }
   }
 
@@ -45,6 +49,16 @@ export class StoppedTurns {
     return traced.some(({ marker }) => markers.has(marker))
   }
 }
+
+/**
+ * A loop that is part of this server is traced by an id that no system gives out; what else is traced with it are commands, and
+ * those are left over.
+ */
+function hasAgent(traced: readonly TracedProcess[]): boolean {
+  return traced.every(({ pid }) => pid < NO_PROCESS_ID)
+}
+
+const NO_PROCESS_ID = 2 ** 31 - 1
 
 /** A pid alone is used again. */
 function isSame({ pid, startTime }: TracedProcess, entry: MarkedProcess): boolean {

@@ -1,20 +1,47 @@
 import { constants } from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
 import { StorageError, type StorageErrorCode } from '@chirality/sessions'
-import { writePrivateFile } from '../projects/write-private-file.ts'
+import { createPrivateFile, writePrivateFile } from './write-private-file.ts'
 
 /** Files in the user's data folder: what only the user may say, and what only the user may know. */
-export async function writeUserFile(home: string, name: string, text: string): Promise<void> {
+export function writeUserFile(home: string, name: string, text: string): Promise<void> {
+  return inUserFolder(home, name, file => writePrivateFile(file, text))
+}
+
+/** The same where there is none yet; false when there is. */
+export function createUserFile(home: string, name: string, text: string): Promise<boolean> {
+  return inUserFolder(home, name, file => createPrivateFile(file, text))
+}
+
+async function inUserFolder<T>(home: string, name: string, write: (file: string) => Promise<T>): Promise<T> {
   const file = path.join(home, name)
   try {
     await mkdir(path.dirname(home), { recursive: true })
     await ensurePrivateDirectory(home)
     if (path.dirname(file) !== home) await ensurePrivateDirectory(path.dirname(file))
-    await writePrivateFile(file, text)
+    return await write(file)
   } catch (error) {
     throw toUserFileError(error, file)
+  }
+}
+
+export async function removeUserFile(home: string, name: string): Promise<void> {
+  const file = path.join(home, name)
+  await rm(file, { force: true }).catch((error: unknown) => {
+    throw toUserFileError(error, file)
+  })
+}
+
+/** The names of the `.json` files in a folder of the data folder. */
+export async function listUserFiles(home: string, folder: string): Promise<string[]> {
+  const where = path.join(home, folder)
+  try {
+    return (await readdir(where)).filter(name => name.endsWith('.json'))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw toUserFileError(error, where)
   }
 }
 

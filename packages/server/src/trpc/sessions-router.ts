@@ -2,6 +2,8 @@ import type { Envelope, NativeSession } from '@chirality/core'
 import {
   findByNativeId,
   type NativePage,
+  type NativeText,
+  readNativeLine,
   readNativeLines,
   type SearchResult,
   type SessionPage,
@@ -19,6 +21,9 @@ import { procedure, router } from './trpc.ts'
 
 const seq = z.int().nonnegative()
 const nativePlace = z.string().max(250).optional()
+/** Longer than any character. */
+const MIN_PIECE_BYTES = 16
+const MAX_PIECE_BYTES = 8 * 1024 * 1024
 const pageBytes = z
   .int()
   .positive()
@@ -76,6 +81,20 @@ export const sessionsRouter = router({
       const { sessionId: id, ...options } = input
       const { projectRoot } = await storedSession(ctx, id)
       return readNativeLines(projectRoot, id, options)
+    }),
+
+  /** The text of one of these lines, whole, or a piece at a time where it is very long. */
+  nativeLine: procedure
+    .input(
+      z.strictObject({
+        ...{ sessionId, id: z.string().max(250), from: seq.optional() },
+        maxBytes: z.int().min(MIN_PIECE_BYTES).max(MAX_PIECE_BYTES).optional(),
+      }),
+    )
+    .query(async ({ ctx, input }): Promise<NativeText> => {
+      const { sessionId: id, ...line } = input
+      const { projectRoot } = await storedSession(ctx, id)
+      return readNativeLine(projectRoot, id, line)
     }),
 
   rename: procedure

@@ -1,7 +1,7 @@
 import type { SessionHarness } from '@chirality/core'
-import { claudeBinary, cleanHome } from '@chirality/fixtures'
-import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
-import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
+import { claudeBinary, cleanHome, codexBinary } from '@chirality/fixtures'
+import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, MessagesApiHarness } from '@chirality/runner'
+import { codexArgs, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { onTestFinished } from 'vitest'
 
 export interface World {
@@ -12,7 +12,7 @@ export interface World {
   harnesses(): HarnessRegistry<SessionHarness>
 }
 
-/** A real Claude Code with a home of its own, and a model that says what a script says. Gone when the test is. */
+/** Real agents with a home of their own, and a model that says what a script says. Gone when the test is. */
 export async function createWorld(script: Script): Promise<World> {
   const model = await startScriptedModel(script)
   const { home, project, env, dispose } = await cleanHome(model)
@@ -25,7 +25,19 @@ export async function createWorld(script: Script): Promise<World> {
     harnesses: () => {
       const harnesses = new HarnessRegistry<SessionHarness>()
       harnesses.register(new ClaudeCodeHarness({ binaryPath: claudeBinary(), environment: env }))
+      harnesses.register(new MessagesApiHarness({ environment: env }))
+      harnesses.register(codex(model, env))
       return harnesses
     },
   }
+}
+
+function codex(model: ScriptedModel, env: Record<string, string>): CodexHarness {
+  const scripted = codexArgs(model)
+  return new CodexHarness({
+    binaryPath: codexBinary().path,
+    configOverrides: scripted.args.filter(arg => arg !== '-c'),
+    allowEnvironment: Object.keys(scripted.env),
+    environment: { ...env, ...scripted.env },
+  })
 }

@@ -59,7 +59,7 @@ export class LineReader {
     const lines: SpoolLine[] = []
     let line = newLine(range.from)
     for (let at = range.from; at < end; ) {
-      const chunk = await this.#chunk(at, Math.min(CHUNK_BYTES, end - at))
+      const chunk = await this.bytes(at, Math.min(CHUNK_BYTES, end - at))
       if (chunk.length === 0) break
       for (let start = 0; start < chunk.length; ) {
         const newline = chunk.indexOf(NEWLINE, start)
@@ -94,7 +94,7 @@ export class LineReader {
     // The line before ends with the byte before `end`.
     for (let upTo = end - 1; upTo > floor; ) {
       const from = Math.max(floor, upTo - CHUNK_BYTES)
-      const chunk = await this.#chunk(from, upTo - from)
+      const chunk = await this.bytes(from, upTo - from)
       for (
         let i = chunk.lastIndexOf(NEWLINE);
         i !== -1;
@@ -112,7 +112,12 @@ export class LineReader {
     return start < end && end - floor > maxBytes ? start : Math.min(floor, end)
   }
 
-  async #chunk(position: number, length: number): Promise<Buffer> {
+  async endsLine(position: number): Promise<boolean> {
+    return (await this.bytes(position, 1))[0] === NEWLINE
+  }
+
+  /** Fewer where the file ends. */
+  async bytes(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length)
     let filled = 0
     while (filled < length) {

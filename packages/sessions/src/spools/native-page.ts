@@ -38,3 +38,23 @@ export interface NativeLinesOptions {
   /** About how much is read; one line at least. */
   maxBytes?: number
 }
+
+/** A piece of one line. */
+export interface NativeText {
+  id: string
+  /** Of the whole line. */
+  bytes: number
+  /** Where in the line the piece begins, and where the next one does; null when this was the last. */
+  from: number
+  text: string
+  next: number | null
+  torn: boolean
+}
+
+export interface NativeLineOptions {
+  id: string
+  /** A byte of the line: `next` of the piece before. */
+  from?: number
+  /** About how much of it. */
+  maxBytes?: number
+}

@@ -67,6 +67,17 @@ export class PartLines {
     return { ...page, to: end }
   }
 
+  /** The line that begins at a byte; undefined when none does, or one that is not the session's. */
+  async lineAt(offset: number): Promise<SpoolLine | undefined> {
+    if (offset !== this.#part.from && !(await this.#reader.endsLine(offset - 1))) return undefined
+    const { lines } = await this.after(offset, 1)
+    return lines[0]?.offset === offset ? lines[0] : undefined
+  }
+
+  bytes(position: number, length: number): Promise<Buffer> {
+    return this.#reader.bytes(position, length)
+  }
+
   async #read(
     from: number,
     { maxBytes, filter, to }: { maxBytes: number; filter: ThreadLines | undefined; to?: number },

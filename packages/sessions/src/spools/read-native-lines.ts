@@ -1,5 +1,6 @@
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError, withStorageErrors } from '../files/storage-error.ts'
+import { cursorAt, type Place, placeOf } from './cursor.ts'
 import type { SpoolLine } from './line-reader.ts'
 import type { NativeLine, NativeLinesOptions, NativePage } from './native-page.ts'
 import { MAX_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
@@ -25,12 +26,6 @@ export function readNativeLines(
 const DEFAULT_PAGE_BYTES = 256 * 1024
 /** In a spool that is shared, the lines of others are read over; the caller asks again for more. */
 const MAX_SCANNED_BYTES = 16 * 1024 * 1024
-
-/** A part, and a byte in its spool. */
-interface Place {
-  index: number
-  offset: number
-}
 
 class PageBuilder {
   readonly #projectRoot: string
@@ -144,19 +139,3 @@ function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine)
     ...{ cut, torn },
   }
 }
-
-function cursorAt({ spool }: SpoolPart, offset: number): string {
-  return `${spool.slice(0, -ENDING.length)}.${offset}`
-}
-
-/** Which turn a byte belongs to can change: what an agent says between turns is its next turn's, once there is one. */
-function placeOf(parts: SpoolPart[], cursor: string): Place {
-  const [, name, digits] = /^([A-Za-z0-9_-]{1,200})\.(\d{1,15})$/.exec(cursor) ?? []
-  const offset = Number(digits)
-  const index = parts.findLastIndex(({ spool, from }) => spool === `${name}${ENDING}` && from <= offset)
-  if (index !== -1) return { index, offset }
-  const message = 'That place in the raw log is gone. Read it again from its end.'
-  throw new StorageError('not-found', '', message)
-}
-
-const ENDING = '.ndjson'
