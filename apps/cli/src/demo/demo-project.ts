@@ -7,13 +7,18 @@ import { processEnv } from '@chirality/runner'
 export const BROKEN_LINE = "  return 'Hello ' + name"
 export const FIXED_LINE = "  return 'Hello, ' + name + '!'"
 
-/** A tiny project with one bug that its own test shows. It lies in the user's data folder, and is broken anew each time. */
+/** A tiny project with one bug that its own test shows. It lies in the user's data folder. */
 export async function makeDemoProject(dataFolder: string): Promise<string> {
   const folder = path.join(dataFolder, 'demo', 'greeter')
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text)
+  await breakDemoProject(folder)
   await commitAll(folder)
   return folder
+}
+
+/** As it was before anybody mended it. */
+export async function breakDemoProject(folder: string): Promise<void> {
+  for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text)
 }
 
 const FILES = {

@@ -1,7 +1,8 @@
-import { MessagesApiHarness, processEnv, type RunnerLogEntry } from '@chirality/runner'
+import { type MessagesApiHarness, processEnv, type RunnerLogEntry } from '@chirality/runner'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
+import { DemoHarness } from './demo-harness.ts'
 import { makeDemoProject } from './demo-project.ts'
 import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 
@@ -22,7 +23,7 @@ export async function startDemo(): Promise<RunningDemo> {
   return {
     projectRoot,
     prompt: DEMO_PROMPT,
-    harness: onLog => new MessagesApiHarness({ environment, onLog, prices: { [MODEL]: FREE } }),
+    harness: onLog => new DemoHarness(projectRoot, { environment, onLog, prices: { [MODEL]: FREE } }),
     session: {
       harness: 'messages-api',
       model: MODEL,

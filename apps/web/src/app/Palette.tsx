@@ -1,6 +1,7 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { useState } from 'react'
+import { type RefObject, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../panes/session/panel-tabs.ts'
 import { toneOf } from '../panes/sidebar/groups.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
@@ -21,8 +22,14 @@ interface PaletteCommand {
   run(): void
 }
 
-export default function Palette({ onClose }: { onClose(): void }) {
-  const [text, setText] = useState('')
+interface PaletteProps {
+  /** What was typed before it was there. */
+  typed: RefObject<string>
+  onClose(): void
+}
+
+export default function Palette({ typed, onClose }: PaletteProps) {
+  const [text, setText] = useState(() => typed.current)
   const shell = useShell()
   const navigate = useNavigate()
   const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
@@ -32,9 +39,9 @@ export default function Palette({ onClose }: { onClose(): void }) {
   const shown = text === '' ? others.slice(0, SHOWN_SESSIONS) : others
   const goTo = (sessionId: string) => void navigate({ to: '/s/$sessionId', params: { sessionId } })
   const run = (action: () => void) => () => {
-    onClose()
-    // After the dialog is gone: while it is open, keys are its own.
-    setTimeout(action)
+    // The dialog is gone first, because keys are its own while it is open; and at once, because the next key is not.
+    flushSync(onClose)
+    action()
   }
   const needy = others.find(({ pending }) => pending.length > 0)
   const commands: PaletteCommand[] = [

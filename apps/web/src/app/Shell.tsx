@@ -10,6 +10,7 @@ import { StatusBar } from './StatusBar.tsx'
 import { ShellContext, type ShellDialog } from './shell-context.ts'
 import { shortcutOf } from './shortcuts.ts'
 import { TopBar } from './TopBar.tsx'
+import { useEarlyKeys } from './use-early-keys.ts'
 import { useTitle } from './use-title.ts'
 import './shell.css'
 
@@ -28,6 +29,7 @@ export function Shell() {
   const navigate = useNavigate()
   const path = useRouterState({ select: state => state.location.pathname })
   const close = () => setDialog(null)
+  const early = useEarlyKeys(dialog, close)
   useTitle()
 
   // Who presses Ctrl K goes on typing at once.
@@ -76,7 +78,7 @@ export function Shell() {
           </Dialog>
         ) : null}
         <Suspense>
-          {dialog?.kind === 'palette' ? <Palette onClose={close} /> : null}
+          {dialog?.kind === 'palette' ? <Palette typed={early} onClose={close} /> : null}
           {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
           {dialog?.kind === 'notifications' ? <NotificationDialog onClose={close} /> : null}
           {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { signInByLink, waitForToken } from '../state/sign-in.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -8,10 +8,15 @@ import './server-down.css'
 export function SignedOut({ message, onToken }: { message?: string; onToken(token: string): void }) {
   const [link, setLink] = useState('')
   const [refused, setRefused] = useState<string | null>(null)
+  const isTrying = useRef(false)
   useEffect(() => waitForToken(onToken), [onToken])
   const submit = async (event: FormEvent) => {
     event.preventDefault()
+    // The link works once: a second try with it would be refused.
+    if (isTrying.current) return
+    isTrying.current = true
     const result = await signInByLink(link)
+    isTrying.current = false
     if (result.kind === 'signed-in') onToken(result.token)
     else setRefused(result.kind === 'refused' ? result.message : 'The server does not answer.')
   }

@@ -87,8 +87,8 @@ test('in the tray a key answers what is in it, and only once', async () => {
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()
   await page.keyboard.press('w')
-  await page.getByRole('dialog', { name: 'Waiting for you' }).getByText('Run this command?').waitFor()
-  await page.getByRole('dialog').locator('.decision').first().waitFor()
+  const tray = page.getByRole('dialog', { name: 'Waiting for you' })
+  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('Shift+A')
   await expect
     .poll(() => api.called('decisions.answer'))

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { claudeBinary, cleanHome } from '@chirality/fixtures'
 import { startScriptedModel } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
+import { askedWith } from '../support/asked-with.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -77,9 +78,8 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   // A follow-up goes on with the same conversation.
   await say('Which file was it?')
   await talk.getByText('It was made.txt, as before.').waitFor()
-  const asked = JSON.stringify(model.requests.at(-1)?.body)
-  expect(asked).toContain('echo made > made.txt')
-  expect(asked).toContain('You are DECOMP. Split the work.')
+  expect(askedWith(model, 'Which file was it?')).toContain('echo made > made.txt')
+  expect(JSON.stringify(model.requests)).toContain('You are DECOMP. Split the work.')
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
 
   // Each line that the kept agent printed is with its turn, and leads to the event that it became.

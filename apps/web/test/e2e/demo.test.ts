@@ -72,7 +72,7 @@ test('the demo from the first load to the diff: no account, no other program', a
 test('the panes beside it: log, replay, prompt, changes of a turn, search, fork, rename, delete', async () => {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   const complaints = collectComplaints(page)
-  await page.goto(await newLink())
+  await page.goto(await server.newLink())
   await page.getByRole('link', { name: /Mend the failing test/ }).click()
   const talk = page.getByRole('region', { name: 'Conversation' })
   await talk.getByText('and the test passes').waitFor()
@@ -127,14 +127,18 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   await page.close()
 })
 
-/** One more link that signs in: the first one works only once. */
-async function newLink(): Promise<string> {
-  const { token } = server
-  const answer = await fetch(`${server.url}/trpc/system.newSignInLink`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: '{}',
-  })
-  const { result } = (await answer.json()) as { result: { data: { url: string } } }
-  return result.data.url
-}
+test('a second demo begins with the fault, too', async () => {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await page.goto(await server.newLink())
+  await page.getByRole('button', { name: 'Try the demo' }).click()
+  await page.getByRole('button', { name: 'The test fails. Find out why and mend it.' }).click()
+  const talk = page.getByRole('region', { name: 'Conversation' })
+  await allow(page).click()
+  await talk.getByText('Change this file?').waitFor()
+  await talk.getByText("return 'Hello, ' + name + '!'").first().waitFor()
+  await allow(page).click()
+  await talk.getByText('And the test once more.').waitFor()
+  await allow(page).click()
+  await talk.getByText('and the test passes').waitFor()
+  await page.close()
+})

@@ -44,6 +44,8 @@ export class CannedApi {
   files: Record<string, { name: string; kind: 'file' | 'folder' }[]> = {
     '': [{ name: 'src', kind: 'folder' }],
   }
+  /** Answers that wait, by call. */
+  readonly #heldCalls = new Map<string, (() => void)[]>()
   /** Those who wait for the log of a session, while it is held back. */
   #held: (() => void)[] | null = null
   readonly #subscriptions = new Set<Subscription>()
@@ -139,6 +141,16 @@ export class CannedApi {
     this.#held = null
   }
 
+  /** Calls of this path are heard, but not answered before the function that is returned is called. */
+  hold(path: string): () => void {
+    const waiting: (() => void)[] = []
+    this.#heldCalls.set(path, waiting)
+    return () => {
+      this.#heldCalls.delete(path)
+      for (const answer of waiting) answer()
+    }
+  }
+
   called(path: string): unknown[] {
     return this.calls.filter(call => call.path === path).map(({ input }) => input)
   }
@@ -159,6 +171,13 @@ export class CannedApi {
     }
     if (method !== 'query' && method !== 'mutation') return
     this.calls.push({ path: params.path, input: params.input })
+    const answer = () => this.#reply(socket, id, params)
+    const held = this.#heldCalls.get(params.path)
+    if (held) held.push(answer)
+    else answer()
+  }
+
+  #reply(socket: WebSocketRoute, id: number, params: RpcMessage['params']): void {
     const fault = this.faults.get(params.path)
     if (fault !== undefined) {
       const data = { code: 'SERVICE_UNAVAILABLE', httpStatus: 503, path: params.path }

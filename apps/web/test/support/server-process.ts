@@ -11,6 +11,8 @@ export interface ServerProcess {
   link: string
   token: string
   pid: number
+  /** One more link that signs in: each works only once. */
+  newLink(): Promise<string>
   stop(): Promise<void>
 }
 
@@ -35,6 +37,16 @@ export async function startServerProcess(
   const lines = createInterface({ input: child.stdout })
   const [first] = await Promise.race([once(lines, 'line'), exited.then(() => [undefined])])
   if (typeof first !== 'string') throw new Error('The server ended before it said where it is.')
-  const { url, link, token, pid } = JSON.parse(first) as Omit<ServerProcess, 'stop'>
-  return { url, link, token, pid, stop }
+  const { url, link, token, pid } = JSON.parse(first) as Omit<ServerProcess, 'stop' | 'newLink'>
+  return { url, link, token, pid, newLink: () => newSignInLink(url, token), stop }
+}
+
+async function newSignInLink(url: string, token: string): Promise<string> {
+  const answer = await fetch(`${url}/trpc/system.newSignInLink`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { result } = (await answer.json()) as { result: { data: { url: string } } }
+  return result.data.url
 }

@@ -3,7 +3,9 @@ import { useEffect, useMemo, useState } from 'react'
 import { parseUnifiedDiff } from '../../diff/file-diff.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
+import { usePulse } from '../../state/use-pulse.ts'
 import { useSession, useSessionStore } from '../../state/use-session.ts'
+import { useWorkDone } from '../../state/use-work-done.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { FileChange } from './FileChange.tsx'
@@ -26,7 +28,6 @@ export interface ChangesPaneProps {
 export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
   const api = useApi()
   const turns = useSession(({ state }) => state.turns)
-  const items = useSession(({ state }) => state.items.length)
   const store = useSessionStore()
   // With the turns, not with each item: a long session has many of those.
   const messages = useMemo(() => {
@@ -37,17 +38,19 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
   const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
   const newest = Math.max(0, ended.length - NEWEST_TURNS)
   const first = all || ended.slice(0, newest).some(({ id }) => id === scope) ? 0 : newest
-  const { data, error, isPending } = useQuery<TreeDiff | null>({
-    queryKey: ['diff', status.sessionId, scope, scope === WORKING_TREE ? items : 0],
+  const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
+    queryKey: ['diff', status.sessionId, scope],
     queryFn: () =>
       scope === WORKING_TREE
         ? api.workingTreeDiff(status.projectRoot)
         : api.turnDiff(status.sessionId, scope),
     placeholderData: before => before,
-    // There is a new one after each step: kept for minutes, those of a large change would be hundreds of megabytes.
+    staleTime: 0,
+    // Who looks through many turns must not keep all of their changes.
     gcTime: 0,
     retry: false,
   })
+  usePulse(useWorkDone(), () => (scope === WORKING_TREE ? refetch() : Promise.resolve()))
   const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
   const rest = (data?.files ?? []).filter(({ path }) => !files.some(file => file.path === path))
   const count = files.length + rest.length

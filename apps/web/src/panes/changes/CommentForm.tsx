@@ -1,8 +1,14 @@
-import { useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
+import { leave } from '../../ui/leave.ts'
 
-export function CommentForm({ onSave, onCancel }: { onSave(text: string): void; onCancel(): void }) {
-  const [text, setText] = useState('')
+interface CommentFormProps {
+  text: string
+  onText(text: string): void
+  onSave(text: string): void
+  onCancel(): void
+}
+
+export function CommentForm({ text, onText, onSave, onCancel }: CommentFormProps) {
   const save = () => text.trim() !== '' && onSave(text.trim())
   return (
     <form
@@ -18,10 +24,10 @@ export function CommentForm({ onSave, onCancel }: { onSave(text: string): void; 
         aria-label="Comment"
         placeholder="Say what should be different"
         value={text}
-        onChange={event => setText(event.target.value)}
+        onChange={event => onText(event.target.value)}
         onKeyDown={event => {
-          if (event.key === 'Escape') onCancel()
-          if (event.key !== 'Enter' || event.shiftKey) return
+          if (event.key === 'Escape') leave(event, onCancel)
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
           event.preventDefault()
           save()
         }}

@@ -1,7 +1,7 @@
 import { memo, useState } from 'react'
 import { DiffCount } from '../../diff/DiffCount.tsx'
 import { DiffView } from '../../diff/DiffView.tsx'
-import type { DiffRow } from '../../diff/diff-rows.ts'
+import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import type { FileDiff } from '../../diff/file-diff.ts'
 import { type Comment, saveComments, useComments } from '../../state/comments.ts'
 import { Icon } from '../../ui/Icon.tsx'
@@ -19,7 +19,9 @@ export const FileChange = memo(function FileChange({
   diff: FileDiff
 }) {
   const [choice, setChoice] = useState<boolean | null>(null)
-  const [at, setAt] = useState<DiffRow | null>(null)
+  const [begun, setBegun] = useState<{ row: DiffRow; text: string } | null>(null)
+  // The agent works on while somebody writes: the line may be another row by now, or none.
+  const at = begun && findRow(diffRows(diff), begun.row)
   const comments = useComments(sessionId)
   const open = choice ?? diff.added + diff.removed <= OPEN_LINES
   const own = comments.filter(({ path }) => path === diff.path)
@@ -34,8 +36,16 @@ export const FileChange = memo(function FileChange({
       text,
     }
     saveComments(sessionId, [...comments, comment])
-    setAt(null)
+    setBegun(null)
   }
+  const form = begun && (
+    <CommentForm
+      text={begun.text}
+      onText={text => setBegun({ ...begun, text })}
+      onSave={text => add(begun.row, text)}
+      onCancel={() => setBegun(null)}
+    />
+  )
   const below = (row: DiffRow) => {
     const here = own.filter(comment => isAt(comment, row))
     if (here.length === 0 && at !== row) return null
@@ -57,7 +67,7 @@ export const FileChange = memo(function FileChange({
             />
           </p>
         ))}
-        {at === row ? <CommentForm onSave={text => add(row, text)} onCancel={() => setAt(null)} /> : null}
+        {at === row ? form : null}
       </>
     )
   }
@@ -78,11 +88,30 @@ export const FileChange = memo(function FileChange({
         )}
         <DiffCount added={diff.added} removed={diff.removed} />
       </button>
-      {open ? <DiffView diff={diff} onLine={row => setAt(at === row ? null : row)} below={below} /> : null}
+      {at === undefined ? form : null}
+      {open ? (
+        <DiffView
+          diff={diff}
+          onLine={row => setBegun(at === row ? null : { row, text: begun?.text ?? '' })}
+          below={below}
+        />
+      ) : null}
     </section>
   )
 })
 
 function isAt({ side, line }: Comment, { oldLine, newLine }: DiffRow): boolean {
   return side === 'old' ? newLine === null && oldLine === line : newLine === line
+}
+
+/** The same line in a newer diff: where it was, else the nearest that says the same. */
+function findRow(rows: readonly DiffRow[], wanted: DiffRow): DiffRow | undefined {
+  const line = (row: DiffRow) => row.newLine ?? row.oldLine ?? 0
+  const distance = (row: DiffRow) => Math.abs(line(row) - line(wanted))
+  return rows
+    .filter(({ mark, text }) => text === wanted.text && (mark === '-') === (wanted.mark === '-'))
+    .reduce<DiffRow | undefined>(
+      (best, row) => (best && distance(best) <= distance(row) ? best : row),
+      undefined,
+    )
 }

@@ -1,19 +1,18 @@
-import { useEffect, useRef, useState } from 'react'
-import { useConnection } from '../../app/use-connection.ts'
-import { readComments, saveComments, useComments, withComments } from '../../state/comments.ts'
-import { readDraft, saveDraft } from '../../state/drafts.ts'
-import type { SendResult, SessionStatus } from '../../state/server-api.ts'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { saveComments, useComments, withComments } from '../../state/comments.ts'
+import { saveDraft, useDraft } from '../../state/drafts.ts'
+import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useHarness } from '../../state/use-harness.ts'
 import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
-import { messageOf } from '../../ui/error-message.ts'
 import { plural } from '../../ui/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
-import { toasts } from '../../ui/toast-store.ts'
 import { AttachmentList } from './AttachmentList.tsx'
 import { Chips } from './Chips.tsx'
 import { CompletionList } from './CompletionList.tsx'
+import { OutboxList } from './OutboxList.tsx'
+import { putIntoOutbox } from './outbox.ts'
 import { QueueList } from './QueueList.tsx'
 import { StopButton } from './StopButton.tsx'
 import { useAttachments } from './use-attachments.ts'
@@ -25,20 +24,19 @@ export function Composer({ status }: { status: SessionStatus }) {
   const api = useApi()
   const { sessionId } = status
   const field = useRef<HTMLTextAreaElement>(null)
-  const [text, setText] = useState(() => readDraft(sessionId))
-  const [sending, setSending] = useState(false)
+  const text = useDraft(sessionId)
+  const setText = (next: string) => saveDraft(sessionId, next)
   const comments = useComments(sessionId)
-  const connection = useConnection()
   const phase = useSession(({ state }) => state.phase)
   const harness = useHarness(status.harness)
+  const [wish, setWish] = useState<'send' | 'steer' | null>(null)
   const [unchecked, setUnchecked] = useState(false)
-  const files = useAttachments(harness?.capabilities.supportsImages ?? true)
+  const files = useAttachments(sessionId, harness?.capabilities.supportsImages ?? true)
   const completions = useCompletions({ status, text, field, onChange: setText })
   const history = useHistory(text, setText)
   const busy = phase !== 'idle' || (status.phase !== 'idle' && status.phase !== 'ending')
   const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
 
-  useEffect(() => saveDraft(sessionId, text), [sessionId, text])
   // A session that was just made waits for its first message. On a phone the keyboard would cover what it says.
   const isNew = status.lastTurn === null && !busy
   useEffect(() => {
@@ -49,29 +47,25 @@ export function Composer({ status }: { status: SessionStatus }) {
   const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)
 
   const send = (how: 'send' | 'steer') => {
-    if (empty || sending) return
-    setSending(true)
+    if (files.isReading()) return setWish(how)
+    setWish(null)
+    if (empty) return
+    const kept = withComments(text.trim(), comments)
     const message = {
-      text: withComments(text.trim(), readComments(sessionId)) || 'See the attached files.',
+      text: kept || 'See the attached files.',
       parts: files.list.map(({ part }) => part),
       ...(unchecked ? { permissionMode: 'bypassPermissions' as const } : {}),
     }
-    api[how](sessionId, message).then(
-      result => {
-        setText('')
-        saveComments(sessionId, [])
-        files.clear()
-        setUnchecked(false)
-        history.reset()
-        setSending(false)
-        tell(result, how)
-      },
-      (error: unknown) => {
-        setSending(false)
-        toasts.error(messageOf(error))
-      },
-    )
+    putIntoOutbox(api, sessionId, { how, text: text.trim(), kept, comments, attached: files.list, message })
+    setUnchecked(false)
+    history.reset()
   }
+
+  // Who pastes a picture and presses Enter means the picture, too.
+  const sendWished = useEffectEvent(() => wish !== null && send(wish))
+  useEffect(() => {
+    if (!files.reading) sendWished()
+  }, [files.reading, wish])
 
   const onKeyDown = (event: React.KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || completions.onKey(event) || history.onKey(event)) return
@@ -90,6 +84,7 @@ export function Composer({ status }: { status: SessionStatus }) {
         </p>
       ) : null}
       <QueueList status={status} />
+      <OutboxList sessionId={sessionId} />
       <div className="composer__box">
         <CompletionList {...completions} />
         <AttachmentList list={files.list} onRemove={files.remove} />
@@ -110,6 +105,7 @@ export function Composer({ status }: { status: SessionStatus }) {
           onChange={event => {
             if (text === '' && !busy && harness?.capabilities.supportsPrewarm) prewarm()
             setText(event.target.value)
+            completions.onSelect(event)
           }}
           onKeyDown={onKeyDown}
           onSelect={completions.onSelect}
@@ -123,20 +119,15 @@ export function Composer({ status }: { status: SessionStatus }) {
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
           <StopButton status={status} busy={busy} />
           {busy && harness?.capabilities.supportsSteering ? (
-            <Button disabled={empty || sending} title="Ctrl Enter" onClick={() => send('steer')}>
+            <Button disabled={empty} title="Ctrl Enter" onClick={() => send('steer')}>
               Send now
             </Button>
           ) : null}
-          <Button look="primary" disabled={empty || sending} onClick={() => send('send')}>
-            {sending && connection === 'offline' ? 'Waits for the server' : busy ? 'Queue' : 'Send'}
+          <Button look="primary" disabled={empty} onClick={() => send('send')}>
+            {busy ? 'Queue' : 'Send'}
           </Button>
         </div>
       </div>
     </div>
   )
-}
-
-function tell(result: SendResult, how: 'send' | 'steer'): void {
-  if (how === 'steer' && result === 'queued')
-    toasts.info('The agent takes nothing while it works: it is next in the queue.')
 }

@@ -1,4 +1,5 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import { addToDraft } from '../../state/drafts.ts'
 import type { QueuedMessage, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -10,7 +11,28 @@ import { toasts } from '../../ui/toast-store.ts'
 export function QueueList({ status }: { status: SessionStatus }) {
   const api = useApi()
   const { sessionId, queue, queueHeld } = status
+  const [edit, setEdit] = useState<QueuedMessage | null>(null)
+  // The agent does not wait for somebody who is still writing.
+  const isGone = edit !== null && !queue.some(({ id }) => id === edit.id)
+  useEffect(() => {
+    if (edit === null || !isGone) return
+    setEdit(null)
+    addToDraft(sessionId, edit.message)
+    toasts.info('The agent has that message already. What you made of it is in the field.')
+  }, [isGone])
   if (queue.length === 0) return null
+  const attempt = (action: Promise<unknown>) => {
+    action.catch((error: unknown) => toasts.error(messageOf(error)))
+  }
+  const save = ({ id, message }: QueuedMessage) => {
+    setEdit(null)
+    const text = message.trim()
+    if (text === '') return
+    api.queueEdit(sessionId, id, text).catch((error: unknown) => {
+      addToDraft(sessionId, text)
+      toasts.error(messageOf(error))
+    })
+  }
   return (
     <section className="queue" aria-label="Queue">
       {queueHeld ? (
@@ -22,57 +44,53 @@ export function QueueList({ status }: { status: SessionStatus }) {
         </p>
       ) : null}
       <ol>
-        {queue.map(message => (
-          <Queued key={message.id} sessionId={sessionId} message={message} />
-        ))}
+        {queue.map(message =>
+          message.id === edit?.id ? (
+            <Editing key={message.id} edit={edit} onChange={setEdit} onSave={save} />
+          ) : (
+            <li key={message.id} className="queue__item">
+              <span className="truncate">{message.message}</span>
+              <Button look="quiet" size="small" onClick={() => setEdit(message)}>
+                Edit
+              </Button>
+              <IconButton
+                icon="close"
+                label="Remove from the queue"
+                onClick={() => attempt(api.queueRemove(sessionId, message.id))}
+              />
+            </li>
+          ),
+        )}
       </ol>
     </section>
   )
 }
 
-function Queued({ sessionId, message }: { sessionId: string; message: QueuedMessage }) {
-  const api = useApi()
-  const [draft, setDraft] = useState<string | null>(null)
-  if (draft === null) {
-    return (
-      <li className="queue__item">
-        <span className="truncate">{message.message}</span>
-        <Button look="quiet" size="small" onClick={() => setDraft(message.message)}>
-          Edit
-        </Button>
-        <IconButton
-          icon="close"
-          label="Remove from the queue"
-          onClick={() => attempt(api.queueRemove(sessionId, message.id))}
-        />
-      </li>
-    )
-  }
-  const save = () => {
-    setDraft(null)
-    if (draft.trim() !== '') attempt(api.queueEdit(sessionId, message.id, draft.trim()))
-  }
+interface EditingProps {
+  edit: QueuedMessage
+  onChange(edit: QueuedMessage | null): void
+  onSave(edit: QueuedMessage): void
+}
+
+function Editing({ edit, onChange, onSave }: EditingProps) {
   return (
     <li className="queue__item">
       <input
         className="input"
         aria-label="Queued message"
-        value={draft}
-        onChange={event => setDraft(event.target.value)}
+        value={edit.message}
+        onChange={event => onChange({ ...edit, message: event.target.value })}
         onKeyDown={event => {
-          if (event.key === 'Enter') save()
-          if (event.key === 'Escape') setDraft(null)
+          if (event.nativeEvent.isComposing) return
+          if (event.key === 'Enter') onSave(edit)
+          if (event.key === 'Escape') onChange(null)
         }}
         // biome-ignore lint/a11y/noAutofocus: the person has just asked for this field
         autoFocus
       />
-      <Button size="small" onClick={save}>
+      <Button size="small" onClick={() => onSave(edit)}>
         Save
       </Button>
     </li>
   )
-}
-
-function attempt(action: Promise<unknown>): void {
-  action.catch((error: unknown) => toasts.error(messageOf(error)))
 }

@@ -1,21 +1,36 @@
-import { type ClipboardEvent, type DragEvent, useState } from 'react'
+import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react'
 import { toasts } from '../../ui/toast-store.ts'
-import { type Attachment, attach, MAX_ATTACHMENTS } from './attachments.ts'
+import { readAttached, saveAttached, useAttached } from './attached.ts'
+import { attach, MAX_ATTACHMENTS } from './attachments.ts'
 
 /** Files for the next message: pasted, dropped or chosen. */
-export function useAttachments(takesImages: boolean) {
-  const [list, setList] = useState<readonly Attachment[]>([])
+export function useAttachments(sessionId: string, takesImages: boolean) {
+  const list = useAttached(sessionId)
+  const underWay = useRef(0)
+  const [reading, setReading] = useState(false)
   const add = async (files: readonly File[]) => {
+    underWay.current += 1
+    setReading(true)
     for (const file of files) {
-      const result = await attach(file, takesImages)
+      const result = await attach(file, takesImages).catch(() => ({
+        problem: `${file.name} cannot be read.`,
+      }))
       if ('problem' in result) toasts.error(result.problem)
-      else setList(current => [...current, result.attachment].slice(0, MAX_ATTACHMENTS))
+      else saveAttached(sessionId, [...readAttached(sessionId), result.attachment].slice(0, MAX_ATTACHMENTS))
     }
+    underWay.current -= 1
+    setReading(underWay.current > 0)
   }
   return {
     list,
-    clear: () => setList([]),
-    remove: (id: string) => setList(current => current.filter(attachment => attachment.id !== id)),
+    reading,
+    /** Whether some are not read yet, as of now and not of the last drawing. */
+    isReading: () => underWay.current > 0,
+    remove: (id: string) =>
+      saveAttached(
+        sessionId,
+        readAttached(sessionId).filter(attachment => attachment.id !== id),
+      ),
     onDrop: (event: DragEvent) => {
       event.preventDefault()
       void add([...event.dataTransfer.files])

@@ -1,4 +1,4 @@
-import { type ReactNode, type Ref, useId } from 'react'
+import { type MouseEvent, type ReactNode, type Ref, useId } from 'react'
 
 export interface DecisionFrameProps {
   title: string
@@ -11,7 +11,7 @@ export interface DecisionFrameProps {
 export function DecisionFrame(props: DecisionFrameProps) {
   const id = useId()
   return (
-    <section ref={props.ref} className="decision" aria-labelledby={id}>
+    <section ref={props.ref} className="decision" aria-labelledby={id} onClickCapture={dropSecondClick}>
       <h3 id={id} className="decision__title">
         {props.title}
       </h3>
@@ -19,4 +19,11 @@ export function DecisionFrame(props: DecisionFrameProps) {
       {props.children}
     </section>
   )
+}
+
+/** Of a double click the second half would hit what came into the place of the button: another card, another button. */
+function dropSecondClick(event: MouseEvent): void {
+  if (event.detail < 2 || !(event.target instanceof Element) || !event.target.closest('button')) return
+  event.preventDefault()
+  event.stopPropagation()
 }

@@ -1,5 +1,6 @@
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { leave } from '../../ui/leave.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 
@@ -20,7 +21,7 @@ export function DenyForm({ request, busy, answer, onBack }: DecisionProps & { on
         deny(false)
       }}
       onKeyDown={event => {
-        if (event.key === 'Escape') onBack()
+        if (event.key === 'Escape') leave(event, onBack)
       }}
     >
       <Field label="What should it do instead?">

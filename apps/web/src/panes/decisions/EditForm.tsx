@@ -1,5 +1,6 @@
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
+import { leave } from '../../ui/leave.ts'
 import { parseInput } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
@@ -20,7 +21,7 @@ export function EditForm({ request, busy, answer, onBack }: DecisionProps & { on
         if ('input' in parsed) answer({ behavior: 'allow', updatedInput: parsed.input })
       }}
       onKeyDown={event => {
-        if (event.key === 'Escape') onBack()
+        if (event.key === 'Escape') leave(event, onBack)
         if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) event.currentTarget.requestSubmit()
       }}
     >

@@ -3,6 +3,7 @@ import { Markdown } from '../../markdown/Markdown.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Field } from '../../ui/Field.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
+import { leave } from '../../ui/leave.ts'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { useDecisionDraft } from './decision-drafts.ts'
@@ -40,7 +41,7 @@ export function PlanDecision({ request, busy, answer }: DecisionProps) {
             value={comment}
             onChange={event => setComment(event.target.value)}
             onKeyDown={event => {
-              if (event.key === 'Escape') field.current?.blur()
+              if (event.key === 'Escape') leave(event, () => field.current?.blur())
               if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return
               if (hasComment && !busy) sendBack()
             }}

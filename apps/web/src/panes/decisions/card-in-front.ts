@@ -3,6 +3,11 @@ const drawn = new Set<HTMLElement>()
 const listeners = new Set<() => void>()
 let isLookingAgain = false
 let lastFront: HTMLElement | undefined
+let ready: HTMLElement | undefined
+let readyTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Nobody reads faster. A key pressed twice must not answer what came into the place of the first. */
+const READ_MS = 300
 
 /** From now on the card can be the one that keys go to. */
 export function addCard(card: HTMLElement): () => void {
@@ -21,13 +26,21 @@ export function subscribeFront(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** As of the last frame. For what is drawn; a key asks anew. */
-export function lastCardInFront(): HTMLElement | undefined {
-  return lastFront
+/** The card in front, when it is there long enough to have been seen. */
+export function readyCard(): HTMLElement | undefined {
+  return ready
+}
+
+/** Whether a key is for this card: it is in front now, and was when the person decided. */
+export function takesKeys(card: HTMLElement | null): boolean {
+  if (card === null || cardInFront() !== card) return false
+  if (ready === card) return true
+  lookAgain()
+  return false
 }
 
 /** The topmost card whose buttons can be seen; undefined when there is none. Drawn is not seen: lists draw more than that. */
-export function cardInFront(): HTMLElement | undefined {
+function cardInFront(): HTMLElement | undefined {
   return [...drawn].sort(byPlace).find(isSeen)
 }
 
@@ -50,9 +63,24 @@ function lookAgain(): void {
   isLookingAgain = true
   requestAnimationFrame(() => {
     isLookingAgain = false
-    lastFront = cardInFront()
-    for (const listener of listeners) listener()
+    const front = cardInFront()
+    if (front !== lastFront) {
+      lastFront = front
+      ready = undefined
+      clearTimeout(readyTimer)
+      if (front) readyTimer = setTimeout(makeReady, READ_MS)
+    }
+    tell()
   })
+}
+
+function makeReady(): void {
+  ready = lastFront
+  tell()
+}
+
+function tell(): void {
+  for (const listener of listeners) listener()
 }
 
 const MOVES = ['scroll', 'resize', 'focusin', 'focusout', 'toggle'] as const

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { isTyping } from '../../ui/is-typing.ts'
-import { addCard, cardInFront, lastCardInFront, subscribeFront } from './card-in-front.ts'
+import { addCard, readyCard, subscribeFront, takesKeys } from './card-in-front.ts'
 
 /** What each key does; one that is left out does nothing. */
 export interface DecisionKeys {
@@ -11,13 +11,13 @@ export interface DecisionKeys {
   enabled: boolean
 }
 
-/** Keys go to the topmost card that is seen. Tells whether this is the one, so that it can say so. */
+/** Keys go to the topmost card that is seen, when there was time to see it. Tells whether this is the one, so that it can say so. */
 export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: DecisionKeys): boolean {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (!keys.enabled || event.repeat || isTyping(event.target)) return
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const action = actionOf(event, keys)
-    if (!action || cardInFront() !== card.current) return
+    if (!action || !takesKeys(card.current)) return
     event.preventDefault()
     action()
   })
@@ -30,10 +30,7 @@ export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: Decis
       remove?.()
     }
   }, [card])
-  return useSyncExternalStore(
-    subscribeFront,
-    () => card.current !== null && lastCardInFront() === card.current,
-  )
+  return useSyncExternalStore(subscribeFront, () => card.current !== null && readyCard() === card.current)
 }
 
 function actionOf({ key, shiftKey }: KeyboardEvent, keys: DecisionKeys): (() => void) | undefined {

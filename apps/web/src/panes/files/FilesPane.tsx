@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
+import { usePulse } from '../../state/use-pulse.ts'
+import { useWorkDone } from '../../state/use-work-done.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { messageOf } from '../../ui/error-message.ts'
@@ -17,16 +18,11 @@ import './files.css'
 export default function FilesPane({ status }: { status: SessionStatus }) {
   const [path, setPath] = useState<string | null>(null)
   const queries = useQueryClient()
-  const items = useSession(({ state }) => state.items)
-  const results = useMemo(
-    () => items.filter(item => item.kind === 'tool' && item.endedAt !== null).length,
-    [items],
+  usePulse(useWorkDone(), () =>
+    Promise.all(
+      ['folder', 'file'].map(kind => queries.invalidateQueries({ queryKey: [kind, status.projectRoot] })),
+    ),
   )
-  // Each result is a reason to look again.
-  useEffect(() => {
-    void queries.invalidateQueries({ queryKey: ['folder', status.projectRoot] })
-    void queries.invalidateQueries({ queryKey: ['file', status.projectRoot] })
-  }, [queries, status.projectRoot, results])
   if (path !== null) return <FileView project={status.projectRoot} path={path} onBack={() => setPath(null)} />
   return (
     <div className="files" role="tree" aria-label="Files" onKeyDown={event => moveInTree(event)}>
@@ -40,6 +36,7 @@ function FileView({ project, path, onBack }: { project: string; path: string; on
   const { data, error } = useQuery({
     queryKey: ['file', project, path],
     queryFn: () => api.readFile(project, path),
+    staleTime: 0,
     retry: false,
   })
   return (

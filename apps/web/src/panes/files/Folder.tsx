@@ -20,6 +20,7 @@ export function Folder({ project, path, depth, onFile }: FolderProps) {
   const { data, error } = useQuery({
     queryKey: ['folder', project, path],
     queryFn: () => api.listFolder(project, path),
+    staleTime: 0,
     retry: false,
   })
   if (error) return <p className="files__note">{messageOf(error)}</p>

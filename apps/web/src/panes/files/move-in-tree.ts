@@ -28,12 +28,18 @@ function targetOf(key: string, entries: readonly HTMLElement[], at: number) {
       return entries.at(-1) ?? null
     case 'ArrowRight':
       if (expanded === null) return null
-      return expanded === 'true' ? (entries[at + 1] ?? null) : 'toggle'
+      return expanded === 'true' ? firstChildOf(entries, at) : 'toggle'
     case 'ArrowLeft':
       return expanded === 'true' ? 'toggle' : parentOf(entries, at)
     default:
       return undefined
   }
+}
+
+/** None while what is in the folder is still read: the next entry is then a neighbour. */
+function firstChildOf(entries: readonly HTMLElement[], at: number): HTMLElement | null {
+  const next = entries[at + 1]
+  return next && Number(next.ariaLevel) > Number(entries[at]?.ariaLevel) ? next : null
 }
 
 function parentOf(entries: readonly HTMLElement[], at: number): HTMLElement | null {

@@ -61,6 +61,8 @@ export function RawColumn<T extends RawItem>(props: RawColumnProps<T>) {
       if (row?.kind !== 'item') return
       props.onChoose(row.item)
       bringIntoView(row.key)
+      // The list keeps the focus until the row is drawn: the one that had it may be gone before the next key.
+      root.current?.querySelector<HTMLElement>('.raw__list')?.focus({ preventScroll: true })
       requestAnimationFrame(() => rowIn(root.current, row.key)?.focus({ preventScroll: true }))
     }
     event.preventDefault()

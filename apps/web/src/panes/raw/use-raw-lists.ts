@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { useApi } from '../../state/use-api.ts'
+import { startPulse } from '../../state/use-pulse.ts'
 import { useSessionStore } from '../../state/use-session.ts'
-import { Pulse } from './pulse.ts'
 import { createRawLists, type RawLists } from './raw-lists.ts'
 import type { TwoWayList, TwoWayState } from './two-way-list.ts'
 
@@ -11,7 +11,7 @@ export function useRawLists(sessionId: string): RawLists {
   const store = useSessionStore()
   const lists = useMemo(() => createRawLists(api, sessionId), [api, sessionId])
   useEffect(() => {
-    const pulse = new Pulse({
+    const { pulse, stop } = startPulse({
       read: () => Promise.all([lists.events.refresh(), lists.lines.refresh()]),
       isRunning: () => store.get().state.phase !== 'idle',
     })
@@ -23,7 +23,7 @@ export function useRawLists(sessionId: string): RawLists {
     })
     return () => {
       unsubscribe()
-      pulse.stop()
+      stop()
     }
   }, [lists, store])
   return lists

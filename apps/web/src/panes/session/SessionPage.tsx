@@ -77,7 +77,9 @@ function OpenSession({ status }: { status: SessionStatus }) {
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return
-    if (document.querySelector('dialog[open]') && shell.dialog?.kind !== 'panel') return
+    // The panes may be a dialog themselves; one that lies over them has its own keys.
+    const own = shell.dialog?.kind === 'panel' ? 1 : 0
+    if (document.querySelectorAll('dialog[open]').length > own) return
     const byNumber = PANEL_TABS[Number(event.key) - 1]
     if (event.key === '[') chat.current?.jumpTurn(-1)
     else if (event.key === ']') chat.current?.jumpTurn(1)
@@ -123,14 +125,25 @@ function useActions(status: SessionStatus) {
   const { sessionId } = status
   return useMemo(() => {
     const failed = (error: unknown) => toasts.error(messageOf(error))
+    // A second click of the same hand would be a second turn.
+    const isUnderWay = new Set<string>()
+    const once = (what: string, action: () => Promise<unknown>) => {
+      if (isUnderWay.has(what)) return
+      isUnderWay.add(what)
+      void action()
+        .catch(failed)
+        .finally(() => isUnderWay.delete(what))
+    }
     const retry = (text: string, turnId: string | null) =>
-      void api.send(sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }).catch(failed)
+      once(`retry ${turnId}`, () =>
+        api.send(sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }),
+      )
     const fork = (turnId: string) => {
       const atSeq = hub.store(sessionId).get().extras.turnEnds[turnId]
-      api
-        .forkSession(sessionId, atSeq)
-        .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } }))
-        .catch(failed)
+      once(`fork ${turnId}`, async () => {
+        const { id } = await api.forkSession(sessionId, atSeq)
+        await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
+      })
     }
     return { retry, isPriced: can?.supportsCostTracking ?? true, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, navigate, sessionId, can])

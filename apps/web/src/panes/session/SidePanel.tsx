@@ -6,6 +6,7 @@ import type { SessionStatus } from '../../state/server-api.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { ChangesPane } from '../changes/ChangesPane.tsx'
+import { useIsPanelSheet } from './panel-place.ts'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 
 const ActivityPane = lazy(() => import('../activity/ActivityPane.tsx'))
@@ -26,6 +27,7 @@ interface SidePanelProps {
 /** What changed, and the rest that is one key away. A column, or a sheet where there is no room for one. */
 export function SidePanel(props: SidePanelProps) {
   const { dialog, close } = useShell()
+  const isSheet = useIsPanelSheet()
   if (dialog?.kind === 'panel') {
     return (
       <Dialog title="Beside the conversation" place="right" bare onClose={close}>
@@ -33,6 +35,8 @@ export function SidePanel(props: SidePanelProps) {
       </Dialog>
     )
   }
+  // What is not seen asks for nothing.
+  if (isSheet) return null
   return (
     <aside className="session__side" aria-label="Beside the conversation">
       <Panel {...props} />

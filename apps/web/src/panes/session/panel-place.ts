@@ -1,6 +1,18 @@
+import { useSyncExternalStore } from 'react'
+
 /** Where there is no room for a third column the panes are a sheet. The style sheets have the same number. */
 const NO_COLUMN = '(max-width: 1100px)'
 
 export function isPanelSheet(): boolean {
   return window.matchMedia(NO_COLUMN).matches
+}
+
+export function useIsPanelSheet(): boolean {
+  return useSyncExternalStore(subscribe, isPanelSheet)
+}
+
+function subscribe(listener: () => void): () => void {
+  const query = window.matchMedia(NO_COLUMN)
+  query.addEventListener('change', listener)
+  return () => query.removeEventListener('change', listener)
 }

@@ -1,9 +1,11 @@
 import { SESSION_MODES, type SessionMode } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { permissionLabel } from '../../app/labels.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useFleetStore } from '../../state/use-fleet.ts'
 import { useHarnesses } from '../../state/use-harness.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
@@ -30,9 +32,21 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
   const [form, setForm] = useState<NewSessionForm>({ ...EMPTY_FORM, project: project ?? '' })
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  const fleet = useFleetStore()
+  // Who closed it meanwhile is somewhere else by now.
+  const isGone = useRef(false)
+  useEffect(() => {
+    isGone.current = false
+    return () => {
+      isGone.current = true
+    }
+  }, [])
   const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
   const harnesses = useHarnesses()
-  const installed = useQuery({ queryKey: ['harness-status'], queryFn: () => api.harnessStatus() }).data
+  const { data: installed, isPending } = useQuery({
+    queryKey: ['harness-status'],
+    queryFn: () => api.harnessStatus(),
+  })
   const root = form.project || projects[0]?.root || ''
   const personas =
     useQuery({ queryKey: ['personas', root], queryFn: () => api.personas(root), enabled: root !== '' })
@@ -50,7 +64,25 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     set({ persona: id, ...(wanted ? { harness: wanted.id, model: '' } : {}) })
   }
 
+  // Until it is known what is installed the agent that stands there may be one that cannot work.
+  const isChosen = form.harness !== '' || !isPending
+  const canStart = !busy && root !== '' && harness !== undefined && isChosen
+
+  // The page is there before the dialog goes: what is typed next is for its field, and no shortcut.
+  const show = async (sessionId: string) => {
+    await api.sessions().then(
+      stored => fleet.setStored(stored),
+      () => undefined,
+    )
+    if (isGone.current) return
+    await navigate({ to: '/s/$sessionId', params: { sessionId } })
+    if (isGone.current) return
+    flushSync(onClose)
+    if (!window.matchMedia('(pointer: coarse)').matches) document.getElementById('composer')?.focus()
+  }
+
   const create = async () => {
+    if (!canStart) return
     setBusy(true)
     try {
       await api.openProject(root)
@@ -58,8 +90,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
         root,
         toOptions({ ...form, harness: harness?.id ?? '' }, harness),
       )
-      onClose()
-      await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
+      await show(id)
     } catch (error) {
       setProblem(messageOf(error))
       setBusy(false)
@@ -75,8 +106,10 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           void create()
         }}
         onKeyDown={event => {
-          if (event.key === 'Enter' && event.target instanceof HTMLSelectElement)
-            event.currentTarget.requestSubmit()
+          if (event.key !== 'Enter' || !(event.target instanceof HTMLSelectElement)) return
+          // Some browsers open the list, too.
+          event.preventDefault()
+          event.currentTarget.requestSubmit()
         }}
       >
         <SelectField
@@ -105,7 +138,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           <SelectField
             label="Model"
             value={form.model}
-            onChange={model => set({ model })}
+            onChange={model => set({ model, harness: harness?.id ?? '' })}
             options={modelOptions(can.models)}
           />
         </div>
@@ -171,8 +204,8 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           <Button look="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" look="primary" disabled={busy || root === '' || !harness}>
-            Start
+          <Button type="submit" look="primary" disabled={!canStart}>
+            {busy ? 'Starting…' : 'Start'}
           </Button>
         </div>
       </form>

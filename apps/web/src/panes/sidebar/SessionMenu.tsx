@@ -27,7 +27,13 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
     action.catch((error: unknown) => toasts.error(messageOf(error)))
   }
   const rename = (title: string) =>
-    attempt(api.renameSession(sessionId, title).then(() => fleet.update([{ ...status, title }])))
+    attempt(
+      api.renameSession(sessionId, title).then(() => {
+        // As it is by now: the session went on meanwhile.
+        const now = fleet.get(sessionId)
+        if (now) fleet.update([{ ...now, title }])
+      }),
+    )
   const fork = () =>
     attempt(
       api

@@ -71,3 +71,35 @@ test('while a turn runs it reads now and then, sooner when it is woken, and no m
   await vi.advanceTimersByTimeAsync(60_000)
   expect(state.reads).toBe(3)
 })
+
+test('nothing is read while nobody sees it, and what was put off is read when somebody does', async () => {
+  const seen = { now: false, reads: 0 }
+  const made = new Pulse({
+    read: async () => {
+      seen.reads += 1
+    },
+    isSeen: () => seen.now,
+    atOnce: false,
+  })
+  for (let i = 0; i < 5; i++) {
+    made.wake()
+    await vi.advanceTimersByTimeAsync(AFTER_EVENT_MS)
+  }
+  expect(seen.reads).toBe(0)
+  seen.now = true
+  made.see()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(seen.reads).toBe(1)
+  made.see()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(seen.reads).toBe(1)
+})
+
+test('a read that fails does not end it', async () => {
+  let reads = 0
+  const made = new Pulse({ read: () => Promise.reject(new Error(`no ${++reads}`)) })
+  await vi.advanceTimersByTimeAsync(0)
+  made.wake()
+  await vi.advanceTimersByTimeAsync(AFTER_EVENT_MS)
+  expect(reads).toBe(2)
+})

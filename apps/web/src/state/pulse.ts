@@ -1,7 +1,11 @@
 export interface PulseOptions {
   read(): Promise<unknown>
   /** While this is so, it is read now and then also when nobody woke it. */
-  isRunning(): boolean
+  isRunning?(): boolean
+  /** What nobody sees is not read, until `see` is called. */
+  isSeen?(): boolean
+  /** Whether the first read is its own, or somebody else's. */
+  atOnce?: boolean
 }
 
 /** Many events at once are one read. */
@@ -9,21 +13,29 @@ export const AFTER_EVENT_MS = 150
 /** An agent may print what becomes no event. */
 export const WHILE_RUNNING_MS = 1000
 
-/** Reads again after something happened: soon, but not for each event, and never twice at a time. */
+/** Reads again after something happened: soon, but not for each event, and never twice at a time. The last one is always read. */
 export class Pulse {
   readonly #options: PulseOptions
   #timer: ReturnType<typeof setTimeout> | undefined
   #dueMs = 0
-  #state: 'waiting' | 'reading' | 'stale' | 'stopped' = 'waiting'
+  #state: 'waiting' | 'reading' | 'stale' | 'unseen' | 'stopped' = 'waiting'
 
   constructor(options: PulseOptions) {
     this.#options = options
-    this.#schedule(0)
+    if (options.atOnce ?? true) this.#schedule(0)
   }
 
+  /** Something happened. */
   wake(): void {
     if (this.#state === 'reading') this.#state = 'stale'
     if (this.#state === 'waiting') this.#schedule(AFTER_EVENT_MS)
+  }
+
+  /** It may be seen again: what was put off is read now. */
+  see(): void {
+    if (this.#state !== 'unseen') return
+    this.#state = 'waiting'
+    this.#schedule(0)
   }
 
   stop(): void {
@@ -41,12 +53,18 @@ export class Pulse {
 
   async #read(): Promise<void> {
     this.#timer = undefined
+    const { read, isRunning, isSeen } = this.#options
+    if (isSeen?.() === false) {
+      this.#state = 'unseen'
+      return
+    }
     this.#state = 'reading'
-    await this.#options.read()
+    // Who reads tells of what went wrong.
+    await read().catch(() => undefined)
     const state = this.#state as string
     if (state === 'stopped') return
     this.#state = 'waiting'
     if (state === 'stale') this.#schedule(AFTER_EVENT_MS)
-    else if (this.#options.isRunning()) this.#schedule(WHILE_RUNNING_MS)
+    else if (isRunning?.()) this.#schedule(WHILE_RUNNING_MS)
   }
 }

@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'react'
+import { useConnection } from '../../app/use-connection.ts'
+import { useOutbox } from './outbox.ts'
+
+/** Most messages are there before anybody could read a word about it. */
+const PATIENCE_MS = 500
+
+/** What has left the field and is not with the server yet. */
+export function OutboxList({ sessionId }: { sessionId: string }) {
+  const outbox = useOutbox(sessionId)
+  const connection = useConnection()
+  const [late, setLate] = useState(false)
+  const isEmpty = outbox.length === 0
+  useEffect(() => {
+    if (isEmpty) return setLate(false)
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS)
+    return () => clearTimeout(timer)
+  }, [isEmpty])
+  if (isEmpty || !late) return null
+  return (
+    <section className="queue" aria-label="Not sent yet">
+      <p className="queue__held" role="status">
+        {connection === 'offline' ? 'Waits for the server' : 'Sending'}
+      </p>
+      <ol>
+        {outbox.map(({ text, message }, index) => (
+          <li key={index} className="queue__item">
+            <span className="truncate">{text || message.text}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,93 @@
+import { useSyncExternalStore } from 'react'
+import { type Comment, readComments, saveComments } from '../../state/comments.ts'
+import { type SentDraft, sendDraft } from '../../state/drafts.ts'
+import type { OutgoingMessage, SendResult, ServerApi } from '../../state/server-api.ts'
+import { messageOf } from '../../ui/error-message.ts'
+import { toasts } from '../../ui/toast-store.ts'
+import { readAttached, saveAttached } from './attached.ts'
+import type { Attachment } from './attachments.ts'
+
+export interface Outgoing {
+  how: 'send' | 'steer'
+  /** As it was written. */
+  text: string
+  /** What is kept of it until it arrived. */
+  kept: string
+  attached: readonly Attachment[]
+  comments: readonly Comment[]
+  /** As it goes to the server. */
+  message: OutgoingMessage
+}
+
+interface Entry extends Outgoing {
+  draft: SentDraft
+}
+
+const NONE: readonly Entry[] = []
+const waiting = new Map<string, readonly Entry[]>()
+const listeners = new Set<() => void>()
+
+/** What has left the field and is not with the server yet, in order. */
+export function useOutbox(sessionId: string): readonly Outgoing[] {
+  return useSyncExternalStore(subscribe, () => waiting.get(sessionId) ?? NONE)
+}
+
+/**
+ * Takes a message out of the field at once, so that the next one can be written, and sends it when those before it are
+ * there. What the server does not take comes back to the field, with all that was to follow it, before what was
+ * written meanwhile. It does not matter whether the session is still in view then.
+ */
+export function putIntoOutbox(api: ServerApi, sessionId: string, outgoing: Outgoing): void {
+  const entry = { ...outgoing, draft: sendDraft(sessionId, outgoing.kept) }
+  saveAttached(sessionId, without(readAttached(sessionId), outgoing.attached))
+  saveComments(sessionId, without(readComments(sessionId), outgoing.comments))
+  const before = waiting.get(sessionId) ?? NONE
+  set(sessionId, [...before, entry])
+  if (before.length === 0) void empty(api, sessionId)
+}
+
+async function empty(api: ServerApi, sessionId: string): Promise<void> {
+  for (;;) {
+    const first = waiting.get(sessionId)?.[0]
+    if (!first) return
+    try {
+      tell(await api[first.how](sessionId, first.message), first.how)
+      first.draft.arrived()
+      set(sessionId, (waiting.get(sessionId) ?? NONE).slice(1))
+    } catch (error) {
+      toasts.error(messageOf(error))
+      return takeBack(sessionId)
+    }
+  }
+}
+
+/** All that waits: what followed must not arrive alone. */
+function takeBack(sessionId: string): void {
+  const all = waiting.get(sessionId) ?? NONE
+  set(sessionId, NONE)
+  for (const { draft, text, attached, comments } of [...all].reverse()) {
+    draft.comeBack(text)
+    saveAttached(sessionId, [...attached, ...readAttached(sessionId)])
+    saveComments(sessionId, [...comments, ...readComments(sessionId)])
+  }
+}
+
+function tell(result: SendResult, how: Outgoing['how']): void {
+  if (how === 'steer' && result === 'queued')
+    toasts.info('The agent takes nothing while it works: it is next in the queue.')
+}
+
+function without<T extends { id: string }>(all: readonly T[], sent: readonly T[]): readonly T[] {
+  return all.filter(({ id }) => !sent.some(one => one.id === id))
+}
+
+function set(sessionId: string, entries: readonly Entry[]): void {
+  if (entries.length === 0) waiting.delete(sessionId)
+  else waiting.set(sessionId, entries)
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

@@ -1,0 +1,423 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay, FIX_CRLF, TESTS_PASS } from '../support/scenes.ts'
+
+/** Keys and clicks that come sooner than what the last one asked for. None may get lost, and none may hit something else. */
+const dashboard = useDashboard()
+
+/** Without a pause between them: the page gets the next before it has drawn what the last one did. */
+async function burst(page: Page, ...keys: string[]): Promise<void> {
+  await Promise.all(keys.map(key => page.keyboard.press(key)))
+}
+
+/** The code of a part that is loaded when it is needed does not come before the function that is returned is called. */
+async function holdCode(page: Page, part: string): Promise<() => void> {
+  let arrive = () => {}
+  const held = new Promise<void>(resolve => {
+    arrive = resolve
+  })
+  await page.route(new RegExp(`/${part}-[^/]*\\.js`), async route => {
+    await held
+    await route.continue()
+  })
+  return arrive
+}
+
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+const sent = (calls: unknown[]) => calls.map(input => (input as { message: string }).message)
+
+test('what is written while a message is on its way stays, and is sent after it', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  const release = api.hold('turns.send')
+  await field(page).click()
+  await page.keyboard.type('one')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('two')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('three')
+  await page.getByRole('region', { name: 'Not sent yet' }).getByText('two').waitFor()
+  release()
+  await expect.poll(() => sent(api.called('turns.send'))).toEqual(['one', 'two'])
+  await page.getByRole('region', { name: 'Not sent yet' }).waitFor({ state: 'detached' })
+  expect(await field(page).inputValue()).toBe('three')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('what the server does not take comes back, before what was written meanwhile', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  const release = api.hold('turns.send')
+  await field(page).click()
+  await page.keyboard.type('one')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('two')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('three')
+  // A page that goes away now finds all of it when it is back.
+  expect(await page.evaluate(() => localStorage.getItem('chirality-drafts'))).toContain('one\\n\\ntwo')
+  api.faults.set('turns.send', 'The disk is full.')
+  release()
+  await page.getByText('The disk is full.').waitFor()
+  await expect.poll(() => field(page).inputValue()).toBe('one\n\ntwo\n\nthree')
+  expect(sent(api.called('turns.send'))).toEqual(['one'])
+  await close()
+})
+
+test('a message that arrives while another session is in view does not stand in its field again', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.add({ sessionId: 's2', title: 'Another', lastTurn: 'completed' })
+    },
+  })
+  const release = api.hold('turns.send')
+  await field(page).click()
+  await page.keyboard.type('one')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: /Another/ }).click()
+  await expect.poll(() => page.url()).toContain('/s/s2')
+  await field(page).fill('for the other')
+  release()
+  await expect
+    .poll(() => page.evaluate(() => localStorage.getItem('chirality-drafts')))
+    .toBe('[["s2","for the other"]]')
+  await page.getByRole('link', { name: /Fix CRLF/ }).click()
+  await expect.poll(() => field(page).inputValue()).toBe('')
+  await page.getByRole('link', { name: /Another/ }).click()
+  await expect.poll(() => field(page).inputValue()).toBe('for the other')
+  await close()
+})
+
+test('a mention that is typed and taken in one go is the one that was typed', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.files[''] = ['alpha.ts', 'beta.ts'].map(name => ({ name, kind: 'file' as const }))
+    },
+  })
+  await field(page).click()
+  await page.keyboard.type('@')
+  await page.getByRole('option', { name: 'alpha.ts' }).waitFor()
+  await burst(page, 'b', 'Tab')
+  await expect.poll(() => field(page).inputValue()).toBe('@beta.ts ')
+  await close()
+})
+
+test('a message that went to the agent while it was changed leaves the change in the field', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running', queue: [{ id: 'q1', message: 'Then tidy up.' }] })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  await page.getByRole('region', { name: 'Queue' }).getByRole('button', { name: 'Edit' }).click()
+  await page.keyboard.press('End')
+  await page.keyboard.type(' And rest.')
+  api.setStatus('s1', { queue: [] })
+  await page.getByText('The agent has that message already.').waitFor()
+  expect(await field(page).inputValue()).toBe('Then tidy up. And rest.')
+  await close()
+})
+
+test('letters for the palette are its own while its code is on the way', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const arrive = await holdCode(page, 'Palette')
+  await page.reload()
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('adf')
+  arrive()
+  await expect.poll(() => page.getByPlaceholder('Find a session or a command').inputValue()).toBe('adf')
+  expect(api.called('decisions.answer')).toEqual([])
+  expect(page.url()).toContain('/s/s1')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a dialog that was taken back before it came does not come', async () => {
+  const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const arrive = await holdCode(page, 'Shortcuts')
+  await page.getByText('Run this command?').waitFor()
+  await burst(page, '?', 'Escape')
+  // The keys are the page's again.
+  await page.keyboard.press('f')
+  await page.getByRole('heading', { name: 'All sessions' }).waitFor()
+  arrive()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor()
+  await close()
+})
+
+test('what the palette runs has the next key', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder('Find a session or a command').waitFor()
+  await page.keyboard.type('write a mess')
+  await burst(page, 'Enter', 'h', 'i')
+  await expect.poll(() => field(page).inputValue()).toBe('hi')
+  expect(page.url()).toContain('/s/s1')
+  await close()
+})
+
+test('letters that look for an entry of a menu are no shortcuts', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await page.getByRole('button', { name: /^Permissions/ }).click()
+  await page.getByRole('menu').waitFor()
+  await burst(page, 'a', 'd', 'f', 'n')
+  await page.getByRole('menu').waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(page.url()).toContain('/s/s1')
+  await page.keyboard.press('Escape')
+  await page.getByRole('menu').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  expect(api.called('decisions.answer')).toEqual([])
+  await close()
+})
+
+test('Escape out of a form in the tray leaves the tray open', async () => {
+  const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  await page.keyboard.press('w')
+  const tray = page.getByRole('dialog', { name: 'Waiting for you' })
+  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await page.keyboard.press('d')
+  await tray.getByRole('textbox', { name: 'What should it do instead?' }).waitFor()
+  await page.keyboard.press('Escape')
+  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await page.keyboard.press('e')
+  await tray.getByRole('textbox', { name: 'Command' }).waitFor()
+  await page.keyboard.press('Escape')
+  await tray.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  await tray.getByRole('textbox', { name: 'Comments' }).focus()
+  await page.keyboard.press('Escape')
+  await expect
+    .poll(() => tray.getByRole('textbox', { name: 'Comments' }).evaluate(el => el === document.activeElement))
+    .toBe(false)
+  expect(await tray.isVisible()).toBe(true)
+  await page.keyboard.press('Escape')
+  await tray.waitFor({ state: 'detached' })
+  await close()
+})
+
+test('a key that is pressed twice answers one decision, and a double click hits one button', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const first = { type: 'permission:request', kind: 'tool', toolName: 'Bash', raw: {} } as const
+  const hint = page.getByText('A · Shift A · E · D', { exact: true })
+  await hint.waitFor()
+  await page.keyboard.press('a')
+  await expect.poll(() => api.called('decisions.answer')).toHaveLength(1)
+  api.push('s1', [
+    { type: 'permission:resolved', requestId: 'r1', outcome: 'allowed', by: 'person' },
+    { ...first, requestId: 'r9', input: { command: 'rm -rf build' } },
+  ])
+  // In the very frame that draws the next one.
+  await page.evaluate(
+    () =>
+      new Promise<void>(done => {
+        const look = () => {
+          if (!document.querySelector('.decision')?.textContent?.includes('rm -rf'))
+            return requestAnimationFrame(look)
+          document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }))
+          done()
+        }
+        look()
+      }),
+  )
+  await hint.waitFor()
+  expect(api.called('decisions.answer')).toHaveLength(1)
+  await page.getByRole('button', { name: 'Deny…' }).dblclick()
+  await page.getByRole('textbox', { name: 'What should it do instead?' }).waitFor()
+  expect(api.called('decisions.answer')).toHaveLength(1)
+  await page.getByRole('textbox', { name: 'What should it do instead?' }).press('Escape')
+  await hint.waitFor()
+  await page.keyboard.press('a')
+  await expect.poll(() => api.called('decisions.answer')).toHaveLength(2)
+  await close()
+})
+
+test('Enter twice in the dialog starts one session, and what is typed then is its first message', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    scene: canned => canned.add({ sessionId: 's1' }),
+  })
+  await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+  await page.keyboard.press('n')
+  const dialog = page.getByRole('dialog', { name: 'New session' })
+  await dialog.getByRole('button', { name: 'Start' }).and(page.locator(':enabled')).waitFor()
+  const release = api.hold('sessions.create')
+  await burst(page, 'Enter', 'Enter')
+  await dialog.getByRole('button', { name: 'Starting…' }).waitFor()
+  release()
+  await dialog.waitFor({ state: 'detached' })
+  await page.keyboard.type('hi')
+  expect(await field(page).inputValue()).toBe('hi')
+  expect(api.called('sessions.create')).toHaveLength(1)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('until it is known what is installed, no agent is started that may not be', async () => {
+  let release = () => {}
+  const { page, api, close } = await dashboard.open({
+    scene: canned => {
+      canned.add({ sessionId: 's1' })
+      canned.harnesses.reverse()
+      release = canned.hold('harnesses.status')
+    },
+  })
+  await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+  await page.keyboard.press('n')
+  const dialog = page.getByRole('dialog', { name: 'New session' })
+  await dialog.getByLabel('Agent').locator('option', { hasText: 'Codex' }).waitFor({ state: 'attached' })
+  await page.keyboard.press('Enter')
+  expect(await dialog.getByRole('button', { name: 'Start' }).isDisabled()).toBe(true)
+  release()
+  await dialog.getByRole('button', { name: 'Start' }).and(page.locator(':enabled')).waitFor()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => api.called('sessions.create')).toHaveLength(1)
+  expect(api.called('sessions.create')[0]).toMatchObject({ harness: 'claude-code' })
+  await close()
+})
+
+test('a double click on Retry is one more turn', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.push('s1', [...FIX_CRLF, ...TESTS_PASS])
+    },
+  })
+  const release = api.hold('turns.send')
+  await page.getByRole('button', { name: 'Retry the turn' }).dblclick()
+  release()
+  await field(page).fill('Next.')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => sent(api.called('turns.send')).at(-1)).toBe('Next.')
+  expect(api.called('turns.send')).toHaveLength(2)
+  await close()
+})
+
+test('a comment that is being written stays when the changes are read again', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByRole('button', { name: 'Comment on line 43' }).last().click()
+  await page.keyboard.type('Name this')
+  api.patch = api.patch.replace('@@ -41,4 +41,6 @@', '@@ -51,4 +51,6 @@')
+  api.push('s1', TESTS_PASS)
+  await page.getByRole('button', { name: 'Comment on line 53' }).last().waitFor()
+  await page.keyboard.type(' withoutCR.')
+  expect(await page.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Name this withoutCR.')
+  // The line itself is gone.
+  api.patch = api.patch.replaceAll('const last = end > start &&', 'const stop = end > start &&')
+  api.push('s1', [
+    { type: 'turn:start', message: 'Rename it.' },
+    { type: 'turn:end', reason: 'completed' },
+  ])
+  await page.getByText('const stop = end > start &&').last().waitFor()
+  await page.keyboard.press('Enter')
+  await field(page).fill('Now.')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => sent(api.called('turns.send'))).toHaveLength(1)
+  expect(sent(api.called('turns.send'))[0]).toContain('> const last = end > start &&\n  Name this withoutCR.')
+  await close()
+})
+
+test('a name given to a session that went on meanwhile changes only its name', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  const release = api.hold('sessions.rename')
+  await page.getByRole('button', { name: /^More for/ }).click()
+  await page.getByRole('menuitem', { name: 'Rename…' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Another name')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => api.called('sessions.rename')).toHaveLength(1)
+  api.setStatus('s1', { phase: 'running' })
+  await page.getByRole('region', { name: 'Working' }).waitFor()
+  release()
+  await page.getByRole('region', { name: 'Working' }).getByText('Another name').waitFor()
+  await close()
+})
+
+test('into a folder whose files are still read, the keys do not run past it', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.files = {
+        '': [
+          { name: 'src', kind: 'folder' },
+          { name: 'README.md', kind: 'file' },
+        ],
+        src: [{ name: 'main.ts', kind: 'file' }],
+      }
+    },
+  })
+  await page.getByRole('tab', { name: 'Files' }).click()
+  const folder = page.getByRole('treeitem', { name: 'src' })
+  await folder.focus()
+  const release = api.hold('files.tree')
+  await burst(page, 'ArrowRight', 'ArrowRight')
+  expect(await folder.evaluate(el => el === document.activeElement)).toBe(true)
+  release()
+  await page.getByRole('treeitem', { name: 'main.ts' }).waitFor()
+  await page.keyboard.press('ArrowRight')
+  const file = page.getByRole('treeitem', { name: 'main.ts' })
+  expect(await file.evaluate(el => el === document.activeElement)).toBe(true)
+  await close()
+})
+
+test('a picture that is still read goes with the message that was sent meanwhile', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await field(page).fill('Look.')
+  await page.evaluate(() => {
+    const transfer = new DataTransfer()
+    transfer.items.add(new File(['remember'], 'notes.txt', { type: 'text/plain' }))
+    const target = document.getElementById('composer')
+    const init = { bubbles: true, cancelable: true }
+    target?.dispatchEvent(new ClipboardEvent('paste', { ...init, clipboardData: transfer }))
+    target?.dispatchEvent(new KeyboardEvent('keydown', { ...init, key: 'Enter' }))
+  })
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([
+      {
+        sessionId: 's1',
+        message: 'Look.',
+        options: { images: [{ type: 'text', text: 'The file notes.txt:\n\nremember' }] },
+      },
+    ])
+  await close()
+})
+
+test('a session that is gone to has the keys that follow', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.add({ sessionId: 's2', title: 'Another', lastTurn: 'completed' })
+    },
+  })
+  await field(page).waitFor()
+  await page.getByRole('link', { name: /Another/ }).focus()
+  await burst(page, 'Enter', 'i', 'o', 'k')
+  await expect.poll(() => page.url()).toContain('/s/s2')
+  await expect.poll(() => field(page).inputValue()).toBe('ok')
+  await close()
+})
