@@ -1,7 +1,7 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
 
-/** The agents whose own conversations the command knows. The first is the one that runs when none is named. */
+/** The agents that keep conversations of their own. The first is the one that runs when none is named. */
 export type CommandHarness = ClaudeCodeHarness | CodexHarness
 
 export const HARNESS_IDS = ['claude-code', 'codex'] as const

@@ -26,7 +26,8 @@ export const HELP = `Usage: chirality <command> [options]
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique
       --project DIR          Whose (default: this folder)
       --all                  Of every project
-      --native               Conversations that the agents keep themselves; --harness ID asks only one
+      --native               Conversations that the agents keep themselves; --harness ID asks only one.
+                             The Agent SDK's are those of Claude Code; the Messages API keeps none
       --limit N  --json
   sessions show ID         What is known of a session, its last turns, and how to go on
   sessions search WORDS    What was said and done; all words, "a phrase" in quotes; --project, --all, --limit, --json
@@ -35,7 +36,7 @@ export const HELP = `Usage: chirality <command> [options]
       --format F             md (the default), json, or html: one page that replays it
       --output FILE          To a new file
   sessions import [ID]     Take over a conversation that an agent keeps; without an ID, which ones there are
-      --harness ID           Only this agent (default: both)
+      --harness ID           Only this agent (default: all)
       --file FILE            Take over an export (json) instead; "-" reads stdin
       --project DIR  --json
   sessions delete ID       Everything there is of it; --yes asks no question

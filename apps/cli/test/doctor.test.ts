@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { HarnessInstallStatus } from '@chirality/core'
 import { claudeBinaries, claudeBinary, codexBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { asked } from './support/requests.ts'
@@ -23,31 +24,52 @@ function about(stdout: string, check: string): Line | undefined {
 }
 
 describe('chirality doctor', () => {
-  test.each(claudeBinaries())('finds Claude Code $version, Codex and the project', async binary => {
-    const { run, project, model } = await createWorld()
-    const { code, stdout, stderr } = await run(['doctor', '--json'], {
-      env: { CHIRALITY_CLAUDE_BIN: binary.path },
-    })
+  test.each(claudeBinaries())(
+    'finds Claude Code $version, the other agents and the project',
+    async binary => {
+      const { run, project, model } = await createWorld()
+      const { code, stdout, stderr } = await run(['doctor', '--json'], {
+        env: { CHIRALITY_CLAUDE_BIN: binary.path },
+      })
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const codex = codexBinary()
-    const credential = 'has a credential (api-key), not yet proven'
-    expect(jsonLines(stdout)).toEqual([
-      NODE,
-      { check: 'project', ok: true, detail: project },
-      { check: 'claude-code', ok: true, detail: `${binary.version} at ${binary.path}` },
-      { check: 'claude-code login', ok: true, detail: credential },
-      { check: 'claude-code models', ok: true, detail: expect.stringContaining('opus') },
-      { check: 'claude-code commands', ok: true, detail: expect.stringMatching(/^\d+: (\/\S+ ){6}…$/) },
-      { check: 'claude-code sessions', ok: true, detail: 'none in this project' },
-      { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}` },
-      { check: 'codex login', ok: true, detail: credential },
-      { check: 'codex models', ok: true, detail: expect.stringContaining('gpt-5.5') },
-      { check: 'codex commands', ok: true, detail: 'none' },
-      { check: 'codex sessions', ok: true, detail: 'none in this project' },
-    ])
-    expect(asked(model)).toEqual([])
-  })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const codex = codexBinary()
+      const credential = 'has a credential (api-key), not yet proven'
+      expect(jsonLines(stdout)).toEqual([
+        NODE,
+        { check: 'project', ok: true, detail: project },
+        { check: 'claude-code', ok: true, detail: `${binary.version} at ${binary.path}` },
+        { check: 'claude-code login', ok: true, detail: credential },
+        { check: 'claude-code models', ok: true, detail: expect.stringContaining('opus') },
+        { check: 'claude-code commands', ok: true, detail: expect.stringMatching(/^\d+: (\/\S+ ){6}…$/) },
+        { check: 'claude-code sessions', ok: true, detail: 'none in this project' },
+        { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}` },
+        { check: 'codex login', ok: true, detail: credential },
+        { check: 'codex models', ok: true, detail: expect.stringContaining('gpt-5.5') },
+        { check: 'codex commands', ok: true, detail: 'none' },
+        { check: 'codex sessions', ok: true, detail: 'none in this project' },
+        {
+          check: 'agent-sdk',
+          ok: true,
+          detail: expect.stringMatching(/^0\.3\.\d+, runs \/.*\/claude$/),
+        },
+        { check: 'agent-sdk login', ok: true, detail: credential },
+        { check: 'agent-sdk models', ok: true, detail: expect.stringContaining('opus') },
+        { check: 'agent-sdk commands', ok: true, detail: 'those of claude-code' },
+        { check: 'agent-sdk sessions', ok: true, detail: 'those of claude-code' },
+        { check: 'messages-api', ok: true, detail: 'part of Chirality, nothing to install' },
+        { check: 'messages-api login', ok: true, detail: credential },
+        { check: 'messages-api models', ok: true, detail: expect.stringContaining('(default)') },
+        { check: 'messages-api commands', ok: true, detail: 'none' },
+        {
+          check: 'messages-api sessions',
+          ok: true,
+          detail: 'only those of Chirality; see `chirality sessions list`',
+        },
+      ])
+      expect(asked(model)).toEqual([])
+    },
+  )
 
   test('says it to people line by line, without colour in a pipe', async () => {
     const { run, project } = await createWorld()
@@ -58,10 +80,14 @@ describe('chirality doctor', () => {
       `✓ project              ${project}`,
       `✓ claude-code          2.1.325 at ${claudeBinary()}`,
       '✗ claude-code login    no credential',
-      '                       Run `claude` once and type /login, or set ANTHROPIC_API_KEY.',
+      `                       Run \`${claudeBinary()} auth login\`, or set ANTHROPIC_API_KEY.`,
     ])
     expect(lines).toContain('✗ codex login          no credential')
-    expect(lines).toContain('                       Run `codex login`, or set CODEX_API_KEY.')
+    expect(lines).toContain(
+      `                       Run \`${codexBinary().path} login\`, or set CODEX_API_KEY.`,
+    )
+    const needsKey = lines.indexOf('✗ messages-api login   no credential')
+    expect(lines[needsKey + 1]).toContain('Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.')
   })
 
   test('counts the conversations of the project', async () => {
@@ -97,6 +123,25 @@ describe('chirality doctor', () => {
     expect(await run(['doctor', '--json'], { env })).toMatchObject({ code: 4 })
   })
 
+  test('says what the dashboard says', async () => {
+    const { run, start } = await createWorld()
+    const { stdout } = await run(['doctor', '--json'], { env: NO_KEY })
+    const server = start(['serve', '--no-open', '--json', '--port', '0'], { env: NO_KEY })
+    await server.shows('\n')
+    const { url, token } = JSON.parse(server.stdout.split('\n')[0] ?? '') as { url: string; token: string }
+    const answer = await fetch(`${url}/trpc/harnesses.status`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    server.signal('SIGTERM')
+    await server.result()
+    const { result } = (await answer.json()) as { result: { data: Record<string, HarnessInstallStatus> } }
+    expect(Object.keys(result.data)).toEqual(['claude-code', 'codex', 'agent-sdk', 'messages-api'])
+    for (const [id, { installed, authenticated, authInstructions }] of Object.entries(result.data)) {
+      expect(about(stdout, id)?.ok).toBe(installed)
+      expect(about(stdout, `${id} login`)).toMatchObject({ ok: authenticated, fix: authInstructions })
+    }
+  })
+
   test('without any agent it ends with 3', async () => {
     const { run } = await createWorld()
     const { code, stdout } = await run(['doctor', '--json'], { env: NO_AGENT })
@@ -117,6 +162,18 @@ describe('chirality doctor', () => {
         fix: expect.stringContaining('/no/codex does not exist'),
       },
       { check: 'codex login', ok: false, detail: 'not known' },
+      {
+        check: 'agent-sdk',
+        ok: false,
+        detail: 'not installed',
+        fix: expect.stringContaining('/no/claude does not exist'),
+      },
+      { check: 'agent-sdk login', ok: false, detail: 'not known' },
+      ...Array.from({ length: 5 }, () => ({
+        check: expect.stringMatching(/^messages-api/),
+        ok: true,
+        detail: expect.any(String),
+      })),
     ])
   })
 

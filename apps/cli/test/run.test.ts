@@ -113,9 +113,7 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
 
     expect(code).toBe(4)
     expect(stdout).toContain('✗ ')
-    expect(stderr).toContain(
-      'chirality: Not logged in. Run `claude` once and type /login, or set ANTHROPIC_API_KEY',
-    )
+    expect(stderr).toContain('chirality: Not logged in. Run `claude auth login`, or set ANTHROPIC_API_KEY')
   })
 
   test('no credential at all ends with 4', async () => {

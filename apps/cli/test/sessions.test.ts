@@ -42,6 +42,36 @@ describe('chirality sessions', () => {
     },
   )
 
+  test('list --native --harness agent-sdk shows those of Claude Code, and says so', async () => {
+    const { run, claude } = await worldWithBoth()
+    const { code, stdout, stderr } = await run([
+      'sessions',
+      'list',
+      '--native',
+      '--harness',
+      'agent-sdk',
+      '--json',
+    ])
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'chirality: The Claude Agent SDK keeps its conversations with those of Claude Code.\n',
+    })
+    expect(jsonLines(stdout)).toMatchObject([{ harness: 'claude-code', nativeSessionId: claude }])
+  })
+
+  test.each([
+    { args: ['list', '--native'], code: 0 },
+    { args: ['import'], code: 0 },
+    { args: ['import', randomUUID()], code: 2 },
+  ])('$args of messages-api: it keeps none, and where to look is said', async ({ args, code }) => {
+    const { run } = await createWorld()
+    const result = await run(['sessions', ...args, '--harness', 'messages-api'])
+    expect(result).toMatchObject({ code, stdout: '' })
+    expect(result.stderr).toContain(
+      'chirality: The Messages API keeps no conversations but those of Chirality. See `chirality sessions list`.\n',
+    )
+  })
+
   test('a folder without conversations has none', async () => {
     const { run, home } = await createWorld()
     const empty = path.join(home, 'empty')
@@ -116,7 +146,10 @@ describe('chirality sessions', () => {
 
   test.each([
     [['import', 'a', 'b'], 'Unexpected argument "b".'],
-    [['import', '--harness', 'x'], '--harness must be one of claude-code, codex, not "x".'],
+    [
+      ['import', '--harness', 'x'],
+      '--harness must be one of claude-code, codex, agent-sdk, messages-api, not "x".',
+    ],
     [
       ['import', '--project', '/no/folder'],
       'The project folder /no/folder does not exist. Name an existing one with --project.',

@@ -1,6 +1,5 @@
 import type { HarnessInstallStatus } from '@chirality/core'
 import { EXIT, type ExitCode } from '../exit-code.ts'
-import { createHarnesses } from '../harnesses.ts'
 import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain, type Style, style, wantsColour } from '../render/style.ts'
@@ -8,6 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import type { Check } from './doctor/check.ts'
 import { checkAgent } from './doctor/check-agent.ts'
 import { checkProject } from './doctor/check-project.ts'
+import { serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Looks at everything a first turn needs. Spends no tokens. 0 if at least one agent can be tried. */
 export async function doctor(args: string[], output: Output): Promise<number> {
@@ -19,7 +19,8 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const node = checkNode(process.versions.node)
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
-  const harnesses = createHarnesses()
+  // Those of the dashboard, so that both say the same.
+  const harnesses = serverHarnesses(() => {})
   // One that fails to answer is reported like one that is missing, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
@@ -30,7 +31,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   for (const check of checks)
     await output.write(values.json ? `${JSON.stringify(check)}\n` : line(check, paint))
   if (!node.ok) return EXIT.failed
-  const agentsCode = codeOfAgents(agents.map(agent => agent.status))
+  const agentsCode = codeOfAgents(agents.flatMap(({ status, isProgram }) => (isProgram ? [status] : [])))
   return agentsCode === EXIT.done && !project.ok ? EXIT.usage : agentsCode
 }
 
@@ -44,6 +45,7 @@ export function checkNode(version: string): Check {
 const UNKNOWN: HarnessInstallStatus = { installed: false, authType: 'none', authenticated: false }
 const MIN_NODE = { major: 20, minor: 19 }
 
+/** What needs no installing does not count: whoever has nothing else is told what to install. */
 function codeOfAgents(agents: readonly HarnessInstallStatus[]): ExitCode {
   if (agents.some(agent => agent.installed && agent.authenticated)) return EXIT.done
   return agents.some(agent => agent.installed) ? EXIT.notLoggedIn : EXIT.notInstalled

@@ -17,7 +17,13 @@ export async function* querySdk(
   const { content } = await promptMessage(query.prompt)
   const sessionId = query.resumeSessionId ?? query.newSessionId ?? 'query'
   const launch = liveLaunch(query, { context, asks: false })
-  const live = await launch.start({ sessionId, turnId: randomUUID() })
+  let live: LiveClaude
+  try {
+    live = await launch.start({ sessionId, turnId: randomUUID() }, query.signal)
+  } catch (error) {
+    if (query.signal.aborted) return
+    throw error
+  }
   const onAbort = () => void live.stop({ interruptGraceMs: 0 })
   query.signal.addEventListener('abort', onAbort, { once: true })
   try {

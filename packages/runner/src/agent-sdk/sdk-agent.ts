@@ -3,6 +3,7 @@ import type { AgentOutput } from '../process/agent-output.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
+import { unlessAborted } from '../turn/unless-aborted.ts'
 import type { AgentSdkHarnessConfig } from './config.ts'
 import type { StartRequest } from './protocol/worker-messages.ts'
 import { answerHook } from './runtime/answer-hook.ts'
@@ -13,10 +14,12 @@ export interface SdkAgentOptions {
   start: StartRequest
   spool: Spool
   config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent' | 'startLimitMs'>
+  /** Nobody wants it any more. */
+  signal: AbortSignal
 }
 
 /**
- * Starts the SDK and the agent it asks for. What comes back is used like any `claude`: lines that are written to it
+ * Starts the SDK and the agent it asks for. When it rejects, the thread is gone and no process runs. What comes back is used like any `claude`: lines that are written to it
  * reach the SDK, which passes them on in its own way, and what the agent prints reaches the SDK as well.
  */
 export function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
@@ -30,6 +33,7 @@ class SdkAgent implements AgentProcess {
   /** Requests of the agent that we, not the SDK, have the answer to. */
   readonly #asked = new Set<string>()
   #process: AgentProcess | null = null
+  #spawning: Promise<void> = Promise.resolve()
   #failure: string | undefined
   /** We let go of it: that the SDK ends now is no failure. */
   #isFinished = false
@@ -42,7 +46,9 @@ class SdkAgent implements AgentProcess {
       this.#onStarted = { resolve, reject }
     })
     this.#worker = new SdkWorker(options.start, {
-      onSpawn: request => void this.#spawn(request),
+      onSpawn: request => {
+        this.#spawning = this.#spawn(request)
+      },
       onStdin: text => this.#input(text),
       onStdinEnd: () => this.#process?.endInput(),
       onKill: () => void this.#process?.stop({ interruptGraceMs: 0 }),
@@ -57,16 +63,19 @@ class SdkAgent implements AgentProcess {
 
   /** An SDK that hangs while it is loaded, or never asks for its agent, must not hang the turn. */
   async started(): Promise<AgentProcess> {
-    const { startLimitMs = START_LIMIT_MS } = this.#options.config
+    const { signal, config } = this.#options
+    const { startLimitMs = START_LIMIT_MS } = config
     const onLate = () => {
       const message = `The Agent SDK did not start its agent within ${startLimitMs / 1000} s.`
       this.#onStarted?.reject(new Error(message))
-      void this.#worker.close()
     }
     const late = setTimeout(onLate, startLimitMs)
     try {
-      await this.#started
+      await unlessAborted(this.#started, signal)
       return this
+    } catch (error) {
+      await this.#giveUp()
+      throw error
     } finally {
       clearTimeout(late)
     }
@@ -144,6 +153,15 @@ class SdkAgent implements AgentProcess {
     return this.#process
   }
 
+  /** Also an agent that was asked for in the last moment. */
+  async #giveUp(): Promise<void> {
+    this.#isFinished = true
+    await this.#worker.close()
+    await this.#spawning
+    await this.#process?.stop({ interruptGraceMs: 0 })
+    await this.#process?.close()
+  }
+
   async #spawn({ command, args, cwd, env }: SpawnRequest): Promise<void> {
     try {
       const { spool } = this.#options
@@ -152,7 +170,6 @@ class SdkAgent implements AgentProcess {
       this.#onStarted?.resolve()
     } catch (error) {
       this.#onStarted?.reject(error)
-      await this.#worker.close()
     }
   }
 

@@ -13,9 +13,9 @@ import { startSdkAgent } from './sdk-agent.ts'
 export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
   return {
     agent: AGENT_SDK,
-    start: async (launch, spool) => {
+    start: async (launch, spool, signal) => {
       try {
-        return await startSdkAgent({ start: await startRequest(launch, config), spool, config })
+        return await startSdkAgent({ start: await startRequest(launch, config), spool, config, signal })
       } catch (error) {
         await spool.discard()
         throw error
@@ -40,8 +40,8 @@ function refusalOf(hookName: HookName): Record<string, unknown> {
   return isDecided(hookName) ? block(hookName, 'The request was withdrawn.') : {}
 }
 
-async function blocksOnFailure({ command, env }: Launch): Promise<boolean> {
-  return isSince(await claudeVersion(command, env), ON_FAILURE_SINCE)
+async function blocksOnFailure({ command, env, query }: Launch): Promise<boolean> {
+  return isSince(await claudeVersion(command, env, query.signal), ON_FAILURE_SINCE)
 }
 
 /** The first release known to heed `onFailure`; for 2.1.197 the SDK refuses to start with it. */

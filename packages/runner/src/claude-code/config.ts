@@ -51,7 +51,8 @@ export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attac
 /** A harness that is Claude Code but for how the agent is started and what it is called. */
 export interface ClaudeVariant {
   agent: AgentName
-  start(launch: Launch, spool: Spool): Promise<AgentProcess>
+  /** Given up as soon as the signal says so: it rejects then, and leaves nothing running. */
+  start(launch: Launch, spool: Spool, signal: AbortSignal): Promise<AgentProcess>
 }
 
 export const PLAIN_VARIANT: ClaudeVariant = {

@@ -34,16 +34,17 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
 
 const NOWHERE = '/nonexistent'
 
-/** `2.1.325`, or undefined when the binary does not say. Cached until the file changes: asking costs a process. */
+/** `2.1.325`, or undefined when the binary does not say, or not before the signal. Cached until the file changes: asking costs a process. */
 export async function claudeVersion(
   binary: string,
   env: Record<string, string>,
+  signal?: AbortSignal,
 ): Promise<string | undefined> {
   const info = await stat(binary)
   const key = `${binary}:${info.mtimeMs}:${info.size}`
   const known = versions.get(key)
   if (known) return known
-  const { stdout } = await runCommand(binary, ['--version'], { env })
+  const { stdout } = await runCommand(binary, ['--version'], { env, signal })
   const version = VERSION.exec(stdout.trim())?.[1]
   if (version) versions.set(key, version)
   return version

@@ -30,6 +30,7 @@ import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
 import { ProcessTurn } from '../turn/process-turn.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
 import { startFailure } from '../turn/start-failure.ts'
+import { StartsAhead } from '../turn/starts-ahead.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import {
   type ClaudeCodeHarnessConfig,
@@ -55,6 +56,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   readonly #context: ClaudeContext
   readonly #turns: RunningTurns<ProcessTurn | WarmTurn>
   readonly #pool: LivePool
+  readonly #ahead = new StartsAhead()
   /** What was set for sessions, beside their turns. */
   readonly #modes = new Map<string, PermissionMode>()
 
@@ -126,12 +128,17 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     return turn.steer(images.length > 0 ? [{ type: 'text', text: message }, ...images] : message)
   }
 
-  /** Resolves when the agent is ready. The first turn uses it if it asks for the same. */
+  /** Resolves when the agent is ready, or is given up. The first turn uses it if it asks for the same. */
   async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
     if (!this.#isWarm || this.#turns.has(session.id)) return
+    await this.#ahead.run(session.id, signal => this.#startAhead(session, opts, signal))
+  }
+
+  async #startAhead(session: Session, opts: HarnessTurnOpts, signal: AbortSignal): Promise<void> {
     const query = withDefaults(turnQuery(session, '', this.#withMode(session.id, opts)))
     const launch = liveLaunch(query, { context: this.#context, asks: opts.decide !== undefined })
-    const { live, release } = await this.#pool.acquire(session.id, opts.turnId ?? randomUUID(), launch)
+    const turnId = opts.turnId ?? randomUUID()
+    const { live, release } = await this.#pool.acquire({ sessionId: session.id, turnId, launch, signal })
     try {
       await live.initialize()
     } catch (error) {
@@ -168,11 +175,13 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
   interrupt(sessionId: string): void {
+    this.#ahead.giveUp(sessionId)
     this.#turns.get(sessionId)?.interrupt()
   }
 
   /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
   async kill(sessionId: string): Promise<void> {
+    this.#ahead.giveUp(sessionId)
     await this.#turns.get(sessionId)?.kill()
   }
 

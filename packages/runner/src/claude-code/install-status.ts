@@ -1,12 +1,11 @@
 import type { HarnessInstallStatus } from '@chirality/core'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
+import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { telemetryEnv } from './args.ts'
 import type { ClaudeContext } from './config.ts'
 import { claudeVersion, findClaude } from './executable.ts'
-
-export const LOGIN_INSTRUCTIONS = 'Run `claude` once and type /login, or set ANTHROPIC_API_KEY.'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
 export async function claudeInstallStatus({
@@ -40,8 +39,12 @@ export async function claudeInstallStatus({
     path: binary,
     authType: loggedIn ? (authMethod.includes('key') ? 'api-key' : 'account') : 'none',
     authenticated: loggedIn,
-    ...(loggedIn ? {} : { authInstructions: LOGIN_INSTRUCTIONS }),
+    ...(loggedIn ? {} : { authInstructions: await loginInstructions(binary, environment) }),
   }
+}
+
+async function loginInstructions(binary: string, { PATH }: Record<string, string>): Promise<string> {
+  return `Run \`${await asTyped('claude', binary, PATH)} auth login\`, or set ANTHROPIC_API_KEY.`
 }
 
 function notInstalled(authInstructions: string | undefined): HarnessInstallStatus {

@@ -51,7 +51,7 @@ export async function prepareLaunch(
   refuseRootBypass(query, env)
 
   const systemPromptSnapshot = continuesWithPrompt(query)
-    ? knowsSystemPromptSnapshot(await claudeVersion(command, env))
+    ? knowsSystemPromptSnapshot(await claudeVersion(command, env, query.signal))
     : false
   const cleanups: (() => Promise<void>)[] = []
   const cleanup = async () => void (await Promise.all(cleanups.map(clean => clean())))

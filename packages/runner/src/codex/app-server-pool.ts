@@ -1,4 +1,5 @@
 import { HarnessError } from '@chirality/core'
+import { unlessAborted } from '../turn/unless-aborted.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 import { HARNESS_ID } from './config.ts'
 
@@ -38,22 +39,27 @@ export class AppServerPool {
     this.#idleMs = idleMs
   }
 
-  /** Rejects with the code `aborted` when the pool is closed, also meanwhile. */
-  async acquire({ sessionId, threadId }: Tenant, launch: AppServerLaunch): Promise<AppServerLease> {
-    await this.#leaveHome({ sessionId, threadId }, launch.key)
+  /**
+   * Rejects with the code `aborted` when the pool is closed, also meanwhile, and as soon as the signal comes: a start
+   * that nobody else waits for is given up then, and over when this rejects.
+   */
+  async acquire(tenant: Tenant, launch: AppServerLaunch, signal: AbortSignal): Promise<AppServerLease> {
+    const { sessionId } = tenant
+    await unlessAborted(this.#leaveHome(tenant, launch.key), signal)
     // One that is on its way out may still hold the thread.
-    await Promise.all(this.#endings)
+    await unlessAborted(Promise.all(this.#endings), signal)
     this.#refuseWhenClosed()
     const entry = this.#entryFor(launch)
     entry.turns += 1
     clearTimeout(entry.idle)
     try {
-      const server = await entry.server
+      const server = await unlessAborted(entry.server, signal)
       this.#refuseWhenClosed()
       this.#homes.set(sessionId, entry)
       return { server, turns: () => entry.turns, release: once(() => this.#release(entry)) }
     } catch (error) {
-      this.#forget(entry)
+      if (signal.aborted) await this.#release(entry)
+      else this.#forget(entry)
       this.#refuseWhenClosed()
       throw error
     }
@@ -81,8 +87,9 @@ export class AppServerPool {
     const known = this.#entries.get(launch.key)
     if (known && known.started?.isUsable !== false) return known
     const { key, isShortLived = false } = launch
-    const server = AppServer.start(launch, this.#closed.signal)
-    const entry: Entry = { key, server, started: null, turns: 0, isShortLived, idle: undefined }
+    const givingUp = new AbortController()
+    const server = AppServer.start(launch, AbortSignal.any([this.#closed.signal, givingUp.signal]))
+    const entry: Entry = { key, server, givingUp, started: null, turns: 0, isShortLived, idle: undefined }
     server.then(
       started => {
         entry.started = started
@@ -105,7 +112,7 @@ export class AppServerPool {
   async #release(entry: Entry): Promise<void> {
     entry.turns -= 1
     if (entry.turns > 0) return
-    if (entry.isShortLived || entry.started?.isUsable === false) await this.#end(entry)
+    if (entry.isShortLived || !entry.started?.isUsable) await this.#end(entry)
     else if (this.#entries.get(entry.key) === entry)
       entry.idle = setTimeout(() => void this.#end(entry), this.#idleMs)
   }
@@ -127,6 +134,8 @@ export class AppServerPool {
 interface Entry {
   key: string
   server: Promise<AppServer>
+  /** Ends the start, if it is not over. */
+  givingUp: AbortController
   /** Known once it has answered. */
   started: AppServer | null
   turns: number
@@ -135,6 +144,7 @@ interface Entry {
 }
 
 async function stopEntry(entry: Entry): Promise<void> {
+  entry.givingUp.abort()
   const server = await entry.server.catch(() => null)
   await server?.stop({ interruptGraceMs: 0 })
 }

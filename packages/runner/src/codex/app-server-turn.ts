@@ -16,6 +16,7 @@ import { TurnNotes } from '../turn/turn-notes.ts'
 import type { AppServerLease } from './app-server-pool.ts'
 import { CODEX, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
+import { RpcError } from './json-rpc.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
 import type { CodexPermissions } from './permissions.ts'
 import type { ThreadFeed } from './thread-feed.ts'
@@ -47,6 +48,7 @@ export class AppServerTurn {
   /** Where the last message was in the spool. */
   #offset = -1
   #stopReason: StopReason | null = null
+  readonly #stopping = new AbortController()
 
   constructor(options: AppServerTurnOptions) {
     this.#options = options
@@ -54,6 +56,7 @@ export class AppServerTurn {
 
   interrupt(reason: StopReason = 'interrupted'): void {
     this.#stopReason ??= reason
+    this.#stopping.abort()
     this.#turn?.interrupt()
   }
 
@@ -61,6 +64,7 @@ export class AppServerTurn {
   async kill(): Promise<void> {
     const { lease } = this.#options
     this.#stopReason = 'killed'
+    this.#stopping.abort()
     if (lease.turns() > 1) this.#turn?.interrupt()
     else await lease.server.stop({ interruptGraceMs: 0 })
   }
@@ -93,16 +97,24 @@ export class AppServerTurn {
   /** Null when the turn was stopped meanwhile. */
   async #open(): Promise<Opened | null> {
     const { query, lease, permissions, threadConfig } = this.#options
+    const { signal } = this.#stopping
     try {
-      const thread = await openThread(lease.server, { query, permissions, config: threadConfig })
+      const thread = await openThread(lease.server, { query, permissions, config: threadConfig, signal })
       const feed = lease.server.news.listen(thread.id)
       if (feed) return { thread, feed, facts: this.#factsOf(thread, feed) }
     } catch (error) {
+      if (isUnanswered(error)) await this.#giveServerUp()
       if (this.#stopReason) return null
       throw startFailure(error, CODEX)
     }
     const message = `The Codex thread ${query.resumeSessionId} has a turn running in another session.`
     throw new HarnessError(message, 'busy', HARNESS_ID)
+  }
+
+  /** Whether it would ever have answered nobody knows: the next turn must not wait for it again. */
+  async #giveServerUp(): Promise<void> {
+    const { lease } = this.#options
+    if (lease.turns() === 1) await lease.server.stop({ interruptGraceMs: 0 })
   }
 
   async *#run({ thread, feed, facts }: Opened): AsyncGenerator<UIEvent, TurnEndReason> {
@@ -209,6 +221,12 @@ export class AppServerTurn {
       this.#options.log.write('error', 'turn:untraced', { error: String(error) })
     }
   }
+}
+
+/** By an error of Codex it would have had a code. */
+function isUnanswered(error: unknown): boolean {
+  const { cause } = error instanceof HarnessError ? error : { cause: error }
+  return cause instanceof RpcError && cause.code === null
 }
 
 interface Opened {

@@ -76,7 +76,7 @@ export class AppServer {
       server.#rpc.notify('initialized')
       // Unlike `exec` it does not read the variable by itself.
       if (env.CODEX_API_KEY)
-        await server.request('account/login/start', { type: 'apiKey', apiKey: env.CODEX_API_KEY })
+        await server.request('account/login/start', { type: 'apiKey', apiKey: env.CODEX_API_KEY }, signal)
       return server
     } catch (cause) {
       await server.stop({ interruptGraceMs: 0 })
@@ -92,10 +92,11 @@ export class AppServer {
     return this.#isUsable
   }
 
-  request(method: string, params: unknown): Promise<Record<string, unknown>> {
-    return this.#rpc.request(method, params, AbortSignal.timeout(REQUEST_MS)) as Promise<
-      Record<string, unknown>
-    >
+  /** Not waited for beyond the signal. */
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    const patience = AbortSignal.timeout(REQUEST_MS)
+    const given = signal ? AbortSignal.any([signal, patience]) : patience
+    return this.#rpc.request(method, params, given) as Promise<Record<string, unknown>>
   }
 
   /** For what need not, or must not, be waited for: an interrupt may stay unanswered until the next turn ends. */

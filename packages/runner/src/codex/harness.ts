@@ -24,6 +24,7 @@ import { processEnv } from '../env/process-env.ts'
 import { importCodexSession } from '../native-sessions/codex/import.ts'
 import { listCodexSessions } from '../native-sessions/codex/list.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
+import { StartsAhead } from '../turn/starts-ahead.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { adoptCodexTurn } from './adopt-turn.ts'
 import { AppServerPool } from './app-server-pool.ts'
@@ -40,6 +41,7 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   readonly #context: CodexContext
   readonly #pool: AppServerPool
   readonly #turns = new RunningTurns(HARNESS_ID)
+  readonly #ahead = new StartsAhead()
   /** The thread of each session that had a turn here. */
   readonly #threads = new Map<string, string>()
 
@@ -104,7 +106,10 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   /** Starts an app-server. One whose tools belong to it can only be started with the turn. */
   async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
     if (this.#context.config.voice === 'exec') return
-    await prewarmCodex(turnQuery(session, '', opts), { session, context: this.#context, pool: this.#pool })
+    const parts = { session, context: this.#context, pool: this.#pool }
+    await this.#ahead.run(session.id, signal =>
+      prewarmCodex(turnQuery(session, '', opts), { ...parts, signal }),
+    )
   }
 
   async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
@@ -112,10 +117,12 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   }
 
   interrupt(sessionId: string): void {
+    this.#ahead.giveUp(sessionId)
     this.#turns.get(sessionId)?.interrupt()
   }
 
   async kill(sessionId: string): Promise<void> {
+    this.#ahead.giveUp(sessionId)
     await this.#turns.get(sessionId)?.kill()
   }
 

@@ -1,10 +1,9 @@
 import type { HarnessInstallStatus } from '@chirality/core'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
+import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { type FindCodexOptions, findCodex } from './executable.ts'
-
-export const LOGIN_INSTRUCTIONS = 'Run `codex login`, or set CODEX_API_KEY.'
 
 /** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
 export async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
@@ -33,8 +32,12 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     path: binary,
     authType,
     authenticated,
-    ...(authenticated ? {} : { authInstructions: LOGIN_INSTRUCTIONS }),
+    ...(authenticated ? {} : { authInstructions: await loginInstructions(binary, options.environment) }),
   }
+}
+
+async function loginInstructions(binary: string, { PATH }: Record<string, string>): Promise<string> {
+  return `Run \`${await asTyped('codex', binary, PATH)} login\`, or set CODEX_API_KEY.`
 }
 
 function authTypeOf(code: number | null, said: string): HarnessInstallStatus['authType'] {

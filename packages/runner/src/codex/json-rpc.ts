@@ -50,11 +50,12 @@ export class JsonRpcConnection {
 
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#closed) return Promise.reject(gone())
+    if (signal?.aborted) return Promise.reject(unanswered(method))
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
       const abandon = () => {
         this.#pending.delete(id)
-        reject(new RpcError(`${method} was not answered in time.`, null))
+        reject(unanswered(method))
       }
       const settle =
         <T>(done: (value: T) => void) =>
@@ -152,6 +153,10 @@ export function toRpcMessage(value: unknown): RpcMessage {
 }
 
 const MAX_NOISE_CHARS = 500
+
+function unanswered(method: string): RpcError {
+  return new RpcError(`${method} was not answered in time.`, null)
+}
 
 function gone(): RpcError {
   return new RpcError('The app-server is gone.', null)

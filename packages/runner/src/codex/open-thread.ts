@@ -12,6 +12,8 @@ export interface OpenThreadOptions {
   permissions: CodexPermissions
   /** `mcp_servers` and the like, for this thread only. */
   config: Record<string, unknown>
+  /** Nobody waits for it any more. */
+  signal: AbortSignal
 }
 
 export interface OpenThread {
@@ -24,19 +26,23 @@ export interface OpenThread {
 /** Starts, resumes or forks the thread that the query asks for. One that is gone is replaced by a new one, and told. */
 export async function openThread(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   const thread = await open(server, options)
-  const { resumeSessionId, appendSystemPrompt = '' } = options.query
+  const { query, signal } = options
+  const { resumeSessionId, appendSystemPrompt = '' } = query
   const isNew = resumeSessionId === undefined || thread.lostId !== undefined
-  if (!isNew) await instruct(server, thread.id, appendSystemPrompt)
+  if (!isNew) await instruct(server, { threadId: thread.id, text: appendSystemPrompt, signal })
   server.instructions.set(thread.id, appendSystemPrompt)
   return thread
 }
 
 /** Codex heeds instructions only when a thread begins. Later ones are put into the conversation, once. */
-async function instruct(server: AppServer, threadId: string, text: string): Promise<void> {
+async function instruct(
+  server: AppServer,
+  { threadId, text, signal }: { threadId: string; text: string; signal: AbortSignal },
+): Promise<void> {
   if (text === '' || server.instructions.get(threadId) === text) return
   const message = { type: 'message', role: 'developer', content: [{ type: 'input_text', text }] }
   try {
-    await server.request('thread/inject_items', { threadId, items: [message] })
+    await server.request('thread/inject_items', { threadId, items: [message] }, signal)
   } catch (error) {
     throw error instanceof RpcError ? refusal(error, threadId) : error
   }
@@ -59,7 +65,7 @@ async function open(server: AppServer, options: OpenThreadOptions): Promise<Open
 
 async function start(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   try {
-    return remember(server, await server.request('thread/start', settings(options)))
+    return remember(server, await server.request('thread/start', settings(options), options.signal))
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     throw new HarnessError(`Codex could not start a thread: ${error.message}`, 'unknown', HARNESS_ID, error)
@@ -68,15 +74,15 @@ async function start(server: AppServer, options: OpenThreadOptions): Promise<Ope
 
 async function resume(server: AppServer, threadId: string, options: OpenThreadOptions): Promise<OpenThread> {
   const params = { threadId, excludeTurns: true, ...settings(options) }
-  return remember(server, await server.request('thread/resume', params))
+  return remember(server, await server.request('thread/resume', params, options.signal))
 }
 
 /** A fork falls back to the default model unless it is told its parent's. */
 async function fork(server: AppServer, threadId: string, options: OpenThreadOptions): Promise<OpenThread> {
-  const parent = await server.request('thread/read', { threadId, includeTurns: false })
+  const parent = await server.request('thread/read', { threadId, includeTurns: false }, options.signal)
   const model = options.query.model ?? modelOf(parent)
   const params = { threadId, excludeTurns: true, ...settings(options), ...(model ? { model } : {}) }
-  return remember(server, await server.request('thread/fork', params))
+  return remember(server, await server.request('thread/fork', params, options.signal))
 }
 
 /** Always read-only: a wider sandbox here makes Codex mark the folder as trusted in the user's config. Turns widen it. */

@@ -7,15 +7,16 @@ export interface PrewarmOptions {
   session: Session
   context: CodexContext
   pool: AppServerPool
+  signal: AbortSignal
 }
 
 /** Has an app-server ready for the turn. It is kept for as long as any that has nothing to do. */
 export async function prewarmCodex(query: HarnessQuery, options: PrewarmOptions): Promise<void> {
-  const { session, context, pool } = options
+  const { session, context, pool, signal } = options
   const hasServers = Object.keys(query.mcpServers ?? {}).length > 0 || (query.clientTools?.length ?? 0) > 0
   if (hasServers) return
   const { projectRoot, id: sessionId } = session
   const launch = appServerLaunch(await codexProgram(query, context), context, { projectRoot, distinct: '' })
-  const lease = await pool.acquire({ sessionId, threadId: query.resumeSessionId }, launch)
+  const lease = await pool.acquire({ sessionId, threadId: query.resumeSessionId }, launch, signal)
   await lease.release()
 }

@@ -184,9 +184,12 @@ export class ThreadTurn {
 
   /** An interrupt ends the turn, not the command that it was running. */
   async #cleanCommands(): Promise<void> {
-    const { server, thread } = this.#options
+    const { server, thread, interruptGraceMs } = this.#options
     if (!server.isUsable) return
+    // One that does not answer may have left the command running: it goes with the server.
+    const patience = setTimeout(() => void server.stop({ interruptGraceMs: 0 }), interruptGraceMs)
     await server.request('thread/backgroundTerminals/clean', { threadId: thread.id }).catch(() => {})
+    clearTimeout(patience)
   }
 
   #isEnd(item: ThreadItem): boolean {

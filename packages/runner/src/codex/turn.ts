@@ -31,6 +31,9 @@ export class CodexTurn {
   readonly #log: HarnessLog
   #voice: AppServerTurn | ProcessTurn | null = null
   #stopReason: StopReason | null = null
+  readonly #stopping = new AbortController()
+  /** The wait for a server. */
+  #acquiring: Promise<unknown> = Promise.resolve()
   readonly #undo: (() => unknown)[] = []
 
   constructor(options: CodexTurnOptions) {
@@ -45,6 +48,7 @@ export class CodexTurn {
   /** Resolves when what ran for it alone is gone. */
   async kill(): Promise<void> {
     await this.#stop('killed')
+    await this.#acquiring.catch(() => {})
   }
 
   /** False when the voice cannot take more input while a turn runs, or none runs yet. */
@@ -140,7 +144,10 @@ export class CodexTurn {
   async #acquire(launch: AppServerLaunch): Promise<AppServerLease | null> {
     const { session, query, context, pool } = this.#options
     try {
-      return await pool.acquire({ sessionId: session.id, threadId: query.resumeSessionId }, launch)
+      const tenant = { sessionId: session.id, threadId: query.resumeSessionId }
+      const acquiring = pool.acquire(tenant, launch, this.#stopping.signal)
+      this.#acquiring = acquiring
+      return await acquiring
     } catch (error) {
       if (this.#stopReason) return null
       const failure = startFailure(error, CODEX)
@@ -165,6 +172,7 @@ export class CodexTurn {
 
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    this.#stopping.abort()
     if (this.#stopReason === 'killed') await this.#voice?.kill()
     else if (this.#voice instanceof AppServerTurn) this.#voice.interrupt(this.#stopReason)
     // Of a timeout it hears by itself, from the signal.

@@ -7,6 +7,8 @@ export interface RunCommandOptions {
   env: Record<string, string>
   cwd?: string
   timeoutMs?: number
+  /** Ends it at once. */
+  signal?: AbortSignal
 }
 
 export interface CommandResult {
@@ -26,22 +28,24 @@ export async function runCommand(
   args: string[],
   options: RunCommandOptions,
 ): Promise<CommandResult> {
-  const { env, cwd = process.cwd(), timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { env, cwd = process.cwd(), timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options
+  if (signal?.aborted) return NEVER_RAN
   try {
     const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    return await collect(child, timeoutMs)
+    return await collect(child, timeoutMs, signal)
   } catch (cause) {
     const error = await toSpawnError(cause, command, cwd)
     return { stdout: '', stderr: error.message, code: null, signal: null, timedOut: false, error }
   }
 }
 
+const NEVER_RAN: CommandResult = { stdout: '', stderr: '', code: null, signal: null, timedOut: false }
 const DEFAULT_TIMEOUT_MS = 15_000
 /** How long a grandchild may keep the pipe open after the command itself has ended. */
 const CLOSE_GRACE_MS = 500
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 
-function collect(child: ChildProcess, timeoutMs: number): Promise<CommandResult> {
+function collect(child: ChildProcess, timeoutMs: number, stop?: AbortSignal): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const stdout = gather(child.stdout)
     const stderr = gather(child.stderr)
@@ -52,6 +56,11 @@ function collect(child: ChildProcess, timeoutMs: number): Promise<CommandResult>
       timedOut = true
       killGroup()
     }, timeoutMs)
+    stop?.addEventListener('abort', killGroup, { once: true })
+    const settle = () => {
+      clearTimeout(timer)
+      stop?.removeEventListener('abort', killGroup)
+    }
     const finish = (code: number | null, signal: NodeJS.Signals | null) => {
       clearTimeout(closeTimer)
       child.stdout?.destroy()
@@ -59,11 +68,11 @@ function collect(child: ChildProcess, timeoutMs: number): Promise<CommandResult>
       resolve({ stdout: stdout(), stderr: stderr(), code, signal, timedOut })
     }
     child.once('error', error => {
-      clearTimeout(timer)
+      settle()
       reject(error)
     })
     child.once('exit', (code, signal) => {
-      clearTimeout(timer)
+      settle()
       killGroup()
       closeTimer = setTimeout(finish, CLOSE_GRACE_MS, code, signal)
     })

@@ -10,10 +10,10 @@ export interface AttemptSource {
   readonly signal: AbortSignal
   /** The turn has begun already: whatever is wrong with it now is an event, and a stop has something to stop. */
   readonly hasBegun: boolean
-  /** Throws what keeps the turn from starting. */
-  first(): Promise<Candidate>
+  /** Throws what keeps the turn from starting. The signal cuts short what takes its time: nothing is to be started any more. */
+  first(stopped: AbortSignal): Promise<Candidate>
   /** The same message again, without the conversation. */
-  afresh(): Promise<Candidate>
+  afresh(stopped: AbortSignal): Promise<Candidate>
   /** Leaves nothing of what was not opened. May be called twice. */
   release(): Promise<void>
 }
@@ -41,10 +41,19 @@ export function startedAttempts(query: HarnessQuery, program: TurnProgram): Atte
     resumedId: resumeSessionId,
     signal,
     hasBegun: false,
-    first: () => candidate(query, forkSession ? newSessionId : (resumeSessionId ?? newSessionId)),
-    afresh: () => candidate({ ...query, resumeSessionId: undefined, forkSession: undefined }, newSessionId),
+    first: stopped =>
+      candidate(until(stopped, query), forkSession ? newSessionId : (resumeSessionId ?? newSessionId)),
+    afresh: stopped =>
+      candidate(
+        { ...until(stopped, query), resumeSessionId: undefined, forkSession: undefined },
+        newSessionId,
+      ),
     release: async () => waiting?.cleanup(),
   }
+}
+
+function until(stopped: AbortSignal, query: HarnessQuery): HarnessQuery {
+  return { ...query, signal: AbortSignal.any([query.signal, stopped]) }
 }
 
 export function adoptedAttempts(trace: TurnTrace, signal?: AbortSignal): AttemptSource {

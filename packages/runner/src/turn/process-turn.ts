@@ -32,6 +32,9 @@ export class ProcessTurn {
   readonly #log: HarnessLog
   #attempt: ProcessAttempt | null = null
   #stopReason: StopReason | null = null
+  readonly #stopping = new AbortController()
+  /** The start, as far as it has come. */
+  #opening: Promise<unknown> = Promise.resolve()
 
   constructor(options: ProcessTurnOptions) {
     this.#options = options
@@ -46,6 +49,9 @@ export class ProcessTurn {
   /** Straight to SIGTERM, and 5 s later to SIGKILL. */
   async kill(): Promise<void> {
     await this.#stop('killed')
+    // One that was being started is stopped as soon as it is there.
+    await this.#opening.catch(() => {})
+    await this.#attempt?.stop(this.#stopOptions())
   }
 
   /**
@@ -61,7 +67,7 @@ export class ProcessTurn {
     try {
       if (signal.aborted) onAbort()
       if (resumedId) this.#log.write('info', 'resume:attempt', { claudeSessionId: resumedId })
-      const candidate = await source.first()
+      const candidate = await this.#starting(source.first(this.#stopping.signal))
       // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
       const opened = source.hasBegun ? undefined : await this.#open(candidate)
       yield turnStart(session.id, candidate)
@@ -79,6 +85,11 @@ export class ProcessTurn {
     }
   }
 
+  #starting<T>(step: Promise<T>): Promise<T> {
+    this.#opening = step
+    return step
+  }
+
   /** Null when the turn was stopped before there was a process. */
   async #open(candidate: Candidate): Promise<Opened | null> {
     const { session, turnId, program, source, opts = {} } = this.#options
@@ -86,7 +97,7 @@ export class ProcessTurn {
     const { id: sessionId, projectRoot } = session
     const { stallMs, onProcess } = opts
     const options = { sessionId, turnId, program, projectRoot, log: this.#log, stallMs, onProcess }
-    const attempt = await candidate.open(options)
+    const attempt = await this.#starting(candidate.open(options))
     this.#attempt = attempt
     // Asked for while it was being started.
     if (this.#stopReason) void attempt.stop(this.#stopOptions())
@@ -146,7 +157,10 @@ export class ProcessTurn {
     this.#log.write('warn', 'resume:failed', { claudeSessionId: source.resumedId })
     yield resumeFailed(session.id, source.resumedId)
     await this.#attempt?.release()
-    return yield* this.#run(async () => this.#open(await source.afresh()), undefined)
+    return yield* this.#run(
+      async () => this.#open(await this.#starting(source.afresh(this.#stopping.signal))),
+      undefined,
+    )
   }
 
   *#notOpened(error: unknown): Generator<UIEvent, AttemptVerdict> {
@@ -187,6 +201,7 @@ export class ProcessTurn {
 
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
+    this.#stopping.abort()
     await this.#attempt?.stop(this.#stopOptions())
   }
 

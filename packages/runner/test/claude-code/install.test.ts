@@ -27,7 +27,7 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
       version,
       authType: 'none',
       authenticated: false,
-      authInstructions: expect.stringContaining('/login'),
+      authInstructions: expect.stringContaining('claude auth login`'),
     })
   })
 

@@ -9,6 +9,8 @@ const turnId = 'turn-1'
 /** What was answered to the request that comes after a turn, and who waits for it. */
 let late
 let onLate
+/** The last request of a turn that was interrupted. */
+const CLEAN = 'ignores:thread/backgroundTerminals/clean'
 
 if (args.includes('exec')) exec()
 else if (way === 'missing') fail("error: unrecognized subcommand 'app-server'", 2)
@@ -32,8 +34,12 @@ function appServer() {
 
 function answer(message) {
   const { id, method, params } = message
+  // Never answered; a file tells that it was heard.
+  if (way === `ignores:${method}`) return appendFileSync(`${process.env.FAKE_AGENT}.hangs`, method)
   if (method === 'initialize') return handshake(id)
-  if (method === 'thread/start') return print({ id, result: { thread: { id: threadId }, model: 'fake' } })
+  if (method === 'account/login/start') return print({ id, result: {} })
+  if (method === 'thread/start' || method === 'thread/resume')
+    return print({ id, result: { thread: { id: threadId }, model: 'fake' } })
   if (method === 'turn/start') return startTurn(id)
   if (method === 'turn/interrupt') return way === 'deaf' ? undefined : endTurn('interrupted')
   if (method === 'thread/backgroundTerminals/clean') return print({ id, result: {} })
@@ -77,7 +83,7 @@ function startTurn(id) {
       notify('item/agentMessage/delta', { turnId, itemId: 'm', delta: String(count).padEnd(65_536, '.') })
   if (way === 'asks-nobody' || way === 'floods')
     return print({ id: 'ask', method: 'who/is/there', params: {} })
-  if (way !== 'deaf' && way !== 'hangs') endTurn('completed')
+  if (way !== 'deaf' && way !== 'hangs' && way !== CLEAN) endTurn('completed')
 }
 
 /** The first turn ends, and then something is asked. The second tells the answer, and does not end without one. */

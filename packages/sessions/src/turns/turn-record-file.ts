@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
-import { removeIfThere, temporaryName } from '../files/atomic-write.ts'
+import { removeIfThere, TEMPORARY_NAME, temporaryName } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
 import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
@@ -77,7 +77,12 @@ export class TurnRecordFile {
     const record = turnId === undefined ? undefined : await this.read()
     if (record !== undefined && record.turnId !== turnId) return
     const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
+    if (folder === undefined) return
+    removeIfThere(this.#ops, join(folder, this.#name))
+    // A host that was killed while it wrote has left one. Whoever is here holds the project, and `write` does not pause.
+    for (const name of this.#ops.readdir(folder))
+      if (name.startsWith(`${this.#name}.`) && TEMPORARY_NAME.test(name))
+        removeIfThere(this.#ops, join(folder, name))
   }
 }
 

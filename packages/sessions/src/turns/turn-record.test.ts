@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { TurnRecordKeeper } from './turn-record.ts'
 import { TurnRecordFile } from './turn-record-file.ts'
@@ -45,4 +45,14 @@ test('a record is removed with its own turn only', async () => {
   expect(existsSync(path)).toBe(true)
   await file.remove('t')
   expect(existsSync(path)).toBe(false)
+})
+
+test('what a host left that was killed while it wrote the record goes with it; that of others stays', async () => {
+  const { file, path } = await keep()
+  const other = join(dirname(path), `${SESSION.replace('1', '2')}.json.tmp-0123456789ab`)
+  for (const left of [`${path}.tmp-0123456789ab`, `${path}.tmp-ba9876543210`, other]) writeFileSync(left, '{')
+  await file.remove('another')
+  expect(readdirSync(dirname(path))).toHaveLength(4)
+  await file.remove('t')
+  expect(readdirSync(dirname(path)).map(name => join(dirname(path), name))).toEqual([other])
 })

@@ -1,30 +1,38 @@
-import type { HarnessInstallStatus } from '@chirality/core'
-import type { CommandHarness } from '../../harnesses.ts'
+import type { HarnessInstallStatus, SessionHarness } from '@chirality/core'
+import { keeperOf } from '../../native-keeper.ts'
 import type { Check } from './check.ts'
 
 export interface AgentReport {
   status: HarnessInstallStatus
+  /** Something has to be installed for it. */
+  isProgram: boolean
   checks: Check[]
 }
 
 /** Is it there, may it ask its model, and what does it offer? Spends no tokens. */
 export async function checkAgent(
-  harness: CommandHarness,
+  harness: SessionHarness,
   status: HarnessInstallStatus,
   project: string | undefined,
 ): Promise<AgentReport> {
+  const isProgram = !status.installed || status.version !== undefined
   const checks = [installed(harness, status), login(harness, status)]
-  if (!status.installed) return { status, checks }
+  if (!status.installed) return { status, isProgram, checks }
   const offers = [models(harness), commands(harness, project), conversations(harness, project)]
-  return { status, checks: [...checks, ...(await Promise.all(offers))] }
+  return { status, isProgram, checks: [...checks, ...(await Promise.all(offers))] }
 }
 
-function installed({ id }: CommandHarness, status: HarnessInstallStatus): Check {
-  if (status.installed) return { check: id, ok: true, detail: `${status.version} at ${status.path}` }
-  return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
+function installed({ id }: SessionHarness, status: HarnessInstallStatus): Check {
+  if (!status.installed)
+    return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
+  const { version, path } = status
+  if (version === undefined) return { check: id, ok: true, detail: 'part of Chirality, nothing to install' }
+  // Where it runs another's program, that is no place where its version is.
+  const place = runsAnother(id) ? `, runs ${path}` : ` at ${path}`
+  return { check: id, ok: true, detail: `${version}${path === undefined ? '' : place}` }
 }
 
-function login({ id }: CommandHarness, status: HarnessInstallStatus): Check {
+function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {
   const check = `${id} login`
   // A stored key is not a proven key: only a turn shows that.
   if (status.authenticated)
@@ -33,13 +41,14 @@ function login({ id }: CommandHarness, status: HarnessInstallStatus): Check {
   return { check, ok: false, detail: 'no credential', fix: status.authInstructions }
 }
 
-async function models(harness: CommandHarness): Promise<Check> {
+async function models(harness: SessionHarness): Promise<Check> {
   const names = harness.models().map(model => (model.isDefault ? `${model.id} (default)` : model.id))
   return { check: `${harness.id} models`, ok: true, detail: names.join(', ') }
 }
 
-function commands(harness: CommandHarness, project: string | undefined): Promise<Check> {
+function commands(harness: SessionHarness, project: string | undefined): Promise<Check> {
   return offer(`${harness.id} commands`, project, async cwd => {
+    if (runsAnother(harness.id)) return `those of ${keeperOf(harness.id)}`
     const found = await harness.discoverSlashCommands(cwd)
     const names = found.slice(0, SHOWN_COMMANDS).map(command => `/${command.name}`)
     if (found.length > SHOWN_COMMANDS) names.push('…')
@@ -49,8 +58,10 @@ function commands(harness: CommandHarness, project: string | undefined): Promise
 
 const SHOWN_COMMANDS = 6
 
-function conversations(harness: CommandHarness, project: string | undefined): Promise<Check> {
+function conversations(harness: SessionHarness, project: string | undefined): Promise<Check> {
   return offer(`${harness.id} sessions`, project, async cwd => {
+    if (runsAnother(harness.id)) return `those of ${keeperOf(harness.id)}`
+    if (!harness.listNativeSessions) return 'only those of Chirality; see `chirality sessions list`'
     const found = await harness.listNativeSessions({ cwd, limit: MAX_COUNTED })
     if (found.length === 0) return 'none in this project'
     const count = found.length < MAX_COUNTED ? `${found.length}` : `${MAX_COUNTED} or more`
@@ -59,6 +70,12 @@ function conversations(harness: CommandHarness, project: string | undefined): Pr
 }
 
 const MAX_COUNTED = 100
+
+/** It is a way of running another's program. */
+function runsAnother(id: string): boolean {
+  const keeper = keeperOf(id)
+  return keeper !== null && keeper !== id
+}
 
 /** Nothing here is needed for a turn: what cannot be read is said, and is all. */
 async function offer(

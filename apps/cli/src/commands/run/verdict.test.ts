@@ -38,7 +38,9 @@ test.each([
 })
 
 test.each([
-  ['claude-code', 'Run `claude` once and type /login, or set ANTHROPIC_API_KEY'],
+  ['claude-code', 'Run `claude auth login`, or set ANTHROPIC_API_KEY'],
+  ['agent-sdk', 'Run `claude auth login`, or set ANTHROPIC_API_KEY'],
+  ['messages-api', 'Set ANTHROPIC_API_KEY'],
   ['codex', 'Run `codex login`, or set CODEX_API_KEY'],
 ])('a login that is missing is that of %s', (harness, login) => {
   expect(adviceFor('failed', 'auth_failed', { harness })).toBe(

@@ -9,8 +9,9 @@ import {
   type StoredSession,
 } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { type CommandHarness, createHarnesses, HARNESS_IDS } from '../../harnesses.ts'
-import { oneOf, readOptions } from '../../options.ts'
+import type { CommandHarness } from '../../harnesses.ts'
+import { nativeKeepers } from '../../native-keeper.ts'
+import { readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { projectFolder } from '../../project-folder.ts'
 import { wantsColour } from '../../render/style.ts'
@@ -28,19 +29,19 @@ export async function importCommand(args: string[], output: Output): Promise<num
     project: { type: 'string' },
     json: { type: 'boolean' },
   })
-  const harness = oneOf('harness', values.harness, HARNESS_IDS)
+  const keepers = nativeKeepers(values.harness)
   const json = values.json ?? false
-  if (values.file !== undefined && (positionals.length > 0 || harness !== undefined))
+  if (values.file !== undefined && (positionals.length > 0 || values.harness !== undefined))
     throw new UsageError('--file goes without an id and without --harness.')
   const project = await projectFolder(values.project)
   if (values.file !== undefined) {
     const imported = await importExport(new SessionStore(), parseExport(await readText(values.file), project))
     return report(imported, { json, output })
   }
-  const registry = createHarnesses()
-  const harnesses = harness === undefined ? registry.getAll() : [registry.getOrThrow(harness)]
-  if (positionals.length === 0) return listNative({ harnesses, project, json, output })
-  const found = await find(oneArgument(positionals, 'the id of a conversation'), harnesses, project)
+  if (positionals.length === 0) return listNative({ ...keepers, project, json, output })
+  const id = oneArgument(positionals, 'the id of a conversation')
+  if (keepers.harnesses.length === 0) throw new UsageError(keepers.note ?? 'Name another --harness.')
+  const found = await find(id, keepers.harnesses, project)
   return report(await importNative(new SessionStore(), found), { json, output })
 }
 

@@ -1,13 +1,11 @@
 import type { NativeSession } from '@chirality/core'
 import { EXIT } from '../../exit-code.ts'
-import type { CommandHarness } from '../../harnesses.ts'
+import type { NativeKeepers } from '../../native-keeper.ts'
 import { type Output, tell } from '../../output.ts'
 import { plain, style, wantsColour } from '../../render/style.ts'
 import { minute } from './minute.ts'
 
-export interface NativeRequest {
-  /** Which agents are asked. */
-  harnesses: readonly CommandHarness[]
+export interface NativeRequest extends NativeKeepers {
   /** Undefined: of every folder. */
   project: string | undefined
   limit?: number
@@ -17,7 +15,9 @@ export interface NativeRequest {
 
 /** What can be imported, newest first, of all agents. */
 export async function listNative(request: NativeRequest): Promise<number> {
-  const { harnesses, project, limit, json, output } = request
+  const { harnesses, note, project, limit, json, output } = request
+  if (note !== undefined) await tell(`chirality: ${note}\n`)
+  if (harnesses.length === 0) return EXIT.done
   const options = {
     ...(project === undefined ? {} : { cwd: project }),
     ...(limit === undefined ? {} : { limit }),

@@ -1,7 +1,7 @@
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { createHarnesses, HARNESS_IDS } from '../../harnesses.ts'
-import { oneOf, readOptions, wholeNumber } from '../../options.ts'
+import { nativeKeepers } from '../../native-keeper.ts'
+import { readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { projectFolder } from '../../project-folder.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
@@ -26,11 +26,9 @@ export async function listCommand(args: string[], output: Output): Promise<numbe
   const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
   const json = values.json ?? false
   if (values.native) {
-    const harness = oneOf('harness', values.harness, HARNESS_IDS)
-    const harnesses = createHarnesses()
-    const asked = harness === undefined ? harnesses.getAll() : [harnesses.getOrThrow(harness)]
+    const keepers = nativeKeepers(values.harness)
     const project = values.all ? undefined : await projectFolder(values.project)
-    return listNative({ harnesses: asked, project, limit, json, output })
+    return listNative({ ...keepers, project, limit, json, output })
   }
   if (values.harness !== undefined) throw new UsageError('--harness goes with --native.')
   const projectRoot = values.all ? undefined : await projectFolder(values.project)

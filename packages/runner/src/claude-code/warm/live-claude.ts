@@ -26,6 +26,8 @@ export interface LiveClaudeOptions {
   turnId: string
   model: string | undefined
   mode: string | undefined
+  /** Nobody wants it any more. */
+  signal: AbortSignal
 }
 
 /** How a process came to its end. */
@@ -81,18 +83,24 @@ export class LiveClaude {
     this.ended = this.#run(launch)
   }
 
-  /** Takes over what was made for the launch, also when it fails. */
+  /** Takes over what was made for the launch, also when it fails. Rejects when it is given up, and leaves nothing running. */
   static async start(options: LiveClaudeOptions): Promise<LiveClaude> {
-    const { launch, variant, sessionId, turnId } = options
+    const { launch, variant, sessionId, turnId, signal } = options
     const { harnessId: harness } = variant.agent
+    let live: LiveClaude
     try {
+      signal.throwIfAborted()
       const spool = await openSpool({ projectRoot: launch.cwd, harness, sessionId, turnId })
-      const process = await variant.start(launch, spool)
-      return new LiveClaude(process, options)
+      live = new LiveClaude(await variant.start(launch, spool, signal), options)
     } catch (error) {
       await launch.cleanup()
       throw error
     }
+    if (signal.aborted) {
+      await live.stop({ interruptGraceMs: 0 })
+      signal.throwIfAborted()
+    }
+    return live
   }
 
   /** False as soon as it is being stopped, or has gone by itself. */

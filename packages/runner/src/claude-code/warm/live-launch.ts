@@ -13,7 +13,8 @@ export interface LiveLaunch {
   /** Ended with its turn. */
   isShortLived: boolean
   tools: RelayedTools
-  start(names: { sessionId: string; turnId: string }): Promise<LiveClaude>
+  /** Rejects with a HarnessError, also when the signal says that nobody wants it any more. */
+  start(names: { sessionId: string; turnId: string }, signal: AbortSignal): Promise<LiveClaude>
 }
 
 export interface LiveLaunchOptions {
@@ -31,13 +32,13 @@ export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOpt
     // The agent counts what the process has cost, and the limit is for a turn.
     isShortLived: query.maxBudgetUsd !== undefined,
     tools,
-    start: async names => {
+    start: async (names, signal) => {
       const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
-      const relayed = { ...query, clientTools: tools.definitions }
+      const relayed = { ...query, clientTools: tools.definitions, signal }
       try {
         const launch = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
         const { model, permissionMode: mode } = query
-        return await LiveClaude.start({ launch, config, variant, model, mode, ...names })
+        return await LiveClaude.start({ launch, config, variant, model, mode, signal, ...names })
       } catch (error) {
         throw startFailure(error, variant.agent)
       }

@@ -1,8 +1,19 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
+import { unlessAborted } from '../../turn/unless-aborted.ts'
 import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
 import { adjust } from './adjust.ts'
 import type { LiveClaude } from './live-claude.ts'
 import type { LiveLaunch } from './live-launch.ts'
+
+/** Who wants a process, and what it is to be like. */
+export interface LiveRequest {
+  sessionId: string
+  /** Names the raw log if a process is started. */
+  turnId: string
+  launch: LiveLaunch
+  /** Nobody wants it any more. */
+  signal: AbortSignal
+}
 
 /** A turn's hold on its session's process. */
 export interface LiveLease {
@@ -20,18 +31,32 @@ export class LivePool {
   readonly #config: ClaudeCodeHarnessConfig
   readonly #entries = new Map<string, Entry>()
   readonly #lost = new Map<string, string>()
-  readonly #endings = new Map<string, Promise<void>>()
+  readonly #endings = new Map<string, Ending>()
   #isClosed = false
 
   constructor(config: ClaudeCodeHarnessConfig) {
     this.#config = config
   }
 
-  /** The session's process if it will do, else a new one. Rejects with a HarnessError when none can be started. */
-  async acquire(sessionId: string, turnId: string, launch: LiveLaunch): Promise<LiveLease> {
+  /**
+   * The session's process if it will do, else a new one. Rejects with a HarnessError when none can be started, and as
+   * soon as the signal comes: a start that nobody else waits for is given up then, and over when this rejects.
+   */
+  async acquire(request: LiveRequest): Promise<LiveLease> {
+    const { sessionId, signal } = request
+    try {
+      return await this.#acquire(request)
+    } catch (error) {
+      if (signal.aborted) await this.#hasten(sessionId)
+      throw error
+    }
+  }
+
+  async #acquire(request: LiveRequest): Promise<LiveLease> {
+    const { sessionId } = request
     const known = this.#entries.get(sessionId)
-    const entry = await this.#entryFor(sessionId, turnId, launch)
-    const live = await entry.live
+    const entry = await this.#entryFor(request)
+    const live = await this.#wait(request, entry, entry.live)
     const isKept = entry === known
     const lost = this.#lost.get(sessionId)
     this.told(sessionId)
@@ -54,24 +79,42 @@ export class LivePool {
     return [...this.#entries.values()].flatMap(({ started }) => (started?.isUsable ? [started] : []))
   }
 
+  /** Resolves when nothing of the session runs any more, whether it is being started, works or is on its way out. */
+  async kill(sessionId: string): Promise<void> {
+    const entry = this.#entries.get(sessionId)
+    if (entry) void this.#end(sessionId, entry)
+    await this.#hasten(sessionId)
+  }
+
   /** For good: nothing is started any more. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const [sessionId, entry] of [...this.#entries]) void this.#end(sessionId, entry)
-    await Promise.all(this.#endings.values())
+    await Promise.all([...this.#endings.values()].map(({ done }) => done))
   }
 
-  async #entryFor(sessionId: string, turnId: string, launch: LiveLaunch): Promise<Entry> {
+  async #entryFor(request: LiveRequest): Promise<Entry> {
+    const { sessionId, launch, signal } = request
     const known = this.#entries.get(sessionId)
     if (known) {
       clearTimeout(known.idle)
       known.users += 1
-      if (await this.#willDo(known, launch)) return known
-      await this.#end(sessionId, known)
+      if (await this.#wait(request, known, this.#willDo(known, launch))) return known
+      void this.#end(sessionId, known)
     }
     // Two processes that write to one conversation lose one of its branches.
-    await this.#endings.get(sessionId)
-    return this.#start(sessionId, turnId, launch)
+    await unlessAborted(this.#ended(sessionId), signal)
+    return this.#start(request)
+  }
+
+  /** Whoever does not wait any more holds the process no longer. */
+  async #wait<T>({ sessionId, signal }: LiveRequest, entry: Entry, step: Promise<T>): Promise<T> {
+    try {
+      return await unlessAborted(step, signal)
+    } catch (error) {
+      if (signal.aborted) await this.#release(sessionId, entry)
+      throw error
+    }
   }
 
   async #willDo(entry: Entry, launch: LiveLaunch): Promise<boolean> {
@@ -82,10 +125,11 @@ export class LivePool {
     return adjust(live, launch.query, this.#config)
   }
 
-  #start(sessionId: string, turnId: string, launch: LiveLaunch): Entry {
+  #start({ sessionId, turnId, launch }: LiveRequest): Entry {
     if (this.#isClosed) throw new HarnessError('The harness is closed.', 'aborted', HARNESS_ID)
-    const live = launch.start({ sessionId, turnId })
-    const entry: Entry = { launch, live, started: null, users: 1, lastUsedAt: 0, idle: undefined }
+    const givingUp = new AbortController()
+    const live = launch.start({ sessionId, turnId }, givingUp.signal)
+    const entry: Entry = { launch, live, givingUp, started: null, users: 1, lastUsedAt: 0, idle: undefined }
     this.#entries.set(sessionId, entry)
     live.then(
       started => this.#watch(sessionId, entry, started),
@@ -134,11 +178,23 @@ export class LivePool {
   #end(sessionId: string, entry: Entry): Promise<void> {
     this.#forget(sessionId, entry)
     const before = this.#endings.get(sessionId)
-    const ending = Promise.all([before, endEntry(entry)]).then(() => {
+    const done = Promise.all([before?.done, endEntry(entry)]).then(() => {
       if (this.#endings.get(sessionId) === ending) this.#endings.delete(sessionId)
     })
+    const ending: Ending = { entries: [...(before?.entries ?? []), entry], done }
     this.#endings.set(sessionId, ending)
-    return ending
+    return done
+  }
+
+  async #ended(sessionId: string): Promise<void> {
+    await this.#endings.get(sessionId)?.done
+  }
+
+  /** Someone waits for what is on its way out: no more time for good-byes. */
+  async #hasten(sessionId: string): Promise<void> {
+    for (const { started } of this.#endings.get(sessionId)?.entries ?? [])
+      void started?.stop({ interruptGraceMs: 0 })
+    await this.#ended(sessionId)
   }
 
   #forget(sessionId: string, entry: Entry): void {
@@ -150,6 +206,8 @@ export class LivePool {
 interface Entry {
   launch: LiveLaunch
   live: Promise<LiveClaude>
+  /** Ends the start, if it is not over. */
+  givingUp: AbortController
   /** Known once it runs. */
   started: LiveClaude | null
   users: number
@@ -157,11 +215,17 @@ interface Entry {
   idle: NodeJS.Timeout | undefined
 }
 
+interface Ending {
+  entries: Entry[]
+  done: Promise<void>
+}
+
 /** Long enough for a person to read and think; a kept agent costs some hundred megabytes. */
 const IDLE_MS = 10 * 60_000
 const MAX_IDLE = 4
 
 async function endEntry(entry: Entry): Promise<void> {
+  entry.givingUp.abort()
   const live = await entry.live.catch(() => null)
   await live?.dismiss()
 }

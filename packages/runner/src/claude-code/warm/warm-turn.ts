@@ -42,8 +42,6 @@ export class WarmTurn {
   #notes: TurnNotes | null = null
   #stopReason: StopReason | null = null
   readonly #stopping = new AbortController()
-  /** A process that was asked for before the turn was stopped, and came after. */
-  #abandoned: Promise<void> = Promise.resolve()
 
   constructor(options: WarmTurnOptions) {
     this.#options = options
@@ -58,7 +56,6 @@ export class WarmTurn {
   /** Resolves when the process is gone with everything that it started. */
   async kill(): Promise<void> {
     await this.#stop('killed')
-    await this.#abandoned
   }
 
   async steer(message: HarnessQuery['prompt']): Promise<boolean> {
@@ -95,11 +92,13 @@ export class WarmTurn {
   async #acquire(query: HarnessQuery): Promise<LiveLease | null> {
     const { session, turnId, context, pool, opts } = this.#options
     const launch = liveLaunch(query, { context, asks: opts.decide !== undefined })
-    const acquiring = pool.acquire(session.id, turnId, launch)
-    const lease = await Promise.race([acquiring, aborted(this.#stopping.signal)])
-    if (!lease) {
-      this.#abandoned = acquiring.then(late => this.#letGo(late)).catch(() => {})
-      return null
+    const { signal } = this.#stopping
+    let lease: LiveLease
+    try {
+      lease = await pool.acquire({ sessionId: session.id, turnId, launch, signal })
+    } catch (error) {
+      if (signal.aborted) return null
+      throw error
     }
     this.#lease = lease
     await this.#tellProcess(lease.live)
@@ -111,7 +110,6 @@ export class WarmTurn {
     if (lease?.lost) yield this.#noted(goesOn(session.id, `${this.#agent.name} ${lease.lost}`))
     if (!lease || this.#stopReason) {
       const reason = this.#stopReason ?? 'interrupted'
-      if (reason === 'killed') await lease?.live.stop({ interruptGraceMs: 0 })
       yield stopped(session.id, reason)
       return { reason, resumeFailed: false }
     }
@@ -211,16 +209,10 @@ export class WarmTurn {
     return (this.#options.context.variant ?? PLAIN_VARIANT).agent
   }
 
-  /** What came after nobody wanted it any more. */
-  async #letGo({ live, release }: LiveLease): Promise<void> {
-    if (this.#stopReason === 'killed') await live.stop({ interruptGraceMs: 0 })
-    await release()
-  }
-
   async #stop(reason: StopReason): Promise<void> {
     if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
     this.#stopping.abort()
-    if (this.#stopReason === 'killed') await this.#lease?.live.stop({ interruptGraceMs: 0 })
+    if (this.#stopReason === 'killed') await this.#options.pool.kill(this.#options.session.id)
     else this.#turn?.interrupt()
   }
 
@@ -272,14 +264,6 @@ const BACKGROUND_MS = 120_000
 function goesOn(sessionId: string, how: string): UIEvent {
   const message = `${how}. The conversation goes on in a new process.`
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
-}
-
-/** Resolves, with nothing, when the signal fires. */
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
 }
 
 function isMissingSession(event: UIEvent): event is UIEvent & { type: 'session:error' } {
