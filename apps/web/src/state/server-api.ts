@@ -43,6 +43,8 @@ export interface ServerApi {
   readLogBefore(sessionId: string, before: number | undefined, limit: number): Promise<Envelope[]>
   /** What the agents printed: the last lines, or those before or after a place. */
   readNative(sessionId: string, place?: NativePlace): Promise<NativePage>
+  /** One of these lines from a byte on: pages of them have only the beginning of a long one. */
+  readNativeLine(sessionId: string, id: string, from: number): Promise<NativeText>
   search(text: string): Promise<SearchHit[]>
 
   send(sessionId: string, message: OutgoingMessage): Promise<SendResult>
@@ -197,6 +199,18 @@ export interface NativeLine {
   text: string
   cut: boolean
   /** Not finished: still being written, or never. */
+  torn: boolean
+}
+
+/** A piece of one line. */
+export interface NativeText {
+  id: string
+  /** Of the whole line. */
+  bytes: number
+  from: number
+  text: string
+  /** Where the next piece begins; null when this was the last. */
+  next: number | null
   torn: boolean
 }
 

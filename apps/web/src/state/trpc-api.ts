@@ -145,6 +145,8 @@ function sessionCalls(client: Client) {
     },
     readNative: (sessionId: string, place?: NativePlace) =>
       client.sessions.nativeLines.query({ sessionId, ...place }),
+    readNativeLine: (sessionId: string, id: string, from: number) =>
+      client.sessions.nativeLine.query({ sessionId, id, from }),
     search: async (query: string) => {
       const { hits } = await client.sessions.search.query({ query, limit: 20 })
       return hits.map(({ sessionId, turnId, title, snippet }) => ({

@@ -198,6 +198,34 @@ test('5,000 lines: only what is seen is drawn, the end first, and earlier ones o
   await close()
 })
 
+test('a line that is too long for the list is read on demand, piece by piece, to its end', async () => {
+  const { page, api, complaints, close } = await openWide({
+    scene: canned => {
+      canned.add({ sessionId: 's1', lastTurn: 'completed' })
+      canned.print('s1', [
+        JSON.stringify({ type: 'user', content: 'x'.repeat(500_000), last: 'the very end' }),
+      ])
+    },
+  })
+  await lines(page).getByRole('button', { name: /user/ }).click()
+  const detail = page.locator('.raw__detail')
+  await detail.getByText('the first 64 KB are shown').waitFor()
+  expect(await detail.getByText('the very end').count()).toBe(0)
+  api.faults.set('sessions.nativeLine', 'Too many open files to use the raw log.')
+  await detail.getByRole('button', { name: 'Show more' }).click()
+  await detail.getByText('Too many open files').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  api.faults.clear()
+  await detail.getByRole('button', { name: 'Show more' }).click()
+  await detail.getByText('the first 256 KB are shown').waitFor()
+  await detail.getByRole('button', { name: 'Show more' }).click()
+  await detail.getByText('"last": "the very end"').waitFor()
+  expect(await detail.getByRole('button', { name: 'Show more' }).count()).toBe(0)
+  expect(api.called('sessions.nativeLine')).toHaveLength(3)
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('a session without a raw log says so, and one that cannot be read says why, and is tried again', async () => {
   const imported = (canned: CannedApi) => {
     canned.add({ sessionId: 's1', lastTurn: 'completed' })

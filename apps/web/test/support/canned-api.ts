@@ -1,6 +1,12 @@
 import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
 import type { Page, WebSocketRoute } from 'playwright-core'
-import type { HarnessInfo, NativeLine, NativePage, SessionStatus } from '../../src/state/server-api.ts'
+import type {
+  HarnessInfo,
+  NativeLine,
+  NativePage,
+  NativeText,
+  SessionStatus,
+} from '../../src/state/server-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus } from './statuses.ts'
 
@@ -295,6 +301,8 @@ export class CannedApi {
     }),
     'sessions.nativeLines': (input: { sessionId: string; before?: string; after?: string }) =>
       nativePage(this.native.get(input.sessionId) ?? [], input),
+    'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
+      nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'sessions.search': () => ({ hits: [], unreadable: [] }),
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
@@ -326,6 +334,8 @@ export class CannedApi {
 
 const BATCH = 512
 const NATIVE_PAGE = 200
+const NATIVE_TEXT = 64 * 1024
+const NATIVE_PIECE = 256 * 1024
 
 function nativePage(lines: NativeLine[], place: { before?: string; after?: string }): NativePage {
   const at = (id: string) =>
@@ -338,7 +348,18 @@ function nativePage(lines: NativeLine[], place: { before?: string; after?: strin
   const start = place.after === undefined ? Math.max(0, end - NATIVE_PAGE) : Number(place.after.slice(4))
   const before = start > 0 ? (lines[start]?.id ?? null) : null
   const after = lines.length === 0 ? null : `end:${lines[end - 1]?.torn ? end - 1 : end}`
-  return { lines: lines.slice(start, end), before, after, more: false, problems: [] }
+  return { lines: lines.slice(start, end).map(shortened), before, after, more: false, problems: [] }
+}
+
+function shortened(line: NativeLine): NativeLine {
+  if (line.text.length <= NATIVE_TEXT) return line
+  return { ...line, text: line.text.slice(0, NATIVE_TEXT), cut: true }
+}
+
+function nativePiece(line: string, id: string, from: number): NativeText {
+  const end = Math.min(line.length, from + NATIVE_PIECE)
+  const next = end < line.length ? end : null
+  return { ...{ id, from, next }, bytes: line.length, text: line.slice(from, end), torn: false }
 }
 
 function send(socket: WebSocketRoute, id: number, result: unknown): void {

@@ -1,9 +1,12 @@
+import type { ReactNode } from 'react'
+import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { formatBytes } from './format-bytes.ts'
 import type { EventItem, LineItem } from './raw-item.ts'
 import type { Chosen } from './use-chosen.ts'
+import { useWholeLine } from './use-whole-line.ts'
 
 /** What was chosen in full, and beside it what it came from or became. */
 export function RawDetail({ chosen, onClose }: { chosen: Chosen; onClose(): void }) {
@@ -42,24 +45,45 @@ function EventJson({ item: { envelope } }: { item: EventItem }) {
 }
 
 function LineText({ item: { line, value, type } }: { item: LineItem }) {
-  const { text, bytes, cut, torn, offset, spool } = line
+  const { bytes, torn, offset, spool } = line
+  const whole = useWholeLine(line)
+  const json = whole.isWhole ? (value ?? parsed(whole.text)) : undefined
   const facts = [
     formatBytes(bytes),
-    cut && `only its first ${formatBytes(text.length)} are shown`,
+    !whole.isWhole && `the first ${formatBytes(whole.text.length)} are shown`,
     torn && 'not finished',
+    whole.problem,
   ].filter(Boolean)
   return (
     <Part
-      kind={value === undefined ? 'text' : 'JSON'}
+      kind={json === undefined ? 'text' : 'JSON'}
       label={`Native ${type}`}
       name="Native line"
-      text={value === undefined ? text : JSON.stringify(value, null, 2)}
-      copy={text}
+      text={json === undefined ? whole.text : JSON.stringify(json, null, 2)}
+      copy={whole.text}
       facts={facts.join(' · ')}
       place={`${spool} at byte ${offset}`}
-    />
+    >
+      {whole.isWhole ? null : (
+        <Button size="small" disabled={whole.isReading} onClick={whole.readOn}>
+          {whole.isReading ? 'Reading…' : 'Show more'}
+        </Button>
+      )}
+    </Part>
   )
 }
+
+/** Only what can be laid out in a moment. */
+function parsed(text: string): unknown {
+  if (text.length > MAX_LAID_OUT_CHARS) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const MAX_LAID_OUT_CHARS = 1024 * 1024
 
 interface PartProps {
   kind: 'JSON' | 'text'
@@ -70,14 +94,16 @@ interface PartProps {
   copy: string
   facts: string
   place?: string
+  children?: ReactNode
 }
 
-function Part({ kind, label, name, text, copy, facts, place }: PartProps) {
+function Part({ kind, label, name, text, copy, facts, place, children }: PartProps) {
   return (
     <div className="raw__json">
       <p className="raw__label" title={place}>
         <span className="truncate">{label}</span>
         <span className="number raw__facts truncate">{facts}</span>
+        {children}
         <CopyButton text={copy} label={`Copy ${name}`} />
       </p>
       <ScrollRegion className="raw__text" label={`${name} as ${kind}`}>
