@@ -6,7 +6,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { StaticFiles } from '../src/http/static-files.ts'
+import { ProjectRegistry } from '../src/projects/project-registry.ts'
 import { OpenStreams } from '../src/rest/open-streams.ts'
+import { SendPace } from '../src/socket/send-pace.ts'
+import type { CallContext } from '../src/trpc/context.ts'
+import { appRouter } from '../src/trpc/router.ts'
 import { seeded } from './support/random.ts'
 import { sessionWith, startTestServer, type TestServer } from './support/test-server.ts'
 
@@ -117,3 +121,18 @@ test('streams that wait behind another go with their connection, and without roo
 })
 
 const MAX_STREAMS = 256
+
+test.each(['a socket', 'HTTP'])(
+  'events of a session are not waited for with one who has left %s',
+  async where => {
+    const server = await startTestServer()
+    const { id: sessionId, log } = await sessionWith(server, 3)
+    const gone = AbortSignal.abort()
+    const pace = new SendPace({ buffered: () => 0, onDrain: () => {}, giveUp: () => {} })
+    const projects = new ProjectRegistry(server.home)
+    const context = { host: server.host, projects, pace, takesJson: where === 'a socket' } as CallContext
+    const caller = appRouter.createCaller(context, { signal: gone })
+    const events = await caller.session.events({ sessionId, lastEventId: String(log.lastSeq) })
+    expect(await events[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
+  },
+)

@@ -5,7 +5,7 @@ import { pipeline } from './support/pipeline.ts'
 import { rawRequest, UPGRADE } from './support/raw-request.ts'
 import { wrongTokens } from './support/strangers.ts'
 import { openTestServer, type TestServer } from './support/test-server.ts'
-import { answerTo, bytesOf, everyWay, headersOf, type Target } from './support/ways-in.ts'
+import { answerTo, bytesOf, everyWay, headersOf, linesOf, type Target } from './support/ways-in.ts'
 
 let server: TestServer
 let target: Target
@@ -52,27 +52,22 @@ test('nothing is open but what has to be', () => {
 const REFUSED = /^(?:401 token|403 (?:host|origin|cross-site)|415)/
 
 test('of all ways to ask for anything only the exact ones get in', { timeout: 600_000 }, async () => {
-  const ways = everyWay(target)
   // What a browser says of its page opens nothing that the rest closes: each of these is beside every way.
-  const sites: Record<string, string>[] = [
-    {},
-    ...['same-origin', 'none'].map(site => ({ 'sec-fetch-site': site })),
-  ]
+  const sites = ['', ...['same-origin', 'none'].map(site => linesOf({ 'sec-fetch-site': site }))]
+  const ways = everyWay(target).map(way => ({ ...way, lines: linesOf(headersOf(way, target)) }))
   const surprises: string[] = []
   let refused = 0
   for (const [turn, call] of everyCall(server.routes).entries()) {
-    const note = (what: object, answer: string | undefined) =>
-      surprises.push(`${call.method} ${call.path} ${JSON.stringify(what)}: ${answer}`)
-    const outside = ways.filter(way => answerTo(call.kind, way, server.port) !== 'in')
-    const requests = outside.map((way, i) =>
-      bytesOf(call, { ...headersOf(way, target), ...sites[(turn + i) % sites.length] }),
-    )
+    const note = ({ lines }: { lines: string }, answer: string | undefined) =>
+      surprises.push(`${call.method} ${call.path}\n${lines}${answer}`)
+    const expected = ways.map(way => answerTo(call.kind, way, server.port))
+    const outside = ways.flatMap((way, i) => (expected[i] === 'in' ? [] : { ...way, answer: expected[i] }))
+    const requests = outside.map(({ lines }, i) => bytesOf(call, lines + sites[(turn + i) % sites.length]))
     const answers = await pipeline(server.port, requests)
     refused += answers.length
-    for (const [i, way] of outside.entries())
-      if (answers[i] !== answerTo(call.kind, way, server.port)) note(way, answers[i])
+    for (const [i, way] of outside.entries()) if (answers[i] !== way.answer) note(way, answers[i])
     // Each by itself: what is let in may be a stream.
-    const inside = ways.filter(way => !outside.includes(way))
+    const inside = ways.filter((_, i) => expected[i] === 'in')
     const results = await Promise.all(inside.map(way => ask(call, headersOf(way, target))))
     for (const [i, way] of inside.entries()) if (REFUSED.test(results[i] ?? '')) note(way, results[i])
   }
@@ -86,7 +81,7 @@ const callsWithToken = () => everyCall(server.routes).filter(({ kind }) => kind 
 test('no other way to write the token is one', async () => {
   const wrong = wrongTokens(server.token, target.oldToken)
   for (const call of callsWithToken()) {
-    const requests = wrong.map(authorization => bytesOf(call, { ...good(), authorization }))
+    const requests = wrong.map(authorization => bytesOf(call, linesOf({ ...good(), authorization })))
     expect(await pipeline(server.port, requests), call.path).toEqual(wrong.map(() => '401 token-wrong'))
   }
 })
@@ -94,7 +89,7 @@ test('no other way to write the token is one', async () => {
 test('no call comes from what a browser calls another site', async () => {
   const sites = ['cross-site', 'same-site', 'same-origin, none', '']
   for (const call of callsWithToken()) {
-    const requests = sites.map(site => bytesOf(call, { ...good(), 'sec-fetch-site': site }))
+    const requests = sites.map(site => bytesOf(call, linesOf({ ...good(), 'sec-fetch-site': site })))
     expect(await pipeline(server.port, requests), call.path).toEqual(sites.map(() => '403 cross-site'))
   }
 })

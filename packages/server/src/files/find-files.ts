@@ -22,7 +22,9 @@ async function listFiles(root: string): Promise<string[]> {
   const repository = await findRepository(root)
   if (repository === undefined) return walk(root)
   const what = ['--cached', '--others', '--exclude-standard', '--deduplicate', '-z']
-  const output = await git(repository, ['ls-files', ...what, '--', repository.prefix || '.'])
+  const output = await git(repository, ['ls-files', ...what, '--', repository.prefix || '.'], {
+    maxBytes: MAX_LISTED_BYTES,
+  })
   const prefix = repository.prefix === '' ? '' : `${repository.prefix}/`
   return output
     .toString('utf8')
@@ -54,6 +56,8 @@ function isLeftOut(folder: string): boolean {
 }
 
 const MAX_FILES = 50_000
+/** A million files: whoever has as many finds the first ones, and not nothing. */
+const MAX_LISTED_BYTES = 64 * 1024 * 1024
 const MAX_FOLDERS = 5_000
 
 /** 0 for a name that begins with it; undefined for a path that does not have it. */

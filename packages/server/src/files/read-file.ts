@@ -66,7 +66,8 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {
+/** So many bytes from its beginning, or all that there are. */
+export async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytes)
   let filled = 0
   while (filled < bytes) {

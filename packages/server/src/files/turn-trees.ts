@@ -1,7 +1,8 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { writePrivateFile } from '../system/write-private-file.ts'
+import { readOwnFile } from './read-own-file.ts'
 
 /** The files of the project when a turn began and when it ended, as git trees. */
 export interface TreesOfTurn {
@@ -22,7 +23,7 @@ export class TurnTrees {
   #writing: Promise<void> = Promise.resolve()
 
   async read(root: string, sessionId: string, turnId: string): Promise<TreesOfTurn | undefined> {
-    return (await readTrees(fileOf(root, sessionId)))[turnId]
+    return (await readTrees(fileOf(root, sessionId))).get(turnId)
   }
 
   async remove(root: string, sessionId: string): Promise<void> {
@@ -34,10 +35,10 @@ export class TurnTrees {
     const file = fileOf(root, sessionId)
     const work = async () => {
       const trees = await readTrees(file)
-      const known = trees[turnId]
+      const known = trees.get(turnId)
       if (when === 'after' && known === undefined) return
-      trees[turnId] = when === 'before' ? { before: tree } : { before: tree, ...known, after: tree }
-      const kept = Object.entries(trees).slice(-MAX_TURNS)
+      trees.set(turnId, when === 'before' ? { before: tree } : { before: tree, ...known, after: tree })
+      const kept = [...trees].slice(-MAX_TURNS)
       await writePrivateFile(file, `${JSON.stringify(Object.fromEntries(kept))}\n`)
     }
     this.#writing = this.#writing.then(work, work)
@@ -63,10 +64,10 @@ function fileOf(root: string, sessionId: string): string {
 }
 
 /** A file in the project is nobody's word: whatever is not exactly ours is nothing. */
-async function readTrees(file: string): Promise<Record<string, TreesOfTurn>> {
+async function readTrees(file: string): Promise<Map<string, TreesOfTurn>> {
   try {
-    return FILE.parse(JSON.parse(await readFile(file, 'utf8')))
+    return new Map(Object.entries(FILE.parse(JSON.parse(await readOwnFile(file)))))
   } catch {
-    return {}
+    return new Map()
   }
 }

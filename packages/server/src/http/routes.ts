@@ -25,9 +25,10 @@ export type RouteMatch =
 /** Which route a request is for. A path that exists with other methods is told apart from one that does not. */
 export function matchRoute(routes: readonly Route[], method: string, pathname: string): RouteMatch {
   const wanted = method === 'HEAD' ? 'GET' : method
+  const given = pathname.split('/')
   const allowed: string[] = []
   for (const route of routes) {
-    const params = matchPath(route.path, pathname)
+    const params = matchPath(route.path.split('/'), given)
     if (params === undefined) continue
     if (route.method === wanted) return { found: 'route', route, params }
     allowed.push(route.method)
@@ -35,9 +36,7 @@ export function matchRoute(routes: readonly Route[], method: string, pathname: s
   return allowed.length > 0 ? { found: 'path', allowed } : { found: 'nothing' }
 }
 
-function matchPath(pattern: string, pathname: string): Record<string, string> | undefined {
-  const wanted = pattern.split('/')
-  const given = pathname.split('/')
+function matchPath(wanted: string[], given: string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [index, part] of wanted.entries()) {
     const value = given[index]

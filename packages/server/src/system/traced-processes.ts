@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { readOwnFile } from '../files/read-own-file.ts'
 
 const RECORD = z.object({
   turnId: z.string(),
@@ -18,7 +18,7 @@ export async function tracedProcesses(
 ): Promise<TracedTurn | undefined> {
   const file = path.join(projectRoot, '.chirality', 'state', 'turns', `${sessionId}.json`)
   try {
-    return RECORD.parse(JSON.parse(await readFile(file, 'utf8')))
+    return RECORD.parse(JSON.parse(await readOwnFile(file)))
   } catch {
     return undefined
   }

@@ -28,7 +28,7 @@ export function everyWay({ port }: Pick<Target, 'port'>): Way[] {
 }
 
 function ownHosts(port: number): string[] {
-  return ['127.0.0.1', 'localhost', '[::1]'].map(name => `${name}:${port}`)
+  return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]
 }
 
 /** What must come back, `in` or how it is refused, in words of its own: nothing here asks the guard. */
@@ -57,13 +57,19 @@ export function headersOf({ host, origin, token }: Way, target: Target): Record<
   }
 }
 
+/** Headers as bytes. */
+export function linesOf(headers: Record<string, string>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+}
+
 /**
  * A request as bytes: no client would send half of these. Without a body, which the guard never reads: a connection ends where one
  * is refused, and hundreds of thousands of connections take minutes.
  */
-export function bytesOf({ method, path }: EveryCall, headers: Record<string, string>): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}${method === 'POST' ? EMPTY : ''}\r\n`
+export function bytesOf({ method, path }: EveryCall, lines: string): string {
+  return `${method} ${path} HTTP/1.1\r\n${lines}${method === 'POST' ? EMPTY : ''}\r\n`
 }
 
 const EMPTY = 'content-type: application/json\r\ncontent-length: 0\r\n'
