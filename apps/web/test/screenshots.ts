@@ -22,7 +22,7 @@ interface Shot {
 }
 
 const SHOTS: readonly Shot[] = [
-  { name: 'decision', at: '/s/s1', ready: page => page.getByText('Run this command?').waitFor() },
+  { name: 'decision', at: '/s/s1', ready: page => page.getByText('A · Shift A · E · D').waitFor() },
   {
     name: 'done',
     at: '/s/s1',
@@ -53,7 +53,7 @@ const SHOTS: readonly Shot[] = [
     name: 'question',
     at: '/s/s2',
     scene: aQuestion,
-    ready: page => page.getByText('The agent has a question').waitFor(),
+    ready: page => page.getByText('E · Enter · D').waitFor(),
   },
   {
     name: 'raw',

@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { type RefObject, useState } from 'react'
+import { type RefObject, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../panes/session/panel-tabs.ts'
 import { toneOf } from '../panes/sidebar/groups.logic.ts'
@@ -29,7 +29,9 @@ interface PaletteProps {
 }
 
 export default function Palette({ typed, onClose }: PaletteProps) {
-  const [text, setText] = useState(() => typed.current)
+  const [text, setText] = useState('')
+  // Not when it is drawn, but when it takes the keys: some may come between.
+  useLayoutEffect(() => setText(typed.current), [])
   const shell = useShell()
   const navigate = useNavigate()
   const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))

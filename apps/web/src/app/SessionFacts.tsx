@@ -61,7 +61,7 @@ function ContextUsed({ sessionId }: { sessionId: string }) {
       </span>
     )
   }
-  return contextTokens > 0 ? <span>{`context ${formatCount(contextTokens)}`}</span> : null
+  return contextTokens > 0 ? <span>{`context ${formatCount(contextTokens)} tokens`}</span> : null
 }
 
 /** Against the budget and by the minute; in tokens where nobody knows the price. */

@@ -1,9 +1,10 @@
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react'
+import { Suspense, useEffect, useEffectEvent, useState } from 'react'
 import { warmUpMarkdown } from '../markdown/warm-up.ts'
 import { Sidebar } from '../panes/sidebar/Sidebar.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { isTyping } from '../ui/is-typing.ts'
+import { late } from '../ui/late.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
 import { OfflineBanner } from './OfflineBanner.tsx'
 import { StatusBar } from './StatusBar.tsx'
@@ -14,14 +15,18 @@ import { useEarlyKeys } from './use-early-keys.ts'
 import { useTitle } from './use-title.ts'
 import './shell.css'
 
-const loadPalette = () => import('./Palette.tsx')
-const Palette = lazy(loadPalette)
-const Shortcuts = lazy(() => import('./Shortcuts.tsx'))
-const NotificationDialog = lazy(() => import('../notices/NotificationDialog.tsx'))
-const Tray = lazy(() => import('../panes/decisions/Tray.tsx'))
-const NewSessionDialog = lazy(() => import('../panes/sidebar/NewSessionDialog.tsx'))
+const Palette = late(() => import('./Palette.tsx'))
+const Shortcuts = late(() => import('./Shortcuts.tsx'))
+const NotificationDialog = late(() => import('../notices/NotificationDialog.tsx'))
+const Tray = late(() => import('../panes/decisions/Tray.tsx'))
+const NewSessionDialog = late(() => import('../panes/sidebar/NewSessionDialog.tsx'))
 
 const PREFETCH_MS = 1500
+
+/** One that cannot be fetched now is asked for again when it is needed. */
+function preloadDialogs(): void {
+  for (const part of [Palette, Tray, NewSessionDialog, Shortcuts]) part.preload().catch(() => undefined)
+}
 
 /** The frame around every page: who needs me, where I am, and what is one key away. */
 export function Shell() {
@@ -33,7 +38,7 @@ export function Shell() {
   useTitle()
 
   // Who presses Ctrl K goes on typing at once.
-  useEffect(() => void setTimeout(loadPalette, PREFETCH_MS), [])
+  useEffect(() => void setTimeout(preloadDialogs, PREFETCH_MS), [])
   // Nor does anybody wait for the first answer that is drawn.
   useEffect(() => void setTimeout(warmUpMarkdown, PREFETCH_MS), [])
 

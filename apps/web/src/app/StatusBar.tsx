@@ -1,16 +1,17 @@
 import { useParams } from '@tanstack/react-router'
 import { groupOf } from '../panes/sidebar/groups.logic.ts'
-import { useFleet } from '../state/use-fleet.ts'
+import { useFleet, useStatus } from '../state/use-fleet.ts'
 import { formatUsd, plural } from '../ui/format.ts'
 import { SessionFacts } from './SessionFacts.tsx'
 import { useConnection } from './use-connection.ts'
 
 export function StatusBar() {
   const { sessionId } = useParams({ strict: false })
+  const status = useStatus(sessionId ?? '')
   const connection = useConnection()
   return (
     <footer className="status-bar">
-      {sessionId ? <SessionFacts sessionId={sessionId} /> : <FleetFacts />}
+      {status ? <SessionFacts sessionId={status.sessionId} /> : <FleetFacts />}
       <span className={connection === 'connected' ? 'status-bar__ok' : 'status-bar__bad'}>
         {connection === 'connected'
           ? '● connected'

@@ -12,6 +12,7 @@ export function TopBar() {
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')
   const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
+  const needs = waiting === 1 ? 'needs you' : 'need you'
   return (
     <header className="top-bar">
       <IconButton
@@ -38,8 +39,15 @@ export function TopBar() {
       ) : null}
       <span className="spacer" />
       {waiting > 0 ? (
-        <button type="button" className="top-bar__tray" onClick={() => shell.open({ kind: 'tray' })}>
-          {`${waiting} ${waiting === 1 ? 'needs' : 'need'} you`}
+        <button
+          type="button"
+          className="top-bar__tray"
+          aria-label={`${waiting} ${needs}`}
+          onClick={() => shell.open({ kind: 'tray' })}
+        >
+          {waiting}
+          {/* On a phone the title needs the room more. */}
+          <span className={status ? 'only-wide' : undefined}>{` ${needs}`}</span>
         </button>
       ) : null}
       <button

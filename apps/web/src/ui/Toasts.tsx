@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 import { Button } from './Button.tsx'
 import { IconButton } from './IconButton.tsx'
 import { toasts } from './toast-store.ts'
@@ -6,8 +6,14 @@ import './toasts.css'
 
 export function Toasts() {
   const list = useSyncExternalStore(toasts.subscribe, toasts.list)
+  const section = useRef<HTMLElement>(null)
+  // Over a dialog that is open, too: what goes wrong there is said here. Shown anew it is the topmost.
+  useLayoutEffect(() => {
+    section.current?.hidePopover()
+    if (list.length > 0) section.current?.showPopover()
+  }, [list])
   return (
-    <section className="toasts" aria-label="Messages" aria-live="polite">
+    <section ref={section} popover="manual" className="toasts" aria-label="Messages" aria-live="polite">
       {list.map(toast => (
         <div
           key={toast.id}

@@ -33,6 +33,41 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
   await close()
 })
 
+test('a phone: what else can be done with a session is in reach, and so is what went wrong', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Sessions' }).tap()
+  const sheet = page.getByRole('dialog', { name: 'Sessions' })
+  await sheet.getByRole('button', { name: 'More for Fix CRLF handling' }).tap()
+  await page.getByRole('menuitem', { name: 'Rename…' }).tap()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Line ends')
+  await page.getByRole('button', { name: 'Save' }).tap()
+  await expect.poll(() => api.called('sessions.rename')).toMatchObject([{ title: 'Line ends' }])
+  await page.getByRole('button', { name: 'Close' }).tap()
+
+  api.faults.set('decisions.answer', 'Somebody else has answered.')
+  await page.getByRole('button', { name: '2 need you' }).tap()
+  const tray = page.getByRole('dialog', { name: 'Waiting for you' })
+  await tray.getByRole('button', { name: 'Go ahead' }).tap()
+  const toast = page.getByText('Somebody else has answered.')
+  await toast.waitFor()
+  // It lies over the tray, not under it.
+  expect(
+    await toast.evaluate(el => {
+      const { left, top, width, height } = el.getBoundingClientRect()
+      const { pointerEvents } = getComputedStyle(el)
+      const parent = el.closest(':popover-open')
+      return {
+        shown: parent !== null,
+        pointerEvents,
+        isIn: left >= 0 && left + width <= innerWidth && top + height < 200,
+      }
+    }),
+  ).toEqual({ shown: true, pointerEvents: 'auto', isIn: true })
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('the keyboard alone: find, answer with another command, write, jump', async () => {
   const { page, api, complaints, close } = await dashboard.open({ scene: aBusyDay })
   await page.getByText('Fix CRLF handling').waitFor()

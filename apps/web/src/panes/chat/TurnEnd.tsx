@@ -32,21 +32,22 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
       {actions.isPriced === false && turn.costUsd === 0 ? null : (
         <span className="number">{formatUsd(turn.costUsd)}</span>
       )}
-      <span className="spacer" />
-      {id !== null && actions.showChanges ? (
-        <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />
-      ) : null}
-      <CopyButton text={() => texts().answer} label="Copy the answer" />
-      {actions.retry ? (
-        <IconButton
-          icon="retry"
-          label="Retry the turn"
-          onClick={() => actions.retry?.(texts().message, id)}
-        />
-      ) : null}
-      {id !== null && actions.fork ? (
-        <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(id)} />
-      ) : null}
+      <span className="turn-end__actions">
+        {id !== null && actions.showChanges ? (
+          <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />
+        ) : null}
+        <CopyButton text={() => texts().answer} label="Copy the answer" />
+        {actions.retry ? (
+          <IconButton
+            icon="retry"
+            label="Retry the turn"
+            onClick={() => actions.retry?.(texts().message, id)}
+          />
+        ) : null}
+        {id !== null && actions.fork ? (
+          <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(id)} />
+        ) : null}
+      </span>
     </div>
   )
 }

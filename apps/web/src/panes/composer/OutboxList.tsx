@@ -19,7 +19,7 @@ export function OutboxList({ sessionId }: { sessionId: string }) {
   if (isEmpty || !late) return null
   return (
     <section className="queue" aria-label="Not sent yet">
-      <p className="queue__held" role="status">
+      <p className="queue__wait" role="status">
         {connection === 'offline' ? 'Waits for the server' : 'Sending'}
       </p>
       <ol>

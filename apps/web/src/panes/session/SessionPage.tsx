@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { useShell } from '../../app/shell-context.ts'
 import { ProjectRootContext } from '../../state/project-root.ts'
@@ -46,7 +46,8 @@ function MissingSession({ sessionId }: { sessionId: string }) {
   if (isPending) return null
   return (
     <Empty title="There is no such session here">
-      It may have been deleted, or belong to a project that this server does not have.
+      <p>It may have been deleted, or belong to a project that this server does not have.</p>
+      <Link to="/">To the start page</Link>
     </Empty>
   )
 }

@@ -12,6 +12,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { messageOf } from '../../ui/error-message.ts'
 import { Field } from '../../ui/Field.tsx'
 import { SelectField } from '../../ui/SelectField.tsx'
+import { Words } from '../../ui/Words.tsx'
 import { installHelp } from '../welcome/install-help.ts'
 import { AddProject } from './AddProject.tsx'
 import {
@@ -133,7 +134,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
               value: info.id,
               label: agentLabel(info, installed?.[info.id]),
             }))}
-            hint={help?.command ? <code>{help.command}</code> : help?.text}
+            hint={help && (help.command ? <code>{help.command}</code> : <Words text={help.text ?? ''} />)}
           />
           <SelectField
             label="Model"

@@ -23,6 +23,13 @@ test.each([
     'queue is held, go on?',
   ],
   ['it works', { phase: 'running', lastLine: 'editing a.ts' }, 'Working', 'work', 'editing a.ts'],
+  [
+    'it says something in Markdown',
+    { phase: 'running', lastLine: '## Mended: `a_b.ts` is **right** now' },
+    'Working',
+    'work',
+    'Mended: a_b.ts is right now',
+  ],
   ['it ends', { phase: 'ending' }, 'Working', 'work', 'ending'],
   ['it is new', { lastTurn: null }, 'Idle', 'quiet', 'not started'],
   ['it was stopped', { lastTurn: 'interrupted' }, 'Idle', 'quiet', 'stopped · 12 min ago'],

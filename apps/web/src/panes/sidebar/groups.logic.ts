@@ -67,12 +67,18 @@ export function statusLine(status: SessionStatus, now: number): string {
   if (status.queueHeld && status.queue.length > 0) return 'queue is held, go on?'
   if (status.phase === 'starting') return 'starting'
   if (status.phase === 'ending') return 'ending'
-  if (status.phase !== 'idle') return status.lastLine ?? 'working'
+  const line = status.lastLine && plainLine(status.lastLine)
+  if (status.phase !== 'idle') return line || 'working'
   if (status.lastTurn === null) return 'not started'
   const age = formatAge(status.updatedAt, now)
   const how = ENDS[status.lastTurn]
   if (status.lastTurn !== 'completed') return `${how} · ${age}`
-  return status.lastLine && status.title ? `${age} · ${status.lastLine}` : `${how} · ${age}`
+  return line && status.title ? `${age} · ${line}` : `${how} · ${age}`
+}
+
+/** A line of Markdown without its marks. */
+function plainLine(line: string): string {
+  return line.replace(/^(?:[#>]+|[-*])\s+/, '').replace(/`+|\*\*/g, '')
 }
 
 /** Every word must be somewhere in it. */

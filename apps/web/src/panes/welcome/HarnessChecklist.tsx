@@ -5,6 +5,7 @@ import { useApi } from '../../state/use-api.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Dot, type DotTone } from '../../ui/Dot.tsx'
+import { Words } from '../../ui/Words.tsx'
 import { installHelp } from './install-help.ts'
 
 /** What is installed and logged in, with the exact command for what is missing. */
@@ -51,7 +52,11 @@ function ChecklistRow({
           <CopyButton text={help.command} label="Copy the command" />
         </span>
       ) : null}
-      {help?.text ? <span className="checklist__text">{help.text}</span> : null}
+      {help?.text ? (
+        <span className="checklist__text">
+          <Words text={help.text} />
+        </span>
+      ) : null}
     </li>
   )
 }
