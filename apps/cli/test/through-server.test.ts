@@ -1,8 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
 import { CERTIFICATE } from '@chirality/fixtures'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ServerRefusedError, startThroughServer } from '../src/commands/run/through-server.ts'
 import { createWorld } from './support/world.ts'
 
@@ -46,6 +50,23 @@ test('an address that no server of ours has is nobody to send a token to', async
     await startThroughServer('http://127.0.0.1:1', request, path.join(world.home, 'none')),
   ).toBeUndefined()
   expect(await startThroughServer('chirality run', request, path.join(world.home, 'none'))).toBeUndefined()
+})
+
+test('a server that is not there any more, or is another program by now, is told in words', async () => {
+  const world = await createWorld()
+  const other = createServer((_request, response) => response.writeHead(404).end('<h1>Not here</h1>'))
+  onTestFinished(() => void other.close())
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const name = `${createHash('sha256').update(url).digest('hex').slice(0, 16)}.json`
+  mkdirSync(path.join(world.home, 'servers'), { mode: 0o700 })
+  const facts = JSON.stringify({ url, token: 'of-old', pid: 4711 })
+  writeFileSync(path.join(world.home, 'servers', name), facts, { mode: 0o600 })
+  const start = () => startThroughServer(url, { projectRoot: world.project, message: 'Hi' }, world.home)
+  await expect(start()).rejects.toThrow(`The server at ${url} (process 4711) has this project, and does not`)
+  await new Promise(resolve => other.close(resolve))
+  await expect(start()).rejects.toThrow(/does not answer: .*ECONNREFUSED/)
+  await expect(start()).rejects.toThrow(ServerRefusedError)
 })
 
 describe('chirality run beside a server', () => {

@@ -34,7 +34,7 @@ test.each([
   await watch.until('tool:start')
   const processes = async () => (await client.system.processes.query({ sessionId }))[0]?.processes.length ?? 0
   // The agent, the shell that it started and what runs in it.
-  await expect.poll(processes).toBeGreaterThan(1)
+  await expect.poll(processes, { timeout: 20_000 }).toBeGreaterThan(1)
 
   await client.turns[how].mutate({ sessionId })
   expect((await watch.until('turn:end')).reason).toBe(reason)
@@ -54,7 +54,7 @@ test('commands of a loop that is part of the server are not the agent: they are 
   await client.turns.start.mutate({ sessionId, message: 'Wait.', options: FREE })
   await watch.until('tool:start')
   const processes = async () => (await client.system.processes.query({ sessionId }))[0]?.processes.length ?? 0
-  await expect.poll(processes).toBe(1)
+  await expect.poll(processes, { timeout: 20_000 }).toBe(1)
 
   const stopped = new StoppedTurns(server.host)
   await stopped.note(await server.host.session(sessionId))

@@ -68,12 +68,22 @@ async function call(server: ServerFile, path: string, body: unknown): Promise<Re
     method: 'POST',
     headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
+  }).catch((error: unknown) => {
+    throw unreachable(server, error instanceof Error ? (error.cause ?? error) : error)
   })
   if (response.ok) return response
-  const { error } = (await response.json()) as {
-    error: { code: string | number; message: string; data?: { reason?: string } }
+  const { error } = (await response.json().catch(() => ({}))) as {
+    error?: { code: string | number; message: string; data?: { reason?: string } }
   }
+  // Another program may have the port by now.
+  if (error === undefined) throw unreachable(server, `it said ${response.status}`)
   throw new ServerRefusedError(error.data?.reason ?? String(error.code), error.message)
+}
+
+function unreachable({ url, pid }: ServerFile, why: unknown): ServerRefusedError {
+  const reason = why instanceof Error ? why.message : String(why)
+  const message = `The server at ${url} (process ${pid}) has this project, and does not answer: ${reason}. Try again, or stop it.`
+  return new ServerRefusedError('unreachable', message)
 }
 
 async function* envelopesOf(response: Response): AsyncGenerator<Envelope> {
