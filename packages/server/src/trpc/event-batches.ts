@@ -16,6 +16,8 @@ export async function* eventBatches(
   const subscription = log.subscribe(after)
   const end = () => void subscription.return?.()
   signal?.addEventListener('abort', end)
+  // Who left before this began is not told of again.
+  if (signal?.aborted) end()
   try {
     for await (const envelopes of subscription) {
       const isBehind = (envelopes.at(-1)?.seq ?? 0) < log.lastSeq

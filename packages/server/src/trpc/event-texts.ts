@@ -10,6 +10,8 @@ export async function* eventTexts(
   const subscription = log.subscribeText(after)
   const end = () => void subscription.return?.()
   signal?.addEventListener('abort', end)
+  // Who left before this began is not told of again.
+  if (signal?.aborted) end()
   try {
     for (;;) {
       const first = await subscription.next()
