@@ -112,6 +112,21 @@ test('a mention that is typed and taken in one go is the one that was typed', as
   await close()
 })
 
+test('what was found for fewer letters is not taken for more of them', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await field(page).click()
+  await page.keyboard.type('@ndj')
+  await page.getByRole('option', { name: 'src/ndjson.ts' }).waitFor()
+  const release = api.hold('files.find')
+  await burst(page, 'x', 'Tab')
+  expect(await field(page).inputValue()).toBe('@ndjx')
+  release()
+  await close()
+})
+
 test('a message that went to the agent while it was changed leaves the change in the field', async () => {
   const { page, api, close } = await dashboard.open({
     path: '/s/s1',
