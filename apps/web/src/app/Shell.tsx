@@ -25,7 +25,7 @@ const PREFETCH_MS = 1500
 
 /** One that cannot be fetched now is asked for again when it is needed. */
 function preloadDialogs(): void {
-  for (const part of [Palette, Tray, NewSessionDialog, Shortcuts]) part.preload().catch(() => undefined)
+  for (const part of [Palette, Tray, NewSessionDialog]) part.preload().catch(() => undefined)
 }
 
 /** The frame around every page: who needs me, where I am, and what is one key away. */

@@ -112,6 +112,21 @@ test('a mention that is typed and taken in one go is the one that was typed', as
   await close()
 })
 
+test('what was found for fewer letters is not taken for more of them', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await field(page).click()
+  await page.keyboard.type('@ndj')
+  await page.getByRole('option', { name: 'src/ndjson.ts' }).waitFor()
+  const release = api.hold('files.find')
+  await burst(page, 'x', 'Tab')
+  expect(await field(page).inputValue()).toBe('@ndjx')
+  release()
+  await close()
+})
+
 test('a message that went to the agent while it was changed leaves the change in the field', async () => {
   const { page, api, close } = await dashboard.open({
     path: '/s/s1',
@@ -419,5 +434,66 @@ test('a session that is gone to has the keys that follow', async () => {
   await burst(page, 'Enter', 'i', 'o', 'k')
   await expect.poll(() => page.url()).toContain('/s/s2')
   await expect.poll(() => field(page).inputValue()).toBe('ok')
+  await close()
+})
+
+test('from turn to turn and from pane to pane, each key is a step', async () => {
+  const turns = Array.from({ length: 12 }, (_, i) => `t${i}`)
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      for (const turn of turns)
+        canned.push(
+          's1',
+          [
+            { type: 'turn:start', message: `question of ${turn}` },
+            { type: 'chat:message', messageId: turn, text: `${'line\n\n'.repeat(30)}answer of ${turn}` },
+            { type: 'turn:end', reason: 'completed' },
+          ],
+          turn,
+        )
+    },
+  })
+  await page.getByText('answer of t11', { exact: true }).waitFor()
+  const topmost = () =>
+    page.evaluate(() => {
+      const top = document.querySelector('.chat__scroll')?.getBoundingClientRect().top ?? 0
+      const seen = [...document.querySelectorAll('.you')].filter(el => {
+        const y = el.getBoundingClientRect().top - top
+        return y >= 0 && y < 80
+      })
+      return seen.map(el => el.textContent)
+    })
+  await burst(page, '[', '[', '[', '[', '[')
+  await expect.poll(topmost).toEqual(['question of t7'])
+  await burst(page, ']', ']', '[', ']')
+  await expect.poll(topmost).toEqual(['question of t9'])
+  await burst(page, '1', '3', '4', '5')
+  await page.getByRole('region', { name: 'The prompt' }).waitFor()
+  await burst(page, '4', '3', '2')
+  await page.getByRole('combobox', { name: 'Changes of' }).waitFor()
+  await close()
+})
+
+test('in a long list of raw lines a jump does not lose the key after it', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      canned.push('s1', [{ type: 'turn:start', message: 'Go.' }])
+      canned.print(
+        's1',
+        Array.from({ length: 150 }, (_, i) => JSON.stringify({ type: `line${i}` })),
+      )
+    },
+  })
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByRole('button', { name: 'Native lines' }).click()
+  const chosen = page.getByRole('group', { name: 'Native lines' }).locator('[aria-pressed="true"]')
+  await page.getByRole('button', { name: /^line149/ }).click()
+  await expect.poll(() => chosen.evaluate(el => el === document.activeElement)).toBe(true)
+  await burst(page, 'Home', 'ArrowDown', 'ArrowDown')
+  await expect.poll(() => chosen.textContent()).toMatch(/^line2/)
   await close()
 })

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
-/** The whole program with a demo that nobody has played yet: it can be mended once. */
+/** The whole program with a demo that nobody has played yet. */
 async function startDemo(): Promise<ServerProcess> {
   const home = await mkdtemp(path.join(tmpdir(), 'chirality-hands-'))
   const env = {

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { applyCompletion, completionAt, mentions, rank, splitMention } from './completion.logic.ts'
+import {
+  applyCompletion,
+  completionAt,
+  hasLetters,
+  mentions,
+  rank,
+  splitMention,
+} from './completion.logic.ts'
 
 test.each([
   ['/comp', 5, { kind: 'command', typed: 'comp', start: 0, end: 5 }],
@@ -40,3 +47,11 @@ test('a mention: what is near first, then what is found anywhere, each once', ()
   expect(mentions(['src/a.ts', 'src/b.ts'], ['lib/src/x.ts'], 'src/')).toEqual(['src/a.ts', 'src/b.ts'])
   expect(mentions(here, [], '')).toEqual(here)
 })
+
+test.each([
+  ['src/ndjson.ts', 'nd', true],
+  ['src/NDJSON.ts', 'sjts', true],
+  ['src/ndjson.ts', 'ndx', false],
+  ['a', 'aa', false],
+  ['a', '', true],
+])('%s has the letters %s: %s', (path, letters, is) => expect(hasLetters(path, letters)).toBe(is))

@@ -43,6 +43,17 @@ export function mentions(here: readonly string[], found: readonly string[], type
   return typed.endsWith('/') ? near : [...new Set([...near, ...found])]
 }
 
+/** Whether the letters are in it, in their order. */
+export function hasLetters(path: string, letters: string): boolean {
+  const hay = path.toLowerCase()
+  let at = 0
+  for (const letter of letters.toLowerCase()) {
+    at = hay.indexOf(letter, at) + 1
+    if (at === 0) return false
+  }
+  return true
+}
+
 /** Names that begin with what was typed come before those that only hold it. */
 export function rank(names: readonly string[], typed: string): string[] {
   const wanted = typed.toLowerCase()

@@ -4,7 +4,14 @@ import { flushSync } from 'react-dom'
 import type { SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useSession } from '../../state/use-session.ts'
-import { applyCompletion, completionAt, mentions, rank, splitMention } from './completion.logic.ts'
+import {
+  applyCompletion,
+  completionAt,
+  hasLetters,
+  mentions,
+  rank,
+  splitMention,
+} from './completion.logic.ts'
 
 export interface Suggestion {
   name: string
@@ -49,7 +56,8 @@ export function useCompletions({ status, text, field, onChange }: Options) {
     queryKey: ['find', projectRoot, wanted],
     queryFn: () => api.findFiles(projectRoot, wanted),
     enabled: wanted !== '' && !wanted.endsWith('/'),
-    placeholderData: before => before,
+    // What was found for fewer letters stands there until there is more to go by, as far as it still fits: Tab takes it.
+    placeholderData: before => before?.filter(path => hasLetters(path, wanted)),
     retry: false,
   }).data
 
