@@ -19,8 +19,11 @@ export function packageTests({ longest = [], alone = [] }: PackageTests = {}) {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // They only end what hangs: on a busy machine of two cores a test takes ten times as long as on an idle one. What is polled
+      // gives up before, to say what it saw.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 60_000 } },
       // `npm test` runs two packages at once: four files on two cores, because much of their time is waiting for agents and disks.
       maxWorkers: Math.max(2, Math.ceil(availableParallelism() / 2)),
       sequence: { sequencer: longestFirst(longest) },
