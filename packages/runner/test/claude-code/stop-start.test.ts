@@ -102,7 +102,7 @@ describe('while an agent is started ahead', () => {
 
   test('close ends it', async () => {
     const { harness, session, hangs } = start('version', { keepAlive: true })
-    const prewarming = harness.prewarm(session, PERSONA).catch(() => {})
+    const prewarming = expect(harness.prewarm(session, PERSONA)).rejects.toMatchObject({ code: 'aborted' })
     await hangs()
     await harness.close()
     await prewarming

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
@@ -213,6 +213,9 @@ describe.each(VOICES)('stopping a turn of Codex through $voice', ({ voice }) => 
 
 /** An app-server kills a command and does not wait for its end. What stays fails the test by its time limit. */
 async function onlyLeft(count: number): Promise<void> {
-  while ((await findByMarker(world.marker)).length > count) await nextLoopTurn()
+  while ((await findByMarker(world.marker)).length > count) await pause(POLL_MS)
   expect(await findByMarker(world.marker)).toHaveLength(count)
 }
+
+/** Whoever asks without a pause takes the processor from what it waits for. */
+const POLL_MS = 5

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { claudeVersions } from '@chirality/fixtures'
 import { claudeEnv, startScriptedModel } from '@chirality/scripted-model'
@@ -32,7 +32,7 @@ describe.each(claudeVersions())('Claude Code $version in a Bash tool', ({ path }
       stdin: 'Start it.',
     })
     const ready = () => (existsSync(pidFile) ? readFileSync(pidFile, 'utf8').match(/\d+(?=\})/g) : null) ?? []
-    while (ready().length < 2) await nextLoopTurn()
+    while (ready().length < 2) await pause(POLL_MS)
     return { agent, pids: ready().map(Number), end: () => model.close() }
   }
 
@@ -63,3 +63,6 @@ describe.each(claudeVersions())('Claude Code $version in a Bash tool', ({ path }
     await end()
   })
 })
+
+/** Whoever asks without a pause takes the processor from what it waits for. */
+const POLL_MS = 5

@@ -1,4 +1,4 @@
-import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { processEnv } from '../../src/env/process-env.ts'
 import type { AgentOutput } from '../../src/process/agent-output.ts'
@@ -87,10 +87,13 @@ export async function isRunning(pid: number): Promise<boolean> {
 
 /** Resolves when nothing with this marker runs any more; if something stays, the test fails by its time limit. */
 export async function untilUnmarked(marker: string): Promise<void> {
-  while ((await findByMarker(marker)).length > 0) await nextLoopTurn()
+  while ((await findByMarker(marker)).length > 0) await pause(POLL_MS)
 }
 
 /** Resolves when the process has ended. A test that gets no answer here fails by its time limit. */
 export async function untilGone(pid: number): Promise<void> {
-  while (await isRunning(pid)) await nextLoopTurn()
+  while (await isRunning(pid)) await pause(POLL_MS)
 }
+
+/** Whoever asks without a pause takes the processor from what it waits for. */
+const POLL_MS = 5

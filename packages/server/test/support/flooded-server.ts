@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { bundleProgram } from '@chirality/fixtures/bundle-program'
 
 export interface FloodedServer {
   url: string
@@ -17,8 +18,10 @@ export interface FloodedServer {
 export async function startFloodedServer(stallMs = 30_000): Promise<FloodedServer> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'chirality-flood-')))
   await mkdir(path.join(folder, 'project'))
-  const program = fileURLToPath(new URL('../programs/flooded-server.ts', import.meta.url))
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', program, folder, String(stallMs)]
+  const program = await bundleProgram(
+    fileURLToPath(new URL('../programs/flooded-server.ts', import.meta.url)),
+  )
+  const args = [program.file, folder, String(stallMs)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   const next = async () => JSON.parse((await lines.next()).value as string)
@@ -32,6 +35,7 @@ export async function startFloodedServer(stallMs = 30_000): Promise<FloodedServe
     close: async () => {
       child.stdin.end()
       await closed
+      program.remove()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -48,6 +48,7 @@ export class LivePool {
       return await this.#acquire(request)
     } catch (error) {
       if (signal.aborted) await this.#hasten(sessionId)
+      this.#refuseWhenClosed()
       throw error
     }
   }
@@ -93,6 +94,10 @@ export class LivePool {
     await Promise.all([...this.#endings.values()].map(({ done }) => done))
   }
 
+  #refuseWhenClosed(): void {
+    if (this.#isClosed) throw new HarnessError('The harness is closed.', 'aborted', HARNESS_ID)
+  }
+
   async #entryFor(request: LiveRequest): Promise<Entry> {
     const { sessionId, launch, signal } = request
     const known = this.#entries.get(sessionId)
@@ -126,7 +131,7 @@ export class LivePool {
   }
 
   #start({ sessionId, turnId, launch }: LiveRequest): Entry {
-    if (this.#isClosed) throw new HarnessError('The harness is closed.', 'aborted', HARNESS_ID)
+    this.#refuseWhenClosed()
     const givingUp = new AbortController()
     const live = launch.start({ sessionId, turnId }, givingUp.signal)
     const entry: Entry = { launch, live, givingUp, started: null, users: 1, lastUsedAt: 0, idle: undefined }

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { PermissionDecision } from '@chirality/core'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
     await turn('remember the word zebra')
     // The agent writes its transcript when it has time; what is not in it yet dies with it.
     const isWritten = () => filesWith(world.home, 'Yes.').some(name => name.endsWith('.jsonl'))
-    while (!isWritten()) await nextLoopTurn()
+    while (!isWritten()) await pause(POLL_MS)
     process.kill(pids()[0] ?? 0, 'SIGKILL')
     await untilGone(pids()[0] ?? 0)
     const second = await turn('go on')
@@ -199,3 +199,6 @@ function restarts(events: Parameters<typeof ofType>[0]): string[] {
     .filter(({ data }) => data?.kind === 'restarted')
     .map(({ message }) => message)
 }
+
+/** Whoever asks without a pause takes the processor from what it waits for. */
+const POLL_MS = 5
