@@ -26,6 +26,9 @@ test('where there is no room for a third column it is a sheet, by button and by 
   await sheet.getByRole('treeitem', { name: 'src' }).waitFor()
   await page.keyboard.press('1')
   await sheet.getByRole('region', { name: 'Tool calls' }).waitFor()
+  // The sheet is filled to its end.
+  const body = await sheet.getByRole('tabpanel').boundingBox()
+  expect((body?.y ?? 0) + (body?.height ?? 0)).toBe(page.viewportSize()?.height)
   expect(complaints).toEqual([])
   await close()
 })
