@@ -19,8 +19,9 @@ export interface SdkAgentOptions {
 }
 
 /**
- * Starts the SDK and the agent it asks for. When it rejects, the thread is gone and no process runs. What comes back is used like any `claude`: lines that are written to it
- * reach the SDK, which passes them on in its own way, and what the agent prints reaches the SDK as well.
+ * Starts the SDK and the agent it asks for. When it rejects, the thread is gone and no process runs. What comes back is used
+ * like any `claude`: lines that are written to it reach the SDK, which passes them on in its own way, and what the agent prints
+ * reaches the SDK as well.
  */
 export function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
   return new SdkAgent(options).started()

@@ -34,7 +34,10 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
 
 const NOWHERE = '/nonexistent'
 
-/** `2.1.325`, or undefined when the binary does not say, or not before the signal. Cached until the file changes: asking costs a process. */
+/**
+ * `2.1.325`, or undefined when the binary does not say, or not before the signal. Cached until the file changes: asking costs
+ * a process.
+ */
 export async function claudeVersion(
   binary: string,
   env: Record<string, string>,

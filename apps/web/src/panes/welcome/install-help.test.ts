@@ -17,6 +17,14 @@ test('what is missing has the exact command', () => {
   })
 })
 
+test('the command that the harness itself names goes before the usual one', () => {
+  const authInstructions = 'Run `/opt/codex login`, or set OPENAI_API_KEY.'
+  expect(installHelp('codex', { ...status, authenticated: false, authInstructions })).toEqual({
+    command: '/opt/codex login',
+    text: authInstructions,
+  })
+})
+
 test('a harness that is not known here says itself what it needs', () => {
   expect(installHelp('other', { ...status, authenticated: false, authInstructions: 'Set a key.' })).toEqual({
     text: 'Set a key.',

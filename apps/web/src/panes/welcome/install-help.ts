@@ -28,13 +28,19 @@ export function loginCommand(harnessId: string): string | undefined {
 
 /** What is missing, as a command where there is one, else in the harness's own words. */
 export function installHelp(harnessId: string, status: HarnessInstallStatus): InstallHelp | undefined {
-  if (!status.installed) {
-    const command = installCommand(harnessId)
-    return command ? { command } : textOf(status)
-  }
-  if (status.authenticated) return undefined
-  const command = loginCommand(harnessId)
-  return command ? { command, ...textOf(status) } : textOf(status)
+  if (status.installed && status.authenticated) return undefined
+  const command = commandIn(status.authInstructions) ?? usualCommand(harnessId, status)
+  if (!command) return textOf(status)
+  return status.installed ? { command, ...textOf(status) } : { command }
+}
+
+/** The harness knows where its binary is: what it says goes before what is usual. */
+function commandIn(instructions: string | undefined): string | undefined {
+  return instructions?.match(/`([^`]+)`/)?.[1]
+}
+
+function usualCommand(harnessId: string, { installed }: HarnessInstallStatus): string | undefined {
+  return installed ? loginCommand(harnessId) : installCommand(harnessId)
 }
 
 function textOf({ authInstructions }: HarnessInstallStatus): InstallHelp | undefined {
