@@ -36,6 +36,41 @@ function start(options: { watch?: boolean; watched?: string } = {}): Tail {
   return tail
 }
 
+interface Growing {
+  write(): void
+  /** Writes, and waits until the tail says so. */
+  announced(): Promise<void>
+  wakes(): number
+  drain(): void
+  close(): void
+}
+
+function openGrowing(file: string): Growing {
+  writeFileSync(file, '')
+  const descriptor = openSync(file, 'r')
+  let wakes = 0
+  const reader = new Tail({ fd: descriptor, path: file, onWake: () => (wakes += 1) })
+  const write = () => appendFileSync(file, '.')
+  let isOpen = true
+  return {
+    write,
+    announced: async () => {
+      const before = wakes
+      write()
+      while (wakes === before) await nextLoopTurn()
+    },
+    wakes: () => wakes,
+    drain: () => {
+      while (reader.read(buffer) > 0);
+    },
+    close: () => {
+      reader.close()
+      if (isOpen) closeSync(descriptor)
+      isOpen = false
+    },
+  }
+}
+
 /** Reads until as many bytes came, waiting for the tail to say so. Called before the write, it has to wait. */
 async function readBytes(reader: Tail, count: number): Promise<string> {
   let text = ''
@@ -93,31 +128,52 @@ describe('what is appended', () => {
     }
   })
 
-  test('is looked for in a pulse while there is always more, and announced at once again when there is not', async () => {
+  test('of a few files that always grow is announced at once, of many looked for in a pulse, until they rest', async () => {
     // The clock stands still, so every change comes soon after the one before.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const files = [...Array(5).keys()].map(n => openGrowing(join(project.root, `file ${n}`)))
     try {
-      let wakes = 0
-      tail = new Tail({ fd, path, onWake: () => (wakes += 1) })
       const timers = vi.getTimerCount()
       const isPulsing = () => vi.getTimerCount() > timers
-      while (!isPulsing()) {
-        const before = wakes
-        appendFileSync(path, '.')
-        while (wakes === before) await nextLoopTurn()
-      }
-      appendFileSync(path, '.')
-      const before = wakes
+      for (const file of files.slice(0, 4)) for (let n = 0; n < 10; n += 1) await file.announced()
+      expect(isPulsing()).toBe(false)
+
+      const last = files[4] as Growing
+      while (!isPulsing()) await last.announced()
+      last.write()
+      const before = last.wakes()
       vi.advanceTimersByTime(16)
-      expect(wakes).toBe(before + 1)
-      while (tail.read(buffer) > 0);
-      // Nothing new for a while: it is watched again, with a last look for what came in between.
+      expect(last.wakes()).toBe(before + 1)
+      // The others hear of it with their next change.
+      for (const file of files.slice(0, 4)) await file.announced()
+      for (const file of files) file.drain()
+
+      // Nothing new for a while: they are watched again, with a last look for what came in between.
       while (isPulsing()) vi.advanceTimersByTime(16)
-      const last = wakes
-      appendFileSync(path, '.')
-      while (wakes === last) await nextLoopTurn()
-      expect(tail.read(buffer)).toBe(1)
+      for (const file of files) await file.announced()
+      expect(isPulsing()).toBe(false)
     } finally {
+      for (const file of files) file.close()
+      vi.useRealTimers()
+    }
+  })
+
+  test('of a few is announced at once again when the others of many are closed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const files = [...Array(6).keys()].map(n => openGrowing(join(project.root, `file ${n}`)))
+    try {
+      const timers = vi.getTimerCount() / files.length
+      const isPulsing = (open: number) => vi.getTimerCount() > timers * open
+      for (const file of files) for (let n = 0; n < 10 && !isPulsing(6); n += 1) await file.announced()
+      for (const file of files.slice(0, 4)) await file.announced()
+      expect(isPulsing(6)).toBe(true)
+      for (const file of files.slice(2)) file.close()
+      vi.advanceTimersByTime(100)
+      expect(isPulsing(2)).toBe(false)
+      for (const file of files.slice(0, 2)) for (let n = 0; n < 10; n += 1) await file.announced()
+      expect(isPulsing(2)).toBe(false)
+    } finally {
+      for (const file of files) file.close()
       vi.useRealTimers()
     }
   })

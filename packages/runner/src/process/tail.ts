@@ -1,5 +1,5 @@
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs'
-import { Pulse } from './pulse.ts'
+import { HotFiles } from './hot-files.ts'
 
 export interface TailOptions {
   fd: number
@@ -17,8 +17,8 @@ export type FileDamage = 'deleted' | 'truncated'
 
 /**
  * Reads a growing file. Nothing is read ahead: the file is the buffer, so a slow reader costs no memory and holds
- * nobody up. A file that grows now and then is watched, and what is new is announced at once; one that grows all the time is
- * looked at in the pulse that all such files share.
+ * nobody up. It is watched, and what is new is announced at once; where many files grow all the time, those are looked at in a
+ * pulse that they share.
  */
 export class Tail {
   readonly #fd: number
@@ -79,7 +79,8 @@ export class Tail {
   close(): void {
     this.#closed = true
     this.#stopWatching()
-    hotFiles.remove(this.#onPulse)
+    hotFiles.pulse.remove(this.#onPulse)
+    hotFiles.remove(this)
     clearTimeout(this.#timer)
   }
 
@@ -110,25 +111,28 @@ export class Tail {
     const now = performance.now()
     this.#changesInRow = now - this.#changedAt < HOT_GAP_MS ? this.#changesInRow + 1 : 0
     this.#changedAt = now
-    if (this.#changesInRow >= HOT_CHANGES) this.#startPulsing()
+    const isHot = this.#changesInRow >= HOT_CHANGES && !this.#closed
+    if (isHot) hotFiles.add(this)
+    else hotFiles.remove(this)
+    if (isHot && hotFiles.areMany) this.#startPulsing()
     this.#onWake()
   }
 
-  /** An announcement for each line would cost more than the line. */
   #startPulsing(): void {
-    if (this.#isPulsing || this.#closed) return
+    if (this.#isPulsing) return
     this.#isPulsing = true
     this.#stopWatching()
     this.#idlePulses = 0
     this.#offsetAtPulse = this.#offset
-    hotFiles.add(this.#onPulse)
+    hotFiles.pulse.add(this.#onPulse)
   }
 
   readonly #onPulse = (): void => {
     this.#announced = true
     this.#idlePulses = this.#offset === this.#offsetAtPulse ? this.#idlePulses + 1 : 0
     this.#offsetAtPulse = this.#offset
-    if (this.#idlePulses >= COLD_PULSES) this.#stopPulsing()
+    if (this.#idlePulses >= COLD_PULSES) hotFiles.remove(this)
+    if (this.#idlePulses >= COLD_PULSES || !hotFiles.areMany) this.#stopPulsing()
     // The last time, too: something may have come before the file was watched again.
     this.#onWake()
   }
@@ -136,7 +140,7 @@ export class Tail {
   #stopPulsing(): void {
     this.#isPulsing = false
     this.#changesInRow = 0
-    hotFiles.remove(this.#onPulse)
+    hotFiles.pulse.remove(this.#onPulse)
     if (!this.#startWatching()) this.#watchMissed = true
   }
 
@@ -155,6 +159,8 @@ export class Tail {
     if (grew && !this.#announced) this.#watchMissed = true
     this.#idlePolls = grew ? 0 : this.#idlePolls + 1
     this.#sizeAtPoll = size
+    // It says nothing any more, and so would never take itself off.
+    if (!grew && !this.#isPulsing) hotFiles.remove(this)
     this.#announced = false
     this.#suspect = size < this.#offset || (nlink === 0 && !this.#deleted)
     if (this.#suspect || (size !== this.#offset && !this.#isPulsing)) this.#onWake()
@@ -162,7 +168,7 @@ export class Tail {
   }
 }
 
-const hotFiles = new Pulse()
+const hotFiles = new HotFiles()
 /** So many changes, each so soon after the one before, and it grows all the time. */
 const HOT_CHANGES = 3
 const HOT_GAP_MS = 20
