@@ -16,7 +16,7 @@ export async function* eventBatches(
   const subscription = log.subscribe(after)
   const end = () => void subscription.return?.()
   signal?.addEventListener('abort', end)
-  // Who left before this began is not told of again.
+  // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
   if (signal?.aborted) end()
   try {
     for await (const envelopes of subscription) {

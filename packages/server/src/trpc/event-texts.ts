@@ -10,7 +10,7 @@ export async function* eventTexts(
   const subscription = log.subscribeText(after)
   const end = () => void subscription.return?.()
   signal?.addEventListener('abort', end)
-  // Who left before this began is not told of again.
+  // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
   if (signal?.aborted) end()
   try {
     for (;;) {

@@ -24,8 +24,6 @@ export const sessionRouter = router({
   }) {
     try {
       const { log } = await liveSession(ctx, input.sessionId)
-      // Who has left meanwhile is not told of again, and in a session where nothing happens would be waited with for ever.
-      if (signal?.aborted) return
       const after = Number(input.lastEventId ?? 0)
       const reading = { pace: ctx.pace, signal }
       if (ctx.takesJson)
