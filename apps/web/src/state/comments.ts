@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { Listeners } from '../ui/listeners.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 /** A remark on a line of a diff. It goes to the agent with the next message. */
@@ -15,10 +16,10 @@ export interface Comment {
 const MAX_SESSIONS = 50
 const NONE: readonly Comment[] = []
 const stored = new BoundedMap<readonly Comment[]>('chirality-comments', MAX_SESSIONS)
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 
 export function useComments(sessionId: string): readonly Comment[] {
-  return useSyncExternalStore(subscribe, () => stored.get(sessionId) ?? NONE)
+  return useSyncExternalStore(listeners.subscribe, () => stored.get(sessionId) ?? NONE)
 }
 
 export function readComments(sessionId: string): readonly Comment[] {
@@ -28,7 +29,7 @@ export function readComments(sessionId: string): readonly Comment[] {
 export function saveComments(sessionId: string, comments: readonly Comment[]): void {
   if (comments.length === 0) stored.delete(sessionId)
   else stored.set(sessionId, comments)
-  for (const listener of listeners) listener()
+  listeners.tell()
 }
 
 /** The message with the comments under it, in a form that every agent understands. */
@@ -39,9 +40,4 @@ export function withComments(text: string, comments: readonly Comment[]): string
     return `- ${where}\n  > ${quote.trim()}\n  ${remark}`
   })
   return `${text}${text === '' ? '' : '\n\n'}Comments on the changes:\n${lines.join('\n')}`
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }

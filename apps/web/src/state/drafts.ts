@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { Listeners } from '../ui/listeners.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 const MAX_DRAFTS = 50
@@ -9,11 +10,11 @@ const stored = new BoundedMap<string>('chirality-drafts', MAX_DRAFTS)
 const written = new Map<string, string>()
 /** Left the field, but the server does not have it yet: a page that is closed now must still find it. */
 const underWay = new Map<string, readonly string[]>()
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 
 /** What was written and not sent, by session. */
 export function useDraft(sessionId: string): string {
-  return useSyncExternalStore(subscribe, () => readDraft(sessionId))
+  return useSyncExternalStore(listeners.subscribe, () => readDraft(sessionId))
 }
 
 export function readDraft(sessionId: string): string {
@@ -23,7 +24,7 @@ export function readDraft(sessionId: string): string {
 export function saveDraft(sessionId: string, text: string): void {
   written.set(sessionId, text)
   store(sessionId)
-  for (const listener of listeners) listener()
+  listeners.tell()
 }
 
 /** Before what was written meanwhile. */
@@ -68,9 +69,4 @@ function store(sessionId: string): void {
 
 function joined(texts: readonly string[]): string {
   return texts.filter(text => text !== '').join('\n\n')
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }

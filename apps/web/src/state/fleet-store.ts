@@ -1,3 +1,4 @@
+import { Listeners } from '../ui/listeners.ts'
 import { addSpent, burnPerMinute, type Spent } from './burn-rate.ts'
 import type { SessionStatus } from './server-api.ts'
 
@@ -7,17 +8,14 @@ export class FleetStore {
   #loaded = false
   readonly #byId = new Map<string, SessionStatus>()
   readonly #spent = new Map<string, readonly Spent[]>()
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   readonly #changeListeners = new Set<(now: SessionStatus, before: SessionStatus | undefined) => void>()
   readonly #removeListeners = new Set<(sessionId: string) => void>()
 
   readonly list = (): readonly SessionStatus[] => this.#statuses
   readonly isLoaded = (): boolean => this.#loaded
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = this.#listeners.subscribe
 
   get(sessionId: string): SessionStatus | undefined {
     return this.#byId.get(sessionId)
@@ -79,6 +77,6 @@ export class FleetStore {
 
   #publish(): void {
     this.#statuses = [...this.#byId.values()]
-    for (const listener of this.#listeners) listener()
+    this.#listeners.tell()
   }
 }

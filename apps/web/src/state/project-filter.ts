@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react'
+import { Listeners } from '../ui/listeners.ts'
 
 const KEY = 'chirality-project'
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 let chosen = read()
 
 /** The project whose sessions the sidebar shows; null for all. Kept for the next visit. */
 export function useProjectFilter(): string | null {
-  return useSyncExternalStore(subscribe, () => chosen)
+  return useSyncExternalStore(listeners.subscribe, () => chosen)
 }
 
 export function setProjectFilter(root: string | null): void {
@@ -17,12 +18,7 @@ export function setProjectFilter(root: string | null): void {
   } catch {
     // Full or forbidden: it is kept for this page only.
   }
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  listeners.tell()
 }
 
 function read(): string | null {

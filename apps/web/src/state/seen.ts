@@ -1,9 +1,10 @@
+import { Listeners } from '../ui/listeners.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 const MAX_SESSIONS = 500
 
 const seen = new BoundedMap<number>('chirality-seen', MAX_SESSIONS)
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 let version = 0
 
 /** Up to where each session was looked at, in this browser. */
@@ -15,13 +16,10 @@ export function markSeen(sessionId: string, seq: number): void {
   if (seq <= seenSeq(sessionId)) return
   seen.set(sessionId, seq)
   version += 1
-  for (const listener of listeners) listener()
+  listeners.tell()
 }
 
-export function subscribeSeen(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+export const subscribeSeen = listeners.subscribe
 
 export function seenVersion(): number {
   return version

@@ -1,4 +1,5 @@
 import { type Envelope, initialSessionState, reduceSession, type SessionState } from '@chirality/core'
+import { Listeners } from '../ui/listeners.ts'
 import { onNextFrame } from './next-frame.ts'
 import { foldExtras, NO_EXTRAS, type SessionExtras } from './session-extras.ts'
 
@@ -26,7 +27,7 @@ export class SessionStore {
   #waiting: Envelope[] = []
   #scheduled = false
   readonly #schedule: (run: () => void) => void
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
 
   constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
     this.sessionId = sessionId
@@ -37,10 +38,7 @@ export class SessionStore {
 
   readonly get = (): SessionSnapshot => this.#shown
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = this.#listeners.subscribe
 
   /** The cursor to go on from, with what is not folded in yet. */
   get lastSeq(): number {
@@ -81,7 +79,7 @@ export class SessionStore {
   }
 
   #tell(): void {
-    for (const listener of this.#listeners) listener()
+    this.#listeners.tell()
   }
 
   #wake(): void {

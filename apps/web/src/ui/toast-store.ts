@@ -1,3 +1,4 @@
+import { Listeners } from './listeners.ts'
 export interface Toast {
   id: number
   level: 'info' | 'error'
@@ -12,12 +13,9 @@ const MAX_TOASTS = 4
 export class ToastStore {
   #toasts: readonly Toast[] = []
   #nextId = 1
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = this.#listeners.subscribe
 
   readonly list = (): readonly Toast[] => this.#toasts
 
@@ -43,7 +41,7 @@ export class ToastStore {
 
   #set(toasts: readonly Toast[]): void {
     this.#toasts = toasts
-    for (const listener of this.#listeners) listener()
+    this.#listeners.tell()
   }
 }
 

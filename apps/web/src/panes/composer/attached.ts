@@ -1,13 +1,14 @@
 import { useSyncExternalStore } from 'react'
+import { Listeners } from '../../ui/listeners.ts'
 import type { Attachment } from './attachments.ts'
 
 const NONE: readonly Attachment[] = []
 const attached = new Map<string, readonly Attachment[]>()
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 
 /** Files for the next message of a session. A look at another one does not drop them; closing the page does. */
 export function useAttached(sessionId: string): readonly Attachment[] {
-  return useSyncExternalStore(subscribe, () => readAttached(sessionId))
+  return useSyncExternalStore(listeners.subscribe, () => readAttached(sessionId))
 }
 
 export function readAttached(sessionId: string): readonly Attachment[] {
@@ -17,10 +18,5 @@ export function readAttached(sessionId: string): readonly Attachment[] {
 export function saveAttached(sessionId: string, list: readonly Attachment[]): void {
   if (list.length === 0) attached.delete(sessionId)
   else attached.set(sessionId, list)
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  listeners.tell()
 }

@@ -3,6 +3,7 @@ import { type Comment, readComments, saveComments } from '../../state/comments.t
 import { type SentDraft, sendDraft } from '../../state/drafts.ts'
 import type { OutgoingMessage, SendResult, ServerApi } from '../../state/server-api.ts'
 import { messageOf } from '../../ui/error-message.ts'
+import { Listeners } from '../../ui/listeners.ts'
 import { toasts } from '../../ui/toast-store.ts'
 import { readAttached, saveAttached } from './attached.ts'
 import type { Attachment } from './attachments.ts'
@@ -25,11 +26,11 @@ interface Entry extends Outgoing {
 
 const NONE: readonly Entry[] = []
 const waiting = new Map<string, readonly Entry[]>()
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 
 /** What has left the field and is not with the server yet, in order. */
 export function useOutbox(sessionId: string): readonly Outgoing[] {
-  return useSyncExternalStore(subscribe, () => waiting.get(sessionId) ?? NONE)
+  return useSyncExternalStore(listeners.subscribe, () => waiting.get(sessionId) ?? NONE)
 }
 
 /**
@@ -84,10 +85,5 @@ function without<T extends { id: string }>(all: readonly T[], sent: readonly T[]
 function set(sessionId: string, entries: readonly Entry[]): void {
   if (entries.length === 0) waiting.delete(sessionId)
   else waiting.set(sessionId, entries)
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  listeners.tell()
 }

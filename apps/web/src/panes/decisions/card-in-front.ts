@@ -1,6 +1,8 @@
+import { Listeners } from '../../ui/listeners.ts'
+
 /** Cards that are drawn, in no order. */
 const drawn = new Set<HTMLElement>()
-const listeners = new Set<() => void>()
+const listeners = new Listeners()
 let isLookingAgain = false
 let lastFront: HTMLElement | undefined
 let ready: HTMLElement | undefined
@@ -21,10 +23,7 @@ export function addCard(card: HTMLElement): () => void {
   }
 }
 
-export function subscribeFront(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+export const subscribeFront = listeners.subscribe
 
 /** The card in front, when it is there long enough to have been seen. */
 export function readyCard(): HTMLElement | undefined {
@@ -80,7 +79,7 @@ function makeReady(): void {
 }
 
 function tell(): void {
-  for (const listener of listeners) listener()
+  listeners.tell()
 }
 
 const MOVES = ['scroll', 'resize', 'focusin', 'focusout', 'toggle'] as const

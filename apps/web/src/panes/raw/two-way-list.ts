@@ -1,3 +1,4 @@
+import { Listeners } from '../../ui/listeners.ts'
 /** A piece of something long that grows at its end. */
 export interface Slice<T, C> {
   /** Oldest first. */
@@ -38,7 +39,7 @@ export const MAX_KEPT_CHARS = 16 * 1024 * 1024
 /** The end of something long: read back as far as somebody wants, and on as it grows. Outside React. */
 export class TwoWayList<T, C> {
   readonly #source: TwoWaySource<T, C>
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Listeners()
   #state: TwoWayState<T> = { items: [], loaded: false, hasEarlier: false, problem: null, notes: [] }
   #before: C | null = null
   #after: C | null = null
@@ -53,10 +54,7 @@ export class TwoWayList<T, C> {
 
   readonly get = (): TwoWayState<T> => this.#state
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = this.#listeners.subscribe
 
   /** There may be more at the end. However often it is called, one read runs at a time, and the last call is heard. */
   async refresh(): Promise<void> {
@@ -147,6 +145,6 @@ export class TwoWayList<T, C> {
       notes: added.length > 0 ? [...known, ...added] : known,
       hasEarlier: this.#before !== null,
     }
-    for (const listener of this.#listeners) listener()
+    this.#listeners.tell()
   }
 }
