@@ -61,8 +61,9 @@ describe.each(claudeVersions())('decisions of Claude Code $version', ({ path: bi
     )
     await turn('go', opts)
     expect(asked.map(({ input }) => input.command)).toEqual([`touch ${file('a')}`, `touch ${file('b')}`])
-    const written = readFileSync(file('.claude/settings.local.json'), 'utf8')
-    expect(JSON.parse(written).permissions.allow).toEqual([`Bash(touch ${file('b')})`])
+    // The agent does not wait for its own file before it goes on.
+    const written = () => JSON.parse(readFileSync(file('.claude/settings.local.json'), 'utf8'))
+    await expect.poll(() => written().permissions.allow).toEqual([`Bash(touch ${file('b')})`])
   })
 
   test('deny and interrupt ends the turn and keeps the process', async () => {
