@@ -48,7 +48,8 @@ test('the lines of a real Claude Code: while it waits, what comes next, and page
     if (page.before === null) break
     before = page.before
   }
-  expect(paged).toEqual(ids)
+  // An agent that is kept says a word or two after its turn.
+  expect(paged.slice(0, ids.length)).toEqual(ids)
 })
 
 test('one that is too long for a page, whole and in pieces, and what else can be asked of it', async () => {

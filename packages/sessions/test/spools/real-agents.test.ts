@@ -108,9 +108,8 @@ test('while the agent still prints, and after another host has taken over its tu
   await (await second.session(id)).settled()
   const after = await readNativeLines(world.project, id, { after: before.after ?? '' })
   expect(textOf(after.lines)).toContain('Went on.')
-  expect(textOf(await allLines(id))).toBe(
-    textOf([...before.lines.filter(line => !line.torn), ...after.lines]),
-  )
+  const known = [...before.lines.filter(line => !line.torn), ...after.lines]
+  expect(textOf((await allLines(id)).slice(0, known.length))).toBe(textOf(known))
 })
 
 async function allLines(sessionId: string): Promise<NativeLine[]> {
