@@ -182,9 +182,8 @@ describe('what goes wrong', () => {
     )
     const broken = chat(model, { sdkPath })
     const events = await broken.turn('count')
-    expect(ofType(events, 'session:error')).toMatchObject([
-      { code: 'process_crashed', error: expect.stringContaining('code 3') },
-    ])
+    // With the code of the SDK, where its end is known before that of the agent that it takes along.
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'process_crashed' }])
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
   })
 
