@@ -36,6 +36,7 @@ class SdkAgent implements AgentProcess {
   #process: AgentProcess | null = null
   #spawning: Promise<void> = Promise.resolve()
   #failure: string | undefined
+  #isKilledBySdk = false
   /** We let go of it: that the SDK ends now is no failure. */
   #isFinished = false
   readonly #started: Promise<void>
@@ -52,7 +53,10 @@ class SdkAgent implements AgentProcess {
       },
       onStdin: text => this.#input(text),
       onStdinEnd: () => this.#process?.endInput(),
-      onKill: () => void this.#process?.stop({ interruptGraceMs: 0 }),
+      onKill: () => {
+        this.#isKilledBySdk = true
+        void this.#process?.stop({ interruptGraceMs: 0 })
+      },
       onHook: request => void answerHook(request, options.config).then(this.#decide(request.requestId)),
       // The same request stands in the spool; whoever reads that decides, and `write` brings the answer.
       onPermission: () => {},
@@ -109,6 +113,8 @@ class SdkAgent implements AgentProcess {
     }
     const { code, signal } = await this.exited
     this.#worker.exited(code, signal)
+    // An SDK that dies takes its agent along, and the end of that may be heard of first.
+    if (this.#isKilledBySdk) await this.#lastWords()
     if (this.#failure !== undefined) yield { kind: 'stderr', line: `Agent SDK: ${this.#failure}` }
   }
 
@@ -152,6 +158,16 @@ class SdkAgent implements AgentProcess {
   get #agent(): AgentProcess {
     if (this.#process === null) throw new Error('The agent is not started.')
     return this.#process
+  }
+
+  /** One that killed its agent and then hangs has none. */
+  async #lastWords(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, LAST_WORDS_MS)
+    })
+    await Promise.race([this.#worker.ended, late])
+    clearTimeout(timer)
   }
 
   /** Also an agent that was asked for in the last moment. */
@@ -213,4 +229,5 @@ class SdkAgent implements AgentProcess {
   }
 }
 
+const LAST_WORDS_MS = 5_000
 const START_LIMIT_MS = 60_000

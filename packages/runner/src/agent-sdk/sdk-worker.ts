@@ -32,6 +32,11 @@ export class SdkWorker {
   >()
   #nextControl = 1
   #over = false
+  #onOver: () => void = () => {}
+  /** Nothing more comes from it. */
+  readonly ended = new Promise<void>(resolve => {
+    this.#onOver = resolve
+  })
 
   constructor(start: StartRequest, handlers: SdkWorkerHandlers) {
     this.#handlers = handlers
@@ -132,6 +137,7 @@ export class SdkWorker {
     for (const { reject } of this.#controls.values()) reject(new Error(error ?? 'The Agent SDK has ended.'))
     this.#controls.clear()
     this.#handlers.onEnd(error)
+    this.#onOver()
     void this.#worker.terminate()
   }
 }

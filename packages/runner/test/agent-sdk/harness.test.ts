@@ -182,8 +182,39 @@ describe('what goes wrong', () => {
     )
     const broken = chat(model, { sdkPath })
     const events = await broken.turn('count')
-    // With the code of the SDK, where its end is known before that of the agent that it takes along.
-    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'process_crashed' }])
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('code 3') },
+    ])
+    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+  })
+
+  test('so it does when its agent is gone before it is', async () => {
+    const model = await world.model({ answers: [{ text: 'one two three', chunkChars: 4, stallAfter: 2 }] })
+    const real = findAgentSdk().url
+    const sdkPath = fakeSdk(
+      world.root,
+      `
+      import * as sdk from '${real}'
+      export function query(request) {
+        const { hooks, spawnClaudeCodeProcess: spawn, ...options } = request.options
+        let agent
+        const spawnClaudeCodeProcess = asked => (agent = spawn(asked))
+        const running = sdk.query({ ...request, options: { ...options, spawnClaudeCodeProcess } })
+        return (async function* () {
+          for await (const message of running) {
+            if (message.type === 'stream_event' && message.event.type === 'content_block_delta') {
+              agent.prependOnceListener('exit', () => process.exit(3))
+              agent.kill()
+            }
+            yield message
+          }
+        })()
+      }`,
+    )
+    const events = await chat(model, { sdkPath }).turn('count')
+    expect(ofType(events, 'session:error')).toMatchObject([
+      { code: 'process_crashed', error: expect.stringContaining('code 3') },
+    ])
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
   })
 
