@@ -106,10 +106,11 @@ test('while the agent still prints, and after another host has taken over its tu
   expect(await second.openProject(world.project)).toMatchObject({ adopted: [id] })
   writeFileSync(join(world.project, 'go'), '')
   await (await second.session(id)).settled()
-  const after = await readNativeLines(world.project, id, { after: before.after ?? '' })
-  expect(textOf(after.lines)).toContain('Went on.')
-  const known = [...before.lines.filter(line => !line.torn), ...after.lines]
-  expect(textOf((await allLines(id)).slice(0, known.length))).toBe(textOf(known))
+  const since = async () => (await readNativeLines(world.project, id, { after: before.after ?? '' })).lines
+  expect(textOf(await since())).toContain('Went on.')
+  const known = before.lines.filter(line => !line.torn)
+  const joined = async () => textOf([...known, ...(await since())])
+  await expect.poll(async () => (await joined()) === textOf(await allLines(id))).toBe(true)
 })
 
 async function allLines(sessionId: string): Promise<NativeLine[]> {
