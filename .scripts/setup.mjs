@@ -1,14 +1,16 @@
 // Makes a fresh clone usable with nothing but Node and npm: brings the pinned pnpm, installs, builds.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const tools = path.join(root, '.tools')
 const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager.split('@')[1]
-const pnpmScript = path.join(tools, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
+const turboBin = path.join(root, 'node_modules', 'turbo', 'bin', 'turbo')
+const pnpmFolder = path.join(tools, `pnpm-${pinned}`)
+const pnpmScript = path.join(pnpmFolder, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
 /**
  * Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it.
@@ -45,8 +47,22 @@ export function run(command, args, options = {}) {
 
 /** Lets turbo run tasks; `logs` says what of their output is shown (a build that works is silent). */
 export function turbo(tasks, { logs = 'errors-only' } = {}) {
-  const bin = path.join(root, 'node_modules', 'turbo', 'bin', 'turbo')
-  return run(process.execPath, [bin, 'run', `--output-logs=${logs}`, '--log-order=stream', ...tasks])
+  return run(process.execPath, [turboBin, 'run', `--output-logs=${logs}`, '--log-order=stream', ...tasks])
+}
+
+/** The names of the packages that turbo would run `task` in; with a filter that names none, turbo's own words are printed. */
+export function packagesWith(task, filters) {
+  const dry = spawnSync(process.execPath, [turboBin, 'run', task, '--only', '--dry=json', ...filters], {
+    cwd: root,
+    env: toolEnv(),
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  if (dry.status !== 0) {
+    process.stderr.write(dry.stderr)
+    return []
+  }
+  return JSON.parse(dry.stdout).packages.filter(name => name !== '//')
 }
 
 export function say(text) {
@@ -59,25 +75,29 @@ function requireNode() {
   throw new SetupError(`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`)
 }
 
+/** Into a folder of its own that is renamed at the end: an install that was interrupted is never taken for a whole one. */
 async function installPnpm() {
-  if (existsSync(pnpmScript)) {
-    const there = JSON.parse(
-      readFileSync(path.join(tools, 'node_modules', 'pnpm', 'package.json'), 'utf8'),
-    ).version
-    if (there === pinned) return
-  }
+  if (existsSync(pnpmFolder)) return
   say(`Fetching pnpm ${pinned} into .tools (once)`)
   mkdirSync(tools, { recursive: true })
-  writeFileSync(path.join(tools, 'package.json'), '{"private":true}\n')
+  const own = mkdtempSync(`${pnpmFolder}-`)
+  writeFileSync(path.join(own, 'package.json'), '{"private":true}\n')
   const npm = spawnSync(
     'npm',
     ['install', '--yes', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `pnpm@${pinned}`],
     {
-      cwd: tools,
+      cwd: own,
       stdio: ['ignore', 'inherit', 'inherit'],
     },
   )
-  if (npm.status !== 0) throw new SetupError('npm could not fetch pnpm. Is the npm registry reachable?')
+  try {
+    if (npm.status !== 0) throw new SetupError('npm could not fetch pnpm. Is the npm registry reachable?')
+    renameSync(own, pnpmFolder)
+  } catch (error) {
+    rmSync(own, { recursive: true, force: true })
+    // Another command in this clone was first.
+    if (!existsSync(pnpmFolder)) throw error
+  }
 }
 
 async function installDependencies(agents) {
@@ -113,7 +133,7 @@ function manifestHash() {
 }
 
 function toolEnv() {
-  const bins = [path.join(tools, 'node_modules', '.bin'), path.join(root, 'node_modules', '.bin')]
+  const bins = [path.join(pnpmFolder, 'node_modules', '.bin'), path.join(root, 'node_modules', '.bin')]
   return {
     ...process.env,
     PATH: [...bins, process.env.PATH].join(path.delimiter),

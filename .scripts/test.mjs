@@ -1,15 +1,19 @@
 // `npm test`: everything that has to hold, from a fresh clone, with one line at the end that counts it.
+// `npm test -- --filter=@chirality/core`: the same for the packages that turbo's filter names.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { root, run, say, setup, turbo } from './setup.mjs'
+import { parseArgs } from 'node:util'
+import { packagesWith, root, run, say, setup, turbo } from './setup.mjs'
 
 const started = performance.now()
+const { values: args } = parseArgs({ options: { filter: { type: 'string', multiple: true, default: [] } } })
+const filters = args.filter.map(filter => `--filter=${filter}`)
 // The last line is promised on every way out, also when there is nothing to count yet.
 const totals = { passed: 0, failed: 1 }
 process.on('exit', () => process.stdout.write(`${totals.passed} passed, ${totals.failed} failed\n`))
 await setup()
 
-const results = packageFolders().map(folder => path.join(folder, '.test-results.json'))
+const results = testedFolders().map(folder => path.join(folder, '.test-results.json'))
 for (const file of results) rmSync(file, { force: true })
 
 const TESTS = 'Running the tests'
@@ -17,7 +21,11 @@ const broken = []
 await Promise.all([
   check('Checking format and lint', () => run('biome', ['check', '.'])),
   check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])),
-  check('Building and checking types', () => turbo(['build', 'typecheck'])),
+  check('Building and checking types', () => turbo(['build', 'typecheck', ...filters])),
+  // Before the tests: several of them open a browser at the same moment.
+  check('Finding a browser', () =>
+    run(process.execPath, ['.scripts/find-browser.mjs'], { stdio: ['ignore', 'ignore', 'inherit'] }),
+  ),
 ])
 await check(TESTS, runTests)
 
@@ -60,13 +68,23 @@ async function check(title, step) {
  * put the same files in place again while the other one reads them, hence `--only`.
  */
 async function runTests() {
-  const lanes = ['@chirality/runner', '!@chirality/runner']
+  const lanes =
+    filters.length > 0 ? [filters] : [['--filter=@chirality/runner'], ['--filter=!@chirality/runner']]
   const test = ['test', '--only', '--concurrency=1', '--continue']
-  const codes = await Promise.all(lanes.map(lane => turbo([...test, `--filter=${lane}`], { logs: 'full' })))
+  const codes = await Promise.all(lanes.map(lane => turbo([...test, ...lane], { logs: 'full' })))
   return codes.find(code => code !== 0) ?? 0
 }
 
 /** Every workspace package has tests; one that reports none has failed. */
+function testedFolders() {
+  const named = packagesWith('test', filters)
+  if (named.length === 0) {
+    say(`No package matches ${filters.join(' ')}`)
+    process.exit(1)
+  }
+  return packageFolders().filter(folder => named.includes(readJson(path.join(folder, 'package.json')).name))
+}
+
 function packageFolders() {
   const groups = ['packages', 'apps'].flatMap(group =>
     readdirSync(path.join(root, group)).map(name => path.join(root, group, name)),
@@ -74,4 +92,8 @@ function packageFolders() {
   return [...groups, path.join(root, 'fixtures')].filter(folder =>
     existsSync(path.join(folder, 'package.json')),
   )
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }

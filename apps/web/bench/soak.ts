@@ -2,7 +2,7 @@
 // the sidebar and its answer is streamed through the real server into the real page; old sessions are deleted. So what the page
 // has to keep stays the same, and what grows all the same is a leak.
 import type { CDPSession, Page } from 'playwright-core'
-import { launchBrowser } from '../test/support/browser.ts'
+import { launchBrowser } from '../../../.scripts/browser.ts'
 import { BenchApp } from './app/bench-app.ts'
 import { type Sample, slopePerMinute } from './app/slope.ts'
 import { markdownOf } from './app/texts.ts'

@@ -1,7 +1,7 @@
 /** `npm run icons`: the icons that cannot be SVG, drawn from `public/icon.svg` by a real browser. */
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { launchBrowser } from './support/browser.ts'
+import { launchBrowser } from '../../../.scripts/browser.ts'
 
 const FOLDER = path.join(import.meta.dirname, '../public')
 

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from './support/browser.ts'
+import { launchBrowser } from '../../../.scripts/browser.ts'
 import { CannedApi } from './support/canned-api.ts'
 import { aRealRun } from './support/real-run.ts'
 import { aBusyDay, aQuestion, aSubAgent, TESTS_PASS } from './support/scenes.ts'

@@ -5,19 +5,19 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser, type TestBrowser } from './support/browser.ts'
+import { launchBrowser } from '../../../.scripts/browser.ts'
 import { openTestServer, type TestServer } from './support/test-server.ts'
 
-let browser: TestBrowser
+let browser: Browser
 let server: TestServer
 let evil: { origin: string; close(): void }
 
 const dashboard = mkdtempSync(path.join(tmpdir(), 'chirality-dashboard-'))
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await launchBrowser()
   writeFileSync(path.join(dashboard, 'index.html'), '<!doctype html><title>ours</title><p>ours</p>')
   server = await openTestServer({ dashboard })
   evil = await servePage('<!doctype html><title>evil</title><body></body>')
@@ -39,7 +39,7 @@ async function servePage(html: string): Promise<{ origin: string; close(): void 
 }
 
 async function openPage(url: string): Promise<{ page: Page; statuses: () => number[] }> {
-  const page = await browser.browser.newPage()
+  const page = await browser.newPage()
   const statuses: number[] = []
   page.on('response', response => {
     if (response.url().startsWith(server.url)) statuses.push(response.status())

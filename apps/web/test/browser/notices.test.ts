@@ -1,8 +1,8 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { axeViolations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
 import { CannedApi } from '../support/canned-api.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import {

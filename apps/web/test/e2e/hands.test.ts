@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
+import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { CannedApi } from './canned-api.ts'
 import { collectComplaints } from './complaints.ts'
 import { type StaticServer, serveDashboard } from './static-server.ts'

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Page } from 'playwright-core'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { exportSession } from '../../src/history/export/export-session.ts'
-import { useBrowser } from '../support/browser.ts'
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts'
 import { useProject } from '../support/project.ts'
 import { type LooseEvent, sessionWith } from '../support/sessions.ts'
@@ -12,7 +12,12 @@ import { useStore } from '../support/store.ts'
 
 const project = useProject()
 const stores = useStore()
-const browsers = useBrowser()
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser?.close())
 
 interface Opened {
   page: Page
@@ -28,7 +33,7 @@ async function open(events: LooseEvent[], title: string): Promise<Opened> {
     html += part
   const file = join(project.root, 'page.html')
   writeFileSync(file, html)
-  const page = await browsers.browser.newPage()
+  const page = await browser.newPage()
   onTestFinished(() => page.close())
   const requests: string[] = []
   const errors: string[] = []
