@@ -1,5 +1,5 @@
-import { reportBench } from '../../../packages/core/bench/report.ts'
 import { launchBrowser } from '../../../.scripts/browser.ts'
+import { reportBench } from '../../../packages/core/bench/report.ts'
 import { initialScript, loadRows } from './rows/load.ts'
 import { openRows } from './rows/open.ts'
 import { partRows } from './rows/parts.ts'
