@@ -47,6 +47,8 @@ export class AdoptedAppServerTurn {
     yield turnStart(session.id, { promptText, attachments })
     const reason = yield* this.#replay()
     yield { type: 'turn:end', sessionId: session.id, reason }
+    // Not before its end was taken: killed in between, the next Chirality would tell the turn with other facts.
+    await this.#notes.remove()
   }
 
   async *#replay(): AsyncGenerator<UIEvent, TurnEndReason> {
@@ -71,7 +73,6 @@ export class AdoptedAppServerTurn {
       yield failed(session.id, startFailure(error, CODEX))
     } finally {
       await agent?.close()
-      await this.#notes.remove()
     }
     return 'crashed'
   }

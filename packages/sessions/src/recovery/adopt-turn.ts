@@ -62,11 +62,11 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     },
   }
   const session = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
-  const matcher = new EventMatcher(eventsOfTurn(log, record))
+  const tellMissing = logged?.ended === undefined ? missing : missingAfterEnd
   view.resume(record.turnId, logged)
   const run = new TurnRun({
     sessionId,
-    open: () => missing(harness.adoptTurn(session, record, opts), matcher, writer),
+    open: () => tellMissing(harness.adoptTurn(session, record, opts), eventsOfTurn(log, record), writer),
     record: event => writer.write(event),
     known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
     endAs: () => (writer.overBudget ? 'budget' : undefined),
@@ -76,14 +76,33 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
 
 async function* missing(
   events: AsyncGenerator<UIEvent>,
-  matcher: EventMatcher,
+  logged: Iterable<UIEvent>,
   writer: TurnWriter,
 ): AsyncGenerator<UIEvent> {
+  const matcher = new EventMatcher(logged)
   for await (const event of events) {
     const rest = matcher.missing(event)
     if (rest === undefined) writer.pass(event)
     else yield rest
   }
+}
+
+/**
+ * The log has the end of the turn, and so all of it but the exit of its process. What the harness tells again of such a
+ * turn is not compared: its own notes may be gone by now, and every event that came out a little different would be
+ * told twice.
+ */
+async function* missingAfterEnd(
+  events: AsyncGenerator<UIEvent>,
+  logged: Iterable<UIEvent>,
+  writer: TurnWriter,
+): AsyncGenerator<UIEvent> {
+  let hasExit = false
+  for (const event of logged) {
+    writer.pass(event)
+    hasExit ||= event.type === 'process:exit'
+  }
+  for await (const event of events) if (event.type === 'process:exit' && !hasExit) yield event
 }
 
 function decideOf(

@@ -2,7 +2,7 @@
 // `node host-program.mjs OPTIONS`. A message is given with each start; what an earlier host left is found again first.
 import { writeSync } from 'node:fs'
 import type { SessionHarness } from '@chirality/core'
-import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
+import { ClaudeCodeHarness, CodexHarness, HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '../../src/host/session-host.ts'
 
 export interface HostProgramOptions {
@@ -12,6 +12,10 @@ export interface HostProgramOptions {
   binary: string
   environment: Record<string, string>
   keepAlive: boolean
+  /** The agent is Codex, with these overrides. */
+  codex?: { configOverrides: string[]; allowEnvironment: string[] }
+  /** Dies as by `kill -9` when the harness has told all of a turn, before anything else is done about it. */
+  dieAtEnd?: boolean
   message?: string
   /** Tools that run without asking. A message with them does not wait in the queue beyond its host. */
   allow?: string[]
@@ -27,7 +31,17 @@ const say = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
 
 const harnesses = new HarnessRegistry<SessionHarness>()
 const stop = { interruptGraceMs: 10_000, termGraceMs: 10_000, killGraceMs: 10_000 }
-harnesses.register(new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop }))
+const harness: SessionHarness = options.codex
+  ? new CodexHarness({ binaryPath: binary, environment, stop, ...options.codex })
+  : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
+if (options.dieAtEnd) {
+  const startTurn = harness.startTurn.bind(harness)
+  harness.startTurn = async function* (...args) {
+    yield* startTurn(...args)
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+harnesses.register(harness)
 const host = new SessionHost({ harnesses, address: 'http://127.0.0.1:1', home: data })
 const report = await host.openProject(project)
 say({ opened: report })

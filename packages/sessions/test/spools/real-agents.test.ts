@@ -1,10 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionHarness } from '@chirality/core'
-import { claudeBinary, codexBinary } from '@chirality/fixtures'
-import { CodexHarness, MARKER_VARIABLE, MessagesApiHarness } from '@chirality/runner'
+import { claudeBinary } from '@chirality/fixtures'
+import { MessagesApiHarness } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
-import { codexArgs, type ScriptedModel } from '@chirality/scripted-model'
+import type { ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
 import { type NativeLine, readNativeLines } from '../../src/index.ts'
 import { untilEvent, useHostWorld } from '../support/host-world.ts'
@@ -63,7 +63,7 @@ test('codex: two sessions on one server, and each has its own lines only', async
       { when: { lastUserContains: 'beta' }, answers: ['You said beta.'] },
     ],
   })
-  const host = world.host([codex(model)])
+  const host = world.host([world.codex(model)])
   const sessions = await Promise.all(
     ['alpha', 'beta'].map(async word => {
       const { id } = await host.createSession(world.project, { mode: 'direct', harness: 'codex' })
@@ -123,20 +123,4 @@ async function allLines(sessionId: string): Promise<NativeLine[]> {
 
 function textOf(lines: readonly NativeLine[]): string {
   return lines.map(({ text }) => text).join('\n')
-}
-
-function codex(model: ScriptedModel): CodexHarness {
-  const scripted = codexArgs(model)
-  const home = join(world.root, 'home')
-  const codexHome = join(home, '.codex')
-  mkdirSync(codexHome, { recursive: true })
-  return new CodexHarness({
-    binaryPath: codexBinary().path,
-    configOverrides: scripted.args.filter(arg => arg !== '-c'),
-    allowEnvironment: Object.keys(scripted.env),
-    environment: {
-      ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, CODEX_HOME: codexHome },
-      ...{ TMPDIR: join(home, 'tmp'), [MARKER_VARIABLE]: world.marker, ...scripted.env },
-    },
-  })
 }

@@ -3,15 +3,23 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Envelope, SessionHarness, UIEvent, UIEventType } from '@chirality/core'
-import { claudeBinary } from '@chirality/fixtures'
+import { claudeBinary, codexBinary } from '@chirality/fixtures'
 import {
   ClaudeCodeHarness,
   type ClaudeCodeHarnessConfig,
+  CodexHarness,
+  type CodexHarnessConfig,
   findByMarker,
   HarnessRegistry,
   MARKER_VARIABLE,
 } from '@chirality/runner'
-import { claudeEnv, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
+import {
+  claudeEnv,
+  codexArgs,
+  type Script,
+  type ScriptedModel,
+  startScriptedModel,
+} from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { SessionHostOptions } from '../../src/host/host-options.ts'
 import type { LiveSession } from '../../src/host/live-session.ts'
@@ -29,10 +37,17 @@ export interface HostWorld {
   /** The environment of an agent that reaches the scripted model and nothing else. */
   environment(model: Pick<ScriptedModel, 'url'>): Record<string, string>
   claude(model: ScriptedModel, config?: ClaudeCodeHarnessConfig): ClaudeCodeHarness
+  /** How a Codex is started that reaches the scripted model and nothing else. */
+  codexConfig(model: ScriptedModel): CodexConfig
+  codex(model: ScriptedModel): CodexHarness
   /** Closed at the end of the test. */
   host(harnesses: SessionHarness[], options?: Partial<SessionHostOptions>): SessionHost
   atEnd(step: () => Promise<void>): void
 }
+
+export type CodexConfig = Required<
+  Pick<CodexHarnessConfig, 'binaryPath' | 'configOverrides' | 'allowEnvironment' | 'environment'>
+>
 
 /** A project, a HOME and a data folder of a test's own. Afterwards nothing of it may run. */
 export function useHostWorld(): HostWorld {
@@ -82,6 +97,22 @@ export function useHostWorld(): HostWorld {
         keepAlive: false,
         ...config,
       }),
+    codexConfig: model => {
+      const scripted = codexArgs(model)
+      const home = join(root, 'home')
+      const codexHome = join(home, '.codex')
+      mkdirSync(codexHome, { recursive: true })
+      return {
+        binaryPath: codexBinary().path,
+        configOverrides: scripted.args.filter(arg => arg !== '-c'),
+        allowEnvironment: Object.keys(scripted.env),
+        environment: {
+          ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, CODEX_HOME: codexHome },
+          ...{ TMPDIR: join(home, 'tmp'), [MARKER_VARIABLE]: marker, ...scripted.env },
+        },
+      }
+    },
+    codex: model => new CodexHarness(world.codexConfig(model)),
     host: (harnesses, options = {}) => {
       const registry = new HarnessRegistry<SessionHarness>()
       for (const harness of harnesses) registry.register(harness)

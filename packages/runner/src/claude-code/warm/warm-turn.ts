@@ -85,6 +85,7 @@ export class WarmTurn {
     } finally {
       signal.removeEventListener('abort', onAbort)
       await this.#release()
+      await this.#forgetNotes()
     }
   }
 
@@ -153,6 +154,7 @@ export class WarmTurn {
   /** The process had gone between turns, and that was not known when the message was sent to it. */
   async *#runAgain(message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
     await this.#release()
+    await this.#forgetNotes()
     return yield* this.#runIn(this.#options.query, message)
   }
 
@@ -163,6 +165,7 @@ export class WarmTurn {
     yield resumeFailed(session.id, query.resumeSessionId)
     await this.#lease?.live.dismiss()
     await this.#release()
+    await this.#forgetNotes()
     this.#options.pool.told(session.id)
     return yield* this.#runIn({ ...query, resumeSessionId: undefined, forkSession: undefined }, message)
   }
@@ -218,10 +221,14 @@ export class WarmTurn {
 
   async #release(): Promise<void> {
     const lease = this.#lease
-    const notes = this.#notes
     this.#lease = null
-    this.#notes = null
     await lease?.release()
+  }
+
+  /** Only when the end of the turn was taken: until then a later Chirality needs them to tell the same events. */
+  async #forgetNotes(): Promise<void> {
+    const notes = this.#notes
+    this.#notes = null
     await notes?.remove().catch((error: unknown) => this.#untraced(error))
   }
 
