@@ -38,12 +38,17 @@ describe('chirality doctor', () => {
       expect(jsonLines(stdout)).toEqual([
         NODE,
         { check: 'project', ok: true, detail: project },
-        { check: 'claude-code', ok: true, detail: `${binary.version} at ${binary.path}` },
+        {
+          check: 'claude-code',
+          ok: true,
+          detail: `${binary.version} at ${binary.path}`,
+          support: 'tested',
+        },
         { check: 'claude-code login', ok: true, detail: credential },
         { check: 'claude-code models', ok: true, detail: expect.stringContaining('opus') },
         { check: 'claude-code commands', ok: true, detail: expect.stringMatching(/^\d+: (\/\S+ ){6}…$/) },
         { check: 'claude-code sessions', ok: true, detail: 'none in this project' },
-        { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}` },
+        { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}`, support: 'tested' },
         { check: 'codex login', ok: true, detail: credential },
         { check: 'codex models', ok: true, detail: expect.stringContaining('gpt-5.5') },
         { check: 'codex commands', ok: true, detail: 'none' },
@@ -52,6 +57,7 @@ describe('chirality doctor', () => {
           check: 'agent-sdk',
           ok: true,
           detail: expect.stringMatching(/^0\.3\.\d+, runs \/.*\/claude$/),
+          support: 'tested',
         },
         { check: 'agent-sdk login', ok: true, detail: credential },
         { check: 'agent-sdk models', ok: true, detail: expect.stringContaining('opus') },
@@ -88,6 +94,24 @@ describe('chirality doctor', () => {
     )
     const needsKey = lines.indexOf('✗ messages-api login   no credential')
     expect(lines[needsKey + 1]).toContain('Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.')
+  })
+
+  test.each([
+    { version: '2.9.0', ok: true, note: 'newer than the tested versions', support: 'newer' },
+    { version: '2.1.250', ok: true, note: 'not among the tested versions', support: 'untested' },
+    { version: '1.0.128', ok: false, note: 'too old', support: 'too-old' },
+  ])('Claude Code $version is $support', async ({ version, ok, note, support }) => {
+    const { run, project } = await createWorld()
+    const claude = path.join(project, 'claude')
+    const says = `case "$1" in --version) echo "${version} (Claude Code)";; auth) echo '{"loggedIn":true}';; esac`
+    writeFileSync(claude, `#!/bin/sh\n${says}\n`, { mode: 0o755 })
+    const env = { ...NO_AGENT, CHIRALITY_CLAUDE_BIN: claude }
+    const answer = await run(['doctor', '--json'], { env })
+    const line = about(answer.stdout, 'claude-code')
+    expect(line).toMatchObject({ ok, support, detail: expect.stringContaining(`, ${note}`) })
+    expect(line?.fix).toEqual(
+      ok ? undefined : expect.stringContaining('npm install -g @anthropic-ai/claude-code'),
+    )
   })
 
   test('counts the conversations of the project', async () => {

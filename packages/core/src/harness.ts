@@ -6,6 +6,7 @@ import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from '
 import type { Session, TurnOpts } from './session/session.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { PermissionRequestEvent, UIEvent } from './ui-event.ts'
+import type { HarnessVersions, VersionSupport } from './versions.ts'
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
 export interface Harness<M = unknown> {
@@ -120,6 +121,8 @@ export interface HarnessMeta {
   name: string
   vendor: string
   website: string
+  /** Of the agent's program; absent where there is none. */
+  versions?: HarnessVersions
 }
 
 export interface HarnessModel {
@@ -131,6 +134,8 @@ export interface HarnessModel {
 export interface HarnessInstallStatus {
   installed: boolean
   version?: string
+  /** What is known of this version. A turn with one that is `too-old` is refused. */
+  support?: VersionSupport
   path?: string
   authType: 'api-key' | 'account' | 'none'
   /** A credential is there. That it is a valid one shows only when it is used. */

@@ -177,3 +177,10 @@ export type {
   UsageInfo,
 } from './ui-event.ts'
 export { unreachable } from './unreachable.ts'
+export {
+  compareVersions,
+  type HarnessVersions,
+  type VersionSupport,
+  versionNote,
+  versionSupport,
+} from './versions.ts'

@@ -46,7 +46,8 @@ const UNKNOWN: HarnessInstallStatus = { installed: false, authType: 'none', auth
 const MIN_NODE = { major: 20, minor: 19 }
 
 /** What needs no installing does not count: whoever has nothing else is told what to install. */
-function codeOfAgents(agents: readonly HarnessInstallStatus[]): ExitCode {
+function codeOfAgents(found: readonly HarnessInstallStatus[]): ExitCode {
+  const agents = found.filter(({ support }) => support !== 'too-old')
   if (agents.some(agent => agent.installed && agent.authenticated)) return EXIT.done
   return agents.some(agent => agent.installed) ? EXIT.notLoggedIn : EXIT.notInstalled
 }

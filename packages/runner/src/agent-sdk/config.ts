@@ -1,3 +1,4 @@
+import type { HarnessVersions } from '@chirality/core'
 import type { ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
 import type { AgentName } from '../turn/turn-program.ts'
 import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
@@ -5,6 +6,13 @@ import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
 export const HARNESS_ID = 'agent-sdk'
 
 export const AGENT_SDK: AgentName = { harnessId: HARNESS_ID, name: 'Claude Agent SDK' }
+
+export const SDK_VERSIONS: HarnessVersions = {
+  tested: ['0.3.325'],
+  oldest: '0.3.199',
+  lacking: 'a name for each request for permission',
+  update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
+}
 
 export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {
   /** Folder of the SDK's package. Found from this package if not set. */

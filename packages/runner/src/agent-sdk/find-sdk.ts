@@ -17,15 +17,10 @@ export function findAgentSdk(sdkPath?: string): AgentSdk {
   const folder = sdkPath ?? findPackage(import.meta.url, PACKAGE)
   if (folder === undefined) throw notInstalled(`Install it with \`npm install ${PACKAGE}\`.`)
   const { version, main } = readManifest(folder)
-  if (!isSupported(version)) {
-    throw notInstalled(`Version ${version} is too old. Update it with \`npm install ${PACKAGE}@latest\`.`)
-  }
   return { version, folder, url: pathToFileURL(path.join(folder, main)).href }
 }
 
 const PACKAGE = '@anthropic-ai/claude-agent-sdk'
-/** The first whose `canUseTool` names the request that it answers, and whose spawn can be taken over. */
-const OLDEST = [0, 3] as const
 
 function readManifest(folder: string): { version: string; main: string } {
   try {
@@ -36,11 +31,6 @@ function readManifest(folder: string): { version: string; main: string } {
     // Said below: no manifest and one that is not the SDK's come to the same.
   }
   throw notInstalled(`${folder} does not hold it. Install it with \`npm install ${PACKAGE}\`.`)
-}
-
-function isSupported(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(part => Number.parseInt(part, 10))
-  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
 }
 
 function notInstalled(instructions: string): HarnessNotInstalledError {

@@ -6,11 +6,11 @@ import type {
   HarnessMeta,
   HarnessQuery,
 } from '@chirality/core'
-import { HarnessNotInstalledError } from '@chirality/core'
+import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import { ClaudeCodeHarness } from '../claude-code/harness.ts'
 import { WARM_CAPABILITIES } from '../claude-code/models.ts'
 import { processEnv } from '../env/process-env.ts'
-import { type AgentSdkHarnessConfig, HARNESS_ID } from './config.ts'
+import { type AgentSdkHarnessConfig, HARNESS_ID, SDK_VERSIONS } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
 import { querySdk } from './query.ts'
 import { sdkVariant } from './variant.ts'
@@ -30,6 +30,7 @@ export class AgentSdkHarness extends ClaudeCodeHarness {
       name: 'Claude Agent SDK',
       vendor: 'Anthropic',
       website: 'https://docs.anthropic.com/en/docs/claude-code/sdk',
+      versions: SDK_VERSIONS,
     }
   }
 
@@ -42,7 +43,8 @@ export class AgentSdkHarness extends ClaudeCodeHarness {
     try {
       const { version } = findAgentSdk(this.#config.sdkPath)
       const status = await super.checkInstallStatus()
-      return status.installed ? { ...status, version } : status
+      const support = versionSupport(version, SDK_VERSIONS)
+      return status.installed ? { ...status, version, support } : status
     } catch (error) {
       if (!(error instanceof HarnessNotInstalledError)) throw error
       return {

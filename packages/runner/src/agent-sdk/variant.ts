@@ -1,6 +1,7 @@
 import type { ClaudeVariant, Launch } from '../claude-code/config.ts'
 import { claudeVersion, isSince } from '../claude-code/executable.ts'
-import { AGENT_SDK, type AgentSdkHarnessConfig } from './config.ts'
+import { refuseTooOld } from '../turn/agent-version.ts'
+import { AGENT_SDK, type AgentSdkHarnessConfig, SDK_VERSIONS } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
 import { sdkOptions } from './options.ts'
 import { HOOK_NAMES, type HookName } from './protocol/hook-names.ts'
@@ -27,8 +28,10 @@ export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
 async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Promise<StartRequest> {
   const names = config.onRuntimeEvent ? HOOK_NAMES : []
   const hooks = names.map(hookName => ({ hookName, refusal: refusalOf(hookName) }))
+  const { url: sdkUrl, version } = findAgentSdk(config.sdkPath)
+  refuseTooOld(version, SDK_VERSIONS, AGENT_SDK)
   return {
-    sdkUrl: findAgentSdk(config.sdkPath).url,
+    sdkUrl,
     options: sdkOptions({ ...launch, config }),
     hooks,
     blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),

@@ -1,4 +1,4 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, HarnessVersions } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
@@ -7,6 +7,13 @@ import type { ClaudeArgFiles } from './arg-files.ts'
 export const HARNESS_ID = 'claude-code'
 
 export const CLAUDE_CODE: AgentName = { harnessId: HARNESS_ID, name: 'Claude Code' }
+
+export const CLAUDE_VERSIONS: HarnessVersions = {
+  tested: ['2.1.197', '2.1.325'],
+  oldest: '2.1.100',
+  lacking: 'a result that tells a failure from an answer',
+  update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
+}
 
 export interface ClaudeCodeHarnessConfig extends TurnConfig {
   /** Path of the `claude` binary. Found by itself if not set. */

@@ -1,10 +1,10 @@
 import type { HarnessInstallStatus } from '@chirality/core'
-import { HarnessNotInstalledError } from '@chirality/core'
+import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { telemetryEnv } from './args.ts'
-import type { ClaudeContext } from './config.ts'
+import { CLAUDE_VERSIONS, type ClaudeContext } from './config.ts'
 import { claudeVersion, findClaude } from './executable.ts'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
@@ -36,6 +36,7 @@ export async function claudeInstallStatus({
   return {
     installed: true,
     version,
+    support: versionSupport(version, CLAUDE_VERSIONS),
     path: binary,
     authType: loggedIn ? (authMethod.includes('key') ? 'api-key' : 'account') : 'none',
     authenticated: loggedIn,

@@ -1,11 +1,12 @@
 import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
+import { CLAUDE_VERSIONS, HARNESS_ID } from './config.ts'
 
 export const CLAUDE_META: HarnessMeta = {
   id: HARNESS_ID,
   name: 'Claude Code',
   vendor: 'Anthropic',
   website: 'https://docs.anthropic.com/en/docs/claude-code',
+  versions: CLAUDE_VERSIONS,
 }
 
 /** Aliases that every release resolves by itself, so the list cannot go stale; full names work as well. */

@@ -1,9 +1,10 @@
 import type { HarnessInstallStatus } from '@chirality/core'
-import { HarnessNotInstalledError } from '@chirality/core'
+import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { type FindCodexOptions, findCodex } from './executable.ts'
+import { CODEX_META } from './models.ts'
 
 /** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
 export async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
@@ -29,6 +30,7 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
   return {
     installed: true,
     version: number,
+    support: versionSupport(number, CODEX_META.versions),
     path: binary,
     authType,
     authenticated,

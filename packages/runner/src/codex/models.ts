@@ -6,6 +6,11 @@ export const CODEX_META: HarnessMeta = {
   name: 'Codex',
   vendor: 'OpenAI',
   website: 'https://developers.openai.com/codex',
+  versions: {
+    tested: ['0.166.0'],
+    oldest: '0.128.0',
+    update: 'Update it with `npm install -g @openai/codex@latest`.',
+  },
 }
 
 /** The catalogue of the release this was tested with; other names are passed on as they are. */

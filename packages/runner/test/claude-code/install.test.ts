@@ -13,6 +13,7 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
     expect(await world.harness(binary, { model }).checkInstallStatus()).toEqual({
       installed: true,
       version,
+      support: 'tested',
       path: binary,
       authType: 'api-key',
       authenticated: true,

@@ -8,7 +8,7 @@ import { useWorld, VOICES } from './support/world.ts'
 
 const world = useWorld()
 const { path: binary, version } = codexBinary()
-const INSTALLED = { installed: true, version, path: binary }
+const INSTALLED = { installed: true, version, support: 'tested', path: binary }
 
 function logIn(auth: Record<string, unknown>): void {
   mkdirSync(world.codexHome, { recursive: true })

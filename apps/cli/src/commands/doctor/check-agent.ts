@@ -1,4 +1,4 @@
-import type { HarnessInstallStatus, SessionHarness } from '@chirality/core'
+import { type HarnessInstallStatus, type SessionHarness, versionNote } from '@chirality/core'
 import { keeperOf } from '../../native-keeper.ts'
 import type { Check } from './check.ts'
 
@@ -22,14 +22,19 @@ export async function checkAgent(
   return { status, isProgram, checks: [...checks, ...(await Promise.all(offers))] }
 }
 
-function installed({ id }: SessionHarness, status: HarnessInstallStatus): Check {
+function installed(harness: SessionHarness, status: HarnessInstallStatus): Check {
+  const { id } = harness
+  const { versions } = harness.meta()
   if (!status.installed)
     return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
-  const { version, path } = status
+  const { version, path, support } = status
   if (version === undefined) return { check: id, ok: true, detail: 'part of Chirality, nothing to install' }
   // Where it runs another's program, that is no place where its version is.
   const place = runsAnother(id) ? `, runs ${path}` : ` at ${path}`
-  return { check: id, ok: true, detail: `${version}${path === undefined ? '' : place}` }
+  const note = versions && versionNote(support, versions)
+  const detail = `${version}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
+  if (support === 'too-old') return { check: id, ok: false, detail, fix: versions?.update, support }
+  return { check: id, ok: true, detail, ...(support ? { support } : {}) }
 }
 
 function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {

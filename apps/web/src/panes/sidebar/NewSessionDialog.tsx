@@ -56,7 +56,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
   const harness = harnesses.find(({ id }) => id === form.harness) ?? ready ?? harnesses[0]
   const status = installed?.[harness?.id ?? '']
-  const help = harness && status ? installHelp(harness.id, status) : undefined
+  const help = harness && status ? installHelp(harness, status) : undefined
   const can = offers(harness)
   const set = (fields: Partial<NewSessionForm>) => setForm(current => ({ ...current, ...fields }))
   const setPersona = (id: string) => {

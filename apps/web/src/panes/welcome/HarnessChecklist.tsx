@@ -1,4 +1,4 @@
-import type { HarnessInstallStatus } from '@chirality/core'
+import { type HarnessInstallStatus, versionNote } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import type { HarnessInfo } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
@@ -39,13 +39,16 @@ function ChecklistRow({
   harness: HarnessInfo
   status: HarnessInstallStatus | undefined
 }) {
-  const { tone, words } = describe(status)
-  const help = status ? installHelp(harness.id, status) : undefined
+  const { tone, words, note } = describe(harness, status)
+  const help = status ? installHelp(harness, status) : undefined
   return (
     <li className="checklist__row">
       <Dot tone={tone} />
       <span className="checklist__name">{harness.name}</span>
-      <span className="checklist__words">{words}</span>
+      <span className="checklist__words">
+        {words}
+        {note ? <span className="checklist__note">{note}</span> : null}
+      </span>
       {help?.command ? (
         <span className="checklist__command">
           <code>{help.command}</code>
@@ -61,10 +64,15 @@ function ChecklistRow({
   )
 }
 
-function describe(status: HarnessInstallStatus | undefined): { tone: DotTone; words: string } {
+function describe(
+  { versions }: HarnessInfo,
+  status: HarnessInstallStatus | undefined,
+): { tone: DotTone; words: string; note?: string } {
   if (!status) return { tone: 'quiet', words: 'checking' }
   if (!status.installed) return { tone: 'quiet', words: 'not installed' }
   const version = status.version ? ` ${status.version}` : ''
-  if (!status.authenticated) return { tone: 'quiet', words: `installed${version}, not logged in` }
-  return { tone: 'ok', words: `ready${version}` }
+  const note = versions && versionNote(status.support, versions)
+  if (status.support === 'too-old') return { tone: 'bad', words: `installed${version}`, note }
+  if (!status.authenticated) return { tone: 'quiet', words: `installed${version}, not logged in`, note }
+  return { tone: 'ok', words: `ready${version}`, note }
 }

@@ -1,4 +1,4 @@
-import type { HarnessInstallStatus } from '@chirality/core'
+import type { HarnessInstallStatus, HarnessMeta } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
 export interface InstallHelp {
@@ -27,7 +27,11 @@ export function loginCommand(harnessId: string): string | undefined {
 }
 
 /** What is missing, as a command where there is one, else in the harness's own words. */
-export function installHelp(harnessId: string, status: HarnessInstallStatus): InstallHelp | undefined {
+export function installHelp(
+  { id: harnessId, versions }: Pick<HarnessMeta, 'id' | 'versions'>,
+  status: HarnessInstallStatus,
+): InstallHelp | undefined {
+  if (status.support === 'too-old') return { command: commandIn(versions?.update) }
   if (status.installed && status.authenticated) return undefined
   const command = commandIn(status.authInstructions) ?? usualCommand(harnessId, status)
   if (!command) return textOf(status)

@@ -1,0 +1,34 @@
+import {
+  HarnessError,
+  type HarnessVersions,
+  type StatusEvent,
+  versionNote,
+  versionSupport,
+} from '@chirality/core'
+import type { AgentName } from './turn-program.ts'
+
+/** Throws for a release that is too old, before anything is sent to it. One that names no version is tried. */
+export function refuseTooOld(
+  version: string | undefined,
+  versions: HarnessVersions,
+  { harnessId, name }: AgentName,
+): void {
+  const support = versionSupport(version, versions)
+  if (support !== 'too-old') return
+  const update = versions.update ? ` ${versions.update}` : ''
+  const message = `${name} ${version} is ${versionNote(support, versions)}.${update}`
+  throw new HarnessError(message, 'unsupported', harnessId)
+}
+
+/** For the first turn of a session, when the tests have never run this release. */
+export function versionNotice(
+  sessionId: string,
+  { version, versions, name }: { version: string | undefined; versions: HarnessVersions; name: string },
+): StatusEvent | undefined {
+  const support = versionSupport(version, versions)
+  const note = versionNote(support, versions)
+  if (note === undefined) return undefined
+  const message = `${name} ${version} is ${note}.`
+  const data = { kind: 'version', version, support }
+  return { type: 'status', sessionId, status: 'notice', level: 'info', message, data }
+}
