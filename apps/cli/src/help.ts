@@ -1,3 +1,5 @@
+import { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
+
 export const HELP = `Usage: chirality <command> [options]
 
   serve                    The dashboard and the API, on this machine only
@@ -14,8 +16,11 @@ export const HELP = `Usage: chirality <command> [options]
       --model M              Model name or alias
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
       --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project
-      --mode M               workbench, pipeline or direct (the default)
-      --permission-mode M    default, acceptEdits, dontAsk, plan or bypassPermissions (default: the session's, the persona's, or dontAsk)
+      --mode M               How the agent works (default: direct):
+${choices(MODE_WORDS)}
+      --permission-mode M    What it may do (default: the session's, the persona's, or dontAsk). A run asks nobody:
+                             what it would ask about is denied
+${choices(PERMISSION_WORDS)}
       --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
       --max-turns N          Most rounds of model and tools (default: 25). Not codex
@@ -66,3 +71,13 @@ export const HELP = `Usage: chirality <command> [options]
 Exit codes: 0 done, 1 the turn failed, 2 wrong usage, 3 the agent is not installed, 4 not logged in,
 5 budget or turn limit reached, 130 interrupted.
 `
+
+/** One line a choice, as the dashboard words it. A function, so that it stands below what it is for. */
+function choices(words: Readonly<Record<string, ChoiceWords>>): string {
+  const width = Math.max(...Object.keys(words).map(name => name.length))
+  return Object.entries(words)
+    .map(
+      ([name, { label, consequence }]) => `${' '.repeat(31)}${name.padEnd(width)}  ${label}: ${consequence}`,
+    )
+    .join('\n')
+}

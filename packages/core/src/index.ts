@@ -1,4 +1,5 @@
 export type { AllowDecision, DecidedBy, DenyDecision, PermissionDecision } from './decision.ts'
+export { formatDuration } from './duration.ts'
 export type { Envelope } from './envelope.ts'
 export {
   HarnessAuthError,
@@ -124,6 +125,7 @@ export type {
   TextItem,
   ThinkingItem,
   ToolItem,
+  ToolWait,
   TurnState,
   UserItem,
 } from './session/state.ts'
@@ -184,3 +186,4 @@ export {
   versionNote,
   versionSupport,
 } from './versions.ts'
+export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words.ts'

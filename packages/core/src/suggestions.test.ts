@@ -15,7 +15,7 @@ test.each([
   ['the call before all', [edits, folder, tool, call], call, 'Bash(npm test)'],
   ['the tool before a folder', [edits, folder, tool], tool, 'WebFetch'],
   ['a folder before the mode', [edits, folder], folder, 'everything in /p, /q'],
-  ['the mode, said as what it is', [edits], edits, 'mode acceptEdits for this session'],
+  ['the mode, said as what it is', [edits], edits, 'mode "Edit freely" for this session'],
 ])('%s', (_, suggestions, suggestion, text) => {
   expect(narrowestRule(suggestions)).toEqual({ suggestion, text })
 })

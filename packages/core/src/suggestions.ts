@@ -1,3 +1,5 @@
+import { permissionLabel } from './words.ts'
+
 /** What would be remembered: the agent's own suggestion, and the same in words for the one who decides. */
 export interface RememberedRule {
   suggestion: Record<string, unknown>
@@ -28,7 +30,7 @@ function readSuggestion(value: unknown): (RememberedRule & { breadth: number }) 
     case 'setMode':
       // Never by a click that was about one call.
       if (typeof suggestion.mode !== 'string' || suggestion.mode === 'bypassPermissions') return undefined
-      return { suggestion, breadth: 4, text: `mode ${suggestion.mode} for this session` }
+      return { suggestion, breadth: 4, text: `mode "${permissionLabel(suggestion.mode)}" for this session` }
     default:
       return undefined
   }

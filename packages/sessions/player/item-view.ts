@@ -1,5 +1,5 @@
-import type { SessionItem, ToolItem } from '@chirality/core'
-import { duration, toolArgument, toolDiff, toolInput } from '../src/history/tool-facts.ts'
+import { formatDuration, type SessionItem, type ToolItem } from '@chirality/core'
+import { toolArgument, toolDiff, toolInput } from '../src/history/tool-facts.ts'
 import { element } from './dom.ts'
 import { richText } from './rich-text.ts'
 
@@ -68,7 +68,7 @@ function toolElement(item: ToolItem): HTMLElement {
 const MAX_OPEN_LINES = 80
 
 function outcome({ status, durationMs }: ToolItem): string {
-  const time = durationMs === null ? '' : duration(durationMs)
+  const time = durationMs === null ? '' : formatDuration(durationMs)
   return status === 'done' ? time : [status, time].filter(Boolean).join(' · ')
 }
 

@@ -1,6 +1,6 @@
-import type { UsageInfo } from '@chirality/core'
+import { formatDuration, type UsageInfo } from '@chirality/core'
 
-/** `$0.0012 · 100 in · 20 out · 0.3 s` */
+/** `$0.0012 · 100 in · 20 out · 300 ms` */
 export function costLine(turn: {
   costUsd: number | undefined
   usage: UsageInfo
@@ -11,6 +11,6 @@ export function costLine(turn: {
     usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
   const parts = costUsd === undefined ? [] : [`$${costUsd.toFixed(4)}`]
   parts.push(`${input} in`, `${usage.output_tokens} out`)
-  if (durationMs !== undefined) parts.push(`${(durationMs / 1000).toFixed(1)} s`)
+  if (durationMs !== undefined) parts.push(formatDuration(durationMs))
   return parts.join(' · ')
 }

@@ -165,7 +165,7 @@ Half an ans
 ✗ Broken
 Done.
 Really.
-$0.0100 · 100 in · 20 out · 0.9 s
+$0.0100 · 100 in · 20 out · 900 ms
 `)
   })
 
@@ -192,7 +192,7 @@ test('a turn whose cost the agent does not know is not shown as free', () => {
       event('session:init', { claudeSessionId: null, model: 'gpt', tools: [], harness: 'codex' }),
       event('session:complete', { costUsd: 0, usage, durationMs: 900 }),
     ]),
-  ).toBe('gpt\n100 in · 20 out · 0.9 s\n')
+  ).toBe('gpt\n100 in · 20 out · 900 ms\n')
 })
 
 test('the same kind of strange output is told once', () => {

@@ -1,3 +1,4 @@
+import { MODE_WORDS, permissionLabel } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '../state/use-api.ts'
 import { useFleetStore, useStatus } from '../state/use-fleet.ts'
@@ -8,7 +9,7 @@ import { usePermissionMode, useSettings } from '../state/use-settings.ts'
 import { formatCount, formatUsd } from '../ui/format.ts'
 import { Meter } from '../ui/Meter.tsx'
 import { useNow } from '../ui/use-now.ts'
-import { harnessLabel, permissionLabel } from './labels.ts'
+import { harnessLabel } from './labels.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
 
@@ -32,7 +33,7 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
           </span>
         ) : null}
       </span>
-      {status ? <span>{status.mode}</span> : null}
+      {status ? <span>{MODE_WORDS[status.mode].label}</span> : null}
       <span>{permissionLabel(permissionMode)}</span>
       <ContextUsed sessionId={sessionId} />
       <span className="spacer" />

@@ -2,19 +2,6 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** `38 ms`, `4.2 s`, `1 min 12 s`, `2 h 5 min`. */
-export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
-  if (ms < MINUTE_MS) return `${Math.round(ms / 1000)} s`
-  if (ms < HOUR_MS) {
-    const seconds = Math.round((ms % MINUTE_MS) / 1000)
-    return `${Math.floor(ms / MINUTE_MS)} min${seconds > 0 ? ` ${seconds} s` : ''}`
-  }
-  const minutes = Math.round((ms % HOUR_MS) / MINUTE_MS)
-  return `${Math.floor(ms / HOUR_MS)} h${minutes > 0 ? ` ${minutes} min` : ''}`
-}
-
 /** Two digits after the point, more for what would else be nothing. */
 export function formatUsd(usd: number): string {
   if (usd === 0) return '$0.00'

@@ -127,15 +127,18 @@ test('without checks is for one message, and is said before it is sent', async (
     },
   })
   await page.getByRole('contentinfo').getByText('$0.00 of $5.00').waitFor()
-  await page.getByRole('button', { name: 'Permissions: plan only' }).click()
-  await page.getByRole('menuitem', { name: 'no checks, for the next message' }).click()
-  await page.getByRole('button', { name: 'Permissions: no checks, next message' }).waitFor()
+  await page.getByRole('button', { name: 'Permissions: Plan only' }).click()
+  const rules = page.getByRole('menuitemcheckbox', { name: 'Only what rules allow' })
+  expect(await rules.textContent()).toContain('Never asks you: what no rule allows is denied.')
+  expect(await page.getByRole('menuitemcheckbox', { checked: true }).textContent()).toContain('Plan only')
+  await page.getByRole('menuitemcheckbox', { name: 'Everything, unasked, for the next message' }).click()
+  await page.getByRole('button', { name: 'Permissions: Everything, unasked: next message' }).waitFor()
   await page.getByRole('textbox', { name: 'Message' }).fill('Do it.')
   await page.keyboard.press('Enter')
   await expect
     .poll(() => api.called('turns.send'))
     .toEqual([{ sessionId: 's1', message: 'Do it.', options: { permissionMode: 'bypassPermissions' } }])
-  await page.getByRole('button', { name: 'Permissions: plan only' }).waitFor()
+  await page.getByRole('button', { name: 'Permissions: Plan only' }).waitFor()
   await close()
 })
 

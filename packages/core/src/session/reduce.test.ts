@@ -124,10 +124,72 @@ describe('tools', () => {
         status: 'done',
         content: 'a.txt',
         detail: { stdout: 'a.txt' },
-        durationMs: 3000,
+        durationMs: 1000,
       }),
     ])
     expect(state.live).toEqual({})
+  })
+
+  const start = (toolUseId: string, parentToolUseId?: string): Loose => ({
+    type: 'tool:start',
+    toolUseId,
+    name: 'Bash',
+    input: { command: 'ls' },
+    ...(parentToolUseId ? { parentToolUseId } : {}),
+  })
+  const request = (requestId: string, toolUseId: string, parentToolUseId?: string): Loose => ({
+    type: 'permission:request',
+    requestId,
+    toolUseId,
+    kind: 'tool',
+    toolName: 'Bash',
+    input: {},
+    raw: 1,
+    ...(parentToolUseId ? { parentToolUseId } : {}),
+  })
+  const resolved = (requestId: string, outcome: 'allowed' | 'denied'): Loose => ({
+    type: 'permission:resolved',
+    requestId,
+    outcome,
+    by: 'person',
+  })
+  const quiet: Loose = { type: 'status', status: 'requesting', message: '', level: 'info' }
+  const result = (toolUseId: string, isError = false, detail?: unknown): Loose => ({
+    type: 'tool:result',
+    toolUseId,
+    content: '',
+    isError,
+    ...(detail ? { detail } : {}),
+  })
+  const durations = (state: SessionState) =>
+    Object.fromEntries(
+      state.items.flatMap(item => (item.kind === 'tool' ? [[item.id, item.durationMs]] : [])),
+    )
+
+  test('E25: what a person took to decide is not the time of the tool', () => {
+    const asked = [start('u'), quiet, request('r', 'u'), quiet, quiet, quiet, resolved('r', 'allowed'), quiet]
+    expect(durations(fold([...asked, result('u')]))).toEqual({ u: 2000 })
+    // Asked again in the middle of it: only the second wait is taken off what it ran since the first.
+    const again = [...asked, request('r2', 'u'), quiet, resolved('r2', 'allowed'), result('u')]
+    expect(durations(fold(again))).toEqual({ u: 3000 })
+  })
+
+  test('E25: a call that was denied took no time, and one that fails after it was allowed took its own', () => {
+    const ask = [start('u'), request('r', 'u'), quiet]
+    expect(durations(fold([...ask, resolved('r', 'denied'), result('u', true)]))).toEqual({ u: null })
+    expect(durations(fold([...ask, resolved('r', 'allowed'), result('u', true)]))).toEqual({ u: 1000 })
+  })
+
+  test('E25: a sub-agent does not run while one of its calls waits for a person', () => {
+    const asked = [start('agent'), start('a', 'agent'), start('b', 'agent')]
+    const both = [request('ra', 'a', 'agent'), request('rb', 'b', 'agent'), quiet]
+    const answers = [resolved('ra', 'allowed'), result('a'), resolved('rb', 'allowed'), result('b')]
+    const state = fold([...asked, ...both, ...answers, result('agent')])
+    expect(durations(state)).toEqual({ a: 1000, b: 1000, agent: 5000 })
+  })
+
+  test('E25: the time that the agent states is the time of the tool', () => {
+    expect(durations(fold([start('u'), quiet, result('u', false, { durationMs: 12 })]))).toEqual({ u: 12 })
   })
 
   test('results of parallel tools find their own tool, whatever the order', () => {

@@ -18,6 +18,7 @@ import type {
 import { unreachable } from '../unreachable.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
+import { beginWait, callComplete, endWait, toolDuration } from './tool-time.ts'
 
 /**
  * Folds envelopes into the state. The one reducer: server, dashboard and command line all show what it says.
@@ -56,7 +57,7 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
     case 'tool:start':
       return startTool(draft, envelope, event)
     case 'tool:input':
-      return setToolInput(draft, event)
+      return setToolInput(draft, envelope, event)
     case 'tool:result':
       return finishTool(draft, envelope, event)
     case 'session:complete':
@@ -65,9 +66,11 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
       return fail(draft, envelope, event)
     case 'permission:request':
       draft.state.pending = [...draft.state.pending, event]
+      beginWait(draft, envelope, event)
       draft.state.phase = 'waiting'
       return
     case 'permission:resolved':
+      endWait(draft, envelope, event)
       draft.state.pending = draft.state.pending.filter(request => request.requestId !== event.requestId)
       if (draft.state.phase === 'waiting' && draft.state.pending.length === 0) draft.state.phase = 'running'
       return
@@ -214,11 +217,11 @@ function startTool(draft: SessionDraft, envelope: Envelope, event: ToolStartEven
   })
 }
 
-function setToolInput(draft: SessionDraft, event: ToolInputEvent): void {
+function setToolInput(draft: SessionDraft, envelope: Envelope, event: ToolInputEvent): void {
   if (event.delta !== undefined) return draft.appendLive(event.toolUseId, event.delta)
   const { input } = event
   draft.takeLive(event.toolUseId)
-  draft.updateItem('tool', event.toolUseId, item => ({ ...item, input }))
+  draft.updateItem('tool', event.toolUseId, item => callComplete({ ...item, input }, envelope.at))
 }
 
 function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEvent): void {
@@ -229,7 +232,7 @@ function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEv
     content: event.content,
     ...(event.detail === undefined ? {} : { detail: event.detail }),
     endedAt: envelope.at,
-    durationMs: Math.max(0, Date.parse(envelope.at) - Date.parse(item.at)),
+    durationMs: toolDuration(item, event, envelope.at),
   }))
 }
 

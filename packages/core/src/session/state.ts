@@ -92,7 +92,20 @@ export interface ToolItem extends ItemBase {
   content: string | null
   detail?: unknown
   endedAt: string | null
+  /** The tool's own time, without what a person took to decide. Null while it runs, and for a call that was denied. */
   durationMs: number | null
+  /** There as soon as its time is not simply that since `at`. */
+  wait?: ToolWait
+}
+
+export interface ToolWait {
+  /** When the call was complete. */
+  from: string
+  /** Since when somebody is asked about it. */
+  askedAt: string | null
+  /** What earlier requests took. */
+  waitedMs: number
+  denied?: boolean
 }
 
 export interface NoticeItem extends ItemBase {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { duration, toolArgument, toolDiff } from './tool-facts.ts'
+import { toolArgument, toolDiff } from './tool-facts.ts'
 
 test.each([
   [{ command: 'npm\n test' }, 'npm test'],
@@ -28,14 +28,4 @@ test.each([
   ['rubbish', { old_string: 1 }, { structuredPatch: [null, 5, { lines: 'x' }], changes: 7 }, undefined],
 ])('a diff of %s', (_what, input, detail, lines) => {
   expect(toolDiff({ input, detail })).toEqual(lines)
-})
-
-test.each([
-  [0, '0 ms'],
-  [38, '38 ms'],
-  [1234, '1.2 s'],
-  [200_000, '3 min 20 s'],
-  [7_500_000, '2 h 5 min'],
-])('%i ms is %s', (ms, text) => {
-  expect(duration(ms)).toBe(text)
 })

@@ -59,12 +59,3 @@ function listIn(value: unknown, name: string): unknown[] {
 function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
-
-/** `38 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  const minutes = Math.floor(ms / 60_000)
-  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-}

@@ -1,8 +1,8 @@
-import type { TurnEndReason, TurnState } from '@chirality/core'
+import { formatDuration, type TurnEndReason, type TurnState } from '@chirality/core'
 import { useSessionActions } from '../../state/session-actions.ts'
 import { useSessionStore } from '../../state/use-session.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { formatDuration, formatUsd } from '../../ui/format.ts'
+import { formatUsd } from '../../ui/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { turnTexts } from './turn-texts.ts'
 

@@ -1,4 +1,5 @@
-import { harnessLabel, permissionLabel } from '../../app/labels.ts'
+import { MODE_WORDS, PERMISSION_WORDS, permissionLabel } from '@chirality/core'
+import { harnessLabel } from '../../app/labels.ts'
 import type { HarnessInfo, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { usePermissionMode, useSettingsChanged } from '../../state/use-settings.ts'
@@ -25,14 +26,23 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
     onUnchecked(false)
     api.setPermissionMode(sessionId, chosen).then(changed, (error: unknown) => toasts.error(messageOf(error)))
   }
+  const everything = PERMISSION_WORDS.bypassPermissions
   const items: MenuItem[] = [
     ...offers(harness).permissionModes.map(kept => ({
-      label: permissionLabel(kept),
+      label: PERMISSION_WORDS[kept].label,
+      detail: PERMISSION_WORDS[kept].consequence,
+      checked: !unchecked && kept === mode,
       onSelect: () => setMode(kept),
     })),
-    { label: 'no checks, for the next message', danger: true, onSelect: () => onUnchecked(true) },
+    {
+      label: `${everything.label}, for the next message`,
+      detail: everything.consequence,
+      checked: unchecked,
+      danger: true,
+      onSelect: () => onUnchecked(true),
+    },
   ]
-  const words = unchecked ? 'no checks, next message' : permissionLabel(mode)
+  const words = unchecked ? `${everything.label}: next message` : permissionLabel(mode)
   return (
     <>
       <Menu
@@ -46,9 +56,12 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
           </button>
         }
         items={items}
+        title="What may it do without asking you?"
       />
       {status.persona ? <span className="chip">{status.persona}</span> : null}
-      <span className="chip">{status.mode}</span>
+      <span className="chip" title={MODE_WORDS[status.mode].consequence}>
+        {MODE_WORDS[status.mode].label}
+      </span>
       <span className="chip only-wide">{harnessLabel(status.harness)}</span>
     </>
   )

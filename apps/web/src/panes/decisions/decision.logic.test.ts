@@ -31,7 +31,7 @@ describe('alwaysRule', () => {
 
   test('Claude: where it would let all edits pass, that is what is said', () => {
     const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
-    expect(alwaysRule(request({ suggestions }))).toBe('mode acceptEdits for this session')
+    expect(alwaysRule(request({ suggestions }))).toBe('mode "Edit freely" for this session')
   })
 
   test('Codex: the words of the command', () => {

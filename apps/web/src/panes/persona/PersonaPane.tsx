@@ -1,4 +1,4 @@
-import { SESSION_MODES, type SessionMode } from '@chirality/core'
+import { MODE_WORDS, SESSION_MODES, type SessionMode } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { SessionStatus } from '../../state/server-api.ts'
@@ -11,7 +11,7 @@ import { Meter } from '../../ui/Meter.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import './persona.css'
 
-/** The system prompt as the agent gets it, and how much of the room it takes. */
+/** The system prompt as an agent would get it, and how much of the room it takes. A preview: it sets nothing. */
 export default function PersonaPane({ status }: { status: SessionStatus }) {
   const api = useApi()
   const { projectRoot } = status
@@ -27,8 +27,12 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
   const broken = personas.find(({ id }) => id === persona)?.error
   return (
     <div className="persona">
+      <p className="persona__about">
+        A preview: choosing here shows what an agent would be told, and changes nothing. This session runs
+        with {status.persona ?? 'no persona'}, {MODE_WORDS[status.mode].label.toLowerCase()}.
+      </p>
       <div className="persona__choice">
-        <Field label="Persona">
+        <Field label="Preview with persona">
           {id => (
             <select id={id} value={persona} onChange={event => setPersona(event.target.value)}>
               <option value="">none</option>
@@ -38,7 +42,7 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
             </select>
           )}
         </Field>
-        <Field label="Mode">
+        <Field label="Preview with mode">
           {id => (
             <select
               id={id}
@@ -46,7 +50,9 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
               onChange={event => setMode(SESSION_MODES.find(name => name === event.target.value) ?? mode)}
             >
               {SESSION_MODES.map(name => (
-                <option key={name}>{name}</option>
+                <option key={name} value={name}>
+                  {MODE_WORDS[name].label}
+                </option>
               ))}
             </select>
           )}

@@ -1,9 +1,8 @@
-import { SESSION_MODES, type SessionMode } from '@chirality/core'
+import { MODE_WORDS, PERMISSION_WORDS, SESSION_MODES } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { permissionLabel } from '../../app/labels.ts'
 import { useApi } from '../../state/use-api.ts'
 import { useFleetStore } from '../../state/use-fleet.ts'
 import { useHarnesses } from '../../state/use-harness.ts'
@@ -58,6 +57,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
   const status = installed?.[harness?.id ?? '']
   const help = harness && status ? installHelp(harness, status) : undefined
   const can = offers(harness)
+  const permissionMode = form.permissionMode || can.permissionModes[0]
   const set = (fields: Partial<NewSessionForm>) => setForm(current => ({ ...current, ...fields }))
   const setPersona = (id: string) => {
     // A persona that names its agent is meant for that one.
@@ -164,16 +164,20 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             label="Mode"
             value={form.mode}
             onChange={mode => set({ mode })}
-            options={SESSION_MODES.map(mode => ({ value: mode, label: mode }))}
-            hint={MODE_HINTS[form.mode]}
+            options={SESSION_MODES.map(mode => ({ value: mode, label: MODE_WORDS[mode].label }))}
+            hint={MODE_WORDS[form.mode].consequence}
           />
         </div>
         <div className="new-session__pair">
           <SelectField
             label="Permissions"
-            value={form.permissionMode || (can.permissionModes[0] ?? '')}
-            onChange={permissionMode => set({ permissionMode })}
-            options={can.permissionModes.map(mode => ({ value: mode, label: permissionLabel(mode) }))}
+            value={permissionMode ?? ''}
+            onChange={mode => set({ permissionMode: mode })}
+            options={can.permissionModes.map(mode => ({
+              value: mode,
+              label: PERMISSION_WORDS[mode].label,
+            }))}
+            hint={permissionMode && PERMISSION_WORDS[permissionMode].consequence}
           />
           <SelectField
             label="Effort"
@@ -212,12 +216,6 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
       </form>
     </Dialog>
   )
-}
-
-const MODE_HINTS: Readonly<Record<SessionMode, string>> = {
-  workbench: 'Explains and asks as it goes.',
-  pipeline: 'Works through, says little.',
-  direct: 'Does what you say, no more.',
 }
 
 const EFFORTS: readonly { value: Effort; label: string }[] = [

@@ -72,7 +72,7 @@ describe('status', () => {
   test('E60: a changed permission mode is told, an unchanged one is not', () => {
     const mode = (permissionMode: string) => system('status', { status: null, permissionMode })
     expect(statuses(init(), mode('default'), mode('plan'), mode('plan'))).toMatchObject([
-      { status: 'permission_mode', message: 'Permission mode: plan', data: { mode: 'plan' } },
+      { status: 'permission_mode', message: 'Permission mode: Plan only', data: { mode: 'plan' } },
     ])
   })
 

@@ -8,6 +8,7 @@ import type {
 } from '../../native/claude/system-events.ts'
 import { asNumber, asObject, asStrings, asText } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
+import { permissionLabel } from '../../words.ts'
 import { translateBackgroundTasks } from './background-tasks.ts'
 import { translateHook } from './hooks.ts'
 import { notice, translateHousekeeping, translateInformational } from './notices.ts'
@@ -70,7 +71,12 @@ function translateStatus(state: TranslatorState, event: ClaudeStatusEvent): UIEv
   const mode = asText(event.permissionMode)
   if (mode && mode !== state.permissionMode) {
     state.permissionMode = mode
-    events.push(status(state, 'permission_mode', { message: `Permission mode: ${mode}`, data: { mode } }))
+    events.push(
+      status(state, 'permission_mode', {
+        message: `Permission mode: ${permissionLabel(mode)}`,
+        data: { mode },
+      }),
+    )
   }
   if (event.compact_result === 'failed') {
     const why = asText(event.compact_error)

@@ -1,5 +1,6 @@
 import {
   type Envelope,
+  formatDuration,
   initialSessionState,
   reduceSession,
   type SessionItem,
@@ -8,7 +9,7 @@ import {
   type TurnState,
 } from '@chirality/core'
 import type { StoredSession } from '../../store/stored-session.ts'
-import { duration, toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
+import { toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
 import { fenced, inertMarkdown, inlineCode, plainLine } from './inert-markdown.ts'
 import type { SessionContents } from './session-contents.ts'
 
@@ -56,7 +57,7 @@ function turnText(state: SessionState, number: number): string {
 function turnEnd({ startedAt, endedAt, reason, costUsd }: TurnState): string {
   const facts = [
     reason ?? 'not ended',
-    endedAt && duration(Date.parse(endedAt) - Date.parse(startedAt)),
+    endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
     usd(costUsd),
   ]
   return `*${facts.filter(Boolean).join(' · ')}*\n`
@@ -85,7 +86,7 @@ function toolText(item: ToolItem): string {
   const facts = [
     `**${plainLine(item.name)}**`,
     inlineCode(toolArgument(item.input)),
-    item.durationMs !== null && `· ${duration(item.durationMs)}`,
+    item.durationMs !== null && `· ${formatDuration(item.durationMs)}`,
     item.status !== 'done' && `· ${item.status}`,
   ]
   const diff = toolDiff(item)

@@ -1,0 +1,71 @@
+import type { Envelope } from '../envelope.ts'
+import type { PermissionRequestEvent, PermissionResolvedEvent, ToolResultEvent } from '../ui-event.ts'
+import type { SessionDraft } from './draft.ts'
+import type { ToolItem, ToolWait } from './state.ts'
+
+/**
+ * How long the tool itself took: from when its call was complete and nobody had to be asked any more. A person who
+ * thinks about it for ten minutes makes no tool slow. Null for a call that was denied: it never ran.
+ */
+export function toolDuration(item: ToolItem, event: ToolResultEvent, at: string): number | null {
+  const { wait } = item
+  if (wait?.denied && event.isError) return null
+  const own = statedDuration(event.detail)
+  if (own !== undefined) return own
+  const waited = (wait?.waitedMs ?? 0) + (wait?.askedAt ? between(wait.askedAt, at) : 0)
+  return Math.max(0, between(wait?.from ?? item.at, at) - waited)
+}
+
+/** While the model still writes the call, the tool does not run. */
+export function callComplete(item: ToolItem, at: string): ToolItem {
+  return { ...item, wait: { ...waitOf(item), from: at } }
+}
+
+/**
+ * The call waits from here on, and the sub-agent that it belongs to with it. Before a call is asked about for the first
+ * time it does not run either: it stood in line behind another.
+ */
+export function beginWait(draft: SessionDraft, envelope: Envelope, event: PermissionRequestEvent): void {
+  for (const id of waitingTools(event)) {
+    draft.updateItem('tool', id, item => {
+      const wait = waitOf(item)
+      const isFirst = id === event.toolUseId && wait.askedAt === null && wait.waitedMs === 0
+      const from = isFirst ? envelope.at : wait.from
+      return { ...item, wait: { ...wait, from, askedAt: wait.askedAt ?? envelope.at } }
+    })
+  }
+}
+
+export function endWait(draft: SessionDraft, envelope: Envelope, event: PermissionResolvedEvent): void {
+  const request = draft.state.pending.find(({ requestId }) => requestId === event.requestId)
+  if (!request) return
+  const others = draft.state.pending.filter(other => other !== request).flatMap(waitingTools)
+  for (const id of waitingTools(request)) {
+    const denied = id === request.toolUseId && event.outcome !== 'allowed'
+    draft.updateItem('tool', id, item => {
+      const wait = { ...waitOf(item), ...(denied ? { denied } : {}) }
+      if (wait.askedAt === null || others.includes(id)) return { ...item, wait }
+      const waitedMs = wait.waitedMs + between(wait.askedAt, envelope.at)
+      return { ...item, wait: { ...wait, askedAt: null, waitedMs } }
+    })
+  }
+}
+
+function waitingTools({ toolUseId, parentToolUseId }: PermissionRequestEvent): string[] {
+  return [toolUseId, parentToolUseId].filter(id => id !== undefined)
+}
+
+function waitOf({ at, wait }: ToolItem): ToolWait {
+  return wait ?? { from: at, askedAt: null, waitedMs: 0 }
+}
+
+/** Agents that measure a call say so in `durationMs`. */
+function statedDuration(detail: unknown): number | undefined {
+  if (typeof detail !== 'object' || detail === null || !('durationMs' in detail)) return undefined
+  const { durationMs } = detail
+  return typeof durationMs === 'number' && durationMs >= 0 ? durationMs : undefined
+}
+
+function between(from: string, to: string): number {
+  return Math.max(0, Date.parse(to) - Date.parse(from))
+}
