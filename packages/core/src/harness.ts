@@ -43,11 +43,16 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
   interrupt(sessionId: string): void
 
   /**
-   * Ends the turn now, with everything the agent started for it. Resolves when nothing of it runs any more, also when nobody
-   * reads its events.
+   * Ends the session's turn and its agent now, with everything that the agent started; also an agent that is kept while no
+   * turn runs. Resolves when nothing of it runs any more, also when nobody reads its events. The next turn starts the agent
+   * again.
    */
   kill(sessionId: string): Promise<void>
 
+  /** `kill`, and what was remembered of the session is forgotten, too: it is deleted, or goes to another program. */
+  release(sessionId: string): Promise<void>
+
+  /** Whether a turn runs. An agent that is kept between turns and does nothing is not running. */
   isRunning(sessionId: string): boolean
 
   /**

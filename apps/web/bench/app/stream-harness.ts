@@ -107,6 +107,8 @@ export class StreamHarness implements SessionHarness {
 
   async kill(): Promise<void> {}
 
+  async release(): Promise<void> {}
+
   isRunning(sessionId: string): boolean {
     return this.#running.has(sessionId)
   }

@@ -179,10 +179,18 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     this.#turns.get(sessionId)?.interrupt()
   }
 
-  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started. */
+  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started; also for one that is kept without a turn. */
   async kill(sessionId: string): Promise<void> {
     this.#ahead.giveUp(sessionId)
     await this.#turns.get(sessionId)?.kill()
+    await this.#pool.kill(sessionId)
+  }
+
+  async release(sessionId: string): Promise<void> {
+    this.#modes.delete(sessionId)
+    this.#ahead.giveUp(sessionId)
+    await this.#turns.get(sessionId)?.kill()
+    await this.#pool.release(sessionId)
   }
 
   isRunning(sessionId: string): boolean {

@@ -71,6 +71,18 @@ export class AppServerPool {
     return server?.isUsable ? server : null
   }
 
+  /** Ends what runs for a session. The server goes with it, unless other sessions are at home there. */
+  async kill({ sessionId, threadId }: Tenant): Promise<void> {
+    const home = this.#homes.get(sessionId)
+    if (home) {
+      this.#homes.delete(sessionId)
+      const isShared = home.turns > 1 || [...this.#homes.values()].includes(home)
+      if (!isShared) void this.#end(home)
+      else if (threadId !== undefined) await home.started?.evict(threadId)
+    }
+    await Promise.all(this.#endings)
+  }
+
   /** For good. When it resolves nothing runs any more, and nothing will. */
   async close(): Promise<void> {
     this.#closed.abort()

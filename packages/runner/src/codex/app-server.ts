@@ -4,6 +4,7 @@ import { type ContextUsage, HarnessError } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
+import { stopByVariable } from '../process/stop-leftovers.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { JsonRpcConnection, type RpcId, type RpcRequest } from './json-rpc.ts'
@@ -129,6 +130,16 @@ export class AppServer {
     clearTimeout(patience)
   }
 
+  /** Ends what runs for a thread, and lets go of it. Its commands know their thread by a variable that Codex gives them. */
+  async evict(threadId: string): Promise<void> {
+    if (this.#isUsable && this.loaded.has(threadId)) {
+      await this.request('thread/backgroundTerminals/clean', { threadId }).catch(() => {})
+      await this.unload(threadId)
+    }
+    const options = { ...this.#config.stop, interruptGraceMs: 0 }
+    await stopByVariable(this.process.marker, { name: THREAD_VARIABLE, value: threadId }, options)
+  }
+
   /** Closing stdin is the polite way: commands are ended with the server. */
   stop(options: StopOptions = {}): Promise<StopReport> {
     this.#isUsable = false
@@ -187,6 +198,8 @@ export function isAppServerSpool(spoolPath: string): boolean {
   return path.basename(spoolPath).includes(`-${SPOOL_NAME}-`)
 }
 
+/** In the environment of every command that Codex runs for a thread. */
+const THREAD_VARIABLE = 'CODEX_THREAD_ID'
 const SPOOL_NAME = 'app-server'
 
 const INITIALIZE = {

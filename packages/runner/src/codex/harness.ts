@@ -121,9 +121,16 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     this.#turns.get(sessionId)?.interrupt()
   }
 
+  /** An app-server that other sessions use goes on for them; what it runs for this session ends. */
   async kill(sessionId: string): Promise<void> {
     this.#ahead.giveUp(sessionId)
     await this.#turns.get(sessionId)?.kill()
+    await this.#pool.kill({ sessionId, threadId: this.#threads.get(sessionId) })
+  }
+
+  async release(sessionId: string): Promise<void> {
+    await this.kill(sessionId)
+    this.#threads.delete(sessionId)
   }
 
   isRunning(sessionId: string): boolean {

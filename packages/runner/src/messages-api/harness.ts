@@ -107,6 +107,11 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
     await this.#turns.get(sessionId)?.kill()
   }
 
+  async release(sessionId: string): Promise<void> {
+    await this.kill(sessionId)
+    this.#memory.forget(sessionId)
+  }
+
   isRunning(sessionId: string): boolean {
     return this.#turns.has(sessionId)
   }

@@ -20,6 +20,10 @@ export class SessionMemory {
     return session
   }
 
+  forget(sessionId: string): void {
+    this.#sessions.delete(sessionId)
+  }
+
   clear(): void {
     this.#sessions.clear()
   }

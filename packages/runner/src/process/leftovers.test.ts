@@ -88,6 +88,6 @@ describe('markers', () => {
       '  503 sh -c true PATH=/bin',
       '',
     ].join('\n')
-    expect(parsePsEnvironments(output)).toEqual(new Map([[501, ['aaaaaaaa-1', 'bbbbbbbb-2']]]))
+    expect(parsePsEnvironments(output, MARKER_VARIABLE)).toEqual(new Map([[501, 'aaaaaaaa-1:bbbbbbbb-2']]))
   })
 })

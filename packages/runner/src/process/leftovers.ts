@@ -22,11 +22,20 @@ export async function findByMarker(marker: string): Promise<MarkedProcess[]> {
 export async function findAllMarked(table?: ProcessEntry[]): Promise<MarkedProcess[]> {
   const all = table ?? (await listProcesses())
   const entries = all.filter(entry => !entry.zombie && entry.pid !== process.pid)
-  const readMarkers = process.platform === 'linux' ? readProcMarkers : await psMarkerReader()
+  const read = await variableReader(MARKER_VARIABLE)
   return entries.flatMap(entry => {
-    const markers = readMarkers(entry.pid)
+    const markers = parseMarkers(read(entry.pid))
     return markers.length > 0 ? [{ ...entry, markers }] : []
   })
+}
+
+/** Those of the marked processes that also have this variable in their environment. */
+export async function withVariable<T extends ProcessEntry>(
+  entries: T[],
+  { name, value }: { name: string; value: string },
+): Promise<T[]> {
+  const read = await variableReader(name)
+  return entries.filter(({ pid }) => read(pid) === value)
 }
 
 /** Marker of a new run, chained behind the one we carry ourselves if an agent runs us. */
@@ -40,11 +49,12 @@ export function parseMarkers(value: string | undefined): string[] {
 }
 
 /** macOS prints the environment after the command, as words. It hides that of Apple's own protected programs. */
-export function parsePsEnvironments(output: string): Map<number, string[]> {
-  const found = new Map<number, string[]>()
+export function parsePsEnvironments(output: string, name: string): Map<number, string> {
+  const inPs = new RegExp(`\\s${name}=(\\S+)`)
+  const found = new Map<number, string>()
   for (const line of output.split('\n')) {
-    const value = MARKER_IN_PS.exec(line)?.[1]
-    if (value !== undefined) found.set(Number.parseInt(line, 10), parseMarkers(value))
+    const value = inPs.exec(line)?.[1]
+    if (value !== undefined) found.set(Number.parseInt(line, 10), value)
   }
   return found
 }
@@ -52,22 +62,25 @@ export function parsePsEnvironments(output: string): Map<number, string[]> {
 const MARKER_SEPARATOR = ':'
 const MARKER = /^[A-Za-z0-9-]{8,64}$/
 const MAX_CHAINED_MARKERS = 8
-const MARKER_IN_PS = new RegExp(`\\s${MARKER_VARIABLE}=(\\S+)`)
 
-function readProcMarkers(pid: number): string[] {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
-    if (!environment.includes(MARKER_VARIABLE)) return []
-    const prefix = `${MARKER_VARIABLE}=`
-    const entry = environment.split('\0').find(variable => variable.startsWith(prefix))
-    return parseMarkers(entry?.slice(prefix.length))
-  } catch {
-    // Another user's process, or gone since it was listed.
-    return []
-  }
+/** Of any process whose environment we may read; undefined for the others. */
+async function variableReader(name: string): Promise<(pid: number) => string | undefined> {
+  if (process.platform === 'linux') return pid => readProcVariable(pid, name)
+  const environments = parsePsEnvironments(await runPs(['-axwwE', '-o', 'pid=,command=']), name)
+  return pid => environments.get(pid)
 }
 
-async function psMarkerReader(): Promise<(pid: number) => string[]> {
-  const environments = parsePsEnvironments(await runPs(['-axwwE', '-o', 'pid=,command=']))
-  return pid => environments.get(pid) ?? []
+function readProcVariable(pid: number, name: string): string | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    if (!environment.includes(name)) return undefined
+    const prefix = `${name}=`
+    return environment
+      .split('\0')
+      .find(variable => variable.startsWith(prefix))
+      ?.slice(prefix.length)
+  } catch {
+    // Another user's process, or gone since it was listed.
+    return undefined
+  }
 }

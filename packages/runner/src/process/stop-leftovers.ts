@@ -1,17 +1,24 @@
 import type { TurnProcess } from '@chirality/core'
-import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
+import { findAllMarked, withVariable } from './leftovers.ts'
+import { ProcessFamily } from './process-family.ts'
+import { listProcesses, type ProcessEntry } from './process-table.ts'
+import { StopLadder, type StopOptions, type StopReport, type StopTarget } from './stop.ts'
 import { TracedProcess } from './traced-process.ts'
 
 /** Ends all that carries the marker of a run whose Chirality is gone: nobody will ever read what it says. */
 export function stopByMarker(marker: string, options?: StopOptions): Promise<StopReport> {
-  const ladder = new StopLadder({
-    pid: 0,
-    marker,
-    exited: Promise.resolve(),
-    hasExited: () => true,
-    leftGroupBehind: () => false,
-  })
-  return ladder.stop(options)
+  return new StopLadder(withoutLeader(marker)).stop(options)
+}
+
+/** Ends what carries the marker and this variable, too: part of what a run started, while the run goes on. */
+export function stopByVariable(
+  marker: string,
+  variable: { name: string; value: string },
+  options?: StopOptions,
+): Promise<StopReport> {
+  const leader = withoutLeader(marker)
+  const findMarked = async (table: ProcessEntry[]) => withVariable(await findAllMarked(table), variable)
+  return new StopLadder(leader, new ProcessFamily(leader, { list: listProcesses, findMarked })).stop(options)
 }
 
 /** The same for a process that is known: it is found even where its environment, and so its marker, may not be read. */
@@ -21,5 +28,15 @@ export async function stopTraced(trace: TurnProcess, options?: StopOptions): Pro
     return await process.stop({ ...options, interruptGraceMs: 0 })
   } finally {
     process.close()
+  }
+}
+
+function withoutLeader(marker: string): StopTarget {
+  return {
+    pid: 0,
+    marker,
+    exited: Promise.resolve(),
+    hasExited: () => true,
+    leftGroupBehind: () => false,
   }
 }

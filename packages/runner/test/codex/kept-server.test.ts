@@ -1,7 +1,9 @@
 import { EventEmitter, once } from 'node:events'
+import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { findByMarker } from '../../src/process/leftovers.ts'
 import { PIXEL_PNG } from '../support/images.ts'
-import { collect, collectAnd, lastBody, ofType } from './support/events.ts'
+import { collect, collectAnd, fileAppears, lastBody, ofType, run } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -61,6 +63,44 @@ test('a picture can be sent into a running turn, and its file is gone with the t
   expect(JSON.stringify(lastBody(model).input)).toMatch(/Look at this.*data:image/)
 })
 
+describe('a session that is released', () => {
+  const detached = (file: string) => run(`setsid sh -c 'touch ${file}; sleep 600' > /dev/null 2>&1 &`)
+
+  test('takes a server with it that nobody else uses, and what it left in the background', async () => {
+    const file = path.join(world.project, 'started')
+    const model = await world.model({ answers: [detached(file), 'Started it.'] })
+    const harness = world.harness({ model })
+    const session = world.session()
+    await collect(harness.startTurn(session, 'Go', YOLO))
+    await fileAppears(file)
+    await harness.release(session.id)
+    expect(await findByMarker(world.marker)).toEqual([])
+    expect(exited()).toHaveLength(1)
+  })
+
+  test('takes only what is its own from a server that others use', async () => {
+    const [mine, theirs] = ['mine', 'theirs'].map(name => path.join(world.project, name)) as [string, string]
+    const model = await world.model({
+      answers: [detached(mine), 'Mine.', detached(theirs), 'Theirs.', 'Still here.'],
+    })
+    const harness = world.harness({ model })
+    const session = world.session()
+    const other = world.session()
+    await collect(harness.startTurn(session, 'Go', YOLO))
+    await fileAppears(mine)
+    const before = (await findByMarker(world.marker)).length
+    const events = await collect(harness.startTurn(other, 'Go', YOLO))
+    await fileAppears(theirs)
+    expect(spawned()).toHaveLength(1)
+    await harness.release(session.id)
+    expect(await findByMarker(world.marker)).toHaveLength(before)
+    other.claudeSessionId = ofType(events, 'session:init')[0]?.claudeSessionId ?? null
+    const next = await collect(harness.startTurn(other, 'And now?', YOLO))
+    expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Still here.' }])
+    expect(spawned()).toHaveLength(1)
+  })
+})
+
 describe('when it is closed', () => {
   const CLOSED = { code: 'aborted', message: expect.stringContaining('closed') }
 
@@ -102,6 +142,8 @@ describe('when it is closed', () => {
     expect(exited()).toHaveLength(1)
   })
 })
+
+const YOLO = { permissionMode: 'bypassPermissions' } as const
 
 function spawned() {
   return world.logs.filter(({ event }) => event === 'process:spawn')

@@ -91,8 +91,12 @@ export class HostedSession implements LiveSession {
     this.#turns.interrupt()
   }
 
-  kill(): Promise<void> {
-    return this.#turns.kill()
+  /** With the agent, also when it is kept and no turn runs. */
+  async kill(): Promise<void> {
+    const hasTurn = this.#turns.current !== undefined
+    await this.#turns.kill()
+    if (hasTurn) return
+    await Promise.all(this.#project.harnesses.getAll().map(harness => harness.kill(this.id)))
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {

@@ -80,6 +80,8 @@ export class OpenProject {
     try {
       await opened?.session.close(agents)
     } finally {
+      // While its session is known here: what the harnesses say about the end of the agent belongs to harness.log.
+      if (agents === 'stop') await this.#release(id)
       this.#sessions.delete(id)
       this.#ready.delete(id)
     }
@@ -107,6 +109,18 @@ export class OpenProject {
     } finally {
       this.#context.harnessLog.close()
       await this.#lock.release()
+    }
+  }
+
+  /** An agent that is kept between turns goes with its session. */
+  async #release(id: string): Promise<void> {
+    const { harnesses, harnessLog } = this.#context
+    const releases = harnesses.getAll().map(harness => harness.release(id))
+    for (const released of await Promise.allSettled(releases)) {
+      if (released.status === 'fulfilled') continue
+      const { reason } = released
+      const message = reason instanceof Error ? reason.message : String(reason)
+      harnessLog.write(id, { event: 'error', message })
     }
   }
 

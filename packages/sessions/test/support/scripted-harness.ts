@@ -33,6 +33,7 @@ export class ScriptedHarness implements SessionHarness {
   readonly id: string
   readonly turns: { session: Session; message: string; opts: HarnessTurnOpts }[] = []
   readonly prewarmed: string[] = []
+  readonly released: string[] = []
   readonly steer?: SessionHarness['steer']
   readonly adoptTurn?: SessionHarness['adoptTurn']
   permissionMode: string | undefined
@@ -94,6 +95,11 @@ export class ScriptedHarness implements SessionHarness {
   }
 
   async kill(sessionId: string): Promise<void> {
+    this.#stops.get(sessionId)?.('killed')
+  }
+
+  async release(sessionId: string): Promise<void> {
+    this.released.push(sessionId)
     this.#stops.get(sessionId)?.('killed')
   }
 

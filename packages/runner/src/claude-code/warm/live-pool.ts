@@ -87,6 +87,14 @@ export class LivePool {
     await this.#hasten(sessionId)
   }
 
+  /** The same for one that rests, which gets the time to end by itself: it may have to write its transcript. */
+  async release(sessionId: string): Promise<void> {
+    const entry = this.#entries.get(sessionId)
+    if (entry) void this.#end(sessionId, entry)
+    await this.#ended(sessionId)
+    this.told(sessionId)
+  }
+
   /** For good: nothing is started any more. */
   async close(): Promise<void> {
     this.#isClosed = true

@@ -73,6 +73,28 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
 describe('kept agents', () => {
   const world = useWarmWorld(claudeVersions()[0]?.path ?? '')
 
+  test.each(['kill', 'release'] as const)(
+    'without a turn end by %s, with all that they started in the background',
+    async how => {
+      const started = path.join(world.project, 'started')
+      const command = `setsid sh -c 'touch ${started}; sleep 600' > /dev/null 2>&1 &`
+      const model = await world.model({
+        answers: [{ tool: 'Bash', input: { command, description: 'x' } }, 'Started it.', 'Next.'],
+      })
+      const { turn, harness, session, pids } = world.chat({ model })
+      await turn('start', BYPASS)
+      await world.fileAppears(started)
+      expect(harness.isRunning(session.id)).toBe(false)
+      expect((await findByMarker(world.marker)).length).toBeGreaterThan(1)
+      await harness[how](session.id)
+      expect(await findByMarker(world.marker)).toEqual([])
+      const next = await turn('next', BYPASS)
+      expect(restarts(next)).toEqual([])
+      expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Next.' }])
+      expect(new Set(pids()).size).toBe(2)
+    },
+  )
+
   test('end when nobody uses them, and nobody is told', async () => {
     const model = await world.model({ otherwise: 'Yes.' })
     const { turn, pids } = world.chat({ model, idleMs: 1 })
