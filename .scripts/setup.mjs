@@ -40,8 +40,26 @@ export function run(command, args, options = {}) {
       ...options,
       env: { ...toolEnv(), ...options.env },
     })
-    child.once('error', reject)
-    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+    const stop = signal => child.kill(signal)
+    // Ctrl-C reaches the child by itself, with the terminal's whole process group.
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, stop)
+    // npm runs this script in a shell that dies of a SIGTERM without passing it on: then nobody is left to stop the child.
+    const parent = process.ppid
+    const orphaned = setInterval(() => {
+      if (process.ppid !== parent) stop('SIGTERM')
+    }, 1000).unref()
+    const ended = () => {
+      clearInterval(orphaned)
+      for (const signal of ['SIGTERM', 'SIGHUP']) process.off(signal, stop)
+    }
+    child.once('error', error => {
+      ended()
+      reject(error)
+    })
+    child.once('exit', (code, signal) => {
+      ended()
+      resolve(code ?? (signal === 'SIGINT' ? 130 : 1))
+    })
   })
 }
 
