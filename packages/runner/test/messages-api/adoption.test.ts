@@ -12,7 +12,7 @@ import { readProcess } from '../../src/process/process-table.ts'
 import { type Host, type HostStart, useHosts } from '../support/host.ts'
 import { isRunning, TEST_ENV } from '../support/programs.ts'
 import { collect, fileAppears, ofType, statuses } from '../support/turns.ts'
-import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
+import { endOf, releaseStalled, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 
 // The loop of a turn ends with the Chirality that runs it. The next one tells the turn from its raw log, and ends it.
 
@@ -101,12 +101,12 @@ describe('a turn that had ended is told without a difference', () => {
     ['another try', [{ error: { status: 529 } }, 'Done.'], {}, {}],
     ['a failure', [{ error: { status: 401 } }], {}, {}],
     ['a limit', [{ tool: 'list', input: {} }, 'never said'], { maxTurns: 1 }, {}],
-    ['silence', [SLOW], { stallMs: 20 }, {}],
+    ['silence', [SLOW], { stallMs: 1 }, {}],
   ])('%s', async (_what, answers, opts, fields) => {
     const { harness, model } = await world.open({ answers })
     const session = world.session(fields)
     const { events, trace } = await traced(harness, session, opts, event => {
-      if (event.type === 'status' && event.status === 'stalled') model.release()
+      if (event.type === 'status' && event.status === 'stalled') releaseStalled(model)
     })
     const again = await collect(harness.adoptTurn(session, trace))
     expect(timeless(again)).toEqual(timeless(events))

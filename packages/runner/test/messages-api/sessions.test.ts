@@ -6,7 +6,7 @@ import { MessagesApiHarness } from '../../src/messages-api/harness.ts'
 import { findByMarker } from '../../src/process/leftovers.ts'
 import { openFiles } from '../support/open-files.ts'
 import { collect, collectAnd, fileAppears, ofType, statuses } from '../support/turns.ts'
-import { endOf, sentMessages, turnOf, useApiWorld } from './support/world.ts'
+import { endOf, releaseStalled, sentMessages, turnOf, useApiWorld } from './support/world.ts'
 
 const world = useApiWorld()
 
@@ -342,9 +342,9 @@ describe('while it runs', () => {
   test('silence is told', async () => {
     const { harness, model } = await world.open({ answers: [{ text: 'x', stallAfter: 0 }] })
     const events = await collectAnd(
-      harness.startTurn(world.session(), 'Go', { stallMs: 20 }),
+      harness.startTurn(world.session(), 'Go', { stallMs: 1 }),
       event => event.type === 'status' && event.status === 'stalled',
-      () => model.release(),
+      () => releaseStalled(model),
     )
     expect(endOf(events)).toBe('completed')
   })

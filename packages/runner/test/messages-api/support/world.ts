@@ -80,3 +80,11 @@ export function sentMessages(
   const body = (asked.at(index)?.body ?? {}) as { messages?: [] }
   return body.messages ?? []
 }
+
+/**
+ * Lets a stalled answer go on as soon as there is one: on a busy machine a short `stallMs` is over before the model was asked. Not
+ * awaited in a loop over the events of the turn, which may ask the model only when the next event is asked for.
+ */
+export function releaseStalled(model: ScriptedModel): void {
+  void model.waitForRequest(({ state }) => state === 'stalled').then(() => model.release())
+}
