@@ -21,7 +21,17 @@ export interface Harness<M = unknown> {
   checkInstallStatus(): Promise<HarnessInstallStatus>
 
   /** What can be typed after a slash in this folder. Spends no tokens. */
-  discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]>
+  discoverSlashCommands(
+    cwd: string,
+    signal?: AbortSignal,
+    opts?: Pick<HarnessQuery, 'trustProject'>,
+  ): Promise<SlashCommand[]>
+
+  /**
+   * What the folder brings along that the agent would run, or take addresses from, and uses only in a turn with
+   * `trustProject`. Missing where a project has no such say.
+   */
+  projectFiles?(cwd: string): Promise<ProjectFiles>
 
   /**
    * Runs one turn. Throws a HarnessError for what is wrong before the start (no binary, bad query); what goes wrong
@@ -98,6 +108,8 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
   mcpServers?: Record<string, McpServerConfig>
   clientTools?: ClientToolDefinition[]
   additionalDirectories?: string[]
+  /** As in a query. */
+  trustProject?: boolean
   forkSession?: boolean
   /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
   newSessionId?: string
@@ -119,6 +131,19 @@ export type AdoptTurnOpts = Pick<HarnessTurnOpts, 'decide' | 'signal' | 'stallMs
 export interface ContextUsage {
   usedTokens: number
   maxTokens: number
+}
+
+/** Files of a folder that have a say in what runs. */
+export interface ProjectFiles {
+  files: ProjectFile[]
+  /** Why they cannot be trusted as a whole: one cannot be read, or there are too many. */
+  problem?: string
+}
+
+export interface ProjectFile {
+  /** From the folder: `.mcp.json`, `../.claude/settings.json`. */
+  path: string
+  content: Uint8Array
 }
 
 export interface HarnessMeta {
@@ -189,6 +214,11 @@ export interface HarnessQuery {
   additionalDirectories?: string[]
   /** Merged over the filtered environment of the child. */
   env?: Record<string, string>
+  /**
+   * The agent may use what the folder brings along: settings, hooks, MCP servers, commands. It runs programs of whoever wrote
+   * the folder, and may send the credential to an address of theirs. Default false: only the folder's texts are read.
+   */
+  trustProject?: boolean
 
   // Model
   model?: string

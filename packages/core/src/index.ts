@@ -29,6 +29,8 @@ export type {
   McpServerConfig,
   McpStdioServerConfig,
   PermissionMode,
+  ProjectFile,
+  ProjectFiles,
   PromptPart,
   SessionHarness,
   SlashCommand,

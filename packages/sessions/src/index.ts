@@ -90,4 +90,6 @@ export {
 export type { StateFile } from './store/state-file.ts'
 export type { ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
 export { userDataFolder } from './store/user-data-folder.ts'
+export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
+export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export type { TurnPhase } from './turns/turn-phase.ts'

@@ -1,6 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import type { ClaudeArgFiles } from '../claude-code/arg-files.ts'
-import { permissionModeOf } from '../claude-code/args.ts'
+import { directories, permissionModeOf, settingSources } from '../claude-code/args.ts'
 import type { AgentSdkHarnessConfig } from './config.ts'
 
 export interface SdkOptionsInput {
@@ -23,7 +23,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     pathToClaudeCodeExecutable: command,
     includePartialMessages: query.includePartialMessages !== false,
     // Left out, the SDK would read all of them, and so what a stranger put into the project.
-    settingSources: config.settingSources ?? ['user', 'project', 'local'],
+    settingSources: settingSources(query, config),
     systemPrompt: systemPrompt(query),
     model: query.model,
     fallbackModel: query.fallbackModel,
@@ -35,7 +35,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     disallowedTools: query.disallowedTools,
     maxTurns: query.maxTurns,
     maxBudgetUsd: query.maxBudgetUsd,
-    additionalDirectories: query.additionalDirectories,
+    additionalDirectories: directories(query, config),
     resume: resumeSessionId,
     continue: query.continueLast,
     forkSession: query.forkSession,

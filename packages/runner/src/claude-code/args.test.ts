@@ -39,9 +39,11 @@ test('what is always there', () => {
     '--verbose',
     '--include-partial-messages',
     '--setting-sources',
-    'user,project,local',
+    'user',
     '--permission-mode',
     'plan',
+    '--add-dir',
+    '/p',
   ])
 })
 
@@ -105,6 +107,15 @@ test('the prompt snapshot is switched off where a prompt changes on resume and t
   expect(snapshot({ resumeSessionId: 'x' }, { files, systemPromptSnapshot: false })).toBeUndefined()
   expect(snapshot({ resumeSessionId: 'x' }, { systemPromptSnapshot: true })).toBeUndefined()
   expect(snapshot({}, { files, systemPromptSnapshot: true })).toBeUndefined()
+})
+
+test('settings of the folder count when it is trusted, or the program says so', () => {
+  const trusted = args({ trustProject: true })
+  expect(after('--setting-sources', trusted)).toEqual(['user,project,local'])
+  expect(trusted).not.toContain('--add-dir')
+  const named = args({}, { config: { settingSources: ['project'] } })
+  expect(after('--setting-sources', named)).toEqual(['project'])
+  expect(named).not.toContain('--add-dir')
 })
 
 test('no setting sources is an empty list, not a missing flag', () => {

@@ -20,7 +20,7 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
   const args = ['-p', '--output-format', 'stream-json', '--verbose']
   if (input.inputFormat === 'stream-json') args.push('--input-format', 'stream-json')
   if (query.includePartialMessages !== false) args.push('--include-partial-messages')
-  args.push('--setting-sources', (config.settingSources ?? ['user', 'project', 'local']).join(','))
+  args.push('--setting-sources', settingSources(query, config).join(','))
 
   if (query.model) args.push('--model', word('model', query.model))
   if (query.fallbackModel) args.push('--fallback-model', word('fallbackModel', query.fallbackModel))
@@ -34,7 +34,7 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
   args.push(...sessionArgs(query), ...permissionArgs(query), ...systemPromptArgs(input))
 
   if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig, '--strict-mcp-config')
-  for (const directory of query.additionalDirectories ?? [])
+  for (const directory of directories(query, config))
     args.push('--add-dir', word('additionalDirectories', directory))
   args.push(...(input.extraArgs ?? []))
   return args
@@ -43,6 +43,35 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
 /** Variables a turn sets on top of the filtered environment. */
 export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
   return { ...telemetryEnv(config), ...subagentEnv(query, config), ...query.env }
+}
+
+/** The agent runs what settings of the folder say without a question, so they count only where somebody trusts them. */
+export function settingSources(
+  { trustProject }: Pick<HarnessQuery, 'trustProject'>,
+  config: ClaudeCodeHarnessConfig,
+): string[] {
+  return config.settingSources ?? (trustProject ? ['user', 'project', 'local'] : ['user'])
+}
+
+/**
+ * Without the settings of its folder the agent would not read the CLAUDE.md there either. Of an extra folder it reads that,
+ * and the rules, and nothing that runs: no settings, servers, commands, skills, agents or plugins.
+ */
+export function directories(query: HarnessQuery, config: ClaudeCodeHarnessConfig): string[] {
+  const extra = query.additionalDirectories ?? []
+  return readsOnlyTexts(query, config) ? [query.cwd, ...extra] : extra
+}
+
+/** With it the agent reads the texts of extra folders at all. */
+export function textsEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
+  return readsOnlyTexts(query, config) ? { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' } : {}
+}
+
+function readsOnlyTexts(
+  { trustProject }: HarnessQuery,
+  { settingSources }: ClaudeCodeHarnessConfig,
+): boolean {
+  return settingSources === undefined && trustProject !== true
 }
 
 /** Those of them that follow from the model. */

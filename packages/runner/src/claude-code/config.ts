@@ -22,7 +22,11 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
   disableTelemetry?: boolean
   /** With a model chosen, sub-agents use the same one. Default true. */
   forceSubagentModel?: boolean
-  /** Which settings files count. Default user, project and local; [] isolates the agent from all of them. */
+  /**
+   * Which settings files count, whatever a turn says; [] isolates the agent from all of them. Default: the user's, and with
+   * `trustProject` also those of the project. With `project` or `local` here the agent runs what any folder it is
+   * started in brings along: hooks, MCP servers, helpers, addresses for the user's key.
+   */
   settingSources?: ('user' | 'project' | 'local')[]
   /** Environment the child's is filtered from. Default: that of this process. */
   environment?: Record<string, string>

@@ -15,6 +15,7 @@ import type {
   ListNativeSessionsOptions,
   NativeSession,
   PermissionMode,
+  ProjectFiles,
   PromptPart,
   Session,
   SessionHarness,
@@ -40,12 +41,14 @@ import {
 } from './config.ts'
 import { claudeInstallStatus } from './install-status.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './models.ts'
+import { claudeProjectFiles } from './project-files.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
 import { discoverClaudeCommands } from './slash-commands.ts'
 import { claudeProgram } from './turn-program.ts'
 import { setMode } from './warm/adjust.ts'
 import { closeRequests, fromTheBeginning } from './warm/adopted.ts'
+import type { LiveClaude } from './warm/live-claude.ts'
 import { liveLaunch } from './warm/live-launch.ts'
 import { LivePool } from './warm/live-pool.ts'
 import { WarmTurn, type WarmTurnOptions } from './warm/warm-turn.ts'
@@ -83,9 +86,19 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     return claudeInstallStatus(this.#context)
   }
 
-  async discoverSlashCommands(cwd: string, signal?: AbortSignal): Promise<SlashCommand[]> {
-    const live = this.#pool.all().find(({ launch }) => launch.cwd === cwd)
-    return (await live?.commands()) ?? discoverClaudeCommands(cwd, this.#context, signal)
+  async discoverSlashCommands(
+    cwd: string,
+    signal?: AbortSignal,
+    { trustProject = false }: Pick<HarnessQuery, 'trustProject'> = {},
+  ): Promise<SlashCommand[]> {
+    const isLike = ({ launch }: LiveClaude) =>
+      launch.cwd === cwd && (launch.query.trustProject ?? false) === trustProject
+    const known = await this.#pool.all().find(isLike)?.commands()
+    return known ?? discoverClaudeCommands(cwd, this.#context, { signal, trustProject })
+  }
+
+  projectFiles(cwd: string): Promise<ProjectFiles> {
+    return claudeProjectFiles(cwd, this.#context.environment)
   }
 
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {

@@ -5,7 +5,7 @@ import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import type { Invocation } from '../turn/turn-program.ts'
-import { buildClaudeArgs, buildClaudeEnv } from './args.ts'
+import { buildClaudeArgs, buildClaudeEnv, textsEnv } from './args.ts'
 import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID, type Launch } from './config.ts'
 import { claudeVersion, findClaude, knowsSystemPromptSnapshot } from './executable.ts'
 import { encodePrompt } from './prompt.ts'
@@ -46,7 +46,7 @@ export async function prepareLaunch(
     source: environment,
     credentials: 'claude',
     allow: config.allowEnvironment,
-    extra: buildClaudeEnv(query, config),
+    extra: { ...textsEnv(query, config), ...buildClaudeEnv(query, config) },
   })
   refuseRootBypass(query, env)
 

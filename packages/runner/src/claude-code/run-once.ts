@@ -19,6 +19,8 @@ export interface ClaudeRequest {
   /** More flags for the CLI, as they are. */
   extraArgs?: string[]
   env?: Record<string, string>
+  /** As in a query: what the folder brings along may run. */
+  trustProject?: boolean
   model?: string
   maxTurns?: number
   maxBudgetUsd?: number
@@ -44,6 +46,7 @@ export async function runClaudeOnce(request: ClaudeRequest, context: ClaudeConte
     continueLast: request.continue,
     resumeSessionId: request.resumeSessionId,
     env: request.env,
+    trustProject: request.trustProject,
     model: request.model,
     maxTurns: request.maxTurns,
     maxBudgetUsd: request.maxBudgetUsd,

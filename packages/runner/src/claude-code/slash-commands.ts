@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { SlashCommand } from '@chirality/core'
+import type { HarnessQuery, SlashCommand } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
@@ -8,7 +8,7 @@ import { openSpool } from '../process/spool.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { makeTempFolder } from '../turn/temp-folder.ts'
-import { telemetryEnv } from './args.ts'
+import { settingSources, telemetryEnv } from './args.ts'
 import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
 import { findClaude } from './executable.ts'
 
@@ -19,7 +19,7 @@ import { findClaude } from './executable.ts'
 export async function discoverClaudeCommands(
   cwd: string,
   context: ClaudeContext,
-  signal?: AbortSignal,
+  { signal, ...trust }: Pick<HarnessQuery, 'trustProject'> & { signal?: AbortSignal } = {},
 ): Promise<SlashCommand[]> {
   await checkDirectory('The project folder', cwd, HARNESS_ID)
   const { config, environment } = context
@@ -33,7 +33,7 @@ export async function discoverClaudeCommands(
     const spool = await openSpool({ projectRoot: folder, ...names })
     const agent = await spawnAgent({
       command,
-      args: ARGS,
+      args: [...ARGS, '--setting-sources', settingSources(trust, config).join(',')],
       cwd,
       env,
       spool,
@@ -48,7 +48,7 @@ export async function discoverClaudeCommands(
   }
 }
 
-/** A look must not run what a cloned project brings along: its hooks and MCP servers start without a question. */
+/** A look needs no hook and no server, whoever they are of. */
 const ARGS = [
   '-p',
   '--input-format',

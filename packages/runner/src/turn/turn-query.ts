@@ -24,6 +24,7 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     mcpServers: opts.mcpServers,
     clientTools: opts.clientTools,
     additionalDirectories: opts.additionalDirectories,
+    trustProject: opts.trustProject,
     outputSchema: opts.outputSchema,
     env: opts.env,
     signal: opts.signal ?? new AbortController().signal,

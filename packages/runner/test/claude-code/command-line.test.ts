@@ -39,13 +39,15 @@ describe('the command line', () => {
       '--verbose',
       '--include-partial-messages',
       '--setting-sources',
-      'user,project,local',
+      'user',
       '--max-turns',
       '25',
       '--permission-mode',
       'dontAsk',
       '--tools',
       'default',
+      '--add-dir',
+      world.project,
     ])
     expect(stdin).toBe('The prompt itself')
   })
@@ -112,7 +114,7 @@ describe('the command line', () => {
 
   test('takes no file when none is needed', async () => {
     const { args } = await query({})
-    expect(args.filter(arg => arg.includes('chirality-'))).toEqual([])
+    expect(args.filter(arg => arg.startsWith(world.temporary))).toEqual([])
     expect(readdirSync(world.temporary)).toEqual([])
   })
 

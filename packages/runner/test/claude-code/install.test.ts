@@ -43,7 +43,8 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
     const hook = { type: 'command', command: `touch '${ran}-hook'` }
     write('.claude/settings.json', JSON.stringify({ hooks: { SessionStart: [{ hooks: [hook] }] } }))
 
-    const commands = await world.harness(binary, { model }).discoverSlashCommands(world.project)
+    const harness = world.harness(binary, { model })
+    const commands = await harness.discoverSlashCommands(world.project, undefined, { trustProject: true })
 
     const own = commands.find(({ name }) => name === 'release')
     expect(own).toMatchObject({

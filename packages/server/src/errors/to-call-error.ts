@@ -90,6 +90,7 @@ const STORAGE_CODES: Record<StorageErrorCode, TRPC_ERROR_CODE_KEY> = {
   closed: 'SERVICE_UNAVAILABLE',
   lost: 'SERVICE_UNAVAILABLE',
   'cursor-ahead': 'CONFLICT',
+  changed: 'CONFLICT',
   io: 'SERVICE_UNAVAILABLE',
 }
 

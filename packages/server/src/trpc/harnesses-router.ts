@@ -32,6 +32,7 @@ export const harnessesRouter = router({
     .input(z.strictObject({ harness: harnessId, project }))
     .query(async ({ ctx, input, signal }): Promise<SlashCommand[]> => {
       const root = await ctx.projects.require(input.project)
-      return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal)
+      const { isTrusted: trustProject } = await ctx.host.trust.state(root)
+      return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal, { trustProject })
     }),
 })

@@ -9,6 +9,8 @@ export type StorageErrorCode =
   | 'too-many-files'
   | 'invalid-id'
   | 'not-found'
+  /** It is no longer what it was when the caller looked at it. */
+  | 'changed'
   | 'closed'
   /** A raw log that a run had and that is gone. */
   | 'lost'

@@ -5,6 +5,7 @@ import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import type { ProjectTrust } from '../trust/project-trust.ts'
 
 /** What every session of a host works with. */
 export interface HostContext {
@@ -12,6 +13,7 @@ export interface HostContext {
   harnesses: HarnessRegistry<SessionHarness>
   personas: PersonaManager
   prices: PriceTable
+  trust: ProjectTrust
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Where what an agent asks is put. */

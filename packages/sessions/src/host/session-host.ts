@@ -8,6 +8,7 @@ import { StorageError } from '../files/storage-error.ts'
 import type { ProjectReport } from '../recovery/recover-project.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { ProjectTrust } from '../trust/project-trust.ts'
 import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { NewSession, SessionHostOptions } from './host-options.ts'
@@ -23,6 +24,8 @@ export class SessionHost {
   readonly store: SessionStore
   /** What agents ask, and where it is answered. */
   readonly decisions: DecisionBroker
+  /** What projects bring for the agents to run, and what the user said to that. */
+  readonly trust: ProjectTrust
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #listeners = new Set<(status: SessionStatus) => void>()
@@ -36,9 +39,10 @@ export class SessionHost {
         policies: new PolicyBook({ home, personas }),
         onProblem: (id, message) => this.#warn(id, message),
       })
+    this.trust = new ProjectTrust(harnesses, { home })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
-      ...{ store: this.store, harnesses, personas, prices },
+      ...{ store: this.store, harnesses, personas, prices, trust: this.trust },
       secrets: options.secrets ?? secretsOf(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
     }

@@ -57,7 +57,7 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
 
 /** What there is to know about the turn, and the disk has it. Never rejects: a log that is closed ends the turn itself. */
 async function tellBeginning(
-  { view, request }: StartTurnOptions,
+  { project, view, request }: StartTurnOptions,
   { plan }: PreparedTurn,
   writer: TurnWriter,
 ): Promise<void> {
@@ -65,6 +65,8 @@ async function tellBeginning(
   const { retryOfTurnId } = request
   try {
     for (const text of plan.warnings) await writer.write(notice(id, text))
+    const untrusted = plan.trust && project.trust.untold(id, plan.trust)
+    if (untrusted) await writer.write(notice(id, untrusted, { trust: 'agent-files' }))
     if (retryOfTurnId) await writer.write(notice(id, 'This turn repeats an earlier one.', { retryOfTurnId }))
     await writer.flush()
   } catch {
@@ -125,7 +127,8 @@ export async function prepareTurn(
   const origin = session.claudeSessionId === null ? (session.forkedFrom?.claudeSessionId ?? null) : null
   const branches = origin !== null && request.forkSession === undefined
   const asked = branches ? { ...request, forkSession: true } : request
-  const plan = await planTurn({ session, persona, harness, personas, decide, request: asked })
+  const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
+  const plan = await planTurn({ session, persona, harness, personas, decide, trust, request: asked })
   const from = branches && plan.opts.forkSession ? { ...session, claudeSessionId: origin } : session
   return { harness, persona, plan, from }
 }

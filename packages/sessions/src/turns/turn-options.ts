@@ -3,11 +3,14 @@ import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chira
 import { SessionStartError } from '../host/session-errors.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import type { ProjectTrustState } from '../trust/project-trust.ts'
 
 export interface TurnPlan {
   opts: HarnessTurnOpts
   /** What was asked for and cannot be had. To be shown. */
   warnings: string[]
+  /** What the project brings for this agent to run. */
+  trust?: ProjectTrustState
 }
 
 export interface PlanOptions {
@@ -17,6 +20,7 @@ export interface PlanOptions {
   request: TurnRequest
   personas: PersonaManager
   decide?: HarnessTurnOpts['decide']
+  trust?: ProjectTrustState
 }
 
 /**
@@ -24,7 +28,7 @@ export interface PlanOptions {
  * cannot do is left out and said; where leaving it out would change what was asked, the turn is refused.
  */
 export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
-  const { session, persona, harness, request, personas } = options
+  const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
   const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, ...asked } = request
   const { opts: scoped, warnings: unmet } = persona
@@ -44,9 +48,10 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     ...definedOnly(asked),
     systemPromptAppend: [prompt.text, asked.systemPromptAppend].filter(Boolean).join('\n\n'),
     ...(decide ? { decide } : {}),
+    trustProject: trust?.isTrusted ?? false,
   }
   const { opts, warnings } = withinCapabilities(wanted, capabilities, harness.id)
-  return { opts, warnings: [...unmet, ...prompt.warnings, ...warnings] }
+  return { opts, warnings: [...unmet, ...prompt.warnings, ...warnings], ...(trust ? { trust } : {}) }
 }
 
 /** Options that this harness does not know, left out and named. */

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
 import { DecisionBroker, PolicyBook } from '@chirality/sessions'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { realPath } from '../../src/decisions/policy/real-path.ts'
+import { realPath } from '../../src/files/real-path.ts'
 import { permissionRequest } from './permission-request.ts'
 
 let folder: string

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
+import { realPath } from '../../files/real-path.ts'
 import type { CallPath, PathPlace } from './match-path.ts'
-import { realPath } from './real-path.ts'
 import { canonicalTool, READING_TOOLS } from './tool-names.ts'
 
 /** What a rule's pattern is held against. */

@@ -1,0 +1,102 @@
+import { constants } from 'node:fs'
+import { open, readdir, realpath, stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { ProjectFile, ProjectFiles } from '@chirality/core'
+import { errnoOf } from '../process/spool-error.ts'
+
+/**
+ * What Claude Code would read from a folder with all setting sources, and run or take addresses from: `.mcp.json` and
+ * `.claude/`, of the folder and of those above it (measured with 2.1.197 and 2.1.325). Settings have hooks, helpers and
+ * variables; skills, commands and agents have hooks and shell lines of their own. CLAUDE.md and rules are only texts.
+ */
+export async function claudeProjectFiles(
+  cwd: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<ProjectFiles> {
+  const reader = new Reader(await ownFolders(environment))
+  try {
+    const root = await realpath(cwd)
+    const home = environment.HOME && (await realpath(environment.HOME).catch(() => undefined))
+    for (const [depth, folder] of foldersUpFrom(root, home).entries()) {
+      const prefix = '../'.repeat(depth)
+      await reader.add(path.join(folder, '.mcp.json'), `${prefix}.mcp.json`)
+      await reader.add(path.join(folder, '.claude'), `${prefix}.claude`)
+      // Read in any case in the folder itself.
+      if (depth > 0) await reader.add(path.join(folder, 'CLAUDE.md'), `${prefix}CLAUDE.md`)
+    }
+    return { files: reader.files }
+  } catch (error) {
+    return { files: reader.files, problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** The home folder and what is above it are the user's, not a project's. */
+function foldersUpFrom(root: string, home: string | undefined): string[] {
+  const folders = [root]
+  for (let folder = root; ; ) {
+    const above = path.dirname(folder)
+    if (above === folder || folder === home || above === home) return folders
+    folders.push(above)
+    folder = above
+  }
+}
+
+/** The user's own settings: the agent reads them with or without trust. */
+async function ownFolders(environment: Readonly<Record<string, string>>): Promise<Set<string>> {
+  const { HOME, CLAUDE_CONFIG_DIR } = environment
+  const folders = [CLAUDE_CONFIG_DIR, HOME && path.join(HOME, '.claude')]
+  const real = await Promise.all(folders.map(folder => (folder ? realpath(folder).catch(() => '') : '')))
+  return new Set(real.filter(Boolean))
+}
+
+class Reader {
+  readonly files: ProjectFile[] = []
+  readonly #own: ReadonlySet<string>
+  #bytes = 0
+
+  constructor(own: ReadonlySet<string>) {
+    this.#own = own
+  }
+
+  /** Links are followed, as the agent does. Throws for what cannot be read whole. */
+  async add(file: string, name: string, depth = 0): Promise<void> {
+    const stats = await stat(file).catch((error: unknown) => {
+      if (MISSING.has(errnoOf(error) ?? '')) return undefined
+      throw unreadable(name, error)
+    })
+    if (stats === undefined || ONLY_TEXT.test(name)) return
+    if (!stats.isDirectory()) return this.#read(file, name)
+    if (this.#own.has(await realpath(file))) return
+    if (depth > MAX_DEPTH) throw new Error(`${name} has too many folders inside each other.`)
+    for (const entry of (await readdir(file)).sort())
+      await this.add(path.join(file, entry), `${name}/${entry}`, depth + 1)
+  }
+
+  async #read(file: string, name: string): Promise<void> {
+    if (this.files.length >= MAX_FILES) throw new Error(`There are more than ${MAX_FILES} files in .claude.`)
+    // Without waiting: a pipe in its place is no file.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+      throw unreadable(name, error)
+    })
+    try {
+      const stats = await handle.stat()
+      if (!stats.isFile()) throw new Error(`${name} is not a file.`)
+      this.#bytes += stats.size
+      if (this.#bytes > MAX_BYTES) throw new Error(`The files in .claude are larger than ${MAX_BYTES} bytes.`)
+      this.files.push({ path: name, content: await handle.readFile() })
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
+const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
+/** In the folder itself; above it they are part of what is not read without trust. And work trees are projects of their own. */
+const ONLY_TEXT = /^\.claude\/(CLAUDE\.md|rules)$|(^|\/)\.claude\/worktrees$/
+const MAX_FILES = 500
+const MAX_BYTES = 4 * 1024 * 1024
+const MAX_DEPTH = 12
+
+function unreadable(name: string, error: unknown): Error {
+  return new Error(`${name} cannot be read: ${error instanceof Error ? error.message : error}`)
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { OPEN, openRegular, readFully } from '../files/read-write.ts'
+import { realPath } from '../files/real-path.ts'
+import { withStorageErrors } from '../files/storage-error.ts'
+import { KeyedQueue } from '../store/keyed-queue.ts'
+import { parseObject } from '../store/stored-session.ts'
+import { userDataFolder } from '../store/user-data-folder.ts'
+
+export interface TrustStoreOptions {
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  home?: string
+  ops?: FileOps
+}
+
+/**
+ * Which files of a project the user has agreed to, by content: `trusted-files/<hash>.json` in the user's data folder, one for
+ * each project and `kind` of files (`agent-files`, `persona:HELP`). A file that changed has another fingerprint, and so
+ * another answer. The last fingerprints are all kept, because a switch of branches brings files back.
+ */
+export class TrustStore {
+  readonly #home: string
+  readonly #ops: FileOps
+  readonly #queue = new KeyedQueue()
+
+  constructor({ home = userDataFolder(), ops = realFileOps }: TrustStoreOptions = {}) {
+    this.#home = home
+    this.#ops = ops
+  }
+
+  /** False also when the store cannot be read, belongs to somebody else, or lies in the project itself. */
+  isTrusted(projectRoot: string, kind: string, fingerprint: string): boolean {
+    const root = realPath(projectRoot)
+    return this.#isOutside(root) && this.#read(root, kind).includes(fingerprint)
+  }
+
+  /** What was shown to the user is what they agree to: `fingerprint` is of that, not of what is on the disk now. */
+  async trust(projectRoot: string, kind: string, fingerprint: string): Promise<void> {
+    const root = realPath(projectRoot)
+    await this.#change(root, kind, async file => {
+      await mkdir(dirname(this.#home), { recursive: true })
+      await ensurePrivateDirectory(this.#home)
+      await ensurePrivateDirectory(dirname(file))
+      const kept = this.#read(root, kind).filter(known => known !== fingerprint)
+      const fingerprints = [...kept, fingerprint].slice(-MAX_FINGERPRINTS)
+      const text = JSON.stringify({ projectRoot: root, kind, fingerprints })
+      await writeFileAtomic(file, `${text}\n`, { ops: this.#ops })
+    })
+  }
+
+  /** Nothing of this kind is trusted any more, whatever it holds. */
+  async revoke(projectRoot: string, kind: string): Promise<void> {
+    await this.#change(realPath(projectRoot), kind, async file => removeIfThere(this.#ops, file))
+  }
+
+  #change(root: string, kind: string, change: (file: string) => Promise<void>): Promise<void> {
+    const file = this.#file(root, kind)
+    return this.#queue.run(file, () => withStorageErrors(file, () => change(file)))
+  }
+
+  #file(root: string, kind: string): string {
+    const name = createHash('sha256').update(`${root}\0${kind}`).digest('hex').slice(0, 32)
+    return join(this.#home, 'trusted-files', `${name}.json`)
+  }
+
+  /** What lies in the project an agent, or whoever made the project, can write. */
+  #isOutside(root: string): boolean {
+    return !`${realPath(this.#home)}/`.startsWith(root === '/' ? root : `${root}/`)
+  }
+
+  #read(root: string, kind: string): string[] {
+    const value = this.#readOwn(this.#file(root, kind))
+    if (value?.projectRoot !== root || value.kind !== kind || !Array.isArray(value.fingerprints)) return []
+    return value.fingerprints.filter(each => typeof each === 'string')
+  }
+
+  #readOwn(path: string): Record<string, unknown> | undefined {
+    try {
+      const fd = openRegular(this.#ops, path, OPEN.read)
+      try {
+        const { size, uid, mode } = this.#ops.stat(fd)
+        const isOthers = process.getuid !== undefined && uid !== process.getuid()
+        if (isOthers || (mode & 0o022) !== 0 || size > MAX_BYTES) return undefined
+        const bytes = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(size), position: 0 })
+        return parseObject(bytes.toString('utf8'))
+      } finally {
+        this.#ops.close(fd)
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** Names and contents, each with its length, so that no two sets of files have the same. */
+export function fingerprintOf(files: readonly { path: string; bytes: Uint8Array | string }[]): string {
+  const hash = createHash('sha256')
+  for (const { path, bytes } of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    const content = createHash('sha256').update(bytes).digest('hex')
+    hash.update(`${Buffer.byteLength(path)}:${path}${content}`)
+  }
+  return hash.digest('hex')
+}
+
+const MAX_FINGERPRINTS = 20
+const MAX_BYTES = 64 * 1024
