@@ -97,6 +97,7 @@ export type {
   CodexUnknownItem,
   CodexWebSearchItem,
 } from './native/codex/exec-items.ts'
+export { codexThreadOf, concernsThreads } from './native/codex/message-owner.ts'
 export type { CodexNotification, CodexNotificationMethod } from './native/codex/notifications.ts'
 export { parseCodexEvent } from './native/codex/parse-codex-event.ts'
 export type {

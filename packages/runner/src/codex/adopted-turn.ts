@@ -101,8 +101,7 @@ async function* itemsOf(
   for await (const output of agent.output()) {
     const message = output.kind === 'record' ? toThreadMessage(output.record) : undefined
     if (!message) continue
-    const about = families.rootOf(message.raw)
-    const isOurs = about === threadId || (about === undefined && !message.request)
+    const isOurs = families.isFor(threadId, message.raw)
     if (message.offset < from ? !unheard.includes(message.offset) : !isOurs) continue
     yield* recall(notes, message.offset)
     yield { kind: 'message', ...message }

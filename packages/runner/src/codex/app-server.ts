@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { type ContextUsage, HarnessError } from '@chirality/core'
+import { asObject } from '../native-sessions/json.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
 import { stopByVariable } from '../process/stop-leftovers.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import { type CodexHarnessConfig, HARNESS_ID } from './config.ts'
+import { CodexFeatures, unknownMethod } from './features.ts'
 import { JsonRpcConnection, type RpcId, type RpcRequest } from './json-rpc.ts'
 import { openSpoolCursor } from './spool-cursor.ts'
 import type { ThreadMessage } from './thread-message.ts'
@@ -19,6 +21,7 @@ export interface AppServerOptions {
   /** Where the raw output goes, and where the server starts. */
   projectRoot: string
   config: CodexHarnessConfig
+  features?: CodexFeatures
 }
 
 /** A running `codex app-server`, which may serve several threads. */
@@ -33,17 +36,24 @@ export class AppServer {
   /** The instructions that a loaded thread was last given. */
   readonly instructions = new Map<string, string>()
   readonly news: ThreadNews
+  readonly features: CodexFeatures
+  /** Its own, which says where its files are. */
+  readonly environment: Record<string, string>
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
   readonly #closing = new Map<string, () => void>()
   /** Its last words, for when there are no others. */
   #noise: string[] = []
+  /** Kinds of messages that no session heard. */
+  readonly #unheard = new Set<string>()
   #isUsable = true
   #ended: Promise<void> = Promise.resolve()
 
-  private constructor(process: AgentProcess, config: CodexHarnessConfig) {
+  private constructor(process: AgentProcess, { config, env, features }: AppServerOptions) {
     this.process = process
+    this.environment = env
+    this.features = features ?? new CodexFeatures()
     this.#config = config
     this.#log = new HarnessLog(config)
     this.news = new ThreadNews(offset => openSpoolCursor(process.spoolPath, offset))
@@ -51,7 +61,8 @@ export class AppServer {
       onNotification: (method, params, source) => {
         if (method === 'thread/closed') this.#forget(params)
         if (method === 'thread/tokenUsage/updated') this.#noteContext(params)
-        this.news.tell(source)
+        if (isCompaction(method, params)) this.instructions.delete(String(asObject(params).threadId))
+        if (!this.news.tell(source)) this.#noteUnheard(method)
       },
       onRequest: (request, source) => this.#ask({ ...source, request }),
       onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
@@ -64,12 +75,12 @@ export class AppServer {
     const turnId = randomUUID()
     const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
-    const server = new AppServer(process, config)
+    const server = new AppServer(process, options)
     server.#log.spawned({ command, args, cwd: projectRoot }, process)
     server.#ended = server.#run()
+    const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
     try {
       signal?.throwIfAborted()
-      const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
       const given = signal ? AbortSignal.any([signal, patience]) : patience
       const hello = await server.#rpc.request('initialize', INITIALIZE, given)
       const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
@@ -80,6 +91,7 @@ export class AppServer {
         await server.request('account/login/start', { type: 'apiKey', apiKey: env.CODEX_API_KEY }, signal)
       return server
     } catch (cause) {
+      if (server.version === null && patience.aborted) server.features.noteSilence()
       await server.stop({ interruptGraceMs: 0 })
       await server.#ended
       const said = server.#noise.join('\n').trim()
@@ -93,8 +105,9 @@ export class AppServer {
     return this.#isUsable
   }
 
-  /** Not waited for beyond the signal. */
+  /** Not waited for beyond the signal. What this Codex does not know is not asked for twice. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<Record<string, unknown>> {
+    if (!this.features.mayHave(method)) return Promise.reject(unknownMethod(method))
     const patience = AbortSignal.timeout(REQUEST_MS)
     const given = signal ? AbortSignal.any([signal, patience]) : patience
     return this.#rpc.request(method, params, given) as Promise<Record<string, unknown>>
@@ -102,9 +115,13 @@ export class AppServer {
 
   /** For what need not, or must not, be waited for: an interrupt may stay unanswered until the next turn ends. */
   send(method: string, params: unknown): void {
-    this.#rpc.request(method, params).catch((error: unknown) => {
-      this.#log.write('warn', 'app-server:refused', { method, error: String(error) })
-    })
+    this.#rpc.request(method, params).catch((error: unknown) => this.refused(method, error))
+  }
+
+  /** Remembers a method that does not exist, and tells the log of every refusal. */
+  refused(method: string, error: unknown): void {
+    const isUnknown = this.features.refuses(method, error)
+    this.#log.write('warn', 'app-server:refused', { method, isUnknown, error: String(error) })
   }
 
   respond(id: RpcId, result: unknown): void {
@@ -161,6 +178,13 @@ export class AppServer {
     this.news.end()
   }
 
+  /** It is in the raw log and in no session's; a new kind of message should not go unnoticed. */
+  #noteUnheard(method: string): void {
+    if (this.#unheard.has(method)) return
+    this.#unheard.add(method)
+    this.#log.write('warn', 'app-server:unheard', { method })
+  }
+
   #noteContext(params: unknown): void {
     const { threadId, tokenUsage } = (params ?? {}) as { threadId?: unknown; tokenUsage?: unknown }
     const { last, modelContextWindow: maxTokens } = (tokenUsage ?? {}) as Record<string, unknown>
@@ -191,6 +215,12 @@ export class AppServer {
   #refuse({ id, method }: RpcRequest): void {
     this.respondError(id, `No turn is running that ${method} could be about.`)
   }
+}
+
+/** A summary takes the place of the conversation, and maybe of the instructions that were put into it. */
+function isCompaction(method: string, params: unknown): boolean {
+  if (method === 'thread/compacted') return true
+  return method === 'item/completed' && asObject(asObject(params).item).type === 'contextCompaction'
 }
 
 /** By its spool a later Chirality knows that a turn went through an app-server. */

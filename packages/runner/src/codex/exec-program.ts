@@ -8,6 +8,7 @@ import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
 import { type ExecFacts, ExecReader } from './exec-reader.ts'
 import { codexInput } from './input.ts'
+import { areInstructionsTold, withInstructions } from './instructions.ts'
 import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
@@ -80,7 +81,7 @@ export async function prepareExec(
       env: { ...program.env, ...mcp.env },
       args,
       cwd: query.cwd,
-      stdin: instructed(query, promptText.trim() === '' ? IMAGES_ALONE : promptText),
+      stdin: await instructed(query, promptText.trim() === '' ? IMAGES_ALONE : promptText, program.env),
       promptText,
       attachments: images.length,
       cleanup,
@@ -100,12 +101,19 @@ export async function prepareExec(
 }
 
 /**
- * Added instructions come with the message. `exec` takes them otherwise only in its command line, which anyone on the
- * machine can read, or in the user's own config; and of a thread that is resumed it takes none.
+ * Added instructions come with the message, unless they are the last that the thread was given. `exec` takes them
+ * otherwise only in its command line, which anyone on the machine can read, or in the user's own config; and of a thread
+ * that is resumed it takes none.
  */
-function instructed({ appendSystemPrompt }: HarnessQuery, prompt: string): string {
-  if (!appendSystemPrompt) return prompt
-  return `<system-instructions>\n${appendSystemPrompt}\n</system-instructions>\n\n${prompt}`
+async function instructed(
+  { appendSystemPrompt: text, resumeSessionId }: HarnessQuery,
+  prompt: string,
+  environment: Record<string, string>,
+): Promise<string> {
+  if (!text) return prompt
+  const threadId = resumeSessionId
+  const isTold = threadId !== undefined && (await areInstructionsTold(text, { threadId, environment }))
+  return isTold ? prompt : withInstructions(text, prompt)
 }
 
 /** `exec` takes no images without words. */

@@ -43,13 +43,19 @@ function packagedCodex(from: string): string | undefined {
   return owner && nativeBinary(owner)
 }
 
+/** In a package for the platform, since 0.100; before that in the package itself, for all platforms. */
 function nativeBinary(owner: string): string | undefined {
   const triple = TRIPLES[`${process.platform}-${process.arch}`]
+  if (!triple) return undefined
   const name = `@openai/codex-${process.platform}-${process.arch}`
-  const folder = triple && findPackage(path.join(owner, 'package.json'), name)
-  const binary = folder && path.join(folder, 'vendor', triple, 'bin', 'codex')
-  return binary && existsSync(binary) ? binary : undefined
+  const folders = [findPackage(path.join(owner, 'package.json'), name), owner]
+  return folders
+    .flatMap(folder => (folder ? PLACES.map(place => path.join(folder, 'vendor', triple, place)) : []))
+    .find(existsSync)
 }
+
+/** The second one up to 0.130. */
+const PLACES = [path.join('bin', 'codex'), path.join('codex', 'codex')]
 
 const TRIPLES: Record<string, string> = {
   'linux-x64': 'x86_64-unknown-linux-musl',

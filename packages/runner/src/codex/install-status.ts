@@ -4,6 +4,7 @@ import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { type FindCodexOptions, findCodex } from './executable.ts'
+import { codexFeatures } from './features.ts'
 import { CODEX_META } from './models.ts'
 
 /** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
@@ -16,8 +17,7 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
   }
   const { env } = buildChildEnv({ source: options.environment, credentials: 'codex' })
-  const version = await runCommand(binary, ['--version'], { env })
-  const number = /^codex-cli (\d+\.\d+\.\d+\S*)/.exec(version.stdout.trim())?.[1]
+  const { version: number } = await codexFeatures(binary, env)
   if (number === undefined) {
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }

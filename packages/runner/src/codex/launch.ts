@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { HarnessQuery } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
+import { refuseTooOld } from '../turn/agent-version.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import type { AppServerLaunch } from './app-server-pool.ts'
-import { type CodexContext, HARNESS_ID } from './config.ts'
+import { CODEX, CODEX_VERSIONS, type CodexContext, HARNESS_ID } from './config.ts'
 import { findCodex } from './executable.ts'
+import { type CodexFeatures, codexFeatures } from './features.ts'
 import { overrideArgs } from './overrides.ts'
 
 /** Everything a Codex process is started with but its arguments. */
 export interface CodexProgram {
   command: string
   env: Record<string, string>
+  features: CodexFeatures
 }
 
 export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
@@ -24,7 +27,9 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
     allow: context.config.allowEnvironment,
     extra: query.env,
   })
-  return { command, env }
+  const features = await codexFeatures(command, env, query.signal)
+  refuseTooOld(features.version, CODEX_VERSIONS, CODEX)
+  return { command, env, features }
 }
 
 /**
@@ -36,13 +41,13 @@ export function appServerLaunch(
   context: CodexContext,
   { projectRoot, distinct }: { projectRoot: string; distinct: string },
 ): AppServerLaunch {
-  const { command, env } = program
+  const { command, env, features } = program
   const extra = [UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
   const args = ['app-server', ...overrideArgs(context, extra)]
   const key = createHash('sha256')
     .update(JSON.stringify([command, args, env, projectRoot, distinct]))
     .digest('hex')
-  return { key, command, args, env, projectRoot, config: context.config }
+  return { key, command, args, env, features, projectRoot, config: context.config }
 }
 
 /** A session that needs another process cannot have its thread before this one lets go of it. */

@@ -1,16 +1,12 @@
 import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
+import { CODEX_VERSIONS, HARNESS_ID } from './config.ts'
 
 export const CODEX_META: HarnessMeta = {
   id: HARNESS_ID,
   name: 'Codex',
   vendor: 'OpenAI',
   website: 'https://developers.openai.com/codex',
-  versions: {
-    tested: ['0.166.0'],
-    oldest: '0.128.0',
-    update: 'Update it with `npm install -g @openai/codex@latest`.',
-  },
+  versions: CODEX_VERSIONS,
 }
 
 /** The catalogue of the release this was tested with; other names are passed on as they are. */

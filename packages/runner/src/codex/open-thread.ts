@@ -2,6 +2,7 @@ import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import type { AppServer } from './app-server.ts'
 import { HARNESS_ID } from './config.ts'
+import { areInstructionsTold, asInstructions } from './instructions.ts'
 import { RpcError } from './json-rpc.ts'
 import type { CodexPermissions } from './permissions.ts'
 import { heldThreadAdvice, isLostThread } from './thread-id.ts'
@@ -21,32 +22,48 @@ export interface OpenThread {
   model: string
   /** The thread that was asked for and is not there any more. */
   lostId?: string
+  /** To come with the message: this Codex takes them in no other way. */
+  instructions?: string
 }
 
 /** Starts, resumes or forks the thread that the query asks for. One that is gone is replaced by a new one, and told. */
 export async function openThread(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   const thread = await open(server, options)
-  const { query, signal } = options
-  const { resumeSessionId, appendSystemPrompt = '' } = query
+  const { resumeSessionId, appendSystemPrompt: text = '' } = options.query
   const isNew = resumeSessionId === undefined || thread.lostId !== undefined
-  if (!isNew) await instruct(server, { threadId: thread.id, text: appendSystemPrompt, signal })
-  server.instructions.set(thread.id, appendSystemPrompt)
+  if (isNew || text === '') return told(server, thread, text)
+  if (server.instructions.get(thread.id) === text) return thread
+  const { environment } = server
+  if (await areInstructionsTold(text, { threadId: thread.id, environment })) return told(server, thread, text)
+  const isInjected = await inject(server, { threadId: thread.id, text, signal: options.signal })
+  return isInjected ? told(server, thread, text) : { ...thread, instructions: text }
+}
+
+function told(server: AppServer, thread: OpenThread, instructions: string): OpenThread {
+  server.instructions.set(thread.id, instructions)
   return thread
 }
 
-/** Codex heeds instructions only when a thread begins. Later ones are put into the conversation, once. */
-async function instruct(
+/** Codex heeds instructions only when a thread begins. Later ones are put into the conversation. False if it cannot. */
+async function inject(
   server: AppServer,
   { threadId, text, signal }: { threadId: string; text: string; signal: AbortSignal },
-): Promise<void> {
-  if (text === '' || server.instructions.get(threadId) === text) return
-  const message = { type: 'message', role: 'developer', content: [{ type: 'input_text', text }] }
+): Promise<boolean> {
+  const content = [{ type: 'input_text', text: asInstructions(text) }]
   try {
-    await server.request('thread/inject_items', { threadId, items: [message] }, signal)
+    await server.request(
+      INJECT,
+      { threadId, items: [{ type: 'message', role: 'developer', content }] },
+      signal,
+    )
+    return true
   } catch (error) {
+    if (server.features.refuses(INJECT, error)) return false
     throw error instanceof RpcError ? refusal(error, threadId) : error
   }
 }
+
+const INJECT = 'thread/inject_items'
 
 async function open(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   const { resumeSessionId, forkSession, model } = options.query

@@ -16,7 +16,9 @@ export async function prewarmCodex(query: HarnessQuery, options: PrewarmOptions)
   const hasServers = Object.keys(query.mcpServers ?? {}).length > 0 || (query.clientTools?.length ?? 0) > 0
   if (hasServers) return
   const { projectRoot, id: sessionId } = session
-  const launch = appServerLaunch(await codexProgram(query, context), context, { projectRoot, distinct: '' })
+  const program = await codexProgram(query, context)
+  if (program.features.isSilent) return
+  const launch = appServerLaunch(program, context, { projectRoot, distinct: '' })
   const lease = await pool.acquire({ sessionId, threadId: query.resumeSessionId }, launch, signal)
   await lease.release()
 }

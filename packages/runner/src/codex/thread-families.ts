@@ -1,3 +1,4 @@
+import { codexThreadOf, concernsThreads } from '@chirality/core'
 import { asObject } from '../native-sessions/json.ts'
 
 /** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
@@ -12,14 +13,20 @@ export class ThreadFamilies {
     return [...this.#roots].flatMap(([child, parent]) => (parent === root ? [child] : []))
   }
 
-  /** Undefined when it is about no thread. */
+  /** Undefined when it names no thread. */
   rootOf(raw: unknown): string | undefined {
-    const { threadId, thread } = asObject(asObject(raw).params)
-    const { id: startedId, parentThreadId } = asObject(thread)
-    const id = threadId ?? startedId
-    if (typeof id !== 'string') return undefined
+    const id = codexThreadOf(raw)
+    if (id === undefined) return undefined
+    const { parentThreadId } = asObject(asObject(asObject(raw).params).thread)
     if (typeof parentThreadId === 'string') this.#roots.set(id, this.#root(parentThreadId))
     return this.#root(id)
+  }
+
+  /** Whether a session with this thread is to hear of it. What is asked in nobody's name is for nobody. */
+  isFor(root: string, raw: unknown): boolean {
+    const about = this.rootOf(raw)
+    if (about !== undefined) return about === root
+    return asObject(raw).id === undefined && concernsThreads(raw, [root, ...this.childrenOf(root)])
   }
 
   #root(threadId: string): string {

@@ -48,6 +48,18 @@ test('what the server says of itself is for everybody; what it asks or answers i
   ).toEqual([true, false, false, true, false, true])
 })
 
+test('a message of an unknown kind is of the thread that it names, in whatever field', () => {
+  const future = (params: object) => ({ method: 'from/the/future', params })
+  expect(
+    shown([
+      future({ conversationId: OURS }),
+      future({ conversationId: OTHER }),
+      future({ root: OURS }),
+      future({}),
+    ]),
+  ).toEqual([true, false, true, false])
+})
+
 test('what is no message is nobody’s', () => {
   expect(
     shown([`not JSON ${OURS}`, `{"method":"x","params":{"threadId":"${OURS}`, '[]', 'null', '']),

@@ -1,3 +1,4 @@
+import { codexThreadOf } from '@chirality/core'
 import { asObject } from '../native-sessions/json.ts'
 import { toRpcMessage } from './json-rpc.ts'
 import { ThreadFamilies } from './thread-families.ts'
@@ -31,17 +32,14 @@ export class ThreadLines {
     if (message.kind === 'noise') return false
     // An answer of another thread may hold all of its history.
     if (message.kind === 'response') return this.#root === asObject(asObject(message.result).thread).id
-    const about = this.#families.rootOf(value)
-    if (about === undefined) return message.kind === 'notification'
-    if (about !== this.#root) return false
+    if (!this.#families.isFor(this.#root, value)) return false
     this.#noteChild(value)
     return true
   }
 
   #noteChild(value: unknown): void {
-    const { threadId, thread } = asObject(asObject(value).params)
-    const id = threadId ?? asObject(thread).id
-    if (typeof id !== 'string' || this.#ids.some(known => known.equals(Buffer.from(id)))) return
+    const id = codexThreadOf(value)
+    if (id === undefined || this.#ids.some(known => known.equals(Buffer.from(id)))) return
     this.#ids.push(Buffer.from(id))
   }
 }

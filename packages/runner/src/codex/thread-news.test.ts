@@ -21,6 +21,15 @@ class Spool {
     return this.#add({ raw: this.#raw(params), offset: this.#end, bytes })
   }
 
+  /** A notification of a kind that is not known. */
+  tellNew(params: unknown): string {
+    return this.#add({
+      raw: { ...this.#raw(params), method: 'from/the/future' },
+      offset: this.#end,
+      bytes: 10,
+    })
+  }
+
   ask(params: Record<string, unknown>): boolean {
     const raw = this.#raw(params)
     const request = { id: this.messages.length, method: 'x', params }
@@ -30,7 +39,7 @@ class Spool {
   }
 
   #raw(params: unknown) {
-    return { name: `#${this.messages.length}`, params }
+    return { name: `#${this.messages.length}`, method: 'warning', params }
   }
 
   #add(message: ThreadMessage & { raw: { name: string } }): string {
@@ -70,6 +79,21 @@ function heard(feed: ThreadFeed | null): string[] {
 }
 
 describe('news of threads', () => {
+  test('of an unknown kind reaches the session whose thread it names, in whatever field, and no other', () => {
+    const spool = new Spool()
+    spool.tellNew({ value: 'said before anyone listened' })
+    const [a, b] = [spool.news.listen('a'), spool.news.listen('b')]
+    const ofA = spool.tellNew({ conversationId: 'a', msg: { delta: 'for a' } })
+    const ofB = spool.tellNew({ run: { owner: { root: 'b' } } })
+    spool.tellNew({ value: 'for nobody' })
+    const ofAll = spool.tell({ message: 'of the process' })
+    spool.news.end()
+    expect([heard(a), heard(b)]).toEqual([
+      [ofA, ofAll],
+      [ofB, ofAll],
+    ])
+  })
+
   test('reaches who listens to the thread, what came before included', () => {
     const spool = new Spool()
     const before = spool.tell({ threadId: 'a' })

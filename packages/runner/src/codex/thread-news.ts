@@ -1,3 +1,4 @@
+import { concernsThreads } from '@chirality/core'
 import type { RpcRequest } from './json-rpc.ts'
 import { ThreadFamilies } from './thread-families.ts'
 import { type SpoolCursor, ThreadFeed } from './thread-feed.ts'
@@ -28,7 +29,7 @@ export class ThreadNews {
     const feed = new ThreadFeed(first, {
       openCursor: this.#openCursor,
       position: () => this.#position,
-      isOurs: message => this.#isFor(threadId, message),
+      isOurs: ({ raw }) => this.#threads.isFor(threadId, raw),
       place: {
         unheard: first.map(({ offset }) => offset),
         from: this.#position,
@@ -53,26 +54,22 @@ export class ThreadNews {
     this.#hadTurn.delete(threadId)
   }
 
-  /** False when it is a request that no turn will hear: it is to be refused, or the agent waits for ever. */
+  /** False when nobody will hear it: a request is to be refused then, or the agent waits for ever. */
   tell(message: ThreadMessage): boolean {
     this.#position = message.offset + message.bytes + 1
     const threadId = this.#threads.rootOf(message.raw)
     if (threadId !== undefined) return this.#deliver(threadId, message)
     if (message.request) return false
-    if (this.#feeds.size === 0) this.#keep(ABOUT_NONE, message)
-    else for (const feed of this.#feeds.values()) feed.push(message)
-    return true
+    if (this.#feeds.size === 0 && concernsThreads(message.raw, [])) return this.#keep(ABOUT_NONE, message)
+    const hearers = [...this.#feeds].filter(([id]) => this.#threads.isFor(id, message.raw))
+    for (const [, feed] of hearers) feed.push(message)
+    return hearers.length > 0
   }
 
   /** The process is gone. */
   end(): void {
     this.#ended = true
     for (const feed of this.#feeds.values()) feed.end()
-  }
-
-  #isFor(threadId: string, { raw, request }: ThreadMessage): boolean {
-    const about = this.#threads.rootOf(raw)
-    return about === threadId || (about === undefined && request === undefined)
   }
 
   #deliver(threadId: string, message: ThreadMessage): boolean {

@@ -6,6 +6,7 @@ import type { AppServer } from './app-server.ts'
 import { codexAnswer } from './decisions.ts'
 import { CODEX_EFFORT } from './effort.ts'
 import type { CodexInput } from './input.ts'
+import { withInstructions } from './instructions.ts'
 import { RpcError, type RpcId, type RpcRequest } from './json-rpc.ts'
 import type { OpenThread } from './open-thread.ts'
 import { type CodexPermissions, sandboxPolicy } from './permissions.ts'
@@ -86,8 +87,9 @@ export class ThreadTurn {
       await server.request('turn/steer', params)
       return true
     } catch (error) {
-      if (error instanceof RpcError) return false
-      throw error
+      if (!(error instanceof RpcError)) throw error
+      server.refused('turn/steer', error)
+      return false
     }
   }
 
@@ -111,12 +113,12 @@ export class ThreadTurn {
   }
 
   async #start(): Promise<void> {
-    const { server, thread, query, permissions, input } = this.#options
+    const { server, thread, query, permissions } = this.#options
     const roots = [query.cwd, ...(query.additionalDirectories ?? [])]
     const response = await this.#request('turn/start', {
       threadId: thread.id,
       cwd: query.cwd,
-      input: userInput(input),
+      input: userInput(this.#input()),
       approvalPolicy: permissions.approval,
       sandboxPolicy: sandboxPolicy(permissions.sandbox, roots),
       ...(query.model ? { model: query.model } : {}),
@@ -126,7 +128,14 @@ export class ThreadTurn {
     const id = (response.turn as { id?: unknown } | undefined)?.id
     this.#turnId = typeof id === 'string' ? id : null
     if (query.model) server.loaded.set(thread.id, query.model)
+    if (thread.instructions !== undefined) server.instructions.set(thread.id, thread.instructions)
     if (this.#interrupted) this.interrupt()
+  }
+
+  #input(): Pick<CodexInput, 'text' | 'images'> {
+    const { input, thread } = this.#options
+    if (thread.instructions === undefined) return input
+    return { ...input, text: withInstructions(thread.instructions, input.text) }
   }
 
   /** A refusal leaves nothing to stop; silence may. */
@@ -182,14 +191,19 @@ export class ThreadTurn {
     for (let item = await this.#next(); item && !this.#isEnd(item); ) item = await this.#next()
   }
 
-  /** An interrupt ends the turn, not the command that it was running. */
+  /**
+   * An interrupt ends the turn, not the command that it was running. Where that cannot be ended alone, because this Codex
+   * does not know how, refuses or does not answer, it goes with the server.
+   */
   async #cleanCommands(): Promise<void> {
     const { server, thread, interruptGraceMs } = this.#options
     if (!server.isUsable) return
-    // One that does not answer may have left the command running: it goes with the server.
-    const patience = setTimeout(() => void server.stop({ interruptGraceMs: 0 }), interruptGraceMs)
-    await server.request('thread/backgroundTerminals/clean', { threadId: thread.id }).catch(() => {})
-    clearTimeout(patience)
+    try {
+      await server.request(CLEAN, { threadId: thread.id }, AbortSignal.timeout(interruptGraceMs))
+    } catch (error) {
+      server.refused(CLEAN, error)
+      await server.stop({ interruptGraceMs: 0 })
+    }
   }
 
   #isEnd(item: ThreadItem): boolean {
@@ -207,6 +221,7 @@ export class ThreadTurn {
 }
 
 const STALL_CHECK_MS = 1_000
+const CLEAN = 'thread/backgroundTerminals/clean'
 const TURN_IS_OVER = 'The turn is over: nobody can be asked any more.'
 
 function userInput(input: Pick<CodexInput, 'text' | 'images'>): Record<string, unknown>[] {

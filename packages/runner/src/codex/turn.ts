@@ -116,6 +116,7 @@ export class CodexTurn {
       const distinct = hasServers ? randomUUID() : ''
       const launch = appServerLaunch(program, context, { projectRoot: session.projectRoot, distinct })
       if (this.#stopReason) return yield* this.#notStarted(input, this.#stopReason)
+      if (context.config.voice !== 'app-server' && program.features.isSilent) return null
       const lease = await this.#acquire({ ...launch, isShortLived: hasServers })
       if (!lease) return this.#stopReason ? yield* this.#notStarted(input, this.#stopReason) : null
       undo.push(() => lease.release())

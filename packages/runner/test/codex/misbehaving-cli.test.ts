@@ -78,12 +78,32 @@ describe('an app-server that', () => {
     expect(expectOneEnd(next, 'app-server')).toEqual({ reason: 'completed' })
   })
 
-  test.each(['unknown', 'unknown-of-process'])('says what nobody knows (%s) is shown as it is', async way => {
-    const events = await collect(start(way).events)
+  test('says what nobody knows is shown as it is', async () => {
+    const events = await collect(start('unknown').events)
     expect(expectOneEnd(events, 'app-server')).toEqual({ reason: 'completed' })
     expect(ofType(events, 'native:unknown')).toMatchObject([
       { harness: 'codex', nativeType: 'from/the/future', raw: { params: { value: 1 } } },
     ])
+  })
+
+  test('says what nobody knows of no thread: it may be about another session, so the log has it', async () => {
+    const events = await collect(start('unknown-of-process').events)
+    expect(expectOneEnd(events, 'app-server')).toEqual({ reason: 'completed' })
+    expect(ofType(events, 'native:unknown')).toEqual([])
+    const unheard = world.logs.filter(({ event }) => event === 'app-server:unheard')
+    expect(unheard).toMatchObject([{ level: 'warn', data: { method: 'from/the/future' } }])
+  })
+
+  test('does not answer is not waited for again in the next turn', async () => {
+    const harness = world.harness({ handshakeMs: 1, binaryPath: world.fake('fake-codex', 'mute') })
+    for (const message of ['One', 'Two'])
+      expect(expectOneEnd(await collect(harness.startTurn(world.session(), message)), 'exec')).toEqual({
+        reason: 'completed',
+      })
+    const starts = world.logs.flatMap(({ event, data }) =>
+      event === 'process:spawn' ? [JSON.stringify(data).includes('"exec"') ? 'exec' : 'app-server'] : [],
+    )
+    expect(starts).toEqual(['app-server', 'exec', 'exec'])
   })
 
   test('prints what is no message goes on, and the log has it', async () => {

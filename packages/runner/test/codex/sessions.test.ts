@@ -55,6 +55,26 @@ describe.each(VOICES)('sessions of Codex through $voice', ({ voice }) => {
     expect(new Set(spawnedPids()).size).toBe(voice === 'exec' ? 3 : 2)
   })
 
+  test('instructions are told again only when they change, whichever process resumes the thread', async () => {
+    const model = await world.model({ answers: Array<string>(6).fill('Yes.') })
+    const session = world.session()
+    const calm = 'PERSONA-CALM: be calm.'
+    const brisk = 'PERSONA-BRISK: be brisk.'
+    for (const systemPromptAppend of [calm, calm, calm, brisk, brisk, calm]) {
+      const harness = world.harness({ model, voice })
+      session.claudeSessionId = (await turn(harness, session, 'Go', { systemPromptAppend })).id
+      await harness.close()
+    }
+    const personas = bodies(model).map(({ input }) =>
+      JSON.stringify(input)
+        .match(/PERSONA-[A-Z]+/g)
+        ?.join(),
+    )
+    const [CALM, BRISK] = ['PERSONA-CALM', 'PERSONA-BRISK']
+    const changed = `${CALM},${BRISK}`
+    expect(personas).toEqual([CALM, CALM, CALM, changed, changed, `${changed},${CALM}`])
+  })
+
   test('a fork has a new id, the same model, and leaves the original as it was', async () => {
     const model = await world.model({ answers: ['One.', 'Forked.', 'Two.', 'Cold fork.'] })
     const harness = world.harness({ model, voice })

@@ -9,10 +9,13 @@ const turnId = 'turn-1'
 /** What was answered to the request that comes after a turn, and who waits for it. */
 let late
 let onLate
-/** The last request of a turn that was interrupted. */
-const CLEAN = 'ignores:thread/backgroundTerminals/clean'
+const CLEAN = 'thread/backgroundTerminals/clean'
+/** Ways in which a turn does not end by itself. */
+const ENDLESS = new Set(['deaf', 'hangs', `ignores:${CLEAN}`, `lacks:${CLEAN}`])
 
-if (args.includes('exec')) exec()
+if (args.includes('--version') && way.startsWith('version:'))
+  process.stdout.write(`codex-cli ${way.slice(8)}\n`)
+else if (args.includes('exec')) exec()
 else if (way === 'missing') fail("error: unrecognized subcommand 'app-server'", 2)
 else appServer()
 
@@ -36,13 +39,20 @@ function answer(message) {
   const { id, method, params } = message
   // Never answered; a file tells that it was heard.
   if (way === `ignores:${method}`) return appendFileSync(`${process.env.FAKE_AGENT}.hangs`, method)
+  if (way.startsWith('lacks:'))
+    appendFileSync(`${process.env.FAKE_AGENT}.asked`, `${method} ${JSON.stringify(params)}\n`)
+  // In the words of an old Codex for a method that it does not have.
+  if (way === `lacks:${method}`) {
+    const error = `Invalid request: unknown variant \`${method}\`, expected one of \`initialize\`, \`thread/start\``
+    return print({ id, error: { code: -32600, message: error } })
+  }
   if (method === 'initialize') return handshake(id)
   if (method === 'account/login/start') return print({ id, result: {} })
   if (method === 'thread/start' || method === 'thread/resume')
     return print({ id, result: { thread: { id: threadId }, model: 'fake' } })
   if (method === 'turn/start') return startTurn(id)
   if (method === 'turn/interrupt') return way === 'deaf' ? undefined : endTurn('interrupted')
-  if (method === 'thread/backgroundTerminals/clean') return print({ id, result: {} })
+  if (method === CLEAN) return print({ id, result: {} })
   // The answer to our own request: say what it was, and be done.
   if (id === 'ask') {
     if (way === 'floods') appendFileSync(`${process.env.FAKE_AGENT}.heard`, 'all')
@@ -83,7 +93,7 @@ function startTurn(id) {
       notify('item/agentMessage/delta', { turnId, itemId: 'm', delta: String(count).padEnd(65_536, '.') })
   if (way === 'asks-nobody' || way === 'floods')
     return print({ id: 'ask', method: 'who/is/there', params: {} })
-  if (way !== 'deaf' && way !== 'hangs' && way !== CLEAN) endTurn('completed')
+  if (!ENDLESS.has(way)) endTurn('completed')
 }
 
 /** The first turn ends, and then something is asked. The second tells the answer, and does not end without one. */

@@ -61,6 +61,24 @@ describe('several threads in one process', () => {
     expect(appEvents({ method: 'configWarning', params: { summary: 'careful' } })).toHaveLength(1)
   })
 
+  test.each([
+    ['names its thread in another way', { session: { root: 'thread-1' } }, 1],
+    ['names another thread in another way', { session: { root: 'thread-2' } }, 0],
+    ['only speaks of the thread', { text: 'see thread-1' }, 0],
+    ['names nobody', { value: 1 }, 0],
+  ])('C4: a message of a kind that is not known and %s', (_what, params, shown) => {
+    expect(appEvents({ method: 'from/the/future', params })).toHaveLength(shown)
+  })
+
+  test('C4: what Codex up to 0.110 tells a second time in older words is not told', () => {
+    const params = {
+      id: 'turn-1',
+      msg: { type: 'agent_message_delta', delta: 'a' },
+      conversationId: 'thread-1',
+    }
+    expect(appEvents({ method: 'codex/event/agent_message_delta', params })).toEqual([])
+  })
+
   test("C4: a fork is another session's", () => {
     const fork = { id: 3, result: { thread: { id: 'thread-2', forkedFromId: 'thread-1' }, model: 'gpt-y' } }
     expect(appEvents(fork)).toStrictEqual([])

@@ -1,5 +1,6 @@
 import type { CodexResponse } from '../../native/codex/app-server-messages.ts'
-import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import type { CodexEvent, CodexUnknownEvent } from '../../native/codex/codex-event.ts'
+import { codexThreadOf, concernsThreads } from '../../native/codex/message-owner.ts'
 import type { CodexNotification } from '../../native/codex/notifications.ts'
 import { asObject, asText, isObject, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
@@ -35,17 +36,21 @@ export function createCodexAppServerTranslator(
 }
 
 function translateMessage(state: CodexState, event: CodexEvent): UIEvent[] {
-  if (event.type === 'unknown') {
-    const params = asObject(asObject(event.raw)?.params)
-    return params && !concerns(state, params) ? [] : [unknown(state, event.nativeType, event.raw)]
-  }
+  if (event.type === 'unknown') return translateUnknown(state, event)
   if (event.type !== undefined) return [unknown(state, event.type, event)]
   if (event.method === undefined) return translateResponse(state, event)
   if (event.id === undefined) return translateNotification(state, event)
-  const params = asObject(event.params) ?? {}
-  const threadId = asText(params.threadId) ?? asText(params.conversationId)
+  const threadId = codexThreadOf(event)
   const asked = threadId === undefined || state.subAgents.has(threadId) || concerns(state, { threadId })
   return asked ? translateRequest(state, event) : []
+}
+
+function translateUnknown(state: CodexState, { nativeType, raw }: CodexUnknownEvent): UIEvent[] {
+  // Up to 0.110 all that is told is told once more, in the words of an older protocol.
+  if (nativeType.startsWith('codex/event/')) return []
+  const isMessage = asObject(asObject(raw)?.params) !== undefined
+  const isOurs = !isMessage || state.threadId === null || concernsThreads(raw, [state.threadId])
+  return isOurs ? [unknown(state, nativeType, raw)] : []
 }
 
 function translateNotification(state: CodexState, event: CodexNotification): UIEvent[] {

@@ -1,4 +1,5 @@
 import { createCodexAppServerTranslator, parseCodexEvent, type UIEvent } from '@chirality/core'
+import { withoutInstructions } from '../../codex/instructions.ts'
 import { History } from '../history.ts'
 import { asNumber, asObjects, asText, type JsonObject } from '../json.ts'
 import type { ThreadHistory, ThreadTurn } from './thread.ts'
@@ -41,7 +42,7 @@ function ended({ id, status, error, durationMs }: ThreadTurn): JsonObject {
 function promptOf(item: JsonObject | undefined): { message: string; attachments: number } {
   const parts = asObjects(item?.content)
   return {
-    message: parts.flatMap(part => asText(part.text) ?? []).join('\n'),
+    message: withoutInstructions(parts.flatMap(part => asText(part.text) ?? []).join('\n')),
     attachments: parts.filter(part => /image|audio/i.test(String(part.type))).length,
   }
 }

@@ -28,12 +28,8 @@ export async function readRollout(
   environment: Record<string, string>,
   threadId: string,
 ): Promise<ThreadHistory | undefined> {
-  const files = new Map(
-    (await rolloutFiles(environment, { archived: true })).map(file => [file.threadId, file]),
-  )
-  const own = files.get(threadId)
+  const { own, lines, missing } = await readThreadLines(environment, threadId, isAboutThread)
   if (!own) return undefined
-  const { lines, missing } = await linesWithParents(own, files)
   const metas = lines.filter(line => line.type === 'session_meta').map(line => asObject(line.payload))
   const meta = asObject(metas.findLast(({ cwd }) => asText(cwd)))
   const context = asObject(lines.findLast(line => line.type === 'turn_context')?.payload)
@@ -49,6 +45,26 @@ export async function readRollout(
   }
 }
 
+/** The wanted lines of a thread, those of the threads that it was forked from first. */
+export async function readThreadLines(
+  environment: Record<string, string>,
+  threadId: string,
+  isWanted: (line: JsonObject) => boolean,
+): Promise<ThreadLines> {
+  const files = new Map(
+    (await rolloutFiles(environment, { archived: true })).map(file => [file.threadId, file]),
+  )
+  const own = files.get(threadId)
+  return own ? { own, ...(await linesWithParents(own, files, isWanted)) } : { lines: [], missing: 0 }
+}
+
+interface ThreadLines {
+  /** Undefined if no file is about this thread. */
+  own?: RolloutFile
+  lines: JsonObject[]
+  missing: number
+}
+
 /** The first lines hold the instructions and all tools; the first message comes after them. */
 const LOOK_BYTES = 512 * 1024
 const MAX_NAMES_BYTES = 16 * 1024 * 1024
@@ -58,13 +74,14 @@ const MAX_FORKS = 50
 async function linesWithParents(
   own: RolloutFile,
   files: ReadonlyMap<string, RolloutFile>,
+  isWanted: (line: JsonObject) => boolean,
 ): Promise<{ lines: JsonObject[]; missing: number }> {
   const parts: JsonObject[][] = []
   let missing = 0
   let file: RolloutFile | undefined = own
   let end = Number.POSITIVE_INFINITY
   for (let forks = 0; file && forks < MAX_FORKS; forks++) {
-    const read = await readLines(file.path, { isWanted: isAboutThread }).catch(() => null)
+    const read = await readLines(file.path, { isWanted }).catch(() => null)
     missing += read ? read.unreadable + (read.isCut ? 1 : 0) : 1
     const before = end
     const lines = (read?.lines ?? []).filter(({ ordinal }) => (asNumber(ordinal) ?? 0) < before)
