@@ -6,10 +6,16 @@ export const HELP = `Usage: chirality <command> [options]
       --project DIR          A folder agents may work in; can be given more than once (default: this folder)
       --port N               The first port to try (default: 4096; 0 takes any)
       --no-open              Open no browser
+      --demo                 With a project to try, and a model that plays a script in that project only
       --leave-agents         Let agents work on when the server stops; the next one goes on with them
       --json                 {"url","port","token","pid","link"} as the first line
       --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
                              Let other machines in. Whoever gets in has your shell: see docs/security.md
+  link                     A new link into a server that runs: signs one browser in, once, within 10 minutes
+      --port N               Only into the server on this port
+      --list                 The browsers that are signed in
+      --revoke ID            Sign one out; "all" signs out every browser
+      --json
   run [PROMPT|-]           One turn of an agent, streamed. "-" reads the prompt from stdin.
       --project DIR          Where the agent works (default: this folder)
       --harness ID           Which agent: claude-code (the default), codex, agent-sdk or messages-api

@@ -9,6 +9,7 @@ type Command = (args: string[], output: Output) => Promise<number>
 /** Each command is loaded when it is called: starting fast is half of what a person notices. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./commands/serve.ts')).serve,
+  link: async () => (await import('./commands/link.ts')).link,
   run: async () => (await import('./commands/run.ts')).run,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,

@@ -140,6 +140,50 @@ test('a second server for a project is told where the first is', async () => {
   expect(second.stderr).toContain(facts.url)
 })
 
+test('a second serve of the same user, and `chirality link`, lead into the server that runs', async () => {
+  const world = await createWorld()
+  const { command, facts } = await startServing(world)
+  const env = { CHIRALITY_HOME: path.join(world.home, 'chirality') }
+  const second = await world.start(['serve', '--json', '--project', world.project], { env }).result()
+  expect(second).toMatchObject({ code: 0, stderr: '' })
+  const led = JSON.parse(second.stdout) as Facts
+  expect(led).toMatchObject({ url: facts.url, pid: command.pid, running: true })
+  const printed = await world.start(['link'], { env }).result()
+  expect(printed).toMatchObject({ code: 0, stderr: '' })
+  expect(printed.stdout).toContain('signs one browser in, once, within 10 minutes')
+  const links = [facts.link, led.link, /http\S+/.exec(printed.stdout.split('\n')[2] ?? '')?.[0] ?? '']
+  const tokens = await Promise.all(links.map(link => signIn(facts, link)))
+  expect(new Set(tokens).size).toBe(3)
+
+  const listed = await world.start(['link', '--list'], { env }).result()
+  expect(listed.stdout.match(/^[0-9a-f]{16} .* until the server stops$/gm)).toHaveLength(3)
+  const [first = ''] = listed.stdout.split(' ')
+  expect(await world.start(['link', '--revoke', first], { env }).result()).toMatchObject({ code: 0 })
+  const out = await Promise.all(tokens.map(token => call({ ...facts, token }, '/trpc/system.info')))
+  expect(out.map(({ status }) => status).sort()).toEqual([200, 200, 401])
+  expect((await world.start(['link', '--revoke', first], { env }).result()).stderr).toContain(
+    '--list shows them',
+  )
+  expect((await world.start(['link', '--port', '1'], { env }).result()).stderr).toContain(
+    'No server of yours',
+  )
+
+  command.signal('SIGTERM')
+  expect((await command.result()).code).toBe(0)
+  const none = await world.start(['link'], { env }).result()
+  expect(none).toMatchObject({ code: 1, stdout: '' })
+  expect(none.stderr).toContain('No server of yours runs. `chirality serve` starts one')
+})
+
+async function signIn({ url }: Facts, link: string): Promise<string> {
+  const response = await fetch(`${url}/api/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ secret: new URL(link).hash.replace('#sign-in=', '') }),
+  })
+  return ((await response.json()) as { token: string }).token
+}
+
 test('nobody is let in by accident', async () => {
   const world = await createWorld()
   const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])
@@ -159,7 +203,7 @@ test('a data folder that cannot be used is told in a line', async () => {
 test('without --json it prints one link', async () => {
   const world = await createWorld()
   const command = world.start(['serve', '--no-open', '--port', '0', '--project', world.project])
-  await command.shows('Ctrl-C stops it.')
+  await command.shows('Ctrl-C stops the server.')
   expect(command.stdout.match(/#sign-in=/g)).toHaveLength(1)
   command.signal('SIGTERM')
   expect(await command.result()).toMatchObject({ code: 0, stderr: 'Stopping, and the agents with it.\n' })

@@ -7,7 +7,8 @@ import path from 'node:path'
 import type { Envelope } from '@chirality/core'
 import { CERTIFICATE } from '@chirality/fixtures'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ServerRefusedError, startThroughServer } from '../src/commands/run/through-server.ts'
+import { startThroughServer } from '../src/commands/run/through-server.ts'
+import { ServerRefusedError } from '../src/running-server.ts'
 import { createWorld } from './support/world.ts'
 
 test('a turn runs in the server that has the project, and looks like one of ours', async () => {
@@ -63,7 +64,7 @@ test('a server that is not there any more, or is another program by now, is told
   const facts = JSON.stringify({ url, token: 'of-old', pid: 4711 })
   writeFileSync(path.join(world.home, 'servers', name), facts, { mode: 0o600 })
   const start = () => startThroughServer(url, { projectRoot: world.project, message: 'Hi' }, world.home)
-  await expect(start()).rejects.toThrow(`The server at ${url} (process 4711) has this project, and does not`)
+  await expect(start()).rejects.toThrow(`The server at ${url} (process 4711) does not answer`)
   await new Promise(resolve => other.close(resolve))
   await expect(start()).rejects.toThrow(/does not answer: .*ECONNREFUSED/)
   await expect(start()).rejects.toThrow(ServerRefusedError)

@@ -6,8 +6,9 @@ import { WaitForServer } from './app/ServerDown.tsx'
 import { SignedOut } from './app/SignedOut.tsx'
 import { withdrawAll } from './notices/notice-board.ts'
 import { isServerUp } from './state/server-up.ts'
-import { forgetToken, signIn } from './state/sign-in.ts'
+import { forgetToken, keepToken, signIn, signInByKey } from './state/sign-in.ts'
 import { shareToken } from './state/token-channel.ts'
+import { TokenKeeper } from './state/token-keeper.ts'
 import { createTrpcApi } from './state/trpc-api.ts'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -19,7 +20,7 @@ async function start(root: Root): Promise<void> {
   const result = await signIn()
   switch (result.kind) {
     case 'signed-in':
-      return open(root, result.token)
+      return open(root, result)
     case 'refused':
       return askForLink(root, result.message)
     case 'unreachable':
@@ -30,26 +31,36 @@ async function start(root: Root): Promise<void> {
   }
 }
 
-function open(root: Root, token: string): void {
+function open(root: Root, signedIn: { token: string; isFresh: boolean }): void {
   registerWorker()
-  const stopSharing = shareToken(token)
+  const keeper = new TokenKeeper(signedIn.token, signedIn)
+  const stopSharing = shareToken(() => keeper.token)
   const url = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/trpc`
-  const onRefused = () => {
-    forgetToken(token)
+  const onRefused = async () => {
+    forgetToken(keeper.token)
     stopSharing()
+    const result = await signInByKey()
+    if (result.kind === 'signed-in') {
+      keepToken(result.token)
+      return open(root, result)
+    }
     void withdrawAll()
-    askForLink(root, 'The server was started anew.')
+    askForLink(root, result.kind === 'refused' ? result.message : STARTED_ANEW)
   }
-  const api = createTrpcApi(token, { url, onRefused })
+  const api = createTrpcApi(() => keeper.current(), { url, onRefused: () => void onRefused() })
   root.render(
     <StrictMode>
-      <FirstConnection key={token} api={api} />
+      <FirstConnection key={signedIn.token} api={api} />
     </StrictMode>,
   )
 }
 
+const STARTED_ANEW = 'The server was started anew, and this browser keeps no key to sign in with by itself.'
+
 function askForLink(root: Root, message?: string): void {
-  root.render(<SignedOut {...(message ? { message } : {})} onToken={token => open(root, token)} />)
+  root.render(
+    <SignedOut {...(message ? { message } : {})} onToken={token => open(root, { token, isFresh: false })} />,
+  )
 }
 
 function waitForServer(root: Root): void {

@@ -2,6 +2,7 @@ import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
 import { SessionHost, StorageError, userDataFolder } from '@chirality/sessions'
+import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
 import { Keys } from './guard/keys.ts'
@@ -59,7 +60,7 @@ export interface RunningServer {
   readonly port: number
   /** For `Authorization: Bearer`. */
   readonly token: string
-  /** Opens the dashboard and signs in, once. */
+  /** Opens the dashboard and signs a browser in, once, within `LINK_MINUTES`. */
   readonly link: string
   readonly host: SessionHost
   /** What it answers to, beside the files of the dashboard. */
@@ -81,6 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   } = options
   checkBinding(options)
   const keys = new Keys()
+  const browsers = new SignedInBrowsers(home, keys)
   const routes: Route[] = []
   let place = NOWHERE
   const connections = new OpenSockets()
@@ -119,7 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const changes = new TurnChanges()
   changes.watch(host)
   const services: AppServices = {
-    ...{ host, personas, changes, harnesses: options.harnesses },
+    ...{ host, personas, changes, browsers, harnesses: options.harnesses },
     removed: new RemovedSessions(),
     stopped: new StoppedTurns(host),
     projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
@@ -131,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       connections: () => connections.size,
     },
   }
-  const api = apiRoutes({ services, keys, version, router: appRouter, onFault })
+  const api = apiRoutes({ services, keys, browsers, version, router: appRouter, onFault })
   routes.push(...api.routes)
   place = doors.place
 

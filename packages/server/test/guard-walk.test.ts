@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BrowserWithKey } from './support/browser-with-key.ts'
 import { type EveryCall, everyCall, procedures } from './support/every-call.ts'
 import { pipeline } from './support/pipeline.ts'
 import { rawRequest, UPGRADE } from './support/raw-request.ts'
@@ -9,6 +10,8 @@ import { answerTo, bytesOf, everyWay, headersOf, linesOf, type Target } from './
 
 let server: TestServer
 let target: Target
+/** Of a browser that was signed out. */
+let revoked: string
 let agent: Agent
 
 beforeAll(async () => {
@@ -17,6 +20,10 @@ beforeAll(async () => {
   server = await openTestServer()
   target = { port: server.port, token: server.token, oldToken: earlier.token }
   agent = new Agent({ keepAlive: true })
+  const browser = await BrowserWithKey.create(server.url)
+  const signedIn = await browser.signIn(new URL(server.link).hash.replace('#sign-in=', ''))
+  await server.post('/trpc/system.revokeBrowser', { id: signedIn.browser })
+  revoked = signedIn.token
 })
 afterAll(async () => {
   agent.destroy()
@@ -44,7 +51,9 @@ test('nothing is open but what has to be', () => {
   const open = server.routes
     .filter(({ kind }) => kind !== 'call')
     .map(({ method, path, kind }) => `${method} ${path} ${kind}`)
-  expect(open).toEqual(['GET /healthz page', 'POST /api/sign-in sign-in'])
+  expect(open).toEqual([
+    ...['GET /healthz page', 'POST /api/sign-in sign-in', 'POST /api/sign-in/challenge sign-in'],
+  ])
   expect(procedures.length).toBeGreaterThan(40)
 })
 
@@ -79,7 +88,7 @@ test('of all ways to ask for anything only the exact ones get in', { timeout: 60
 const callsWithToken = () => everyCall(server.routes).filter(({ kind }) => kind === 'call')
 
 test('no other way to write the token is one', async () => {
-  const wrong = wrongTokens(server.token, target.oldToken)
+  const wrong = [...wrongTokens(server.token, target.oldToken), `Bearer ${revoked}`]
   for (const call of callsWithToken()) {
     const requests = wrong.map(authorization => bytesOf(call, linesOf({ ...good(), authorization })))
     expect(await pipeline(server.port, requests), call.path).toEqual(wrong.map(() => '401 token-wrong'))
@@ -119,7 +128,7 @@ describe('sockets', () => {
     await Promise.all(Array.from({ length: 16 }, worker))
     expect(found).toEqual([])
     expect(await upgrade({ ...good(), host: undefined })).toBe(403)
-    for (const authorization of wrongTokens(server.token, target.oldToken))
+    for (const authorization of [...wrongTokens(server.token, target.oldToken), `Bearer ${revoked}`])
       expect(await upgrade({ ...good(), authorization }), authorization).toBe(401)
     for (const site of ['cross-site', 'same-site'])
       expect(await upgrade({ ...good(), 'sec-fetch-site': site })).toBe(403)

@@ -2,13 +2,22 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BindingError, ListenError, type RunningServer, startServer } from '@chirality/server'
+import {
+  BindingError,
+  LINK_MINUTES,
+  ListenError,
+  type RunningServer,
+  readServerFile,
+  startServer,
+} from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../demo/start-demo.ts'
 import { EXIT } from '../exit-code.ts'
 import { type Output, tell } from '../output.ts'
 import { projectFolder } from '../project-folder.ts'
+import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
 import { UsageError } from '../usage-error.ts'
+import { linkText } from './link.ts'
 import { dashboardFolder } from './serve/dashboard-folder.ts'
 import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
@@ -19,11 +28,12 @@ export async function serve(args: string[], output: Output): Promise<number> {
   const options = await readServeOptions(args)
   const stop = stopSignals()
   const demo = options.demo ? await (await import('../demo/start-demo.ts')).startDemo() : undefined
-  const server = await start(options, demo)
-  if (server === undefined) {
+  const started = await start(options, demo)
+  if (started.kind !== 'started') {
     await demo?.close()
-    return EXIT.failed
+    return started.kind === 'running-elsewhere' ? leadTo(started.owner, options, output) : EXIT.failed
   }
+  const { server } = started
   const { url, port, token } = server
   const link = demo ? await demoLink(server, demo) : server.link
   await output.write(
@@ -56,7 +66,12 @@ async function close(server: RunningServer, options: ServeOptions, second: Promi
 /** For the logs to be written to their end. */
 const LAST_WORDS_MS = 1000
 
-async function start(options: ServeOptions, demo?: RunningDemo): Promise<RunningServer | undefined> {
+type Start =
+  | { kind: 'started'; server: RunningServer }
+  | { kind: 'running-elsewhere'; owner: ProjectLockedError }
+  | { kind: 'failed' }
+
+async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> {
   const { port, host, exposed, publicOrigins } = options
   let server: RunningServer | undefined
   try {
@@ -70,14 +85,45 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Running
       onFault: error =>
         void tell(`chirality: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`),
     })
-    return server
+    return { kind: 'started', server }
   } catch (error) {
     if (error instanceof BindingError) throw new UsageError(error.message)
-    if (!(error instanceof ListenError) && !(error instanceof ProjectLockedError)) throw error
+    if (error instanceof ProjectLockedError) return { kind: 'running-elsewhere', owner: error }
+    if (!(error instanceof ListenError)) throw error
     await tell(`chirality: ${error.message}\n`)
-    return undefined
+    return { kind: 'failed' }
   }
 }
+
+/** A server of this user has the project already: whoever wants in gets a link, and its agents work on. */
+async function leadTo(locked: ProjectLockedError, options: ServeOptions, output: Output): Promise<number> {
+  const home = userDataFolder()
+  const running = await readServerFile(home, locked.owner.address)
+  const made = running && (await newLink(running))
+  if (running === undefined || made === undefined) {
+    await tell(`chirality: ${locked.message}\n`)
+    return EXIT.failed
+  }
+  for (const project of options.projects) {
+    try {
+      await callProcedure(running, 'projects.register', { path: await projectFolder(project) })
+    } catch (error) {
+      if (!(error instanceof ServerRefusedError)) throw error
+      await tell(`chirality: ${error.message}\n`)
+    }
+  }
+  const { url, token, pid } = running
+  const facts = { url, port: Number(new URL(url).port), token, pid, link: made.url, running: true }
+  await output.write(options.json ? `${JSON.stringify(facts)}\n` : `It runs already. ${linkText(url, made)}`)
+  if (!options.open || options.json || !canOpenBrowser()) return EXIT.done
+  const closePage = await openBrowser(made.url, home)
+  await sleep(OPENED_MS)
+  await closePage()
+  return EXIT.done
+}
+
+/** For a browser to read the page that leads it on. */
+const OPENED_MS = 10_000
 
 /** The bundle lies as deep below the manifest as this file. */
 async function version(): Promise<string> {
@@ -104,7 +150,7 @@ async function demoLink({ host, link }: RunningServer, demo: RunningDemo): Promi
 }
 
 function welcome(addresses: string[], link: string): string {
-  return `Chirality is at ${addresses.join(', ')}. This link signs a browser in, once:\n\n  ${link}\n\nCtrl-C stops it.\n`
+  return `Chirality is at ${addresses.join(', ')}. This link signs one browser in, once, within ${LINK_MINUTES} minutes:\n\n  ${link}\n\n\`chirality link\` prints another. Ctrl-C stops the server.\n`
 }
 
 /** Who asks twice wants it to end at once. */

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { staysSignedIn } from '../state/sign-in.ts'
 import { useConnection } from './use-connection.ts'
 
 /** A short gap heals by itself, and nobody needs to know. */
@@ -7,6 +8,8 @@ const PATIENCE_MS = 800
 export function OfflineBanner() {
   const state = useConnection()
   const [late, setLate] = useState(false)
+  const [staysIn, setStaysIn] = useState(true)
+  useEffect(() => void staysSignedIn().then(setStaysIn), [])
   useEffect(() => {
     if (state !== 'offline') return setLate(false)
     const timer = setTimeout(() => setLate(true), PATIENCE_MS)
@@ -15,7 +18,14 @@ export function OfflineBanner() {
   if (!late) return null
   return (
     <p className="offline" role="alert">
-      No connection to the server. Nothing is lost: this page catches up by itself when it is back.
+      No connection to the server. Nothing is lost: this page looks for it and catches up by itself when it is
+      back.
+      {staysIn ? null : (
+        <>
+          {' '}
+          If it is started anew, sign in with the link that <code>chirality link</code> prints.
+        </>
+      )}
     </p>
   )
 }

@@ -33,7 +33,7 @@ export function WaitForServer({ onUp }: { onUp(): void }) {
   return <ServerDown />
 }
 
-function Command({ text }: { text: string }) {
+export function Command({ text }: { text: string }) {
   return (
     <p className="server-down__command">
       <code>{text}</code>

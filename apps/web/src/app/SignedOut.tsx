@@ -2,13 +2,16 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { signInByLink, waitForToken } from '../state/sign-in.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
+import { Command } from './ServerDown.tsx'
+import { isLoopback, linkCommands } from './start-commands.ts'
 import './server-down.css'
 
-/** Without the link of this start of the server nobody gets in. Opened in any tab of this browser it lets this one in, too. */
+/** A browser that is not known gets in by a link. Opened in any tab of this browser it lets this one in, too. */
 export function SignedOut({ message, onToken }: { message?: string; onToken(token: string): void }) {
   const [link, setLink] = useState('')
   const [refused, setRefused] = useState<string | null>(null)
   const isTrying = useRef(false)
+  const [installed, start] = linkCommands(location.port)
   useEffect(() => waitForToken(onToken), [onToken])
   const submit = async (event: FormEvent) => {
     event.preventDefault()
@@ -23,11 +26,14 @@ export function SignedOut({ message, onToken }: { message?: string; onToken(toke
   return (
     <main className="server-down">
       <h1>Open the link of the server</h1>
-      <p>{message ?? 'This tab is not signed in.'}</p>
+      <p>{message ?? 'This browser is not signed in.'}</p>
       <p>
-        The terminal that runs <code>chirality serve</code> shows a link that signs you in. Open it in this
-        browser and this page goes on, or paste it here.
+        {`A link signs it in. In a terminal${isLoopback(location.hostname) ? '' : ' of the machine that the server runs on'} this prints one, while the agents work on:`}
       </p>
+      <Command text={installed} />
+      <p>or, in the folder of Chirality:</p>
+      <Command text={start} />
+      <p>Open the link in this browser and this page goes on, or paste it here.</p>
       <form className="link-form" onSubmit={event => void submit(event)}>
         <Field label="Link">
           {id => (

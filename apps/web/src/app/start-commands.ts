@@ -7,6 +7,12 @@ export function startCommands(port: string): [start: string, serve: string] {
   return [`npm start -- --port ${port}`, `npx chirality serve --port ${port}`]
 }
 
+/** What prints a new link of the server that runs. A second `npm start` does not start a second one. */
+export function linkCommands(port: string): [installed: string, start: string] {
+  if (port === DEFAULT_PORT) return ['npx chirality link', 'npm start']
+  return [`npx chirality link --port ${port}`, `npm start -- --port ${port}`]
+}
+
 export function isLoopback(hostname: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
 }

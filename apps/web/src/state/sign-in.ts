@@ -1,10 +1,18 @@
+import {
+  forgetBrowserKey,
+  loadBrowserKey,
+  ownBrowserKey,
+  saveBrowserKey,
+  signChallenge,
+} from './browser-key.ts'
 import { announceToken, askForToken, askOtherTabs, hearToken } from './token-channel.ts'
 
 const TOKEN_KEY = 'chirality-token'
 const FRAGMENT = /^#sign-in=([A-Za-z0-9_-]+)$/
 
 export type SignIn =
-  | { kind: 'signed-in'; token: string }
+  /** `isFresh`: the server gave it a moment ago. */
+  | { kind: 'signed-in'; token: string; isFresh: boolean }
   | { kind: 'refused'; message: string }
   | { kind: 'none' }
   | { kind: 'unreachable' }
@@ -12,14 +20,18 @@ export type SignIn =
 type SignInPage = Pick<Window, 'location' | 'history' | 'sessionStorage'>
 
 /**
- * Trades the secret of the link for the server's token. The secret stands in the fragment, which no server and no log
- * ever sees, and is taken out of the address before anything else happens. The token lasts as long as the tab.
+ * Trades the secret of the link for a token. The secret stands in the fragment, which no server and no log ever sees, and is
+ * taken out of the address before anything else happens. A browser that was signed in before needs no link: it has a key.
  */
 export async function signIn(page: SignInPage = window): Promise<SignIn> {
   const secret = FRAGMENT.exec(page.location.hash)?.[1]
   if (secret === undefined) {
-    const token = page.sessionStorage.getItem(TOKEN_KEY) ?? (await askOtherTabs())
-    return token === undefined ? { kind: 'none' } : keepToken(token, page)
+    const kept = page.sessionStorage.getItem(TOKEN_KEY)
+    if (kept !== null) return keepToken(kept, page)
+    const byKey = await signInByKey()
+    if (byKey.kind === 'signed-in') return keepToken(byKey.token, page, true)
+    const token = await askOtherTabs()
+    return token === undefined ? byKey : keepToken(token, page)
   }
   page.history.replaceState(null, '', page.location.pathname + page.location.search)
   return tradeSecret(secret, page)
@@ -44,9 +56,10 @@ export function secretOf(link: string, origin: string): string | undefined {
 export function keepToken(
   token: string,
   { sessionStorage }: Pick<Window, 'sessionStorage'> = window,
+  isFresh = false,
 ): SignIn {
   sessionStorage.setItem(TOKEN_KEY, token)
-  return { kind: 'signed-in', token }
+  return { kind: 'signed-in', token, isFresh }
 }
 
 const refused = new Set<string>()
@@ -69,26 +82,66 @@ export function waitForToken(onToken: (token: string) => void): () => void {
   return stop
 }
 
+/** By the key that this browser was signed in with before. `none` where it has none that the server knows. */
+export async function signInByKey(): Promise<SignIn> {
+  const key = await loadBrowserKey()
+  if (key === undefined || key.browser === null) return { kind: 'none' }
+  const asked = await post('/api/sign-in/challenge', {})
+  if (!asked?.ok) return { kind: 'unreachable' }
+  const { challenge } = (await asked.json()) as { challenge: string }
+  const signature = await signChallenge(key, challenge)
+  const response = await post('/api/sign-in', { browser: key.browser, challenge, signature })
+  if (response === undefined) return { kind: 'unreachable' }
+  if (response.ok) {
+    const { token } = (await response.json()) as { token: string }
+    return { kind: 'signed-in', token, isFresh: true }
+  }
+  if (response.status !== 401) return { kind: 'unreachable' }
+  await forgetBrowserKey()
+  return { kind: 'refused', message: await wordsOf(response) }
+}
+
+/** Whether this browser comes back by itself after a restart of the server. */
+export async function staysSignedIn(): Promise<boolean> {
+  return ((await loadBrowserKey())?.browser ?? null) !== null
+}
+
 async function tradeSecret(secret: string, page: SignInPage): Promise<SignIn> {
-  const response = await fetch('/api/sign-in', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ secret }),
-  }).catch(() => undefined)
+  const key = await ownBrowserKey()
+  // Kept before it is used: a link is not spent on a key that this browser cannot keep.
+  const isKept = key !== undefined && (await saveBrowserKey(key))
+  const response = await post('/api/sign-in', { secret, ...(isKept ? { key: key.publicKey } : {}) })
   if (response === undefined) return { kind: 'unreachable' }
   if (!response.ok) return refusal(response, page)
-  const { token } = (await response.json()) as { token: string }
+  const { token, browser } = (await response.json()) as { token: string; browser?: string | null }
+  if (isKept && typeof browser === 'string') await saveBrowserKey({ ...key, browser })
   announceToken(token)
-  return keepToken(token, page)
+  return keepToken(token, page, true)
+}
+
+function post(path: string, body: object): Promise<Response | undefined> {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }).catch(() => undefined)
 }
 
 /** A link that was used already is no harm to whom it has signed in. */
-function refusal(response: Response, { sessionStorage }: Pick<Window, 'sessionStorage'>): SignIn {
-  const token = sessionStorage.getItem(TOKEN_KEY)
-  if (token !== null) return { kind: 'signed-in', token }
-  const message =
-    response.status === 401
-      ? 'This link was used before, or the server was started anew.'
-      : 'The server refused this link.'
-  return { kind: 'refused', message }
+async function refusal(response: Response, page: SignInPage): Promise<SignIn> {
+  const token = page.sessionStorage.getItem(TOKEN_KEY)
+  if (token !== null) return keepToken(token, page)
+  const byKey = await signInByKey()
+  if (byKey.kind === 'signed-in') return keepToken(byKey.token, page, true)
+  return { kind: 'refused', message: await wordsOf(response) }
+}
+
+/** Why the server refused, in its own words. */
+async function wordsOf(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: { message: string } }
+    return error.message
+  } catch {
+    return 'The server refused this link.'
+  }
 }

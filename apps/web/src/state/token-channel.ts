@@ -5,10 +5,10 @@ const ASK = 'token?'
 const ASK_MS = 1000
 
 /** A second tab need not be signed in by hand: this one answers it. Returns how to stop, for a token that is worth nothing any more. */
-export function shareToken(token: string): () => void {
+export function shareToken(token: () => string): () => void {
   const channel = open()
   channel?.addEventListener('message', ({ data }) => {
-    if (data === ASK) channel.postMessage({ token })
+    if (data === ASK) channel.postMessage({ token: token() })
   })
   return () => channel?.close()
 }

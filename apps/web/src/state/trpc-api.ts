@@ -21,7 +21,10 @@ const MAX_RETRY_MS = 5_000
 const MAX_SESSIONS = 1000
 
 /** The server over one WebSocket. It comes back by itself, and each subscription goes on after the last event it saw. */
-export function createTrpcApi(token: string, options: { url: string; onRefused(): void }): ServerApi {
+export function createTrpcApi(
+  token: () => Promise<string>,
+  options: { url: string; onRefused(): void },
+): ServerApi {
   const connection = new ConnectionWatch()
   let isRefused = false
   // Once: a token that is worth nothing is not tried again, and whoever signs in anew is not sent away by the old one.
@@ -33,7 +36,7 @@ export function createTrpcApi(token: string, options: { url: string; onRefused()
   }
   const socket = createWSClient({
     url: options.url,
-    connectionParams: { token },
+    connectionParams: async () => ({ token: await token() }),
     retryDelayMs: attempt => (attempt === 0 ? 0 : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt)),
     onOpen: () => connection.set('connected'),
     onClose: cause => {

@@ -130,7 +130,7 @@ test('a server that was started anew sends one to its new link', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()
   await api.cutConnections(4401)
-  await page.getByText('The server was started anew.').waitFor()
+  await page.getByText('The server was started anew').waitFor()
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
   await close()
 })

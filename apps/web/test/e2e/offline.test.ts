@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-test('the server stops and comes back: the page says how to start it, and goes on', async () => {
+test('the server stops and comes back: the page says how to start it, and goes on by itself', async () => {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   onTestFinished(() => context.close())
   const page = await context.newPage()
@@ -74,22 +74,61 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await page.getByText(`npx chirality serve --port ${port}`).waitFor()
   expect(await axeViolations(page)).toEqual([])
 
-  // Each start has a token of its own, so this tab needs the new link; opened in any tab, it lets this one in.
+  // Each start has tokens of its own; this browser has a key, and needs no link.
   server = await start(port)
-  await page.getByText('The server was started anew.').waitFor()
-  expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
-  expect(await axeViolations(page)).toEqual([])
-  const other = await context.newPage()
-  await other.goto(server.link)
+  const session = page.getByRole('link', { name: /Mend the failing test/ }).first()
+  await session.waitFor()
   await page.getByText('● connected').waitFor()
-  await page
-    .getByRole('link', { name: /Mend the failing test/ })
-    .first()
-    .waitFor()
-  // The one that was not loaded again goes on, too, whenever it notices that its token is worth nothing.
+  // The one that was not loaded again goes on, too.
   await visitor.getByText('● connected').waitFor()
   await visitor.getByRole('heading', { name: 'All sessions' }).waitFor()
+  await visitor.close()
+
+  // A tab that was closed: the bare address is enough.
+  await page.close()
+  const again = await context.newPage()
+  await again.goto(server.url)
+  await again.getByText('● connected').waitFor()
+  expect(await again.evaluate(() => Object.keys(localStorage).filter(key => /token|key/.test(key)))).toEqual(
+    [],
+  )
+
+  // A second browser needs a link, once; a link that was used is refused in words.
+  const phone = await browser.newContext()
+  onTestFinished(() => phone.close())
+  const second = await phone.newPage()
+  await second.goto(server.url)
+  await second.getByText('This browser is not signed in.').waitFor()
+  await second.getByText(`npx chirality link --port ${port}`).waitFor()
+  expect(await axeViolations(second)).toEqual([])
+  const link = await server.newLink()
+  await second.getByRole('textbox', { name: 'Link' }).fill(link)
+  await second.getByRole('button', { name: 'Sign in' }).click()
+  await second.getByText('● connected').waitFor()
+  const third = await browser.newContext()
+  onTestFinished(() => third.close())
+  const late = await third.newPage()
+  await late.goto(link)
+  await late.getByText('This link was used before').waitFor()
+
+  // Signed out from the command line, it is out at once and stays out; the other is not.
+  const browsers = await call<{ id: string }[]>('system.browsers')
+  expect(browsers).toHaveLength(2)
+  await call('system.revokeBrowser', { id: browsers[0]?.id })
+  await second.getByText('This browser is not signed in here any more.').waitFor()
+  await second.goto(server.url)
+  await second.getByText('This browser is not signed in.').waitFor()
+  await again.reload()
+  await again.getByText('● connected').waitFor()
 }, 180_000)
+
+async function call<T>(name: string, input?: unknown): Promise<T> {
+  const answer = await fetch(`${server.url}/trpc/${name}`, {
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    ...(input === undefined ? {} : { method: 'POST', body: JSON.stringify(input) }),
+  })
+  return ((await answer.json()) as { result: { data: T } }).result.data
+}
 
 /** A page of another site on this machine. */
 async function servePage(html: string): Promise<string> {

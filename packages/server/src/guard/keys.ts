@@ -1,43 +1,106 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { TokenVerdict } from './guard.ts'
 
-/** The token of one start of the server, and the secrets that can be traded for it once. */
+/** What became of the secret of a link that somebody brings. */
+export type LinkUse = 'good' | 'used' | 'expired' | 'unknown'
+
+/** How long a link works. Said wherever one is printed. */
+export const LINK_MINUTES = 10
+
+/**
+ * The tokens of one start of the server: one for the user's own programs, and one for each time a browser signed in. Also the
+ * secrets of links, each of which signs one browser in.
+ */
 export class Keys {
+  /** For programs of the user: it is in the file of the server, and belongs to no browser. */
   readonly token = newSecret()
   readonly #tokenDigest = digest(this.token)
-  #signInDigests: Buffer[] = []
+  readonly #now: () => number
+  /** By the digest of the token. A Map keeps the order in which they were given. */
+  readonly #browserTokens = new Map<string, string>()
+  readonly #onRevoked = new Map<string, Set<() => void>>()
+  #links: Link[] = []
+
+  constructor(now: () => number = () => Date.now()) {
+    this.#now = now
+  }
 
   /** What an `Authorization` header is worth. */
   judgeHeader(authorization: string | undefined): TokenVerdict {
     if (authorization === undefined) return 'none'
-    const given = /^Bearer ([A-Za-z0-9_-]{1,128})$/.exec(authorization)?.[1]
+    const given = bearerOf(authorization)
     return given !== undefined && this.isToken(given) ? 'valid' : 'wrong'
   }
 
   isToken(given: string): boolean {
-    return timingSafeEqual(digest(given), this.#tokenDigest)
+    return timingSafeEqual(digest(given), this.#tokenDigest) || this.browserOf(given) !== undefined
   }
 
-  /** A secret for a link. The oldest unused one goes when there are too many. */
+  /** The browser that was given this token; undefined for the token of programs, and for what is none. */
+  browserOf(token: string | undefined): string | undefined {
+    return token === undefined ? undefined : this.#browserTokens.get(digest(token).toString('hex'))
+  }
+
+  /** A token for a browser. Its oldest one goes when it has too many: it signs in again by itself. */
+  newBrowserToken(browserId: string): string {
+    const token = newSecret()
+    this.#browserTokens.set(digest(token).toString('hex'), browserId)
+    const own = [...this.#browserTokens].filter(([, owner]) => owner === browserId)
+    for (const [old] of own.slice(0, -MAX_TOKENS_OF_A_BROWSER)) this.#browserTokens.delete(old)
+    return token
+  }
+
+  /** Ends every token of a browser, and all that it has open. */
+  revoke(browserId: string): void {
+    for (const [hash, owner] of this.#browserTokens) if (owner === browserId) this.#browserTokens.delete(hash)
+    for (const listener of [...(this.#onRevoked.get(browserId) ?? [])]) listener()
+    this.#onRevoked.delete(browserId)
+  }
+
+  /** Calls back when the browser of this token is revoked. Returns how to stop listening. */
+  whenRevoked(token: string | undefined, listener: () => void): () => void {
+    const browserId = this.browserOf(token)
+    if (browserId === undefined) return () => {}
+    const listeners = this.#onRevoked.get(browserId) ?? new Set()
+    this.#onRevoked.set(browserId, listeners.add(listener))
+    return () => listeners.delete(listener)
+  }
+
+  /** A secret for a link. The oldest one goes when there are too many. */
   newSignInSecret(): string {
     const secret = newSecret()
-    this.#signInDigests = [...this.#signInDigests, digest(secret)].slice(-MAX_SIGN_IN_SECRETS)
+    const link = { digest: digest(secret), expiresAt: this.#now() + LINK_MINUTES * 60_000, used: false }
+    this.#links = [...this.#links, link].slice(-MAX_LINKS)
     return secret
   }
 
-  /** The token, for a secret that was not used before. */
-  signIn(secret: string): string | undefined {
+  /** Uses up the link of this secret. Those that no longer work are known for a while, to say why. */
+  useLink(secret: string): LinkUse {
     const given = digest(secret)
     // All are compared, so that the time tells nothing about which one it was.
-    const matches = this.#signInDigests.filter(known => timingSafeEqual(known, given))
-    if (matches.length === 0) return undefined
-    this.#signInDigests = this.#signInDigests.filter(known => !matches.includes(known))
-    return this.token
+    const [link] = this.#links.filter(known => timingSafeEqual(known.digest, given))
+    if (link === undefined) return 'unknown'
+    if (link.used) return 'used'
+    if (this.#now() >= link.expiresAt) return 'expired'
+    link.used = true
+    return 'good'
   }
 }
 
+interface Link {
+  digest: Buffer
+  expiresAt: number
+  used: boolean
+}
+
 const SECRET_BYTES = 32
-const MAX_SIGN_IN_SECRETS = 16
+const MAX_LINKS = 16
+const MAX_TOKENS_OF_A_BROWSER = 64
+
+/** The token of an `Authorization` header that has the form of one. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer ([A-Za-z0-9_-]{1,128})$/.exec(authorization ?? '')?.[1]
+}
 
 function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')

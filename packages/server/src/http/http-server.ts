@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { factsOf, MAX_HEADERS } from '../guard/facts.ts'
 import { type GuardReason, guard, type RouteKind } from '../guard/guard.ts'
-import type { Keys } from '../guard/keys.ts'
+import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
 import { closeWithConnection } from './close-with-connection.ts'
 import { endSocket } from './end-socket.ts'
@@ -84,6 +84,12 @@ async function answer(
   const match = matchRoute(options.routes, request.method ?? '', url.pathname)
   const verdict = guard(factsOf(request, kindOf(match, url.pathname), options.keys), options.place())
   if (!verdict.allow) throw refusal(verdict.status, verdict.reason)
+  // A stream that a browser reads ends with its sign-in.
+  const token = bearerOf(request.headers.authorization)
+  response.once(
+    'close',
+    options.keys.whenRevoked(token, () => response.destroy()),
+  )
   switch (match.found) {
     case 'route':
       return match.route.handle({ request, response, url, params: match.params })
@@ -126,7 +132,8 @@ const REFUSALS: Record<GuardReason, string> = {
   'cross-site': 'Other pages may not use this server.',
   'content-type': 'Send JSON, with "Content-Type: application/json".',
   'token-missing': 'Send the token of this server: "Authorization: Bearer TOKEN".',
-  'token-wrong': 'The token is not the one of this server. It is new each time the server starts.',
+  'token-wrong':
+    'The token is not one of this server. Tokens are new each time it starts, and end when a browser is signed out.',
 }
 
 function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -1,3 +1,4 @@
+import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { Keys } from '../guard/keys.ts'
 import type { Route } from '../http/routes.ts'
 import type { AppServices } from '../trpc/context.ts'
@@ -12,6 +13,7 @@ import { serveTrpcRequest } from './trpc-route.ts'
 export interface ApiOptions {
   services: AppServices
   keys: Keys
+  browsers: SignedInBrowsers
   version: string
   router: AppRouter
   onFault: (error: unknown) => void
@@ -24,7 +26,7 @@ export interface Api {
 }
 
 /** Every route there is, apart from the files of the dashboard. */
-export function apiRoutes({ services, keys, version, router, onFault }: ApiOptions): Api {
+export function apiRoutes({ services, keys, browsers, version, router, onFault }: ApiOptions): Api {
   const trpc: Pick<Route, 'path' | 'kind' | 'handle'> = {
     path: '/trpc/*',
     kind: 'call',
@@ -33,7 +35,7 @@ export function apiRoutes({ services, keys, version, router, onFault }: ApiOptio
   const streams = new OpenStreams()
   return {
     routes: [
-      ...basicRoutes(keys, version),
+      ...basicRoutes(keys, browsers, version),
       ...harnessRoutes(services, streams),
       ...coreRoutes(services, streams),
       openApiRoute(version),

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { factsOf } from '../guard/facts.ts'
 import { guard } from '../guard/guard.ts'
-import type { Keys } from '../guard/keys.ts'
+import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
 import { endSocket } from '../http/end-socket.ts'
@@ -110,7 +110,12 @@ export class SocketServer {
     const deadline = setTimeout(() => socket.terminate(), this.#limits.authenticateMs)
     this.#unauthenticated += 1
     socket.once('close', settle)
-    if (trusted) settle()
+    const welcome = (token: string | undefined) => {
+      settle()
+      const leave = () => socket.close(SIGNED_OUT, 'This browser was signed out.')
+      socket.once('close', this.#options.keys.whenRevoked(token, leave))
+    }
+    if (trusted) welcome(bearerOf(request.headers.authorization))
     this.#options.onSocket({
       socket,
       stream,
@@ -119,7 +124,7 @@ export class SocketServer {
       authenticate: token => {
         if (authenticated) return true
         authenticated = token !== undefined && this.#options.keys.isToken(token)
-        if (authenticated) settle()
+        if (authenticated) welcome(token)
         return authenticated
       },
     })
@@ -127,6 +132,8 @@ export class SocketServer {
 }
 
 const GOING_AWAY = 1001
+/** The token is not, or no longer, one of ours. */
+export const SIGNED_OUT = 4401
 /** More than events ever take. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 

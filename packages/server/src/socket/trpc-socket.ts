@@ -8,7 +8,7 @@ import type { AppServices, CallContext } from '../trpc/context.ts'
 import type { AppRouter } from '../trpc/router.ts'
 import { limitedEncoder } from './encoder.ts'
 import { SendPace, type SendPaceOptions } from './send-pace.ts'
-import type { AcceptedSocket } from './socket-server.ts'
+import { type AcceptedSocket, SIGNED_OUT } from './socket-server.ts'
 
 export interface TrpcSocketOptions {
   router: AppRouter
@@ -43,7 +43,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     createContext: ({ info }): CallContext => {
       if (!authenticate(info.connectionParams?.token)) {
         // After the answer, and before tRPC closes without a word.
-        setImmediate(() => socket.close(UNAUTHORIZED, 'The token is not the one of this server.'))
+        setImmediate(() => socket.close(SIGNED_OUT, 'The token is not one of this server.'))
         throw new TRPCError({
           code: 'UNAUTHORIZED',
           message: 'Send the token of this server as connectionParams.',
@@ -77,7 +77,6 @@ function corkTogether(socket: WebSocket, stream: Duplex): void {
 }
 
 const TRY_AGAIN_LATER = 1013
-const UNAUTHORIZED = 4401
 const CLOSE_GRACE_MS = 5_000
 const PING_MS = 25_000
 const PONG_WAIT_MS = 10_000

@@ -2,6 +2,7 @@ import type { SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
+import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../files/turn-changes.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { SendPace } from '../socket/send-pace.ts'
@@ -15,6 +16,7 @@ export interface AppServices {
   personas: PersonaManager
   projects: ProjectRegistry
   changes: TurnChanges
+  browsers: SignedInBrowsers
   removed: RemovedSessions
   stopped: StoppedTurns
   facts: ServerFacts

@@ -1,5 +1,7 @@
 import { arch, platform } from 'node:os'
 import { z } from 'zod'
+import { BROWSER_ID } from '../browsers/signed-in-browsers.ts'
+import { LINK_MINUTES } from '../guard/keys.ts'
 import { sessionProcesses } from '../system/session-processes.ts'
 import { sessionId } from './inputs.ts'
 import { procedure, router } from './trpc.ts'
@@ -32,6 +34,17 @@ export const systemRouter = router({
     .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
     .query(({ ctx, input }) => sessionProcesses(ctx.host, input?.sessionId)),
 
-  /** A link that signs one more browser in, once. */
-  newSignInLink: procedure.mutation(({ ctx }) => ({ url: ctx.facts.newSignInLink() })),
+  /** A link that signs one more browser in, once, within some minutes. */
+  newSignInLink: procedure.mutation(({ ctx }) => ({
+    url: ctx.facts.newSignInLink(),
+    minutes: LINK_MINUTES,
+  })),
+
+  /** The browsers that are signed in, the one seen last first. */
+  browsers: procedure.query(({ ctx }) => ctx.browsers.list()),
+
+  /** Signs a browser out, and ends what it has open. */
+  revokeBrowser: procedure
+    .input(z.strictObject({ id: z.string().regex(BROWSER_ID) }))
+    .mutation(async ({ ctx, input }) => ({ revoked: await ctx.browsers.revoke(input.id) })),
 })

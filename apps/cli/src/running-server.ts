@@ -1,0 +1,70 @@
+import { listServerFiles, type ServerFile } from '@chirality/server'
+
+/** A call of a server that runs, with its token. Without a body it is a GET. */
+export async function callServer(server: ServerFile, path: string, body?: unknown): Promise<Response> {
+  const response = await fetch(`${server.url}${path}`, {
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    throw unreachable(server, error instanceof Error ? (error.cause ?? error) : error)
+  })
+  if (response.ok) return response
+  const { error } = (await response.json().catch(() => ({}))) as {
+    error?: { code: string | number; message: string; data?: { reason?: string } }
+  }
+  // Another program may have the port by now.
+  if (error === undefined) throw unreachable(server, `it said ${response.status}`)
+  throw new ServerRefusedError(error.data?.reason ?? String(error.code), error.message)
+}
+
+function unreachable({ url, pid }: ServerFile, why: unknown): ServerRefusedError {
+  const reason = why instanceof Error ? why.message : String(why)
+  const message = `The server at ${url} (process ${pid}) does not answer: ${reason}. Try again, or stop it.`
+  return new ServerRefusedError('unreachable', message)
+}
+
+/** The result of a tRPC call: of a mutation with its input, of a query without. */
+export async function callProcedure<T>(server: ServerFile, name: string, input?: unknown): Promise<T> {
+  const response = await callServer(server, `/trpc/${name}`, input)
+  const { result } = (await response.json()) as { result: { data: T } }
+  return result.data
+}
+
+/** A link that signs one browser in. Undefined when the server does not answer, or is another one by now. */
+export async function newLink(server: ServerFile): Promise<{ url: string; minutes: number } | undefined> {
+  try {
+    return await callProcedure(server, 'system.newSignInLink', {})
+  } catch (error) {
+    if (error instanceof ServerRefusedError) return undefined
+    throw error
+  }
+}
+
+/** The servers of this user that answer. The file of one that was killed may still be there. */
+export async function runningServers(home: string): Promise<ServerFile[]> {
+  const files = await listServerFiles(home)
+  const answers = await Promise.all(
+    files.map(async server => {
+      const info = await fetch(`${server.url}/trpc/system.info`, {
+        headers: { authorization: `Bearer ${server.token}` },
+        signal: AbortSignal.timeout(ANSWER_MS),
+      }).catch(() => undefined)
+      return info?.ok ? [server] : []
+    }),
+  )
+  return answers.flat()
+}
+
+/** A server at work on a loaded machine takes its time. */
+const ANSWER_MS = 10_000
+
+/** The server refused. The message is its own. */
+export class ServerRefusedError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'ServerRefusedError'
+    this.code = code
+  }
+}
