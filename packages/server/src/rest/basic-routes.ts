@@ -50,7 +50,7 @@ export function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: str
   ]
 }
 
-const SIGN_IN = z.union([
+export const SIGN_IN = z.union([
   z.strictObject({
     secret: z.string().min(1).max(128),
     key: z

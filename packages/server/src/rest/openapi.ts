@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { sendJson } from '../http/respond.ts'
 import type { Route } from '../http/routes.ts'
 import * as inputs from '../trpc/inputs.ts'
+import { SIGN_IN } from './basic-routes.ts'
 
 /** `GET /openapi.json`: the REST and SSE routes, for tools that make clients of it. */
 export function openApiRoute(version: string): Route {
@@ -58,13 +59,16 @@ const paths = () => ({
   '/healthz': { get: operation('Whether the server is there', { 200: ok('It is') }, OPEN) },
   '/api/sign-in': {
     post: operation(
-      'Trades the secret of a link for the token',
-      { 200: ok('The token'), 401: FAILED },
+      'Trades the secret of a link, or a signed challenge, for a token',
+      { 200: ok('The token'), 401: FAILED, 429: FAILED },
       {
         ...OPEN,
-        ...body(z.strictObject({ secret: z.string() })),
+        ...body(SIGN_IN),
       },
     ),
+  },
+  '/api/sign-in/challenge': {
+    post: operation('What a browser signs with its key', { 200: ok('The challenge') }, OPEN),
   },
   '/api/harness/turn': {
     post: operation(
