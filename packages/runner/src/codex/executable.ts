@@ -43,12 +43,12 @@ function packagedCodex(from: string): string | undefined {
   return owner && nativeBinary(owner)
 }
 
-/** In a package for the platform, since 0.100; before that in the package itself, for all platforms. */
+/** In a package for the platform, since 0.100; before that in the package itself, with all platforms. */
 function nativeBinary(owner: string): string | undefined {
   const triple = TRIPLES[`${process.platform}-${process.arch}`]
   if (!triple) return undefined
   const name = `@openai/codex-${process.platform}-${process.arch}`
-  const folders = [findPackage(path.join(owner, 'package.json'), name), owner]
+  const folders = [owner, findPackage(path.join(owner, 'package.json'), name)]
   return folders
     .flatMap(folder => (folder ? PLACES.map(place => path.join(folder, 'vendor', triple, place)) : []))
     .find(existsSync)

@@ -23,11 +23,8 @@ class Spool {
 
   /** A notification of a kind that is not known. */
   tellNew(params: unknown): string {
-    return this.#add({
-      raw: { ...this.#raw(params), method: 'from/the/future' },
-      offset: this.#end,
-      bytes: 10,
-    })
+    const raw = { ...this.#raw(params), method: 'from/the/future' }
+    return this.#add({ raw, offset: this.#end, bytes: 10 })
   }
 
   ask(params: Record<string, unknown>): boolean {
