@@ -1,7 +1,10 @@
-import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router'
 import { Suspense, useEffect, useEffectEvent, useState } from 'react'
 import { warmUpMarkdown } from '../markdown/warm-up.ts'
+import { sessionBeside } from '../panes/sidebar/groups.logic.ts'
 import { Sidebar } from '../panes/sidebar/Sidebar.tsx'
+import { useProjectFilter } from '../state/project-filter.ts'
+import { useFleetStore } from '../state/use-fleet.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { isTyping } from '../ui/is-typing.ts'
 import { late } from '../ui/late.tsx'
@@ -33,7 +36,15 @@ export function Shell() {
   const [dialog, setDialog] = useState<ShellDialog | null>(null)
   const navigate = useNavigate()
   const path = useRouterState({ select: state => state.location.pathname })
+  const { sessionId } = useParams({ strict: false })
+  const fleet = useFleetStore()
+  const project = useProjectFilter()
   const close = () => setDialog(null)
+  const goBy = (step: 1 | -1) => {
+    const listed = fleet.list().filter(({ projectRoot }) => project === null || projectRoot === project)
+    const next = sessionBeside(listed, sessionId, step)
+    if (next !== undefined) void navigate({ to: '/s/$sessionId', params: { sessionId: next } })
+  }
   const early = useEarlyKeys(dialog, close)
   useTitle()
 
@@ -54,6 +65,8 @@ export function Shell() {
     if (shortcut === undefined || (dialog !== null && shortcut !== 'palette')) return
     if (shortcut === 'fleet') void navigate({ to: '/fleet' })
     else if (shortcut === 'home') void navigate({ to: '/' })
+    else if (shortcut === 'next-session') goBy(1)
+    else if (shortcut === 'previous-session') goBy(-1)
     else if (shortcut === 'compose') document.getElementById('composer')?.focus()
     else setDialog({ kind: shortcut })
     event.preventDefault()
@@ -67,16 +80,17 @@ export function Shell() {
   return (
     <ShellContext value={{ dialog, open: setDialog, close }}>
       <div className="shell">
+        <SkipLink />
         <TopBar />
         <OfflineBanner />
         <div className="shell__side">
           <Sidebar />
         </div>
-        <main className="shell__main">
+        <main id="main" className="shell__main" tabIndex={-1}>
           <Outlet />
         </main>
         <StatusBar />
-        <Toasts />
+        <Toasts shown={sessionId} />
         {dialog?.kind === 'sidebar' ? (
           <Dialog title="Sessions" place="left" onClose={close}>
             <Sidebar />
@@ -93,5 +107,18 @@ export function Shell() {
         </Suspense>
       </div>
     </ShellContext>
+  )
+}
+
+/** Past the list of sessions, which can be long, to what one came for. */
+function SkipLink() {
+  const skip = () => {
+    const field = document.getElementById('composer') ?? document.getElementById('main')
+    field?.focus()
+  }
+  return (
+    <button type="button" className="skip-link" onClick={skip}>
+      Skip to the message field
+    </button>
   )
 }

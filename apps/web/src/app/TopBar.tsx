@@ -34,7 +34,7 @@ export function TopBar() {
             {projectName(status.projectRoot)}
           </Link>
           <span className="only-wide">{' / '}</span>
-          {sessionTitle(status)}
+          <h1 className="top-bar__title">{sessionTitle(status)}</h1>
         </span>
       ) : null}
       <span className="spacer" />

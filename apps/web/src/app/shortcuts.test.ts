@@ -15,6 +15,8 @@ test.each([
   [key('K', { metaKey: true }), 'palette'],
   [key('?'), 'shortcuts'],
   [key('n'), 'new-session'],
+  [key('j'), 'next-session'],
+  [key('k'), 'previous-session'],
 ])('%j', (event, action) => expect(shortcutOf(event, false)).toBe(action))
 
 test('letters that are typed into a field are no shortcuts, but the palette opens from there, too', () => {

@@ -1,6 +1,15 @@
 import { own } from '../ui/own.ts'
 
-export type ShortcutAction = 'palette' | 'shortcuts' | 'new-session' | 'tray' | 'fleet' | 'home' | 'compose'
+export type ShortcutAction =
+  | 'palette'
+  | 'shortcuts'
+  | 'new-session'
+  | 'tray'
+  | 'fleet'
+  | 'home'
+  | 'compose'
+  | 'next-session'
+  | 'previous-session'
 
 export interface Shortcut {
   keys: string
@@ -14,6 +23,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
     list: [
       { keys: 'Ctrl K', does: 'Find a session or a command' },
       { keys: 'N', does: 'New session' },
+      { keys: 'J  K', does: 'Next and previous session in the list' },
       { keys: 'W', does: 'What waits for me, over all sessions' },
       { keys: 'F', does: 'All sessions on one page' },
       { keys: 'H', does: 'Start page' },
@@ -69,4 +79,6 @@ const PLAIN: Readonly<Record<string, ShortcutAction>> = {
   f: 'fleet',
   h: 'home',
   i: 'compose',
+  j: 'next-session',
+  k: 'previous-session',
 }

@@ -22,10 +22,15 @@ export const DiffView = memo(function DiffView({ diff, onLine, below }: DiffView
   const rows = diffRows(diff)
   return (
     <div className="diff">
-      <ScrollRegion className="diff__scroll" label={`Changes in ${diff.path}`}>
+      <ScrollRegion role="group" className="diff__scroll" label={`Changes in ${diff.path}`}>
         <div className="diff__lines">
           {rows.slice(0, limit).map((row, index) => (
-            <DiffLine key={index} row={row} onLine={onLine} below={below?.(row)} />
+            <DiffLine
+              key={index}
+              row={diff.unplaced ? unplaced(row) : row}
+              onLine={onLine}
+              below={below?.(row)}
+            />
           ))}
         </div>
       </ScrollRegion>
@@ -37,6 +42,10 @@ export const DiffView = memo(function DiffView({ diff, onLine, below }: DiffView
     </div>
   )
 })
+
+function unplaced(row: DiffRow): DiffRow {
+  return { ...row, oldLine: null, newLine: null }
+}
 
 function DiffLine(props: { row: DiffRow; onLine: DiffViewProps['onLine']; below: ReactNode }) {
   const { row, onLine, below } = props

@@ -1,7 +1,7 @@
 import type { ToolItem } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { diffTexts, parseUnifiedDiff } from './file-diff.ts'
-import { inputEdits, toolEdits } from './tool-edits.ts'
+import { editedPaths, inputEdits, placedEdit, toolEdits } from './tool-edits.ts'
 
 const tool = (fields: Partial<ToolItem>): ToolItem => ({
   kind: 'tool',
@@ -88,4 +88,53 @@ describe('toolEdits', () => {
   ])('input of the wrong shape is no reason to fail: %j', input => {
     expect(() => inputEdits('Edit', input)).not.toThrow()
   })
+})
+
+describe('placedEdit', () => {
+  const file = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('')
+
+  test('an edit has the numbers of the file and the lines around it', () => {
+    const input = { file_path: 'a.txt', old_string: 'line 12', new_string: 'LINE $& 12' }
+    expect(inputEdits('Edit', input)).toMatchObject([{ unplaced: true }])
+    const edit = placedEdit('Edit', input, file)
+    expect(edit).toMatchObject({
+      kind: 'update',
+      added: 1,
+      removed: 1,
+      hunks: [{ oldStart: 9, newStart: 9 }],
+    })
+    expect(edit?.unplaced).toBeUndefined()
+    expect(edit?.hunks[0]?.lines).toEqual([
+      ...[' line 9', ' line 10', ' line 11', '-line 12', '+LINE $& 12', ' line 13', ' line 14', ' line 15'],
+    ])
+  })
+
+  test('a file that is written over shows what it loses', () => {
+    const edit = placedEdit('Write', { file_path: 'a.txt', content: 'one\n' }, 'one\ntwo\n')
+    expect(edit).toMatchObject({ kind: 'update', added: 0, removed: 1 })
+  })
+
+  test('several edits and all occurrences are applied in their order', () => {
+    const edits = [
+      { old_string: 'a', new_string: 'b', replace_all: true },
+      { old_string: 'b b', new_string: 'c' },
+    ]
+    expect(placedEdit('MultiEdit', { file_path: 'x', edits }, 'a a\na\n')?.hunks[0]?.lines).toEqual([
+      ...['-a a', '-a', '+c', '+b'],
+    ])
+  })
+
+  test.each([
+    [{ file_path: 'x', old_string: 'gone', new_string: 'b' }],
+    [{ file_path: 'x', old_string: '', new_string: 'b' }],
+    [{ command: 'ls' }],
+  ])('%j does not fit the file', input => expect(placedEdit('Edit', input, file)).toBeUndefined())
+})
+
+test('the files that a call edits are known without comparing them', () => {
+  const of = (fields: Partial<ToolItem>) => editedPaths(tool(fields))
+  expect(of({ input: { file_path: '/p/a', old_string: 'a', new_string: 'b' } })).toEqual(['/p/a'])
+  expect(of({ name: 'Write', input: { file_path: '/p/b', content: '' } })).toEqual(['/p/b'])
+  expect(of({ input: {}, detail: { changes: [{ path: 'c' }, { path: 'd' }, 7] } })).toEqual(['c', 'd'])
+  expect(of({ name: 'Read', input: { file_path: '/p/a' } })).toEqual([])
 })

@@ -6,6 +6,8 @@ export interface FileDiff {
   readonly hunks: readonly DiffHunk[]
   readonly added: number
   readonly removed: number
+  /** Where in the file it is, is not known: its lines have no numbers. */
+  readonly unplaced?: boolean
 }
 
 export interface DiffHunk {

@@ -74,12 +74,12 @@ function ListView({ list, live }: { list: Tokens.List; live: boolean }) {
 
 function TableView({ table }: { table: Tokens.Table }) {
   return (
-    <ScrollRegion className="markdown__table" label="Table">
+    <ScrollRegion role="group" className="markdown__table" label="Table">
       <table>
         <thead>
           <tr>
             {table.header.map((cell, column) => (
-              <th key={column}>
+              <th key={column} className={alignClass(table.align[column])}>
                 <Inline tokens={cell.tokens} />
               </th>
             ))}
@@ -89,7 +89,7 @@ function TableView({ table }: { table: Tokens.Table }) {
           {table.rows.map((row, index) => (
             <tr key={index}>
               {row.map((cell, column) => (
-                <td key={column}>
+                <td key={column} className={alignClass(table.align[column])}>
                   <Inline tokens={cell.tokens} />
                 </td>
               ))}
@@ -99,4 +99,8 @@ function TableView({ table }: { table: Tokens.Table }) {
       </table>
     </ScrollRegion>
   )
+}
+
+function alignClass(align: Tokens.Table['align'][number] | undefined): string | undefined {
+  return align === 'right' || align === 'center' ? `markdown__cell--${align}` : undefined
 }

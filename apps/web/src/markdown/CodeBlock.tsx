@@ -14,7 +14,7 @@ export const CodeBlock = memo(function CodeBlock(props: { code: string; language
         <span>{language || 'text'}</span>
         <CopyButton text={code} label="Copy code" />
       </figcaption>
-      <ScrollRegion className="code-block__code" label={language ? `Code, ${language}` : 'Code'}>
+      <ScrollRegion role="group" className="code-block__code" label={language ? `Code, ${language}` : 'Code'}>
         <pre>
           <HighlightedCode code={code} language={language} live={live} />
         </pre>

@@ -32,3 +32,10 @@ test('a picture from elsewhere is a link, and a dangerous link is text', () => {
   expect(page.querySelector('img')).toBeNull()
   expect([...page.querySelectorAll('a')].map(link => link.textContent)).toEqual(['a cat'])
 })
+
+test('a table heeds how its columns are aligned', () => {
+  const page = render(<Markdown text={'| a | b | c |\n|---|---:|:-:|\n| 1 | 2 | 3 |'} />)
+  const classes = (cell: string) => [...page.querySelectorAll(cell)].map(({ className }) => className)
+  const expected = ['', 'markdown__cell--right', 'markdown__cell--center']
+  expect([classes('th'), classes('td')]).toEqual([expected, expected])
+})

@@ -229,5 +229,12 @@ export interface FileText {
 export interface TreeDiff {
   patch: string
   truncated: boolean
-  files: { path: string; added: number | null; removed: number | null }[]
+  files: {
+    path: string
+    kind: 'added' | 'deleted' | 'changed' | 'renamed'
+    renamedFrom?: string
+    /** Null for what is not text. */
+    added: number | null
+    removed: number | null
+  }[]
 }

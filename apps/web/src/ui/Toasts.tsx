@@ -1,11 +1,16 @@
-import { useLayoutEffect, useRef, useSyncExternalStore } from 'react'
+import { useLayoutEffect, useMemo, useRef, useSyncExternalStore } from 'react'
 import { Button } from './Button.tsx'
 import { IconButton } from './IconButton.tsx'
 import { toasts } from './toast-store.ts'
 import './toasts.css'
 
-export function Toasts() {
-  const list = useSyncExternalStore(toasts.subscribe, toasts.list)
+/** Those of other sessions wait for their page. */
+export function Toasts({ shown }: { shown: string | undefined }) {
+  const all = useSyncExternalStore(toasts.subscribe, toasts.list)
+  const list = useMemo(
+    () => all.filter(({ sessionId }) => sessionId === undefined || sessionId === shown),
+    [all, shown],
+  )
   const section = useRef<HTMLElement>(null)
   // Over a dialog that is open, too: what goes wrong there is said here. Shown anew it is the topmost.
   useLayoutEffect(() => {

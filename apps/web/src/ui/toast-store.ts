@@ -4,12 +4,14 @@ export interface Toast {
   level: 'info' | 'error'
   message: string
   action?: { label: string; run(): void }
+  /** Whose page it belongs to; without one it is shown on every page. */
+  sessionId?: string
 }
 
 const SHOWN_MS = 6000
 const MAX_TOASTS = 4
 
-/** Errors stay until they are closed: whoever looked away must still see them. */
+/** Errors stay until they are closed: whoever looked away must still see them. One of a session stays on its page. */
 export class ToastStore {
   #toasts: readonly Toast[] = []
   #nextId = 1
@@ -24,9 +26,9 @@ export class ToastStore {
     setTimeout(() => this.close(id), SHOWN_MS)
   }
 
-  error(message: string): void {
-    if (this.#toasts.some(toast => toast.message === message)) return
-    this.#add({ level: 'error', message })
+  error(message: string, sessionId?: string): void {
+    if (this.#toasts.some(toast => toast.message === message && toast.sessionId === sessionId)) return
+    this.#add({ level: 'error', message, ...(sessionId === undefined ? {} : { sessionId }) })
   }
 
   close(id: number): void {

@@ -163,13 +163,28 @@ test('a harness that tells no price and takes no message while it works is not s
 })
 
 test('the changes of a turn are one click from its end', async () => {
-  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      aBusyDay(canned)
+      canned.changed = [
+        { path: 'logo.bin', kind: 'added', added: null, removed: null },
+        { path: 'src/new.ts', kind: 'renamed', renamedFrom: 'src/old.ts', added: 0, removed: 0 },
+      ]
+    },
+  })
   await page.getByText('Run this command?').waitFor()
-  await page.getByRole('tab', { name: 'Changes 2' }).waitFor()
+  // Of the folder only what an edit of this session named is counted; the rest is said to be somebody's.
+  await page.getByRole('tab', { name: 'Changes 1' }).waitFor()
+  await page.getByText('Also changed in this folder since the last commit').waitFor()
   api.push('s1', TESTS_PASS)
   await page.getByRole('button', { name: 'Changes of this turn' }).click()
   await expect.poll(() => api.called('files.turnDiff')).toEqual([{ sessionId: 's1', turnId: 't1' }])
   const chosen = page.getByRole('combobox', { name: 'Changes of' })
   expect(await chosen.locator('option:checked').textContent()).toMatch(/^Turn 1 · The splitter breaks/)
+  // All of a turn is this session's; what has no lines says so.
+  await page.getByRole('tab', { name: 'Changes 4' }).waitFor()
+  await page.getByRole('region', { name: 'logo.bin' }).getByText('Binary file, no lines to show.').waitFor()
+  await page.getByText('Renamed from src/old.ts; its lines are the same.').waitFor()
   await close()
 })

@@ -148,3 +148,28 @@ test('what was begun is still there after a look at what was said before', async
   await expect.poll(() => page.getByRole('textbox', { name: 'Comments' }).inputValue()).toBe('Half a thought')
   await close()
 })
+
+test('the diff of a request has the line numbers of the file, and the lines around', async () => {
+  const file = Array.from({ length: 30 }, (_, i) => `const n${i + 1} = ${i + 1}`).join('\n')
+  const edit = { file_path: '/code/parser-kit/src/numbers.ts', old_string: '= 21', new_string: '= 210' }
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: api => {
+      api.texts['src/numbers.ts'] = `${file}\n`
+      waiting(asked('r1', { toolName: 'Edit', input: edit }))(api)
+    },
+  })
+  const lines = page.getByRole('group', { name: 'Changes in' }).locator('.diff__line')
+  await page.getByText('const n18 = 18').waitFor()
+  expect(await lines.allTextContents()).toEqual([
+    ...[
+      '18 const n18 = 18',
+      '19 const n19 = 19',
+      '20 const n20 = 20',
+      '21-const n21 = 21',
+      '21+const n21 = 210',
+    ],
+    ...['22 const n22 = 22', '23 const n23 = 23', '24 const n24 = 24'],
+  ])
+  await close()
+})

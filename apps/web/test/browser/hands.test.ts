@@ -20,7 +20,7 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
   expect(await axeViolations(page)).toEqual([])
 
   await page.getByRole('button', { name: 'Changes and more' }).tap()
-  await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: '2 need you' }).tap()
   await page.getByRole('dialog').getByText('Is this plan right?').waitFor()

@@ -19,7 +19,7 @@ test('where there is no room for a third column it is a sheet, by button and by 
   await page.getByText('Run this command?').waitFor()
   await page.getByRole('button', { name: 'Changes and more' }).click()
   const sheet = page.getByRole('dialog', { name: 'Beside the conversation' })
-  await sheet.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await sheet.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   await sheet.getByRole('button', { name: 'Close' }).click()
   await sheet.waitFor({ state: 'detached' })
   await page.keyboard.press('3')

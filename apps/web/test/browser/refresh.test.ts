@@ -16,7 +16,7 @@ function step(i: number): LooseEvent[] {
 
 test('changes are asked for one at a time, and the last ones are shown', async () => {
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
-  await page.getByRole('tab', { name: 'Changes 2' }).waitFor()
+  await page.getByRole('tab', { name: 'Changes 1' }).waitFor()
   const release = api.hold('files.diff')
   const before = api.called('files.diff').length
   api.push('s1', step(0))
@@ -28,7 +28,7 @@ test('changes are asked for one at a time, and the last ones are shown', async (
   expect(api.called('files.diff')).toHaveLength(before + 1)
   api.patch = api.patch.replace('const last = end > start &&', 'const newest = end > start &&')
   release()
-  await page.getByRole('region', { name: 'Changes in src/ndjson.ts' }).getByText('const newest').waitFor()
+  await page.getByRole('group', { name: 'Changes in src/ndjson.ts' }).getByText('const newest').waitFor()
   expect(api.called('files.diff').length).toBeLessThanOrEqual(before + 2)
   expect(complaints).toEqual([])
   await close()
@@ -64,7 +64,7 @@ test('where the panes are a sheet, nothing is asked for before it is opened', as
   api.push('s1', step(0))
   await page.getByText('step 0', { exact: true }).last().waitFor()
   await page.getByRole('button', { name: 'Changes and more' }).click()
-  await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   expect(api.called('files.diff')).toHaveLength(1)
   await close()
 })

@@ -9,7 +9,7 @@ test('a session with a request: what happened, what is asked, what changed; answ
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()
   expect(new URL(page.url()).hash).toBe('')
-  await page.getByRole('region', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   expect(await page.title()).toBe('(2) Fix CRLF handling · Chirality')
 
   await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
@@ -171,8 +171,98 @@ test('what a command had printed is still there when it was stopped', async () =
     { type: 'turn:end', reason: 'interrupted' },
   ])
   await page.getByText('No result: the turn ended.').waitFor()
-  await page.getByRole('region', { name: 'Printed before' }).getByText('not ok 2').waitFor()
+  await page.getByRole('group', { name: 'Printed before' }).getByText('not ok 2').waitFor()
   await page.keyboard.press('1')
   await page.getByRole('region', { name: 'What it printed' }).getByText('not ok 2').waitFor()
+  await close()
+})
+
+test('keys lead to the message field and through the sessions, and the list follows', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      for (let i = 1; i <= 40; i++) {
+        const updatedAt = new Date(Date.UTC(2026, 0, 1, 12, 0, 60 - i)).toISOString()
+        canned.add({ sessionId: `s${i}`, title: `Session ${i}`, lastTurn: 'completed', updatedAt })
+      }
+    },
+  })
+  const title = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+  await title('Session 1')
+  const skip = page.getByRole('button', { name: 'Skip to the message field' })
+  expect(await skip.evaluate(element => element === document.querySelector('a[href], button, input'))).toBe(
+    true,
+  )
+  await skip.focus()
+  await page.keyboard.press('Enter')
+  const field = page.getByRole('textbox', { name: 'Message' })
+  await expect.poll(() => field.evaluate(element => element === document.activeElement)).toBe(true)
+  await page.keyboard.press('Escape')
+
+  await page.keyboard.press('j')
+  await title('Session 2')
+  await page.keyboard.press('k')
+  await title('Session 1')
+  for (let i = 2; i <= 30; i++) {
+    await page.keyboard.press('j')
+    await title(`Session ${i}`)
+  }
+  const row = page.locator('.session-row--on')
+  await expect.poll(() => row.evaluate(element => element.getBoundingClientRect().bottom)).toBeLessThan(900)
+
+  // What goes wrong in a session is said on its page.
+  api.faults.set('turns.send', 'Raise the budget of the session.')
+  await field.fill('go')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('Raise the budget').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('k')
+  await title('Session 29')
+  await page.getByText('Raise the budget').waitFor({ state: 'detached' })
+  await page.keyboard.press('j')
+  await page.getByRole('alert').getByText('Raise the budget').waitFor()
+  await close()
+})
+
+test('a tab that is chosen moves no other, and shows no ring to a mouse', async () => {
+  const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByRole('tab', { name: 'Changes 1' }).waitFor()
+  const places = () =>
+    page.getByRole('tab').evaluateAll(tabs => tabs.map(tab => Math.round(tab.getBoundingClientRect().x)))
+  const before = await places()
+  await page.getByRole('textbox', { name: 'Message' }).press('a')
+  for (const name of ['Activity', 'Raw', 'Files']) {
+    const tab = page.getByRole('tab', { name })
+    await tab.click()
+    await expect.poll(() => tab.getAttribute('aria-selected')).toBe('true')
+    expect(await tab.evaluate(element => element.matches(':focus-visible'))).toBe(false)
+    expect(await page.locator('.panel__body:focus-visible').count()).toBe(0)
+    expect(await places()).toEqual(before)
+  }
+  await close()
+})
+
+test('words in tables stay whole, headings differ, and columns are aligned as written', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: canned => canned.add({}) })
+  const table =
+    '| file | lines | coverage |\n|---|---:|---|\n| a-very-long-file-name-that-does-not-fit/into/the/column/really/at/all/because/it/is/long.ts | 1200 | 3 % |'
+  api.push('s1', [
+    { type: 'turn:start', message: 'go' },
+    { type: 'chat:message', messageId: 'm', text: `# One\n\n## Two\n\n### Three\n\n${table}` },
+  ])
+  const cell = page.getByRole('cell', { name: '1200' })
+  await cell.waitFor()
+  expect(await cell.evaluate(element => getComputedStyle(element).textAlign)).toBe('right')
+  const heights = await page
+    .locator('td, th')
+    .evaluateAll(all => all.map(one => one.getClientRects()[0]?.height))
+  expect(new Set(heights).size).toBeLessThanOrEqual(2)
+  const oneLine = (await page.getByRole('columnheader', { name: 'file' }).boundingBox())?.height
+  expect((await page.getByRole('columnheader', { name: 'coverage' }).boundingBox())?.height).toBe(oneLine)
+  const sizes = await page
+    .locator('.markdown :is(h3, h4, h5)')
+    .evaluateAll(all => all.map(one => Number.parseFloat(getComputedStyle(one).fontSize)))
+  expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
+  expect(new Set(sizes).size).toBe(3)
   await close()
 })

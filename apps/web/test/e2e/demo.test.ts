@@ -62,7 +62,7 @@ test('the demo from the first load to the diff: no account, no other program', a
   await page.reload()
   await allow(page).click()
   await talk.getByText('and the test passes').waitFor()
-  await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
+  await page.getByRole('group', { name: 'Changes in greet.js' }).last().waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
   await talk.getByText('done', { exact: true }).waitFor()
   expect(complaints).toEqual([])
@@ -82,7 +82,7 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   expect(await scope.locator('option:checked').textContent()).toBe(
     'Turn 1 · The test fails. Find out why and mend it.',
   )
-  await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
+  await page.getByRole('group', { name: 'Changes in greet.js' }).last().waitFor()
   await page.getByRole('tab', { name: 'Persona' }).click()
   await page.getByRole('region', { name: 'The prompt' }).waitFor()
   await page.getByRole('tab', { name: 'Raw' }).click()

@@ -58,7 +58,7 @@ test('keyboard only, from the first load to the diff of the turn', async () => {
   await talk.getByText('done', { exact: true }).waitFor()
   await reach(page, 'Changes of this turn')
   await page.keyboard.press('Enter')
-  await page.getByRole('region', { name: 'Changes in greet.js' }).last().waitFor()
+  await page.getByRole('group', { name: 'Changes in greet.js' }).last().waitFor()
   // The tree by arrows, a file and back.
   await page.keyboard.press('3')
   await page.getByRole('treeitem', { name: 'greet.js', exact: true }).waitFor()
@@ -96,7 +96,7 @@ test('a phone, by touch, with the connection cut in the middle and a reload in a
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
   await page.getByRole('button', { name: 'Changes of this turn' }).tap()
   const sheet = page.getByRole('dialog', { name: 'Beside the conversation' })
-  await sheet.getByRole('region', { name: 'Changes in greet.js' }).waitFor()
+  await sheet.getByRole('group', { name: 'Changes in greet.js' }).waitFor()
   expect(complaints).toEqual([])
   await close()
 })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 
 const require = createRequire(import.meta.url)
 
-/** Violations of WCAG A and AA, each with where it is. Runs beside the page, so that the page's policy stays as it is. */
+/** Violations of WCAG A and AA and of what every page should have, each with where it is. Runs beside the page, so that the page's policy stays as it is. */
 export async function axeViolations(page: Page): Promise<string[]> {
   const client = await page.context().newCDPSession(page)
   await client.send('Page.setBypassCSP', { enabled: false })
@@ -16,7 +16,10 @@ export async function axeViolations(page: Page): Promise<string[]> {
         ): Promise<{ violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] }>
       }
     }
-    const result = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })
+    const result = await axe.run({
+      runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] },
+      rules: { 'page-has-heading-one': { enabled: true } },
+    })
     return result.violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
     )

@@ -6,6 +6,7 @@ import type {
   NativePage,
   NativeText,
   SessionStatus,
+  TreeDiff,
 } from '../../src/state/server-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus } from './statuses.ts'
@@ -42,6 +43,10 @@ export class CannedApi {
   /** Calls that fail, and with which words. */
   readonly faults = new Map<string, string>()
   patch = ''
+  /** What stands in files, by path. */
+  texts: Record<string, string> = {}
+  /** What the server says of each changed file, besides the patch. */
+  changed: TreeDiff['files'] = []
   settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
@@ -307,8 +312,8 @@ export class CannedApi {
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
     'turns.contextUsage': () => ({ usedTokens: 36_000, maxTokens: 200_000 }),
-    'files.diff': () => ({ patch: this.patch, files: [], truncated: false }),
-    'files.turnDiff': () => ({ patch: this.patch, files: [], truncated: false, source: 'git' }),
+    'files.diff': () => ({ patch: this.patch, files: this.changed, truncated: false }),
+    'files.turnDiff': () => ({ patch: this.patch, files: this.changed, truncated: false, source: 'git' }),
     'files.tree': ({ path }: { path: string }) => ({
       path,
       left: 0,
@@ -324,7 +329,7 @@ export class CannedApi {
     'files.read': ({ path }: { path: string }) => ({
       kind: 'text',
       path,
-      text: `export const path = '${path}'\n`,
+      text: this.texts[path] ?? `export const path = '${path}'\n`,
       truncated: false,
       sizeBytes: 20,
       modifiedAt: '',

@@ -192,6 +192,24 @@ describe('tools', () => {
     expect(durations(fold([start('u'), quiet, result('u', false, { durationMs: 12 })]))).toEqual({ u: 12 })
   })
 
+  test('E25: what a call began in the background ends with its task, not with the result that says it began', () => {
+    const task = (status: string, background?: boolean): Loose => ({
+      type: 'status',
+      status: 'task',
+      message: status,
+      level: 'info',
+      toolUseId: 'u',
+      data: { taskId: 't', status, ...(background === undefined ? {} : { background }) },
+    })
+    const begun = [start('u'), task('running', true), result('u'), quiet, task('running')]
+    expect(durations(fold(begun))).toEqual({ u: null })
+    expect(durations(fold([...begun, quiet, task('completed'), quiet, task('completed')]))).toEqual({
+      u: 6000,
+    })
+    const foreground = [start('u'), task('running', false), result('u')]
+    expect(durations(fold(foreground))).toEqual({ u: 2000 })
+  })
+
   test('results of parallel tools find their own tool, whatever the order', () => {
     const state = fold([
       { type: 'tool:start', toolUseId: 'a', name: 'Read', input: {} },

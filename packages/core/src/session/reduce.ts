@@ -18,7 +18,7 @@ import type {
 import { unreachable } from '../unreachable.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
-import { beginWait, callComplete, endWait, toolDuration } from './tool-time.ts'
+import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'
 
 /**
  * Folds envelopes into the state. The one reducer: server, dashboard and command line all show what it says.
@@ -278,6 +278,7 @@ function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent):
     draft.state.status = event.status === 'idle' ? null : event
     return
   }
+  seeTask(draft, envelope, event)
   // A background task reports often; it is one line that changes.
   const taskId = event.status === 'task' ? event.data?.taskId : undefined
   const id = typeof taskId === 'string' ? `task-${taskId}` : `notice-${envelope.seq}`

@@ -106,6 +106,8 @@ export interface ToolWait {
   /** What earlier requests took. */
   waitedMs: number
   denied?: boolean
+  /** The call only began something; its result is not its end. */
+  background?: boolean
 }
 
 export interface NoticeItem extends ItemBase {

@@ -1,15 +1,22 @@
 import type { Envelope } from '../envelope.ts'
-import type { PermissionRequestEvent, PermissionResolvedEvent, ToolResultEvent } from '../ui-event.ts'
+import type {
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  StatusEvent,
+  ToolResultEvent,
+} from '../ui-event.ts'
 import type { SessionDraft } from './draft.ts'
 import type { ToolItem, ToolWait } from './state.ts'
 
 /**
  * How long the tool itself took: from when its call was complete and nobody had to be asked any more. A person who
- * thinks about it for ten minutes makes no tool slow. Null for a call that was denied: it never ran.
+ * thinks about it for ten minutes makes no tool slow. Null for a call that was denied, which never ran, and for one that only
+ * began something in the background: how long that takes is told at its end.
  */
 export function toolDuration(item: ToolItem, event: ToolResultEvent, at: string): number | null {
   const { wait } = item
   if (wait?.denied && event.isError) return null
+  if (wait?.background) return null
   const own = statedDuration(event.detail)
   if (own !== undefined) return own
   const waited = (wait?.waitedMs ?? 0) + (wait?.askedAt ? between(wait.askedAt, at) : 0)
@@ -50,6 +57,21 @@ export function endWait(draft: SessionDraft, envelope: Envelope, event: Permissi
     })
   }
 }
+
+/** What a call began in the background has its own end, long after the result that says it was begun. */
+export function seeTask(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
+  const { toolUseId, data } = event
+  if (event.status !== 'task' || toolUseId === undefined) return
+  const isOver = typeof data?.status === 'string' && !LIVE_TASKS.has(data.status)
+  draft.updateItem('tool', toolUseId, item => {
+    if (data?.background === true && !isOver) return { ...item, wait: { ...waitOf(item), background: true } }
+    const { wait } = item
+    if (!isOver || !wait?.background || item.endedAt === null || item.durationMs !== null) return item
+    return { ...item, durationMs: Math.max(0, between(wait.from, envelope.at) - wait.waitedMs) }
+  })
+}
+
+const LIVE_TASKS: ReadonlySet<string> = new Set(['pending', 'running', 'paused', 'changed'])
 
 function waitingTools({ toolUseId, parentToolUseId }: PermissionRequestEvent): string[] {
   return [toolUseId, parentToolUseId].filter(id => id !== undefined)

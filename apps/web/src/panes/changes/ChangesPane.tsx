@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
-import { parseUnifiedDiff } from '../../diff/file-diff.ts'
+import { editedPaths } from '../../diff/tool-edits.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
 import { usePulse } from '../../state/use-pulse.ts'
@@ -8,6 +8,7 @@ import { useSession, useSessionStore } from '../../state/use-session.ts'
 import { useWorkDone } from '../../state/use-work-done.ts'
 import { Empty } from '../../ui/Empty.tsx'
 import { messageOf } from '../../ui/error-message.ts'
+import { type ChangedFile, changedFiles, splitChanges } from './changes.logic.ts'
 import { FileChange } from './FileChange.tsx'
 import './changes.css'
 
@@ -20,7 +21,7 @@ export interface ChangesPaneProps {
   /** `WORKING_TREE`, or the id of a turn. */
   scope: string
   onScope(scope: string): void
-  /** How many files there are, whenever that changes. */
+  /** How many files there are that this session edited, or that the turn changed, whenever that changes. */
   onCount(count: number): void
 }
 
@@ -50,11 +51,18 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     gcTime: 0,
     retry: false,
   })
-  usePulse(useWorkDone(), () => (scope === WORKING_TREE ? refetch() : Promise.resolve()))
-  const files = useMemo(() => (data ? parseUnifiedDiff(data.patch) : []), [data])
-  const rest = (data?.files ?? []).filter(({ path }) => !files.some(file => file.path === path))
-  const count = files.length + rest.length
-  useEffect(() => onCount(count), [count])
+  const workDone = useWorkDone()
+  usePulse(workDone, () => (scope === WORKING_TREE ? refetch() : Promise.resolve()))
+  const { own, others } = useMemo(() => {
+    const files = data ? changedFiles(data) : []
+    if (scope !== WORKING_TREE) return { own: files, others: [] }
+    const tools = store.get().state.items.filter(item => item.kind === 'tool')
+    return splitChanges(files, new Set(tools.flatMap(editedPaths)), status.projectRoot)
+  }, [data, scope, store, status.projectRoot, workDone])
+  const count = own.length + others.length
+  useEffect(() => onCount(own.length), [own.length])
+  const list = (files: readonly ChangedFile[]) =>
+    files.map(file => <FileChange key={file.path} sessionId={status.sessionId} file={file} />)
   return (
     <div className="changes">
       <label className="changes__scope">
@@ -76,12 +84,15 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
             .reverse()}
         </select>
       </label>
-      {files.map(diff => (
-        <FileChange key={diff.path} sessionId={status.sessionId} diff={diff} />
-      ))}
-      {rest.map(({ path }) => (
-        <p key={path} className="changes__other">{`${path}: no text, or too much of it`}</p>
-      ))}
+      {list(own)}
+      {others.length > 0 ? (
+        <>
+          <p className="changes__other">
+            {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of this session: a command, another session or you.`}
+          </p>
+          {list(others)}
+        </>
+      ) : null}
       {isPending || count > 0 ? null : (
         <Empty
           title={

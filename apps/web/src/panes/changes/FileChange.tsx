@@ -2,21 +2,21 @@ import { memo, useState } from 'react'
 import { DiffCount } from '../../diff/DiffCount.tsx'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
-import type { FileDiff } from '../../diff/file-diff.ts'
 import { type Comment, saveComments, useComments } from '../../state/comments.ts'
 import { Icon } from '../../ui/Icon.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { CommentForm } from './CommentForm.tsx'
+import type { ChangedFile } from './changes.logic.ts'
 
 /** A longer diff is folded: the list of files must stay readable. */
 const OPEN_LINES = 200
 
 export const FileChange = memo(function FileChange({
   sessionId,
-  diff,
+  file: { diff, note },
 }: {
   sessionId: string
-  diff: FileDiff
+  file: ChangedFile
 }) {
   const [choice, setChoice] = useState<boolean | null>(null)
   const [begun, setBegun] = useState<{ row: DiffRow; text: string } | null>(null)
@@ -76,10 +76,11 @@ export const FileChange = memo(function FileChange({
       <button
         type="button"
         className="file-change__head"
-        aria-expanded={open}
+        disabled={diff.hunks.length === 0}
+        aria-expanded={diff.hunks.length === 0 ? undefined : open}
         onClick={() => setChoice(!open)}
       >
-        <Icon name="chevron" size={12} />
+        {diff.hunks.length === 0 ? <Icon name="file" size={12} /> : <Icon name="chevron" size={12} />}
         <span className="file-change__path truncate" title={diff.path}>
           {diff.path}
         </span>
@@ -89,7 +90,8 @@ export const FileChange = memo(function FileChange({
         <DiffCount added={diff.added} removed={diff.removed} />
       </button>
       {at === undefined ? form : null}
-      {open ? (
+      {note === null ? null : <p className="file-change__note">{note}</p>}
+      {open && diff.hunks.length > 0 ? (
         <DiffView
           diff={diff}
           onLine={row => setBegun(at === row ? null : { row, text: begun?.text ?? '' })}

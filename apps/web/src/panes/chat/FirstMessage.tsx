@@ -26,7 +26,7 @@ export function FirstMessage() {
     setSent(true)
     api.send(sessionId, { text }).catch((error: unknown) => {
       setSent(false)
-      toasts.error(messageOf(error))
+      toasts.error(messageOf(error), sessionId)
     })
   }
   return (

@@ -1,4 +1,5 @@
 import type { NoticeItem } from '@chirality/core'
+import { Markdown } from '../../markdown/Markdown.tsx'
 import { TodoList } from './TodoList.tsx'
 import { readTodos, type Todo } from './todos.ts'
 
@@ -10,5 +11,13 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
   if (item.status === 'interrupted') return null
   const isPerson = item.data?.kind === 'user_message'
   if (isPerson) return <div className="you you--added">{item.message}</div>
+  // How a sub-agent ended, in its own words.
+  if (item.status === 'task' && typeof item.data?.summary === 'string') {
+    return (
+      <div className={`quiet-line quiet-line--${item.level}`}>
+        <Markdown text={item.message} />
+      </div>
+    )
+  }
   return <p className={`quiet-line quiet-line--${item.level}`}>{item.message}</p>
 }

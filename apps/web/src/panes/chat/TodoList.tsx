@@ -6,7 +6,7 @@ const WORDS = { open: 'to do', active: 'at work', done: 'done' } as const
 export function TodoList({ todos }: { todos: readonly Todo[] }) {
   const done = todos.filter(({ state }) => state === 'done').length
   return (
-    <section className="todos" aria-label="Plan">
+    <article className="todos" aria-label="Plan">
       <p className="todos__head">
         Plan <span className="number">{`${done} of ${todos.length}`}</span>
       </p>
@@ -19,6 +19,6 @@ export function TodoList({ todos }: { todos: readonly Todo[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </article>
   )
 }

@@ -1,6 +1,7 @@
 import type { ToolItem } from '@chirality/core'
 import { useState } from 'react'
 import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
+import { Markdown } from '../../markdown/Markdown.tsx'
 import { useLiveText, useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -21,7 +22,11 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
       {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
       {isCutShort(item, output) ? <Part label="Printed before" text={output ?? ''} ansi /> : null}
       {result === null ? null : (
-        <Part label={item.content === null ? 'Output so far' : 'Result'} text={result} ansi />
+        <Part
+          label={item.content === null ? 'Output so far' : 'Result'}
+          text={result}
+          {...(hasSteps || isAgentCall(item) ? { markdown: true } : { ansi: true })}
+        />
       )}
     </>
   )
@@ -34,7 +39,13 @@ export function isCutShort({ status, content }: ToolItem, output: string | undef
   return line !== '' && !content.includes(line)
 }
 
-function Part({ label, text, ansi = false }: { label: string; text: string; ansi?: boolean }) {
+/** Another agent was asked, and answers as agents do. */
+function isAgentCall({ input }: ToolItem): boolean {
+  return typeof input.prompt === 'string' && typeof input.description === 'string'
+}
+
+function Part(props: { label: string; text: string; ansi?: boolean; markdown?: boolean }) {
+  const { label, text, ansi = false, markdown = false } = props
   const [all, setAll] = useState(false)
   if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
   return (
@@ -49,8 +60,16 @@ function Part({ label, text, ansi = false }: { label: string; text: string; ansi
         <span className="spacer" />
         <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
       </p>
-      <ScrollRegion className="tool__text" label={label}>
-        <pre>{ansi ? <Ansi text={text} {...(all ? { maxChars: text.length } : {})} /> : text}</pre>
+      <ScrollRegion
+        role="group"
+        className={markdown ? 'tool__text tool__text--prose' : 'tool__text'}
+        label={label}
+      >
+        {markdown ? (
+          <Markdown text={text} />
+        ) : (
+          <pre>{ansi ? <Ansi text={text} {...(all ? { maxChars: text.length } : {})} /> : text}</pre>
+        )}
       </ScrollRegion>
     </div>
   )

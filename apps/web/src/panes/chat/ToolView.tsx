@@ -34,7 +34,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
   const { name, argument, note } = toolSummary(item, cwd)
   const steps = countSteps(node.children)
   return (
-    <section className="tool" aria-label={`${name} ${argument}`}>
+    <article className="tool" aria-label={`${name} ${argument}`}>
       <button type="button" className="tool__head" aria-expanded={open} onClick={() => setChoice(!open)}>
         <Icon name="chevron" size={12} />
         <span className="tool__name">{name}</span>
@@ -60,7 +60,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
           <ToolBody item={item} hasEdits={edits.length > 0} hasSteps={node.children.length > 0} />
         </div>
       ) : null}
-    </section>
+    </article>
   )
 }
 
@@ -82,7 +82,9 @@ function ToolTime({ item }: { item: ToolItem }) {
       </span>
     )
   }
-  return item.durationMs === null ? null : <span className="number">{formatDuration(item.durationMs)}</span>
+  if (item.durationMs !== null) return <span className="number">{formatDuration(item.durationMs)}</span>
+  const goesOn = item.wait?.background && item.status === 'done'
+  return goesOn ? <span className="number">in the background</span> : null
 }
 
 function isBusyAgent({ children }: ItemNode, { status }: ToolItem): boolean {

@@ -24,7 +24,9 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
   const changed = useSettingsChanged(sessionId)
   const setMode = (chosen: KeptMode) => {
     onUnchecked(false)
-    api.setPermissionMode(sessionId, chosen).then(changed, (error: unknown) => toasts.error(messageOf(error)))
+    api
+      .setPermissionMode(sessionId, chosen)
+      .then(changed, (error: unknown) => toasts.error(messageOf(error), sessionId))
   }
   const everything = PERMISSION_WORDS.bypassPermissions
   const items: MenuItem[] = [

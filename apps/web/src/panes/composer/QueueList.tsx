@@ -22,7 +22,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
   }, [isGone])
   if (queue.length === 0) return null
   const attempt = (action: Promise<unknown>) => {
-    action.catch((error: unknown) => toasts.error(messageOf(error)))
+    action.catch((error: unknown) => toasts.error(messageOf(error), sessionId))
   }
   const save = ({ id, message }: QueuedMessage) => {
     setEdit(null)
@@ -30,7 +30,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
     if (text === '') return
     api.queueEdit(sessionId, id, text).catch((error: unknown) => {
       addToDraft(sessionId, text)
-      toasts.error(messageOf(error))
+      toasts.error(messageOf(error), sessionId)
     })
   }
   return (

@@ -35,7 +35,7 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
   const stop = (killed: boolean) => {
     setAsked({ turnId, killed })
     const call = killed ? api.kill(sessionId) : api.interrupt(sessionId)
-    call.catch((error: unknown) => toasts.error(messageOf(error)))
+    call.catch((error: unknown) => toasts.error(messageOf(error), sessionId))
   }
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !event.shiftKey || !busy) return

@@ -56,7 +56,7 @@ async function empty(api: ServerApi, sessionId: string): Promise<void> {
       first.draft.arrived()
       set(sessionId, (waiting.get(sessionId) ?? NONE).slice(1))
     } catch (error) {
-      toasts.error(messageOf(error))
+      toasts.error(messageOf(error), sessionId)
       return takeBack(sessionId)
     }
   }

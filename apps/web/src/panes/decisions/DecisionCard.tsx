@@ -1,6 +1,7 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import { memo, useState } from 'react'
+import { memo, use, useState } from 'react'
 import { useApi } from '../../state/use-api.ts'
+import { SessionContext } from '../../state/use-session.ts'
 import { messageOf } from '../../ui/error-message.ts'
 import { toasts } from '../../ui/toast-store.ts'
 import { dropDecisionDraft } from './decision-drafts.ts'
@@ -14,6 +15,8 @@ import './decision.css'
 export const DecisionCard = memo(function DecisionCard({ request }: { request: PermissionRequestEvent }) {
   const api = useApi()
   const [busy, setBusy] = useState(false)
+  // Answered from elsewhere, what goes wrong is said there.
+  const sessionId = use(SessionContext)?.sessionId
   const answer = (decision: PermissionDecision) => {
     if (busy) return
     setBusy(true)
@@ -21,7 +24,7 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
       () => dropDecisionDraft(request.requestId),
       (error: unknown) => {
         setBusy(false)
-        toasts.error(messageOf(error))
+        toasts.error(messageOf(error), sessionId)
       },
     )
   }

@@ -1,5 +1,6 @@
 import { useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
+import type { FileDiff } from '../../diff/file-diff.ts'
 import { inputEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot } from '../../state/project-root.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -13,6 +14,7 @@ import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
 import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
+import { usePlacedEdits } from './use-placed-edits.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
@@ -83,16 +85,8 @@ function Rule({ rule }: { rule: string }) {
 const SHORT_RULE_CHARS = 120
 
 function Asked({ request }: Pick<DecisionProps, 'request'>) {
-  const cwd = useProjectRoot()
   const edits = inputEdits(request.toolName, request.input)
-  if (edits && edits.length > 0) {
-    return edits.map(edit => (
-      <div key={edit.path} className="decision__diff">
-        <p className="tool__path">{relative(edit.path, cwd)}</p>
-        <DiffView diff={edit} />
-      </div>
-    ))
-  }
+  if (edits && edits.length > 0) return <AskedEdits request={request} asked={edits} />
   const { command } = request.input
   const text = typeof command === 'string' ? plainCommand(command) : JSON.stringify(request.input, null, 2)
   return (
@@ -101,6 +95,18 @@ function Asked({ request }: Pick<DecisionProps, 'request'>) {
     </ScrollRegion>
   )
 }
+
+function AskedEdits({ request, asked }: Pick<DecisionProps, 'request'> & { asked: readonly FileDiff[] }) {
+  const cwd = useProjectRoot()
+  return usePlacedEdits(request, asked, cwd).map(edit => (
+    <div key={edit.path} className="decision__diff">
+      <p className="tool__path">{relative(edit.path, cwd)}</p>
+      {edit.hunks.length === 0 ? <p className="decision__fine">{NO_LINES}</p> : <DiffView diff={edit} />}
+    </div>
+  ))
+}
+
+const NO_LINES = 'No line of the file changes.'
 
 function describe(input: Record<string, unknown>): string | undefined {
   return typeof input.description === 'string' && typeof input.command === 'string'

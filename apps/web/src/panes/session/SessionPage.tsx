@@ -125,7 +125,7 @@ function useActions(status: SessionStatus) {
   const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
   return useMemo(() => {
-    const failed = (error: unknown) => toasts.error(messageOf(error))
+    const failed = (error: unknown) => toasts.error(messageOf(error), sessionId)
     // A second click of the same hand would be a second turn.
     const isUnderWay = new Set<string>()
     const once = (what: string, action: () => Promise<unknown>) => {

@@ -55,11 +55,14 @@ function Panel(props: SidePanelProps & { onClose?: () => void }) {
     >
       <div className="panel__head">
         <Tabs.List className="panel__tabs" aria-label="Panes">
-          {PANEL_TABS.map(({ id, label }) => (
-            <Tabs.Trigger key={id} value={id} className="panel__tab">
-              {id === 'changes' && changed > 0 ? `${label} ${changed}` : label}
-            </Tabs.Trigger>
-          ))}
+          {PANEL_TABS.map(({ id, label }) => {
+            const words = id === 'changes' && changed > 0 ? `${label} ${changed}` : label
+            return (
+              <Tabs.Trigger key={id} value={id} className="panel__tab" data-label={words}>
+                {words}
+              </Tabs.Trigger>
+            )
+          })}
         </Tabs.List>
         {onClose ? <IconButton icon="close" label="Close" onClick={onClose} /> : null}
       </div>

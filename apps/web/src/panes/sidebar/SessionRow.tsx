@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { memo, useSyncExternalStore } from 'react'
+import { memo, useEffect, useRef, useSyncExternalStore } from 'react'
 import { projectName } from '../../app/project-name.ts'
 import { seenSeq, seenVersion, subscribeSeen } from '../../state/seen.ts'
 import type { SessionStatus } from '../../state/server-api.ts'
@@ -23,9 +23,14 @@ export const SessionRow = memo(function SessionRow({
   useSyncExternalStore(subscribeSeen, seenVersion)
   const { sessionId } = status
   const now = useNow()
+  const row = useRef<HTMLLIElement>(null)
+  // Chosen elsewhere, by a key or a link: the list follows.
+  useEffect(() => {
+    if (active) row.current?.scrollIntoView({ block: 'nearest' })
+  }, [active])
   const unread = !active && isNews(status, seenSeq(sessionId))
   return (
-    <li className={active ? 'session-row session-row--on' : 'session-row'}>
+    <li ref={row} className={active ? 'session-row session-row--on' : 'session-row'}>
       <Link
         className="session-row__link"
         to="/s/$sessionId"

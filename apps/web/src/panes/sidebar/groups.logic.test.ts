@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aStatus } from '../../../test/support/statuses.ts'
-import { groupOf, groupSessions, isNews, matches, statusLine, toneOf } from './groups.logic.ts'
+import { groupOf, groupSessions, isNews, matches, sessionBeside, statusLine, toneOf } from './groups.logic.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const request = {
@@ -72,5 +72,26 @@ test('a search matches every word, wherever it is', () => {
     true,
     false,
     true,
+  ])
+})
+
+test('next and previous go through the list as it is shown, and stop at its ends', () => {
+  const statuses = [
+    aStatus({ sessionId: 'old', lastTurn: 'completed', updatedAt: '2026-01-01' }),
+    aStatus({ sessionId: 'new', lastTurn: 'completed', updatedAt: '2026-01-02' }),
+    aStatus({ sessionId: 'busy', phase: 'running' }),
+  ]
+  const path = (from: string | undefined, step: 1 | -1) => sessionBeside(statuses, from, step)
+  expect([undefined, 'busy', 'new', 'old'].map(from => path(from, 1))).toEqual([
+    'busy',
+    'new',
+    'old',
+    undefined,
+  ])
+  expect([undefined, 'old', 'new', 'busy'].map(from => path(from, -1))).toEqual([
+    'old',
+    'new',
+    'busy',
+    undefined,
   ])
 })

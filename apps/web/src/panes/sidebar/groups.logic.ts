@@ -24,6 +24,18 @@ export function groupSessions(statuses: readonly SessionStatus[]): SessionGroup[
   })
 }
 
+/** The next session of the list, or the one before; from elsewhere the first or the last. Undefined at its ends. */
+export function sessionBeside(
+  statuses: readonly SessionStatus[],
+  sessionId: string | undefined,
+  step: 1 | -1,
+): string | undefined {
+  const order = groupSessions(statuses).flatMap(({ sessions }) => sessions.map(one => one.sessionId))
+  const at = sessionId === undefined ? -1 : order.indexOf(sessionId)
+  if (at < 0) return order.at(step === 1 ? 0 : -1)
+  return order[at + step]
+}
+
 export function groupOf({ pending, phase, lastTurn, queueHeld, queue }: SessionStatus): GroupName {
   if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
   if (phase !== 'idle') return 'Working'
