@@ -30,6 +30,7 @@ ${choices(PERMISSION_WORDS)}
       --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
       --max-turns N          Most rounds of model and tools (default: 25). Not codex
+      --trust-project        Let agents use the settings, hooks and MCP servers of the project, as they are now
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout
   doctor                   What is installed, what is logged in, what to do
@@ -64,6 +65,10 @@ ${choices(PERMISSION_WORDS)}
       --project DIR          Whose rules and sessions (default: this folder)
       --policy FILE          In the place of your policy for the project, to try a change
       --json                 One file, or one change, a line; rehearse ends with the totals
+  trust [show]             The settings, hooks and MCP servers that a project brings for its agents, and whether they are used
+  trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
+  trust revoke             Do not use them any more
+      --project DIR  --json
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
       --harness ID           Which agent wrote it: claude-code (the default) or codex
   scripted-model           A model server on loopback that answers from a script

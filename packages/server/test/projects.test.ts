@@ -1,5 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { SessionHarness } from '@chirality/core'
+import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
 import { expect, test } from 'vitest'
 import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
@@ -47,4 +49,35 @@ test.each([
   const { client } = connect(await startTestServer())
   const error = await client.projects.register.mutate({ path: folder }).catch((cause: unknown) => cause)
   expect(error).toMatchObject({ data: { reason } })
+})
+
+test('the agent files of a project are shown, agreed to by what was shown, and refused when they changed', async () => {
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  harnesses.register(new ClaudeCodeHarness({ environment: {} }))
+  const server = await startTestServer({ harnesses })
+  const { client } = connect(server)
+  const { project } = server
+  const file = path.join(project, '.mcp.json')
+  writeFileSync(file, '{"mcpServers":{}}')
+  const shown = await client.trust.get.query({ project })
+  expect(shown).toMatchObject({
+    isTrusted: false,
+    files: [{ path: '.mcp.json', bytes: 17, text: '{"mcpServers":{}}' }],
+  })
+  const agreed = { project, fingerprint: shown.fingerprint }
+  writeFileSync(file, '{"mcpServers":{"x":{}}}')
+  const error = await client.trust.allow.mutate(agreed).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ data: { code: 'CONFLICT', reason: 'changed' } })
+  writeFileSync(file, '{"mcpServers":{}}')
+  expect(await client.trust.allow.mutate(agreed)).toMatchObject({ isTrusted: true })
+  expect(await client.trust.revoke.mutate({ project })).toMatchObject({ isTrusted: false })
+
+  const url = `/api/harness/trust?projectRoot=${encodeURIComponent(project)}`
+  const { fingerprint } = (await (await server.fetch(url)).json()) as { fingerprint: string }
+  const post = (print: string) =>
+    server.post('/api/harness/trust', { projectRoot: project, fingerprint: print })
+  expect((await post('0'.repeat(64))).status).toBe(409)
+  expect(await (await post(fingerprint)).json()).toMatchObject({ isTrusted: true })
+  expect(await (await server.fetch(url, { method: 'DELETE' })).json()).toMatchObject({ isTrusted: false })
+  expect((await server.fetch('/api/harness/trust?projectRoot=/tmp')).status).toBe(403)
 })

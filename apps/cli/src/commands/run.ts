@@ -16,6 +16,7 @@ export async function run(args: string[], output: Output): Promise<number> {
   // Turns that another host has left at work are found again here, and go on when we leave.
   let agents: 'stop' | 'leave' = 'stop'
   try {
+    if (request.trustProject) await trustFiles(host, request.session.projectRoot)
     const { adopted } = await host.openProject(request.session.projectRoot)
     if (adopted.length > 0) agents = 'leave'
     return await showTurn(startHere(host, request), request, output)
@@ -26,6 +27,12 @@ export async function run(args: string[], output: Output): Promise<number> {
   } finally {
     await host.close({ agents })
   }
+}
+
+/** In the user's data folder, so that it also counts in the server that has the project. */
+async function trustFiles({ trust }: SessionHost, projectRoot: string): Promise<void> {
+  const { files, fingerprint } = await trust.state(projectRoot)
+  if (files.length > 0) await trust.allow(projectRoot, fingerprint)
 }
 
 /** In the server that has the project: two that write to it would lose what the other wrote. */

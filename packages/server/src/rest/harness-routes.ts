@@ -11,6 +11,7 @@ import { deleteSession } from '../trpc/delete-session.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
 import * as inputs from '../trpc/inputs.ts'
 import { liveSession, storedSession } from '../trpc/live-session.ts'
+import { shown, trustInput } from '../trpc/trust-router.ts'
 import { cursorOf } from './cursor.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { MAX_CALL_BYTES } from './trpc-route.ts'
@@ -21,6 +22,8 @@ const BODY = { maxBytes: MAX_CALL_BYTES }
 const CREATE = inputs.newSession
   .omit({ project: true })
   .extend({ projectRoot: inputs.project, persona: inputs.personaId.nullish() })
+
+const TRUST = trustInput.omit({ project: true }).extend({ projectRoot: inputs.project })
 
 /** The routes of the harness: turns as SSE, sessions as JSON. */
 export function harnessRoutes(services: AppServices, streams: OpenStreams): Route[] {
@@ -56,6 +59,23 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       const { projectRoot, ...options } = await readBody(request, CREATE, BODY)
       const session = await services.host.createSession(await services.projects.require(projectRoot), options)
       sendJson(response, 201, { session })
+    }),
+
+    /** What a project brings for its agents to run; `POST` agrees to exactly what was shown. */
+    route('GET', 'trust', async ({ response, url }) => {
+      const root = await services.projects.require(url.searchParams.get('projectRoot') ?? '')
+      sendJson(response, 200, shown(await services.host.trust.state(root)))
+    }),
+
+    route('POST', 'trust', async ({ request, response }) => {
+      const { projectRoot, fingerprint } = await readBody(request, TRUST, BODY)
+      const root = await services.projects.require(projectRoot)
+      sendJson(response, 200, shown(await services.host.trust.allow(root, fingerprint)))
+    }),
+
+    route('DELETE', 'trust', async ({ response, url }) => {
+      const root = await services.projects.require(url.searchParams.get('projectRoot') ?? '')
+      sendJson(response, 200, shown(await services.host.trust.revoke(root)))
     }),
 
     route('GET', 'session/list', async ({ response, url }) => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { sendJson } from '../http/respond.ts'
 import type { Route } from '../http/routes.ts'
 import * as inputs from '../trpc/inputs.ts'
+import { trustInput } from '../trpc/trust-router.ts'
 import { SIGN_IN } from './basic-routes.ts'
 
 /** `GET /openapi.json`: the REST and SSE routes, for tools that make clients of it. */
@@ -52,6 +53,7 @@ const SESSION_ID = { name: 'id', in: 'path', required: true, schema: { type: 'st
 const AFTER = { name: 'Last-Event-ID', in: 'header', schema: { type: 'integer' } }
 const AS = { name: 'as', in: 'query', schema: { enum: ['envelopes'] } }
 const FORMAT = { name: 'format', in: 'query', schema: { enum: EXPORT_FORMATS } }
+const PROJECT = { name: 'projectRoot', in: 'query', required: true, schema: { type: 'string' } }
 const OTHER_SESSION = { name: 'session', in: 'query', schema: { type: 'string' } }
 
 /** Made when it is asked for: the schemas cost more than the rest of a start. */
@@ -90,6 +92,19 @@ const paths = () => ({
       { 201: ok('The session'), 403: FAILED },
       body(inputs.newSession.omit({ project: true }).extend({ projectRoot: inputs.project })),
     ),
+  },
+  '/api/harness/trust': {
+    get: operation(
+      'What a project brings for its agents to run, and whether they use it',
+      { 200: ok('The files, with their contents and a fingerprint'), 403: FAILED },
+      { parameters: [PROJECT] },
+    ),
+    post: operation(
+      'Lets agents use exactly the files that were shown',
+      { 200: ok('The files'), 403: FAILED, 409: FAILED },
+      body(trustInput.omit({ project: true }).extend({ projectRoot: inputs.project })),
+    ),
+    delete: operation('Takes that back', { 200: ok('The files'), 403: FAILED }, { parameters: [PROJECT] }),
   },
   '/api/harness/session/list': {
     get: operation(

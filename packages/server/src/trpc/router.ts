@@ -8,6 +8,7 @@ import { projectsRouter } from './projects-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
 import { router } from './trpc.ts'
+import { trustRouter } from './trust-router.ts'
 import { turnsRouter } from './turns-router.ts'
 
 export const appRouter = router({
@@ -19,6 +20,7 @@ export const appRouter = router({
   decisions: decisionsRouter,
   files: filesRouter,
   budgets: budgetsRouter,
+  trust: trustRouter,
   system: systemRouter,
   session: sessionRouter,
   fleet: fleetRouter,

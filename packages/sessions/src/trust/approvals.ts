@@ -7,7 +7,7 @@ export class Approvals {
   readonly #store: TrustStore
 
   constructor(options: ApprovalsOptions = {}) {
-    this.#store = new TrustStore(options)
+    this.#store = new TrustStore({ ...options, keep: 1 })
   }
 
   /** Whether exactly this content was approved. A file of approvals that cannot be read approves nothing. */

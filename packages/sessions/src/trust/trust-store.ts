@@ -15,21 +15,25 @@ export interface TrustStoreOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
   home?: string
   ops?: FileOps
+  /** How many fingerprints of one kind are believed, the last ones. Default 20. */
+  keep?: number
 }
 
 /**
- * Which files of a project the user has agreed to, by content: `trusted-files/<hash>.json` in the user's data folder, one for
+ * Which files of a project the user has agreed to, by content: `approvals/<hash>.json` in the user's data folder, one for
  * each project and `kind` of files (`agent-files`, `persona:HELP`). A file that changed has another fingerprint, and so
- * another answer. The last fingerprints are all kept, because a switch of branches brings files back.
+ * another answer. The last fingerprints are kept, because a switch of branches brings files back.
  */
 export class TrustStore {
   readonly #home: string
   readonly #ops: FileOps
+  readonly #keep: number
   readonly #queue = new KeyedQueue()
 
-  constructor({ home = userDataFolder(), ops = realFileOps }: TrustStoreOptions = {}) {
+  constructor({ home = userDataFolder(), ops = realFileOps, keep = 20 }: TrustStoreOptions = {}) {
     this.#home = home
     this.#ops = ops
+    this.#keep = keep
   }
 
   /** False also when the store cannot be read, belongs to somebody else, or lies in the project itself. */
@@ -46,7 +50,7 @@ export class TrustStore {
       await ensurePrivateDirectory(this.#home)
       await ensurePrivateDirectory(dirname(file))
       const kept = this.#read(root, kind).filter(known => known !== fingerprint)
-      const fingerprints = [...kept, fingerprint].slice(-MAX_FINGERPRINTS)
+      const fingerprints = [...kept, fingerprint].slice(-this.#keep)
       const text = JSON.stringify({ projectRoot: root, kind, fingerprints })
       await writeFileAtomic(file, `${text}\n`, { ops: this.#ops })
     })
@@ -64,7 +68,7 @@ export class TrustStore {
 
   #file(root: string, kind: string): string {
     const name = createHash('sha256').update(`${root}\0${kind}`).digest('hex').slice(0, 32)
-    return join(this.#home, 'trusted-files', `${name}.json`)
+    return join(this.#home, 'approvals', `${name}.json`)
   }
 
   /** What lies in the project an agent, or whoever made the project, can write. */
@@ -106,5 +110,4 @@ export function fingerprintOf(files: readonly { path: string; bytes: Uint8Array 
   return hash.digest('hex')
 }
 
-const MAX_FINGERPRINTS = 20
 const MAX_BYTES = 64 * 1024

@@ -16,6 +16,8 @@ export interface RunRequest {
   prompt: string
   turn: TurnRequest
   json: boolean
+  /** As `chirality trust allow`, before the turn. */
+  trustProject: boolean
 }
 
 /** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
@@ -51,6 +53,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
       timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
     },
     json: values.json ?? false,
+    trustProject: values['trust-project'] ?? false,
   }
 }
 
@@ -66,6 +69,7 @@ const OPTIONS = {
   allow: { type: 'string', mayBeEmpty: true },
   'max-turns': { type: 'string' },
   timeout: { type: 'string' },
+  'trust-project': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
