@@ -330,6 +330,7 @@ export type HarnessErrorCode =
   | 'auth_failed'
   | 'not_installed'
   | 'rate_limited'
+  | 'overloaded'
   | 'context_overflow'
   | 'process_crashed'
   | 'aborted'

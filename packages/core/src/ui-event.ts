@@ -123,6 +123,8 @@ export type SessionErrorCode =
   | 'session_not_found'
   | 'process_crashed'
   | 'not_installed'
+  /** This release of the agent does not take what the turn needs. */
+  | 'unsupported'
   | 'timeout'
   | 'unknown'
 

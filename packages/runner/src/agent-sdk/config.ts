@@ -1,11 +1,14 @@
 import type { HarnessVersions } from '@chirality/core'
-import type { ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
-import type { AgentName } from '../turn/turn-program.ts'
+import type { ClaudeAgentName, ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
 import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
 
 export const HARNESS_ID = 'agent-sdk'
 
-export const AGENT_SDK: AgentName = { harnessId: HARNESS_ID, name: 'Claude Agent SDK' }
+export const AGENT_SDK: ClaudeAgentName = {
+  harnessId: HARNESS_ID,
+  name: 'Claude Agent SDK',
+  install: 'Install it with `npm install @anthropic-ai/claude-agent-sdk`, which brings Claude Code along.',
+}
 
 export const SDK_VERSIONS: HarnessVersions = {
   tested: ['0.3.325'],

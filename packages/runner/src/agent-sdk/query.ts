@@ -14,7 +14,7 @@ export async function* querySdk(
   context: ClaudeContext,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
   if (query.signal.aborted) return
-  const { content } = await promptMessage(query.prompt)
+  const { content } = await promptMessage(query.prompt, AGENT_SDK)
   const sessionId = query.resumeSessionId ?? query.newSessionId ?? 'query'
   const launch = liveLaunch(query, { context, asks: false })
   let live: LiveClaude

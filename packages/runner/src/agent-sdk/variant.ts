@@ -1,5 +1,4 @@
 import type { ClaudeVariant, Launch } from '../claude-code/config.ts'
-import { claudeVersion, isSince } from '../claude-code/executable.ts'
 import { refuseTooOld } from '../turn/agent-version.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig, SDK_VERSIONS } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
@@ -14,6 +13,10 @@ import { startSdkAgent } from './sdk-agent.ts'
 export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
   return {
     agent: AGENT_SDK,
+    version: () => {
+      const { version } = findAgentSdk(config.sdkPath)
+      return { version, versions: SDK_VERSIONS, name: AGENT_SDK.name }
+    },
     start: async (launch, spool, signal) => {
       try {
         return await startSdkAgent({ start: await startRequest(launch, config), spool, config, signal })
@@ -34,7 +37,7 @@ async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Prom
     sdkUrl,
     options: sdkOptions({ ...launch, config }),
     hooks,
-    blockOnHookFailure: hooks.length > 0 && (await blocksOnFailure(launch)),
+    blockOnHookFailure: hooks.length > 0 && launch.features.blocksOnHookFailure,
   }
 }
 
@@ -42,10 +45,3 @@ async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Prom
 function refusalOf(hookName: HookName): Record<string, unknown> {
   return isDecided(hookName) ? block(hookName, 'The request was withdrawn.') : {}
 }
-
-async function blocksOnFailure({ command, env, query }: Launch): Promise<boolean> {
-  return isSince(await claudeVersion(command, env, query.signal), ON_FAILURE_SINCE)
-}
-
-/** The first release known to heed `onFailure`; for 2.1.197 the SDK refuses to start with it. */
-const ON_FAILURE_SINCE = [2, 1, 325]

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgInput } from './args.ts'
+import { ClaudeFeatures } from './features.ts'
 
 const QUERY: HarnessQuery = {
   prompt: 'Hi',
@@ -11,13 +13,18 @@ const QUERY: HarnessQuery = {
   signal: new AbortController().signal,
 }
 
+const help = (version: string) =>
+  readFileSync(new URL(`../../test/claude-code/help/${version}.txt`, import.meta.url), 'utf8')
+const release = (version: string) => new ClaudeFeatures(version, help(version))
+const PINNED = release('2.1.325')
+
 function args(query: Partial<HarnessQuery> = {}, input: Partial<ClaudeArgInput> = {}): string[] {
   return buildClaudeArgs({
     query: { ...QUERY, ...query },
     config: {},
     files: {},
     inputFormat: 'text',
-    systemPromptSnapshot: false,
+    features: PINNED,
     ...input,
   })
 }
@@ -98,15 +105,56 @@ test('files are named, never their content', () => {
   expect(all.join(' ')).not.toContain('secret')
 })
 
-test('the prompt snapshot is switched off where a prompt changes on resume and the release knows how', () => {
+test.each([
+  ['2.0.44', undefined],
+  ['2.1.86', undefined],
+  ['2.1.197', undefined],
+  ['2.1.268', ['off']],
+  ['2.1.325', ['off']],
+])('the prompt snapshot of %s is switched off where a prompt changes on resume: %j', (version, off) => {
   const files = { appendSystemPrompt: '/t/a' }
+  const features = release(version)
   const snapshot = (query: Partial<HarnessQuery>, input: Partial<ClaudeArgInput>) =>
-    after('--system-prompt-snapshot', args(query, input))
-  expect(snapshot({ resumeSessionId: 'x' }, { files, systemPromptSnapshot: true })).toEqual(['off'])
-  expect(snapshot({ continueLast: true }, { files, systemPromptSnapshot: true })).toEqual(['off'])
-  expect(snapshot({ resumeSessionId: 'x' }, { files, systemPromptSnapshot: false })).toBeUndefined()
-  expect(snapshot({ resumeSessionId: 'x' }, { systemPromptSnapshot: true })).toBeUndefined()
-  expect(snapshot({}, { files, systemPromptSnapshot: true })).toBeUndefined()
+    after('--system-prompt-snapshot', args(query, { features, ...input }))
+  expect(snapshot({ resumeSessionId: 'x' }, { files })).toEqual(off)
+  expect(snapshot({ continueLast: true }, { files })).toEqual(off)
+  expect(snapshot({ resumeSessionId: 'x' }, {})).toBeUndefined()
+  expect(snapshot({}, { files })).toBeUndefined()
+})
+
+describe('only what changes something is said', () => {
+  test('all tools is what an agent has anyway', () => {
+    expect(args({ tools: 'default' })).not.toContain('--tools')
+    expect(after('--tools', args({ tools: '' }))).toEqual([''])
+  })
+
+  test('a release without --effort gets the number of tokens', () => {
+    const all = args({ thinking: 'high' }, { features: release('2.1.9') })
+    expect(all).not.toContain('--effort')
+    expect(after('--max-thinking-tokens', all)).toEqual(['10000'])
+  })
+
+  test('a flag that the release does not know, and the turn needs, is refused with version and remedy', () => {
+    const features = new ClaudeFeatures(
+      '2.0.29',
+      'Options:\n  --verbose\n  --output-format <f>\n  -p, --print\n',
+    )
+    const query = { includePartialMessages: false }
+    expect(() => args(query, { features, agent: { harnessId: 'agent-sdk', name: 'SDK' } })).toThrow(
+      expect.objectContaining({
+        code: 'unsupported',
+        harnessId: 'agent-sdk',
+        message: expect.stringMatching(
+          /^Claude Code 2\.0\.29 does not know --setting-sources, .* Update it with `npm install/,
+        ),
+      }),
+    )
+  })
+
+  test('a binary that shows no help is tried', () => {
+    const features = new ClaudeFeatures()
+    expect(args({ thinking: 'low', tools: 'Read', maxBudgetUsd: 1 }, { features })).toContain('--effort')
+  })
 })
 
 test('settings of the folder count when it is trusted, or the program says so', () => {

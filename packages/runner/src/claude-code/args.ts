@@ -1,41 +1,51 @@
 import type { HarnessQuery, PermissionMode } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import type { AgentName } from '../turn/turn-program.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from './config.ts'
+import { CLAUDE_CODE, type ClaudeCodeHarnessConfig } from './config.ts'
+import { type ClaudeFeatures, SNAPSHOT_FLAG, unsupportedFlag } from './features.ts'
+import { FieldChecks } from './field-checks.ts'
 
 export interface ClaudeArgInput {
   query: HarnessQuery
   config: ClaudeCodeHarnessConfig
   files: ClaudeArgFiles
   inputFormat: 'text' | 'stream-json'
-  /** 2.1.325 reuses the system prompt of the first turn on resume unless told not to; older ones reject the flag. */
-  systemPromptSnapshot: boolean
+  /** Of the binary that gets them. */
+  features: ClaudeFeatures
+  /** Whom errors name. */
+  agent?: AgentName
   /** Flags of the caller's own, as they are. */
   extraArgs?: string[]
 }
 
-/** The whole command line of a turn but the prompt, which goes through stdin: argv is capped, logged and public. */
+/**
+ * The whole command line of a turn but the prompt, which goes through stdin: argv is capped, logged and public. A flag is
+ * there only where it changes something. Throws a HarnessError for what this binary, or any, does not take.
+ */
 export function buildClaudeArgs(input: ClaudeArgInput): string[] {
-  const { query, config, files } = input
+  const { query, config, files, features, agent = CLAUDE_CODE } = input
+  const check = new FieldChecks(agent.harnessId)
   const args = ['-p', '--output-format', 'stream-json', '--verbose']
   if (input.inputFormat === 'stream-json') args.push('--input-format', 'stream-json')
   if (query.includePartialMessages !== false) args.push('--include-partial-messages')
   args.push('--setting-sources', settingSources(query, config).join(','))
 
-  if (query.model) args.push('--model', word('model', query.model))
-  if (query.fallbackModel) args.push('--fallback-model', word('fallbackModel', query.fallbackModel))
-  if (query.thinking) args.push(...THINKING[query.thinking])
+  if (query.model) args.push('--model', check.word('model', query.model))
+  if (query.fallbackModel) args.push('--fallback-model', check.word('fallbackModel', query.fallbackModel))
+  if (query.thinking) args.push(...thinkingArgs(query.thinking, features))
   if (query.maxTurns !== undefined)
-    args.push('--max-turns', String(positiveInteger('maxTurns', query.maxTurns)))
+    args.push('--max-turns', String(check.positiveInteger('maxTurns', query.maxTurns)))
   if (query.maxBudgetUsd !== undefined)
-    args.push('--max-budget-usd', String(positive('maxBudgetUsd', query.maxBudgetUsd)))
+    args.push('--max-budget-usd', String(check.positive('maxBudgetUsd', query.maxBudgetUsd)))
   if (query.outputSchema) args.push('--json-schema', JSON.stringify(query.outputSchema))
 
-  args.push(...sessionArgs(query), ...permissionArgs(query), ...systemPromptArgs(input))
+  args.push(...sessionArgs(query, check), ...permissionArgs(query, check), ...systemPromptArgs(input))
 
   if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig, '--strict-mcp-config')
   for (const directory of directories(query, config))
-    args.push('--add-dir', word('additionalDirectories', directory))
+    args.push('--add-dir', check.word('additionalDirectories', directory))
+  const unknown = args.find(word => word.startsWith('--') && !features.knowsFlag(word))
+  if (unknown) throw unsupportedFlag(unknown, features, agent)
   args.push(...(input.extraArgs ?? []))
   return args
 }
@@ -88,43 +98,52 @@ export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Rec
 }
 
 /** Both, because older models know only a number of tokens and newer ones only the word. */
+function thinkingArgs(thinking: NonNullable<HarnessQuery['thinking']>, features: ClaudeFeatures): string[] {
+  const { effort, tokens } = THINKING[thinking]
+  return [...(features.knowsFlag('--effort') ? ['--effort', effort] : []), '--max-thinking-tokens', tokens]
+}
+
 const THINKING = {
-  low: ['--effort', 'low', '--max-thinking-tokens', '3000'],
-  med: ['--effort', 'medium', '--max-thinking-tokens', '5000'],
-  high: ['--effort', 'high', '--max-thinking-tokens', '10000'],
+  low: { effort: 'low', tokens: '3000' },
+  med: { effort: 'medium', tokens: '5000' },
+  high: { effort: 'high', tokens: '10000' },
 } as const
 
-function sessionArgs(query: HarnessQuery): string[] {
+function sessionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   const { resumeSessionId, forkSession, continueLast, newSessionId } = query
   if (forkSession && !resumeSessionId) {
-    throw invalid('forkSession needs resumeSessionId: say which conversation to fork.')
+    throw check.invalid('forkSession needs resumeSessionId: say which conversation to fork.')
   }
   if (newSessionId && !forkSession && (resumeSessionId || continueLast)) {
-    throw invalid(
+    throw check.invalid(
       'newSessionId is for a new conversation; this one is continued. Fork it, or leave the id out.',
     )
   }
   const args: string[] = []
-  if (resumeSessionId) args.push('--resume', word('resumeSessionId', resumeSessionId))
+  if (resumeSessionId) args.push('--resume', check.word('resumeSessionId', resumeSessionId))
   else if (continueLast) args.push('--continue')
   if (forkSession) args.push('--fork-session')
-  if (newSessionId) args.push('--session-id', uuid('newSessionId', newSessionId))
+  if (newSessionId) args.push('--session-id', check.uuid('newSessionId', newSessionId))
   return args
 }
 
-function permissionArgs(query: HarnessQuery): string[] {
+function permissionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   const args: string[] = []
   const mode = permissionModeOf(query)
   if (mode === 'bypassPermissions') args.push('--dangerously-skip-permissions')
   else args.push('--permission-mode', mode)
-  if (query.tools !== undefined) args.push('--tools', query.tools === '' ? '' : word('tools', query.tools))
+  if (query.tools !== undefined && query.tools !== ALL_TOOLS)
+    args.push('--tools', query.tools === '' ? '' : check.word('tools', query.tools))
   // These flags take every word up to the next flag, so none may stand before a positional.
-  const allowed = words('allowedTools', query.allowedTools)
+  const allowed = check.words('allowedTools', query.allowedTools)
   if (allowed.length > 0) args.push('--allowedTools', ...allowed)
-  const denied = words('disallowedTools', query.disallowedTools)
+  const denied = check.words('disallowedTools', query.disallowedTools)
   if (denied.length > 0) args.push('--disallowedTools', ...denied)
   return args
 }
+
+/** What an agent has that is not told otherwise. */
+export const ALL_TOOLS = 'default'
 
 export function permissionModeOf({ permissionMode, mode }: HarnessQuery): PermissionMode {
   return permissionMode ?? PERMISSION_MODES[mode]
@@ -136,12 +155,12 @@ const PERMISSION_MODES = {
   yolo: 'bypassPermissions',
 } as const
 
-function systemPromptArgs({ query, files, systemPromptSnapshot }: ClaudeArgInput): string[] {
+function systemPromptArgs({ query, files, features }: ClaudeArgInput): string[] {
   const args: string[] = []
   if (files.systemPrompt) args.push('--system-prompt-file', files.systemPrompt)
   if (files.appendSystemPrompt) args.push('--append-system-prompt-file', files.appendSystemPrompt)
   const continues = query.resumeSessionId !== undefined || query.continueLast === true
-  if (args.length > 0 && continues && systemPromptSnapshot) args.push('--system-prompt-snapshot', 'off')
+  if (args.length > 0 && continues && features.knowsFlag(SNAPSHOT_FLAG)) args.push(SNAPSHOT_FLAG, 'off')
   return args
 }
 
@@ -167,39 +186,4 @@ function subagentModelEnv({
 /** Full names have a number in them; the one in `sonnet[1m]` is not part of the name. */
 function isAlias(model: string): boolean {
   return !/\d/.test(model.replace(/\[\w+\]$/, ''))
-}
-
-/** A value that stands alone in argv: one that begins with a dash would be taken as a flag of its own. */
-function word(field: string, value: string): string {
-  if (value === '' || value.startsWith('-') || value.includes('\0')) {
-    throw invalid(`${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`)
-  }
-  return value
-}
-
-function words(field: string, values: readonly string[] | undefined): string[] {
-  return (values ?? []).map(value => word(field, value))
-}
-
-function uuid(field: string, value: string): string {
-  if (!UUID.test(value)) throw invalid(`${field} is ${JSON.stringify(value)}: it must be a UUID.`)
-  return value
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-function positiveInteger(field: string, value: number): number {
-  if (!Number.isInteger(value) || value < 1)
-    throw invalid(`${field} is ${value}: it must be a whole number above 0.`)
-  return value
-}
-
-function positive(field: string, value: number): number {
-  if (!Number.isFinite(value) || value <= 0)
-    throw invalid(`${field} is ${value}: it must be a number above 0.`)
-  return value
-}
-
-function invalid(message: string): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID)
 }

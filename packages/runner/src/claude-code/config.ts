@@ -1,17 +1,29 @@
 import type { HarnessQuery, HarnessVersions } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool.ts'
+import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
+import type { ClaudeFeatures } from './features.ts'
 
 export const HARNESS_ID = 'claude-code'
 
-export const CLAUDE_CODE: AgentName = { harnessId: HARNESS_ID, name: 'Claude Code' }
+/** A name, and how to get what it stands for. */
+export interface ClaudeAgentName extends AgentName {
+  install: string
+}
+
+export const CLAUDE_CODE: ClaudeAgentName = {
+  harnessId: HARNESS_ID,
+  name: 'Claude Code',
+  install:
+    'Install it with `npm install -g @anthropic-ai/claude-code`, or set CHIRALITY_CLAUDE_BIN to the binary.',
+}
 
 export const CLAUDE_VERSIONS: HarnessVersions = {
   tested: ['2.1.197', '2.1.325'],
-  oldest: '2.1.100',
-  lacking: 'a result that tells a failure from an answer',
+  oldest: '2.0.44',
+  lacking: 'the permission mode dontAsk',
   update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
 }
 
@@ -57,17 +69,21 @@ export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attac
   /** As it was asked, with the tools and servers that were added. */
   query: HarnessQuery
   files: ClaudeArgFiles
+  features: ClaudeFeatures
 }
 
 /** A harness that is Claude Code but for how the agent is started and what it is called. */
 export interface ClaudeVariant {
-  agent: AgentName
+  agent: ClaudeAgentName
   /** Given up as soon as the signal says so: it rejects then, and leaves nothing running. */
   start(launch: Launch, spool: Spool, signal: AbortSignal): Promise<AgentProcess>
+  /** What runs, for the mark beside a release that no test runs. */
+  version(features: ClaudeFeatures): AgentRelease
 }
 
 export const PLAIN_VARIANT: ClaudeVariant = {
   agent: CLAUDE_CODE,
+  version: ({ version }) => ({ version, versions: CLAUDE_VERSIONS, name: CLAUDE_CODE.name }),
   start: ({ command, args, env, cwd }, spool) =>
     spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true }),
 }

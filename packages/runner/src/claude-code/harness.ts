@@ -33,6 +33,7 @@ import { RunningTurns } from '../turn/running-turns.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { StartsAhead } from '../turn/starts-ahead.ts'
 import { turnQuery } from '../turn/turn-query.ts'
+import { ALL_TOOLS } from './args.ts'
 import {
   type ClaudeCodeHarnessConfig,
   type ClaudeContext,
@@ -260,5 +261,5 @@ const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
 
 /** The specification's defaults for a turn: all tools, and 25 rounds. */
 function withDefaults(query: HarnessQuery): HarnessQuery {
-  return { ...query, tools: query.tools ?? 'default', maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS }
+  return { ...query, tools: query.tools ?? ALL_TOOLS, maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS }
 }

@@ -1,20 +1,24 @@
+import { access } from 'node:fs/promises'
+import path from 'node:path'
 import type { HarnessInstallStatus } from '@chirality/core'
 import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { telemetryEnv } from './args.ts'
-import { CLAUDE_VERSIONS, type ClaudeContext } from './config.ts'
-import { claudeVersion, findClaude } from './executable.ts'
+import { CLAUDE_VERSIONS, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { findClaude } from './executable.ts'
+import { claudeFeatures } from './features.ts'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
 export async function claudeInstallStatus({
   config,
   environment,
+  variant = PLAIN_VARIANT,
 }: ClaudeContext): Promise<HarnessInstallStatus> {
   let binary: string
   try {
-    binary = await findClaude({ binaryPath: config.binaryPath, environment })
+    binary = await findClaude({ binaryPath: config.binaryPath, environment, agent: variant.agent })
   } catch (error) {
     if (!(error instanceof HarnessNotInstalledError)) throw error
     return notInstalled(error.instructions)
@@ -25,14 +29,17 @@ export async function claudeInstallStatus({
     allow: config.allowEnvironment,
     extra: telemetryEnv(config),
   })
-  const version = await claudeVersion(binary, env)
+  const features = await claudeFeatures(binary, env)
+  const { version } = features
   if (version === undefined) {
     const instructions = `${binary} does not answer --version as Claude Code does. Is it the right binary?`
     return { ...notInstalled(instructions), path: binary }
   }
   // Only now: another program could take these words for anything.
-  const auth = await runCommand(binary, ['auth', 'status', '--json'], { env })
-  const { loggedIn, authMethod } = parseAuth(auth.stdout)
+  const { loggedIn, authMethod } = features.hasAuthCommand
+    ? parseAuth((await runCommand(binary, ['auth', 'status', '--json'], { env })).stdout)
+    : await credentialIn(env)
+  const login = features.hasAuthCommand ? 'auth login' : ''
   return {
     installed: true,
     version,
@@ -40,12 +47,30 @@ export async function claudeInstallStatus({
     path: binary,
     authType: loggedIn ? (authMethod.includes('key') ? 'api-key' : 'account') : 'none',
     authenticated: loggedIn,
-    ...(loggedIn ? {} : { authInstructions: await loginInstructions(binary, environment) }),
+    ...(loggedIn ? {} : { authInstructions: await loginInstructions(binary, environment, login) }),
   }
 }
 
-async function loginInstructions(binary: string, { PATH }: Record<string, string>): Promise<string> {
-  return `Run \`${await asTyped('claude', binary, PATH)} auth login\`, or set ANTHROPIC_API_KEY.`
+async function loginInstructions(
+  binary: string,
+  { PATH }: Record<string, string>,
+  login: string,
+): Promise<string> {
+  const command = `${await asTyped('claude', binary, PATH)} ${login}`.trim()
+  const then = login === '' ? ' and type /login' : ''
+  return `Run \`${command}\`${then}, or set ANTHROPIC_API_KEY.`
+}
+
+/** For releases without `auth status`, up to 2.1.36: a variable, or the file that a login leaves. */
+async function credentialIn(env: Record<string, string>): Promise<{ loggedIn: boolean; authMethod: string }> {
+  if (env.ANTHROPIC_API_KEY || env.ANTHROPIC_AUTH_TOKEN) return { loggedIn: true, authMethod: 'api_key' }
+  if (env.CLAUDE_CODE_OAUTH_TOKEN) return { loggedIn: true, authMethod: 'oauth_token' }
+  const folder = env.CLAUDE_CONFIG_DIR || path.join(env.HOME ?? '', '.claude')
+  const hasLogin = await access(path.join(folder, '.credentials.json')).then(
+    () => true,
+    () => false,
+  )
+  return { loggedIn: hasLogin, authMethod: 'account' }
 }
 
 function notInstalled(authInstructions: string | undefined): HarnessInstallStatus {

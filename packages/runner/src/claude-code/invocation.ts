@@ -2,12 +2,20 @@ import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import { refuseTooOld } from '../turn/agent-version.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import type { Invocation } from '../turn/turn-program.ts'
+import type { AgentName, Invocation } from '../turn/turn-program.ts'
 import { buildClaudeArgs, buildClaudeEnv, textsEnv } from './args.ts'
-import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID, type Launch } from './config.ts'
-import { claudeVersion, findClaude, knowsSystemPromptSnapshot } from './executable.ts'
+import {
+  CLAUDE_VERSIONS,
+  type ClaudeAgentName,
+  type ClaudeContext,
+  type Launch,
+  PLAIN_VARIANT,
+} from './config.ts'
+import { findClaude } from './executable.ts'
+import { claudeFeatures } from './features.ts'
 import { encodePrompt } from './prompt.ts'
 import { writeTempFiles } from './temp-files.ts'
 
@@ -20,15 +28,21 @@ export async function prepareClaude(query: HarnessQuery, context: InvocationCont
   try {
     return await prepare(query, context)
   } catch (error) {
-    throw startFailure(error, CLAUDE_CODE)
+    throw startFailure(error, agentOf(context))
   }
 }
 
 async function prepare(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
-  const { inputFormat, stdin, text: promptText, attachments } = await encodePrompt(query.prompt)
+  const {
+    inputFormat,
+    stdin,
+    text: promptText,
+    attachments,
+  } = await encodePrompt(query.prompt, agentOf(context))
   const launch = await prepareLaunch(query, context, inputFormat)
-  const { command, args, env, cwd, cleanup } = launch
-  return { command, args, env, cwd, cleanup, stdin, promptText, attachments }
+  const { command, args, env, cwd, features, cleanup } = launch
+  const { version } = features
+  return { command, args, env, cwd, cleanup, stdin, promptText, attachments, version }
 }
 
 /** The command without a prompt: that comes through stdin, at once or again and again. */
@@ -38,57 +52,56 @@ export async function prepareLaunch(
   inputFormat: 'text' | 'stream-json',
 ): Promise<Launch> {
   const { config, environment, extraArgs } = context
-  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  const agent = agentOf(context)
+  const { harnessId } = agent
+  await checkDirectory('The project folder', query.cwd, harnessId)
   for (const directory of query.additionalDirectories ?? [])
-    await checkDirectory('The extra folder', directory, HARNESS_ID)
-  const command = await findClaude({ binaryPath: config.binaryPath, environment })
+    await checkDirectory('The extra folder', directory, harnessId)
+  const command = await findClaude({ binaryPath: config.binaryPath, environment, agent })
   const { env } = buildChildEnv({
     source: environment,
     credentials: 'claude',
     allow: config.allowEnvironment,
     extra: { ...textsEnv(query, config), ...buildClaudeEnv(query, config) },
   })
-  refuseRootBypass(query, env)
-
-  const systemPromptSnapshot = continuesWithPrompt(query)
-    ? knowsSystemPromptSnapshot(await claudeVersion(command, env, query.signal))
-    : false
+  refuseRootBypass(query, env, agent)
+  const features = await claudeFeatures(command, env, query.signal)
+  refuseTooOld(features.version, CLAUDE_VERSIONS, { harnessId, name: 'Claude Code' })
   const cleanups: (() => Promise<void>)[] = []
   const cleanup = async () => void (await Promise.all(cleanups.map(clean => clean())))
   try {
-    const { mcpServers, toolNames, stop } = await serveClientTools(query, HARNESS_ID)
+    const { mcpServers, toolNames, stop } = await serveClientTools(query, harnessId)
     cleanups.push(stop)
     const served = { ...query, mcpServers, allowedTools: [...(query.allowedTools ?? []), ...toolNames] }
-    const { files, remove } = await writeTempFiles(served, environment)
+    const { files, remove } = await writeTempFiles(served, environment, harnessId)
     cleanups.push(remove)
     const args = buildClaudeArgs({
       query: served,
       config,
       files,
       inputFormat,
-      systemPromptSnapshot,
+      features,
+      agent,
       extraArgs,
     })
-    return { command, args, env, cwd: query.cwd, query: served, files, cleanup }
+    return { command, args, env, cwd: query.cwd, query: served, files, features, cleanup }
   } catch (error) {
     await cleanup()
     throw error
   }
 }
 
-/** Only then is the version worth a process of its own. */
-function continuesWithPrompt(query: HarnessQuery): boolean {
-  const continues = query.resumeSessionId !== undefined || query.continueLast === true
-  return continues && Boolean(query.systemPrompt || query.appendSystemPrompt)
+function agentOf({ variant = PLAIN_VARIANT }: ClaudeContext): ClaudeAgentName {
+  return variant.agent
 }
 
 /** The CLI would exit with a line on stderr; said here it names the way out. */
-function refuseRootBypass(query: HarnessQuery, env: Record<string, string>): void {
+function refuseRootBypass(query: HarnessQuery, env: Record<string, string>, agent: AgentName): void {
   const bypass = query.permissionMode ? query.permissionMode === 'bypassPermissions' : query.mode === 'yolo'
   if (!bypass || process.getuid?.() !== 0 || env.IS_SANDBOX === '1') return
   throw new HarnessError(
     'Claude Code refuses to skip permissions as root. Run as another user, or set IS_SANDBOX=1 inside a container.',
     'invalid_query',
-    HARNESS_ID,
+    agent.harnessId,
   )
 }

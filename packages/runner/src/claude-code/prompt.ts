@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { HarnessQuery, PromptPart } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
+import type { AgentName } from '../turn/turn-program.ts'
 import { type MessageContent, userLine } from './stdin-lines.ts'
 
 export interface PromptMessage {
@@ -24,19 +24,31 @@ export interface EncodedPrompt {
  * Text goes as it is; with images the message has to be a stream-json line. A prompt of nothing but blanks is refused
  * here, because one release of the CLI takes it, says nothing and exits with 0.
  */
-export async function encodePrompt(prompt: HarnessQuery['prompt']): Promise<EncodedPrompt> {
-  const { content, text, attachments } = await promptMessage(prompt)
+export async function encodePrompt(prompt: HarnessQuery['prompt'], agent: AgentName): Promise<EncodedPrompt> {
+  const { content, text, attachments } = await promptMessage(prompt, agent)
   if (attachments === 0) return { inputFormat: 'text', stdin: text, text, attachments }
   return { inputFormat: 'stream-json', stdin: userLine(content), text, attachments }
 }
 
 /** The prompt as a message of the conversation. */
-export async function promptMessage(prompt: HarnessQuery['prompt']): Promise<PromptMessage> {
+export async function promptMessage(
+  prompt: HarnessQuery['prompt'],
+  { harnessId }: AgentName,
+): Promise<PromptMessage> {
+  try {
+    return await read(prompt)
+  } catch (error) {
+    if (!(error instanceof BadPart)) throw error
+    throw new HarnessError(error.message, 'invalid_query', harnessId, error.cause)
+  }
+}
+
+async function read(prompt: HarnessQuery['prompt']): Promise<PromptMessage> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
   const attachments = parts.filter(part => part.type !== 'text').length
   if (text.trim() === '' && attachments === 0)
-    throw refused('The prompt is empty. Say what the agent should do.')
+    throw new BadPart('The prompt is empty. Say what the agent should do.')
   if (attachments === 0) return { content: text, text, attachments }
   // The API refuses a text block of blanks.
   const sent = parts.filter(part => part.type !== 'text' || part.text.trim() !== '')
@@ -48,7 +60,7 @@ async function contentBlock(part: PromptPart): Promise<Record<string, unknown>> 
   const { type, source } = part
   const known = TYPES[type]
   if (!known.has(source.mediaType)) {
-    throw refused(`A ${type} of type ${source.mediaType} is not taken; use ${[...known].join(', ')}.`)
+    throw new BadPart(`A ${type} of type ${source.mediaType} is not taken; use ${[...known].join(', ')}.`)
   }
   const data = source.kind === 'base64' ? source.data : await readAttachment(type, source.path)
   if (source.mediaType !== PLAIN_TEXT)
@@ -68,14 +80,17 @@ const MAX_ATTACHMENT_BYTES = 20 * 1024 * 1024
 
 async function readAttachment(what: string, path: string): Promise<string> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw refused(`The ${what} ${path} cannot be read.`, cause)
+    throw new BadPart(`The ${what} ${path} cannot be read.`, cause)
   })
-  if (!info.isFile()) throw refused(`The ${what} ${path} is not a file.`)
+  if (!info.isFile()) throw new BadPart(`The ${what} ${path} is not a file.`)
   if (info.size > MAX_ATTACHMENT_BYTES)
-    throw refused(`The ${what} ${path} is over ${MAX_ATTACHMENT_BYTES} bytes.`)
+    throw new BadPart(`The ${what} ${path} is over ${MAX_ATTACHMENT_BYTES} bytes.`)
   return readFile(path, 'base64')
 }
 
-function refused(message: string, cause?: unknown): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID, cause)
+/** A part that cannot be sent. Whose prompt it is, the caller knows. */
+class BadPart extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+  }
 }

@@ -2,7 +2,8 @@ import type { ClaudeEvent, ClaudeOutcome, HarnessEvent, HarnessQuery } from '@ch
 import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import { queryEnd } from '../turn/query-end.ts'
 import { queryProcess } from '../turn/query-process.ts'
-import { CLAUDE_CODE } from './config.ts'
+import { PLAIN_VARIANT } from './config.ts'
+import { usageFailure } from './features.ts'
 import { type InvocationContext, prepareClaude } from './invocation.ts'
 import { Rest } from './rest.ts'
 
@@ -17,7 +18,8 @@ export async function* queryClaude(
   context: ClaudeQueryContext,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
   if (query.signal.aborted) return
-  const { config, onSpool } = context
+  const { config, onSpool, variant = PLAIN_VARIANT } = context
+  const { agent } = variant
   const invocation = await prepareClaude(query, context)
   // Read only for its outcome: what counts as failed is decided in one place.
   const translator = createClaudeTranslator({ sessionId: '' })
@@ -25,7 +27,7 @@ export async function* queryClaude(
   const rest = new Rest({ lingerMs: config.lingerMs, onLinger: () => stopAgent() })
   try {
     yield* queryProcess<ClaudeEvent>({
-      agent: CLAUDE_CODE,
+      agent,
       config,
       query,
       invocation,
@@ -39,7 +41,11 @@ export async function* queryClaude(
         translator.translate(event)
         return queryEvents(event, translator.outcome)
       },
-      end: error => (rest.answered ? [] : [{ type: 'error', error, code: 'process_crashed' }]),
+      end: said => {
+        if (rest.answered) return []
+        const crash = { error: said, code: 'process_crashed' } as const
+        return [{ type: 'error', ...(usageFailure(said, agent) ?? crash) }]
+      },
     })
   } finally {
     rest.end()

@@ -8,9 +8,11 @@ import { openSpool } from '../process/spool.ts'
 import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { makeTempFolder } from '../turn/temp-folder.ts'
+import type { AgentName } from '../turn/turn-program.ts'
 import { settingSources, telemetryEnv } from './args.ts'
-import { CLAUDE_CODE, type ClaudeContext, HARNESS_ID } from './config.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { findClaude } from './executable.ts'
+import { claudeFeatures } from './features.ts'
 
 /**
  * What the agent offers after a slash in this folder. Asked by an `initialize` control request, which is answered
@@ -21,32 +23,43 @@ export async function discoverClaudeCommands(
   context: ClaudeContext,
   { signal, ...trust }: Pick<HarnessQuery, 'trustProject'> & { signal?: AbortSignal } = {},
 ): Promise<SlashCommand[]> {
-  await checkDirectory('The project folder', cwd, HARNESS_ID)
-  const { config, environment } = context
-  const command = await findClaude({ binaryPath: config.binaryPath, environment })
+  const { config, environment, variant = PLAIN_VARIANT } = context
+  const { agent } = variant
+  const { harnessId } = agent
+  await checkDirectory('The project folder', cwd, harnessId)
+  const command = await findClaude({ binaryPath: config.binaryPath, environment, agent })
   const source = { source: environment, allow: config.allowEnvironment }
   const { env } = buildChildEnv({ ...source, credentials: 'claude', extra: telemetryEnv(config) })
+  const features = await claudeFeatures(command, env, signal)
   // A look at the commands is no turn, so its output stays out of the project's logs.
-  const folder = await makeTempFolder(environment, HARNESS_ID)
+  const folder = await makeTempFolder(environment, harnessId)
   try {
-    const names = { harness: HARNESS_ID, sessionId: 'commands', turnId: randomUUID() }
+    const names = { harness: harnessId, sessionId: 'commands', turnId: randomUUID() }
     const spool = await openSpool({ projectRoot: folder, ...names })
-    const agent = await spawnAgent({
+    const process = await spawnAgent({
       command,
-      args: [...ARGS, '--setting-sources', settingSources(trust, config).join(',')],
+      args: [
+        ...ARGS,
+        ...(features.knowsFlag(NOT_KEPT) ? [NOT_KEPT] : []),
+        '--setting-sources',
+        settingSources(trust, config).join(','),
+      ],
       cwd,
       env,
       spool,
       stdin: REQUEST,
       keepInputOpen: true,
     })
-    return await ask(agent, context, signal)
+    return await ask(process, { agent, config, signal })
   } catch (error) {
-    throw startFailure(error, CLAUDE_CODE)
+    throw startFailure(error, agent)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/** A look leaves no conversation behind, where that can be said. */
+const NOT_KEPT = '--no-session-persistence'
 
 /** A look needs no hook and no server, whoever they are of. */
 const ARGS = [
@@ -56,7 +69,6 @@ const ARGS = [
   '--output-format',
   'stream-json',
   '--verbose',
-  '--no-session-persistence',
   '--strict-mcp-config',
   '--settings',
   '{"disableAllHooks":true}',
@@ -69,18 +81,17 @@ const REQUEST = `${JSON.stringify({
 const TIMEOUT_MS = 30_000
 
 async function ask(
-  agent: AgentProcess,
-  { config }: ClaudeContext,
-  signal: AbortSignal | undefined,
+  process: AgentProcess,
+  { agent, config, signal }: Pick<ClaudeContext, 'config'> & { agent: AgentName; signal?: AbortSignal },
 ): Promise<SlashCommand[]> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   const either = signal ? AbortSignal.any([signal, deadline]) : deadline
-  const stop = () => agent.stop(config.stop)
+  const stop = () => process.stop(config.stop)
   either.addEventListener('abort', stop, { once: true })
   const stderr: string[] = []
   try {
     if (either.aborted) stop()
-    for await (const output of agent.output()) {
+    for await (const output of process.output()) {
       if (output.kind === 'stderr') stderr.push(output.line)
       if (output.kind !== 'record' || output.record.kind !== 'json') continue
       const commands = commandsOf(output.record.value)
@@ -89,12 +100,13 @@ async function ask(
   } finally {
     either.removeEventListener('abort', stop)
     await stop()
-    await agent.close()
+    await process.close()
   }
-  if (signal?.aborted) throw new HarnessError('The look at the commands was stopped.', 'aborted', HARNESS_ID)
+  if (signal?.aborted)
+    throw new HarnessError('The look at the commands was stopped.', 'aborted', agent.harnessId)
   const said = stderr.join('\n').trim()
   const error = `Claude Code did not list its commands.${said ? ` It said: ${said}` : ''}`
-  throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', HARNESS_ID)
+  throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', agent.harnessId)
 }
 
 function commandsOf(value: unknown): SlashCommand[] | undefined {

@@ -1,9 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessId, HarnessQuery } from '@chirality/core'
 import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
-import { HARNESS_ID } from './config.ts'
 import { writeMcpConfigJson } from './mcp-config.ts'
 
 /** What one turn hands to the agent in files, and how to get rid of them. */
@@ -17,12 +16,13 @@ export interface TempFiles {
 export async function writeTempFiles(
   query: Pick<HarnessQuery, 'systemPrompt' | 'appendSystemPrompt' | 'mcpServers'>,
   environment: Record<string, string>,
+  harnessId: HarnessId,
 ): Promise<TempFiles> {
   const { systemPrompt, appendSystemPrompt, mcpServers = {} } = query
   const hasServers = Object.keys(mcpServers).length > 0
   if (!systemPrompt && !appendSystemPrompt && !hasServers) return { files: {}, remove: async () => {} }
 
-  const folder = await makeTempFolder(environment, HARNESS_ID)
+  const folder = await makeTempFolder(environment, harnessId)
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
     const files: ClaudeArgFiles = {}

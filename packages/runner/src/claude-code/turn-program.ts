@@ -1,6 +1,7 @@
 import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import type { ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
-import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { CLAUDE_VERSIONS, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { usageFailure } from './features.ts'
 import { prepareClaude } from './invocation.ts'
 import { Rest } from './rest.ts'
 
@@ -10,6 +11,8 @@ export function claudeProgram(context: ClaudeContext): TurnProgram {
   return {
     ...agent,
     config: context.config,
+    versions: CLAUDE_VERSIONS,
+    explain: stderr => usageFailure(stderr, agent),
     prepare: query => prepareClaude(query, context),
     reader: options => claudeReader({ ...options, harness: agent.harnessId }, context.config.lingerMs),
   }

@@ -20,10 +20,17 @@ export function refuseTooOld(
   throw new HarnessError(message, 'unsupported', harnessId)
 }
 
+/** One release of an agent, among those that are known. */
+export interface AgentRelease {
+  version: string | undefined
+  versions: HarnessVersions
+  name: string
+}
+
 /** For the first turn of a session, when the tests have never run this release. */
 export function versionNotice(
   sessionId: string,
-  { version, versions, name }: { version: string | undefined; versions: HarnessVersions; name: string },
+  { version, versions, name }: AgentRelease,
 ): StatusEvent | undefined {
   const support = versionSupport(version, versions)
   const note = versionNote(support, versions)

@@ -12,6 +12,7 @@ import { openSpool } from '../process/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop.ts'
 import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
+import { versionNotice } from './agent-version.ts'
 import type { HarnessLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
 import { STALL_MS, spoolDamaged } from './turn-events.ts'
@@ -22,6 +23,8 @@ export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnI
   program: TurnProgram
   projectRoot: string
   log: HarnessLog
+  /** The first turn of a session tells what is worth knowing of the agent's version. */
+  isFirstTurn?: boolean
   /** Silence after which the user is told. */
   stallMs?: number
   onProcess?: HarnessTurnOpts['onProcess']
@@ -76,7 +79,8 @@ export class ProcessAttempt {
       void process.write(stdin)
       process.endInput()
       log.spawned(invocation, process)
-      return new ProcessAttempt({ process, facts, notes, known: [], cleanup }, options)
+      const notice = noticeOf(invocation, options)
+      return new ProcessAttempt({ process, facts, notes, known: [], notice, cleanup }, options)
     } catch (error) {
       await notes?.remove()
       await cleanup()
@@ -104,6 +108,7 @@ export class ProcessAttempt {
   /** What the process prints, until it has exited and all is read. */
   async *events(): AsyncGenerator<UIEvent> {
     const { sessionId, log } = this.#options
+    if (this.#source.notice) yield this.#noted(this.#source.notice)
     for await (const output of this.#process.output()) {
       yield* this.#recall(output.kind === 'record' ? output.record.offset : this.#offset + 1)
       switch (output.kind) {
@@ -214,8 +219,17 @@ interface AttemptedProcess {
   notes: TurnNotes | null
   /** Those of an earlier Chirality, in order. */
   known: TurnNote[]
+  /** Told before anything else. */
+  notice?: UIEvent
   /** Removes what was written for the process. */
   cleanup(): Promise<void>
+}
+
+function noticeOf(
+  { version }: Invocation,
+  { isFirstTurn, sessionId, program: { name, versions } }: AttemptOptions,
+): UIEvent | undefined {
+  return isFirstTurn && versions ? versionNotice(sessionId, { version, versions, name }) : undefined
 }
 
 /** Without room for them the turn runs all the same; another Chirality will not tell all of it. */

@@ -1,4 +1,11 @@
-import type { HarnessTurnOpts, Session, SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
+import type {
+  HarnessTurnOpts,
+  Session,
+  SessionErrorCode,
+  SessionErrorEvent,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import type { AttemptSource, Candidate } from './attempt-source.ts'
 import { HarnessLog } from './harness-log.ts'
@@ -96,7 +103,9 @@ export class ProcessTurn {
     if (this.#stopReason && !source.hasBegun) return null
     const { id: sessionId, projectRoot } = session
     const { stallMs, onProcess } = opts
-    const options = { sessionId, turnId, program, projectRoot, log: this.#log, stallMs, onProcess }
+    const isFirstTurn = session.claudeSessionId === null
+    const log = this.#log
+    const options = { sessionId, turnId, program, projectRoot, log, isFirstTurn, stallMs, onProcess }
     const attempt = await this.#starting(candidate.open(options))
     this.#attempt = attempt
     // Asked for while it was being started.
@@ -179,19 +188,26 @@ export class ProcessTurn {
     if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
     if (failure) yield failed(sessionId, failure.error)
     else if (!end.answered) {
-      const { name, explain } = this.#options.program
-      const explained = explain?.(end.stderr, this.#options.source.resumedId)
+      const { name } = this.#options.program
+      const explained = this.#explained(end)
       if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
       else if (explained) yield { type: 'session:error', sessionId, ...explained }
       else yield noResult(sessionId, describeExit(name, end.exit, end.stderr))
     }
   }
 
-  #reasonOf({ outcome, answered, rested }: AttemptEnd): TurnEndReason {
+  #explained({ stderr }: AttemptEnd): Pick<SessionErrorEvent, 'error' | 'code'> | undefined {
+    const { program, source } = this.#options
+    return program.explain?.(stderr, source.resumedId)
+  }
+
+  #reasonOf(end: AttemptEnd): TurnEndReason {
+    const { outcome, answered, rested } = end
     // Stopped too late to matter: the agent had already finished.
     const finished = rested && outcome?.reason === 'completed'
     if (this.#stopReason && !finished) return this.#stopReason
-    return answered && outcome ? outcome.reason : 'crashed'
+    if (answered && outcome) return outcome.reason
+    return this.#explained(end)?.code === 'unsupported' ? 'failed' : 'crashed'
   }
 
   async #release(): Promise<void> {

@@ -31,6 +31,7 @@ function harnessCode(code: SessionErrorCode | undefined): HarnessErrorCode {
   switch (code) {
     case 'auth_failed':
     case 'rate_limited':
+    case 'overloaded':
     case 'context_overflow':
     case 'session_not_found':
     case 'max_turns':

@@ -1,6 +1,7 @@
 import type {
   HarnessId,
   HarnessQuery,
+  HarnessVersions,
   NdjsonRecord,
   SessionErrorCode,
   SessionErrorEvent,
@@ -20,6 +21,8 @@ export interface AgentName {
 /** An agent that runs one process a turn: how it is started, and how its output is read. */
 export interface TurnProgram extends AgentName {
   config: TurnConfig
+  /** Which releases of the agent are known. */
+  versions?: HarnessVersions
   /** Throws a HarnessError, and leaves nothing behind then. */
   prepare(query: HarnessQuery): Promise<Invocation>
   /** The conversation to resume is gone, by what the process said instead of printing an event. */
@@ -47,6 +50,8 @@ export interface Invocation {
   stdin: string
   promptText: string
   attachments: number
+  /** Of the agent; absent when it is not known. */
+  version?: string
   /** For the reader. */
   facts?: TurnFacts
   /** Ends what was started and removes what was written for it; safe to call twice. */

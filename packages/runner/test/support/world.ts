@@ -114,7 +114,10 @@ export function useBareWorld(harness: string): BareWorld {
       const program = fileURLToPath(new URL(`../programs/${name}.mjs`, import.meta.url))
       const file = inRoot(`agent-${randomUUID()}`)
       const words = [process.execPath, program, ...args].map(quoted).join(' ')
-      writeFileSync(file, `#!/bin/sh\nFAKE_AGENT="$0" exec ${words} "$@"\n`)
+      // Every release says so much of itself.
+      const questions = `--version) echo '2.1.325 (Claude Code)'; exit;; --help) exit;;`
+      const asked = name.startsWith('fake-claude') ? `case "$1" in ${questions} esac\n` : ''
+      writeFileSync(file, `#!/bin/sh\n${asked}FAKE_AGENT="$0" exec ${words} "$@"\n`)
       chmodSync(file, 0o755)
       return file
     },

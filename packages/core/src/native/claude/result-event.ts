@@ -3,9 +3,9 @@ import type { ClaudeEventBase, ClaudeUsage } from './base.ts'
 /** The end of a turn. One process can print several. */
 export interface ClaudeResultEvent extends ClaudeEventBase {
   type: 'result'
-  /** Says nothing about success: API and login failures come as `success` too. */
+  /** `error_…` is a failure. `success` says nothing: API and login failures come as that, too. */
   subtype?: string
-  /** The only sign of failure. */
+  /** A failure; up to 2.1.86 not every one. */
   is_error?: boolean
   result?: string
   errors?: string[]

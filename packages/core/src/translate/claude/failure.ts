@@ -19,6 +19,7 @@ export function describeFailure(state: TranslatorState, result: ClaudeResultEven
   const code =
     SUBTYPE_CODES.get(result.subtype) ??
     TERMINAL_CODES.get(result.terminal_reason) ??
+    (wasAborted(state, result) ? 'interrupted' : undefined) ??
     (result.stop_reason === 'refusal' ? 'refused' : undefined) ??
     ERROR_CODES.get(failure?.error) ??
     codeOfStatus(apiStatus) ??
@@ -33,8 +34,17 @@ export function endReason(code: SessionErrorCode): TurnEndReason {
   return code === 'budget_exceeded' ? 'budget' : 'failed'
 }
 
-export function wasAborted(result: ClaudeResultEvent): boolean {
-  return TERMINAL_CODES.get(result.terminal_reason) === 'interrupted'
+/** Two signs, because up to 2.1.86 a turn that was stopped or ran into a limit says `is_error: false`. */
+export function hasFailed({ is_error, subtype }: ClaudeResultEvent): boolean {
+  return is_error === true || (typeof subtype === 'string' && subtype.startsWith('error_'))
+}
+
+/** Those releases name no reason either; the only sign is what they tell the model of it. */
+export function wasAborted(state: TranslatorState, result: ClaudeResultEvent): boolean {
+  if (TERMINAL_CODES.get(result.terminal_reason) === 'interrupted') return true
+  return (
+    state.isInterrupted && result.terminal_reason === undefined && result.subtype === 'error_during_execution'
+  )
 }
 
 function failureText(result: ClaudeResultEvent): string {

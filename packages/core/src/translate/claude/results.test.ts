@@ -42,15 +42,27 @@ describe('success', () => {
 })
 
 describe('failure', () => {
-  test('E30: is_error decides, not the subtype', () => {
+  test('E30: is_error, or a subtype that begins with error_', () => {
     expect(eventsOf(failure({ subtype: 'success' })).map(event => event.type)).toStrictEqual([
       'session:error',
     ])
-    expect(eventsOf(result({ subtype: 'error_during_execution' })).map(event => event.type)).toStrictEqual([
-      'chat:complete',
-      'session:complete',
-    ])
+    const old = (subtype: string) => eventsOf(result({ subtype, result: undefined, is_error: false }))
+    expect(old('error_max_turns')).toMatchObject([{ type: 'session:error', code: 'max_turns' }])
+    expect(old('error_during_execution')).toMatchObject([{ type: 'session:error', code: 'unknown' }])
   })
+
+  test.each(['[Request interrupted by user]', '[Request interrupted by user for tool use]'])(
+    'E34: a release that only tells the model of a stop, as "%s", was stopped all the same',
+    words => {
+      const told = { type: 'user', message: { role: 'user', content: [{ type: 'text', text: words }] } }
+      const stopped = result({ subtype: 'error_during_execution', result: undefined })
+      const { events, outcome } = translate([init(), told, stopped])
+      expect(only(events, 'session:error')).toMatchObject([{ code: 'interrupted' }])
+      expect(outcome).toMatchObject({ reason: 'interrupted', isError: true })
+      // Not the next one.
+      expect(translate([init(), told, stopped, init(), stopped]).outcome).toMatchObject({ reason: 'failed' })
+    },
+  )
 
   test('E33: has cost and usage', () => {
     expect(eventsOf(failure({ result: 'API Error: 500', api_error_status: 500 }))).toStrictEqual([

@@ -3,21 +3,21 @@ import { asArray, asNumber, asObject, asString, asText, isObject } from '../../n
 import type { UIEvent } from '../../ui-event.ts'
 import { reportRecovered } from './assistant-events.ts'
 import { reportUnannounced } from './background-tasks.ts'
-import { describeFailure, endReason, wasAborted } from './failure.ts'
+import { describeFailure, endReason, hasFailed, wasAborted } from './failure.ts'
 import { closeOpenBlock, cutAnswer, endOpenCalls } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import type { ClaudeOutcome, TranslatorState } from './state.ts'
 import { flushUsage } from './stream-events.ts'
 import { present, status } from './ui.ts'
 
-/** The end of a turn. Failure is `is_error` and nothing else. */
+/** The end of a turn. */
 export function translateResult(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
-  const failed = result.is_error === true
+  const failed = hasFailed(result)
   const denials = asArray(result.permission_denials).filter(isObject) as ClaudePermissionDenial[]
   const events = [
     ...closeAnswer(state, result),
     ...flushUsage(state, state.main),
-    ...(failed || wasAborted(result) ? endOpenCalls(state) : []),
+    ...(failed || wasAborted(state, result) ? endOpenCalls(state) : []),
     ...reportUnannounced(state),
     ...(failed ? [] : reportRecovered(state, state.main)),
     ...reportDenials(state, denials),
@@ -32,8 +32,8 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
 }
 
 function closeAnswer(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
-  if (wasAborted(result)) return cutAnswer(state, state.main)
-  return closeOpenBlock(state, state.main, result.is_error === true ? 'aborted' : 'discarded')
+  if (wasAborted(state, result)) return cutAnswer(state, state.main)
+  return closeOpenBlock(state, state.main, hasFailed(result) ? 'aborted' : 'discarded')
 }
 
 function settle(
@@ -50,13 +50,13 @@ function settle(
     permissionDenials,
     nativeSessionId: state.nativeSessionId,
   }
-  if (result.is_error === true) {
+  if (hasFailed(result)) {
     const { code, error, apiStatus } = describeFailure(state, result)
     return present({ ...common, reason: endReason(code), isError: true, errorCode: code, error, apiStatus })
   }
   return present({
     ...common,
-    reason: wasAborted(result) ? 'interrupted' : 'completed',
+    reason: wasAborted(state, result) ? 'interrupted' : 'completed',
     isError: false,
     finalText: asString(result.result) ?? '',
     structuredOutput: result.structured_output,
@@ -93,6 +93,7 @@ function reportDenials(state: TranslatorState, denials: ClaudePermissionDenial[]
 
 function endTurn(state: TranslatorState): void {
   state.failure = null
+  state.isInterrupted = false
   state.lastRetry = null
   state.said.clear()
   state.main.lastText = null

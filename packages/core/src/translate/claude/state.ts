@@ -42,6 +42,8 @@ export interface TranslatorState {
   readonly ledger: Ledger
   /** The API failure that a synthetic message told of and no result has confirmed yet. */
   failure: ApiFailure | null
+  /** The agent told the model that the user stopped it, and no result has come since. */
+  isInterrupted: boolean
   /** Why the last request was tried again, until an answer comes. */
   lastRetry: ApiFailure | null
   rateLimitWarned: boolean
@@ -116,6 +118,7 @@ export function createState(sessionId: string, harness: string): TranslatorState
     openRequests: new Set(),
     ledger: createLedger(),
     failure: null,
+    isInterrupted: false,
     lastRetry: null,
     rateLimitWarned: false,
   }

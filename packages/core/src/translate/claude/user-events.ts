@@ -42,6 +42,7 @@ function translateText(state: TranslatorState, event: ClaudeUserEvent, text: str
   // The prompt of a sub-agent: the tool call that started it has it already.
   if (asText(event.parent_tool_use_id) || text === '') return []
   if (text.startsWith(INTERRUPTED)) {
+    state.isInterrupted = true
     const interrupted = status(state, 'interrupted', { message: 'Interrupted by the user', level: 'warn' })
     return [...cutAnswer(state, state.main), interrupted]
   }

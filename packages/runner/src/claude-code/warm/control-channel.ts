@@ -8,11 +8,14 @@ import { controlErrorLine, controlRequestLine, controlResponseLine } from '../st
 export class ControlError extends Error {
   /** There is nobody to answer. */
   readonly isGone: boolean
+  /** The agent does not know such a request. */
+  readonly isUnknown: boolean
 
   constructor(message: string, isGone = false) {
     super(message)
     this.name = 'ControlError'
     this.isGone = isGone
+    this.isUnknown = UNKNOWN_REQUEST.test(message)
   }
 }
 
@@ -27,9 +30,8 @@ export class ControlChannel {
   }
 
   /** Rejects with a ControlError. */
-  async request(request: ControlRequest): Promise<Record<string, unknown>> {
+  async request(request: ControlRequest, id: string = randomUUID()): Promise<Record<string, unknown>> {
     if (this.#closed) throw gone()
-    const id = randomUUID()
     const answer = new Promise<Record<string, unknown>>((resolve, reject) => {
       const late = () => this.#take(id)?.reject(new ControlError(`${request.subtype} was not answered.`))
       this.#pending.set(id, { resolve, reject, patience: setTimeout(late, REQUEST_MS) })
@@ -70,6 +72,9 @@ export class ControlChannel {
     return pending
   }
 }
+
+/** As in "Unsupported control request subtype: telepathy". */
+const UNKNOWN_REQUEST = /unsupported control request/i
 
 export type ControlRequest = { subtype: string } & Record<string, unknown>
 

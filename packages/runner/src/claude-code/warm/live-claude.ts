@@ -14,7 +14,7 @@ import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.t
 import { Rest } from '../rest.ts'
 import { slashCommands } from '../slash-commands.ts'
 import { type MessageContent, userLine } from '../stdin-lines.ts'
-import { ControlChannel, type ControlRequest } from './control-channel.ts'
+import { ControlChannel, ControlError, type ControlRequest } from './control-channel.ts'
 import { Inbox, type InboxItem } from './inbox.ts'
 
 export interface LiveClaudeOptions {
@@ -132,8 +132,17 @@ export class LiveClaude {
     return this.process.write(userLine(content, uuid))
   }
 
-  request(request: ControlRequest): Promise<Record<string, unknown>> {
-    return this.control.request(request)
+  /** Rejects with a ControlError, at once where this release is known not to answer. */
+  async request(request: ControlRequest, id?: string): Promise<Record<string, unknown>> {
+    const { features } = this.launch
+    const { subtype } = request
+    if (!features.answers(subtype)) throw new ControlError(`This release does not know ${subtype}.`)
+    try {
+      return await this.control.request(request, id)
+    } catch (error) {
+      if (error instanceof ControlError && error.isUnknown) features.refused(subtype)
+      throw error
+    }
   }
 
   /** Resolves when the agent is ready for a message. */

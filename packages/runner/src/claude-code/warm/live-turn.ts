@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type ClaudeEvent, stalled, type UIEvent, unreachable } from '@chirality/core'
+import {
+  type ClaudeControlResponseEvent,
+  type ClaudeEvent,
+  stalled,
+  type UIEvent,
+  unreachable,
+} from '@chirality/core'
 import { Silence } from '../../process/silence.ts'
 import type { Ask } from '../../turn/ask.ts'
 import { spoolDamaged } from '../../turn/turn-events.ts'
@@ -39,6 +45,8 @@ export class LiveTurn {
   #takenBack = 0
   #isHeard = false
   #isInterrupted = false
+  readonly #interrupts = new Set<string>()
+  #isStopHeeded = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
   /** Where the last record was read. */
@@ -89,6 +97,11 @@ export class LiveTurn {
   /** The agent has begun with the turn. */
   get isHeard(): boolean {
     return this.#isHeard
+  }
+
+  /** The agent said that it stops before it said that it was done. */
+  get isStopHeeded(): boolean {
+    return this.#isStopHeeded
   }
 
   /** The process stays; if the agent does not heed it in time, it goes. */
@@ -154,6 +167,7 @@ export class LiveTurn {
   }
 
   *#seeMessages(event: ClaudeEvent): Generator<UIEvent> {
+    if (event.type === 'control_response' && !this.isAnswered) this.#seeStop(event.response)
     this.#messages.see(event)
     this.#isHeard ||= event.type === 'result' || (event.type === 'system' && event.subtype === 'init')
     if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
@@ -167,6 +181,11 @@ export class LiveTurn {
     const { sessionId } = this.#options
     const data = { kind: 'user_message', text }
     yield this.#noted({ type: 'status', sessionId, status: 'notice', level: 'info', message, data })
+  }
+
+  #seeStop(response: ClaudeControlResponseEvent['response']): void {
+    const { request_id: id, subtype } = response ?? {}
+    this.#isStopHeeded ||= subtype === 'success' && this.#interrupts.has(String(id))
   }
 
   /** Messages beside the first that the agent has not taken up. */
@@ -186,7 +205,9 @@ export class LiveTurn {
         this.#messages.withdrawn(uuid)
         this.#takenBack += 1
       }
-      await this.#live.request({ subtype: 'interrupt' })
+      const id = randomUUID()
+      this.#interrupts.add(id)
+      await this.#live.request({ subtype: 'interrupt' }, id)
     } catch {
       // Refused, unanswered or gone: the escalation, or the end of the process, ends the turn.
     }

@@ -1,5 +1,6 @@
 import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
 import { traceProcess } from '../../process/trace-process.ts'
+import { versionNotice } from '../../turn/agent-version.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import { startFailure } from '../../turn/start-failure.ts'
 import {
@@ -16,9 +17,10 @@ import {
 import { TurnNotes } from '../../turn/turn-notes.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { usageFailure } from '../features.ts'
 import { type PromptMessage, promptMessage } from '../prompt.ts'
 import { LINGER_MS } from '../rest.ts'
-import type { LiveClaude } from './live-claude.ts'
+import type { LiveClaude, LiveEnd } from './live-claude.ts'
 import { liveLaunch } from './live-launch.ts'
 import type { LiveLease, LivePool } from './live-pool.ts'
 import { LiveTurn } from './live-turn.ts'
@@ -61,7 +63,7 @@ export class WarmTurn {
   async steer(message: HarnessQuery['prompt']): Promise<boolean> {
     const turn = this.#turn
     if (!turn) return false
-    const { content, text } = await promptMessage(message)
+    const { content, text } = await promptMessage(message, this.#agent)
     return turn.steer(content, text)
   }
 
@@ -74,9 +76,11 @@ export class WarmTurn {
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal.aborted) onAbort()
-      const message = await promptMessage(query.prompt)
+      const message = await promptMessage(query.prompt, this.#agent)
       const lease = this.#stopReason ? null : await this.#acquire(query)
       yield turnStart(session.id, { promptText: message.text, attachments: message.attachments })
+      const notice = lease && this.#versionNotice(lease.live)
+      if (notice) yield this.#noted(notice)
       let end = yield* this.#run(lease, message)
       if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh(message)
       await this.#release()
@@ -132,7 +136,7 @@ export class WarmTurn {
     const isUnheard = lease.isKept && !this.#turn.isHeard && !live.isUsable
     if (isUnheard && !failure && !this.#stopReason) return yield* this.#runAgain(message)
     yield* this.#closing(live, failure)
-    return { reason: this.#reasonOf(live, failure), resumeFailed: isResumeFailed }
+    return { reason: await this.#reasonOf(live, failure), resumeFailed: isResumeFailed }
   }
 
   #liveTurn(live: LiveClaude, { content }: PromptMessage): LiveTurn {
@@ -194,18 +198,32 @@ export class WarmTurn {
     yield* live.translator.end()
     if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
     if (failure) return
+    const usage = this.#usageFailure(end)
     if (this.#stopReason) yield stopped(sessionId, this.#stopReason)
+    else if (usage) yield { type: 'session:error', sessionId, ...usage }
     else yield noResult(sessionId, describeExit(this.#agent.name, end.exit, end.stderr))
   }
 
-  #reasonOf({ translator, shownRest }: LiveClaude, failure: unknown): TurnEndReason {
+  #usageFailure({ stderr }: LiveEnd): ReturnType<typeof usageFailure> {
+    return usageFailure(stderr, this.#agent)
+  }
+
+  /** Told in the first turn of a session. */
+  #versionNotice({ launch }: LiveClaude): UIEvent | undefined {
+    const { session, context } = this.#options
+    if (session.claudeSessionId !== null) return undefined
+    return versionNotice(session.id, (context.variant ?? PLAIN_VARIANT).version(launch.features))
+  }
+
+  async #reasonOf(live: LiveClaude, failure: unknown): Promise<TurnEndReason> {
     if (failure) return 'crashed'
-    const { outcome } = translator
-    // Stopped too late to matter: the agent had already finished.
+    const { outcome } = live.translator
     const isAnswered = this.#turn?.isAnswered === true
-    const isFinished = isAnswered && shownRest.reached && outcome?.reason === 'completed'
-    if (this.#stopReason && !isFinished) return this.#stopReason
-    return isAnswered && outcome ? outcome.reason : 'crashed'
+    // Stopped too late to matter: the agent had already finished, and did not say that it stopped.
+    const isFinished = isAnswered && live.shownRest.reached && outcome?.reason === 'completed'
+    if (this.#stopReason && (!isFinished || this.#turn?.isStopHeeded)) return this.#stopReason
+    if (isAnswered && outcome) return outcome.reason
+    return !live.isUsable && this.#usageFailure(await live.ended) ? 'failed' : 'crashed'
   }
 
   get #agent(): AgentName {

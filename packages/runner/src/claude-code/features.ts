@@ -1,0 +1,127 @@
+import { stat } from 'node:fs/promises'
+import { compareVersions, HarnessError } from '@chirality/core'
+import { runCommand } from '../process/run-command.ts'
+import type { AgentName } from '../turn/turn-program.ts'
+import { CLAUDE_VERSIONS } from './config.ts'
+
+/**
+ * What one `claude` binary can do: what it says of itself, what it has refused, and a few exceptions that nothing announces.
+ * Nobody else looks at its version: a release that nobody tested would be on the wrong side of the comparison.
+ */
+export class ClaudeFeatures {
+  /** `2.1.325`; undefined when it does not say. */
+  readonly version: string | undefined
+  readonly #help: string
+  readonly #refused = new Set<string>()
+
+  constructor(version?: string, help = '') {
+    this.version = version
+    this.#help = help
+  }
+
+  /** Whether a flag is taken. Where there is no help to read, all are but the newest. */
+  knowsFlag(flag: string): boolean {
+    if (HIDDEN_FLAGS.has(flag)) return true
+    if (this.#help === '') return flag !== SNAPSHOT_FLAG
+    return new RegExp(`^ {1,6}(?:-\\w, )?${flag}(?![\\w-])`, 'm').test(this.#help)
+  }
+
+  /** Whether `auth status` tells of a credential. */
+  get hasAuthCommand(): boolean {
+    return this.#help === '' || /^ {2}auth\b/m.test(this.#help)
+  }
+
+  /** Whether a hook that fails can be made to block. The SDK refuses to start where it cannot. */
+  get blocksOnHookFailure(): boolean {
+    return this.version !== undefined && compareVersions(this.version, HOOK_FAILURE_SINCE) >= 0
+  }
+
+  /** Whether it is worth asking for something beside the conversation: an old release leaves what it does not know unanswered. */
+  answers(request: string): boolean {
+    const since = ANSWERED_SINCE.get(request)
+    const isOld =
+      since !== undefined && this.version !== undefined && compareVersions(this.version, since) < 0
+    return !isOld && !this.#refused.has(request)
+  }
+
+  /** It did not know the request, or never answered it: it is not asked again. */
+  refused(request: string): void {
+    this.#refused.add(request)
+  }
+}
+
+/** Of every binary that was looked at, until its file changes: looking costs two processes. */
+export async function claudeFeatures(
+  binary: string,
+  env: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<ClaudeFeatures> {
+  const info = await stat(binary)
+  const key = `${binary}:${info.mtimeMs}:${info.size}`
+  const known = looked.get(key)
+  if (known) return known
+  const { features, isSure } = await look(binary, env, signal)
+  if (isSure) looked.set(key, features)
+  return features
+}
+
+const looked = new Map<string, ClaudeFeatures>()
+
+async function look(
+  binary: string,
+  env: Record<string, string>,
+  signal: AbortSignal | undefined,
+): Promise<{ features: ClaudeFeatures; isSure: boolean }> {
+  const said = await runCommand(binary, ['--version'], { env, signal })
+  const version = VERSION.exec(said.stdout.trim())?.[1]
+  // Another program could take any more words for anything.
+  if (version === undefined) return { features: new ClaudeFeatures(), isSure: said.code !== null }
+  const help = await runCommand(binary, ['--help'], { env, signal })
+  const isSure = help.code === 0
+  return { features: new ClaudeFeatures(version, isSure ? help.stdout : ''), isSure }
+}
+
+/** The error for a flag that this binary does not take, and the query needs. */
+export function unsupportedFlag(flag: string, { version }: ClaudeFeatures, agent: AgentName): HarnessError {
+  const which = version === undefined ? agent.name : `Claude Code ${version}`
+  const message = `${which} does not know ${flag}, which this turn needs. ${CLAUDE_VERSIONS.update}`
+  return new HarnessError(message, 'unsupported', agent.harnessId)
+}
+
+/** What a process that ended at once did not understand. It would not understand it a second time. */
+export function usageFailure(
+  said: string,
+  { name }: AgentName,
+): { error: string; code: 'unsupported' } | undefined {
+  const what = USAGE_ERROR.exec(said)?.[1]
+  if (what === undefined) return undefined
+  const error = `${name} does not take the command line of this turn: ${what}. ${CLAUDE_VERSIONS.update}`
+  return { error, code: 'unsupported' }
+}
+
+const USAGE_ERROR =
+  /error: ((?:unknown (?:option|command)|unexpected argument|option '[^'\n]*' argument '[^'\n]*' is invalid)[^\n]*)/
+
+/** With the name, because every other program has a version too. */
+const VERSION = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/
+
+/** From 2.1.268 on the first system prompt of a conversation is used again on resume unless this says not to. */
+export const SNAPSHOT_FLAG = '--system-prompt-snapshot'
+
+/** Taken by every release above the oldest, and in the help of none, or not of all. */
+const HIDDEN_FLAGS: ReadonlySet<string> = new Set([
+  '--append-system-prompt-file',
+  '--max-thinking-tokens',
+  '--max-turns',
+  '--permission-prompt-tool',
+  '--resume-session-at',
+  '--system-prompt-file',
+])
+
+/** Nothing announces these. 2.1.36 leaves them unanswered, 2.1.40 does not. */
+const ANSWERED_SINCE: ReadonlyMap<string, string> = new Map([
+  ['apply_flag_settings', '2.1.40'],
+  ['get_context_usage', '2.1.40'],
+])
+
+const HOOK_FAILURE_SINCE = '2.1.319'
