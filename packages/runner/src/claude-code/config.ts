@@ -1,10 +1,10 @@
-import type { HarnessQuery, HarnessVersions } from '@chirality/core'
+import type { HarnessQuery } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool.ts'
 import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
-import type { ClaudeFeatures } from './features.ts'
+import { CLAUDE_VERSIONS, type ClaudeFeatures } from './features.ts'
 
 export const HARNESS_ID = 'claude-code'
 
@@ -18,13 +18,6 @@ export const CLAUDE_CODE: ClaudeAgentName = {
   name: 'Claude Code',
   install:
     'Install it with `npm install -g @anthropic-ai/claude-code`, or set CHIRALITY_CLAUDE_BIN to the binary.',
-}
-
-export const CLAUDE_VERSIONS: HarnessVersions = {
-  tested: ['2.1.197', '2.1.325'],
-  oldest: '2.0.44',
-  lacking: 'the permission mode dontAsk',
-  update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
 }
 
 export interface ClaudeCodeHarnessConfig extends TurnConfig {

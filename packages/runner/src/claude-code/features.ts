@@ -1,8 +1,14 @@
 import { stat } from 'node:fs/promises'
-import { compareVersions, HarnessError } from '@chirality/core'
+import { compareVersions, HarnessError, type HarnessVersions } from '@chirality/core'
 import { runCommand } from '../process/run-command.ts'
 import type { AgentName } from '../turn/turn-program.ts'
-import { CLAUDE_VERSIONS } from './config.ts'
+
+export const CLAUDE_VERSIONS: HarnessVersions = {
+  tested: ['2.1.197', '2.1.325'],
+  oldest: '2.0.44',
+  lacking: 'the permission mode dontAsk',
+  update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
+}
 
 /**
  * What one `claude` binary can do: what it says of itself, what it has refused, and a few exceptions that nothing announces.

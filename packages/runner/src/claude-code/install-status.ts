@@ -6,9 +6,9 @@ import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/as-typed.ts'
 import { runCommand } from '../process/run-command.ts'
 import { telemetryEnv } from './args.ts'
-import { CLAUDE_VERSIONS, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { findClaude } from './executable.ts'
-import { claudeFeatures } from './features.ts'
+import { CLAUDE_VERSIONS, claudeFeatures } from './features.ts'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
 export async function claudeInstallStatus({

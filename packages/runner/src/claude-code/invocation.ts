@@ -7,15 +7,9 @@ import { checkDirectory } from '../turn/check-directory.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import type { AgentName, Invocation } from '../turn/turn-program.ts'
 import { buildClaudeArgs, buildClaudeEnv, textsEnv } from './args.ts'
-import {
-  CLAUDE_VERSIONS,
-  type ClaudeAgentName,
-  type ClaudeContext,
-  type Launch,
-  PLAIN_VARIANT,
-} from './config.ts'
+import { type ClaudeAgentName, type ClaudeContext, type Launch, PLAIN_VARIANT } from './config.ts'
 import { findClaude } from './executable.ts'
-import { claudeFeatures } from './features.ts'
+import { CLAUDE_VERSIONS, claudeFeatures } from './features.ts'
 import { encodePrompt } from './prompt.ts'
 import { writeTempFiles } from './temp-files.ts'
 

@@ -1,5 +1,6 @@
 import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
-import { CLAUDE_VERSIONS, HARNESS_ID } from './config.ts'
+import { HARNESS_ID } from './config.ts'
+import { CLAUDE_VERSIONS } from './features.ts'
 
 export const CLAUDE_META: HarnessMeta = {
   id: HARNESS_ID,

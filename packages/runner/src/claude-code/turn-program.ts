@@ -1,7 +1,7 @@
 import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
 import type { ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
-import { CLAUDE_VERSIONS, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
-import { usageFailure } from './features.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { CLAUDE_VERSIONS, usageFailure } from './features.ts'
 import { prepareClaude } from './invocation.ts'
 import { Rest } from './rest.ts'
 

@@ -36,9 +36,9 @@ describe.each(installed('claude-code'))('Claude Code $version', ({ version, path
   test('heeds instructions that changed since', async () => {
     const model = await world.model({ answers: ['One.', 'Two.'] })
     const { turn, session } = world.chat({ model })
-    await turn('Hi', { appendSystemPrompt: 'Speak like a heron.' })
+    await turn('Hi', { systemPromptAppend: 'Speak like a heron.' })
     const later = world.chat({ model, session })
-    await later.turn('Hi again', { appendSystemPrompt: 'Speak like an otter.' })
+    await later.turn('Hi again', { systemPromptAppend: 'Speak like an otter.' })
     const said = systemText(lastBody(model))
     expect([said.includes('otter'), said.includes('heron')]).toEqual([true, false])
   })
@@ -87,7 +87,10 @@ describe.each(installed('claude-code'))('Claude Code $version', ({ version, path
   test('a stop in a tool ends the command', async () => {
     const started = path.join(world.project, 'started')
     const command = `touch ${started}; sleep 600; touch ${started}-late`
-    const model = await world.model({ answers: [{ tool: 'Bash', input: { command, description: 'x' } }], otherwise: 'Done.' })
+    const model = await world.model({
+      answers: [{ tool: 'Bash', input: { command, description: 'x' } }],
+      otherwise: 'Done.',
+    })
     const { turn, harness, session } = world.chat({ model })
     const turned = turn('go', { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } })
     await world.fileAppears(started)

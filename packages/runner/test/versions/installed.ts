@@ -14,7 +14,8 @@ export function installed(name: 'claude-code' | 'claude-agent-sdk'): InstalledVe
   const prefix = `${name}-`
   const found = existsSync(folder) ? readdirSync(folder).filter(entry => entry.startsWith(prefix)) : []
   const versions = found.map(entry => entry.slice(prefix.length)).sort(byNumber)
-  if (versions.length === 0) throw new Error(`No version of ${name} in ${folder}. Run \`npm run test:versions\`.`)
+  if (versions.length === 0)
+    throw new Error(`No version of ${name} in ${folder}. Run \`npm run test:versions\`.`)
   return versions.map(version => {
     const owner = path.join(folder, `${prefix}${version}`, 'node_modules', '@anthropic-ai')
     return { version, path: name === 'claude-code' ? binaryIn(owner) : path.join(owner, name) }

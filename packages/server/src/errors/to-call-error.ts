@@ -110,6 +110,7 @@ const PERSONA_CODES: Record<PersonaErrorCode, TRPC_ERROR_CODE_KEY> = {
 const HARNESS_CODES: Record<HarnessErrorCode, TRPC_ERROR_CODE_KEY> = {
   auth_failed: 'PRECONDITION_FAILED',
   not_installed: 'PRECONDITION_FAILED',
+  overloaded: 'SERVICE_UNAVAILABLE',
   rate_limited: 'TOO_MANY_REQUESTS',
   context_overflow: 'UNPROCESSABLE_CONTENT',
   process_crashed: 'BAD_GATEWAY',
