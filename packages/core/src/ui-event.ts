@@ -133,7 +133,7 @@ export interface ProcessExitEvent extends Base {
   type: 'process:exit'
   code: number | null
   signal: string | null
-  /** Processes of the turn that were still alive after everything was tried; 0 is the promise. */
+  /** Processes of the turn that were still alive after everything was tried. Absent when nobody can know that there are none. */
   leftRunning?: number
 }
 

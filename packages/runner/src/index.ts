@@ -25,6 +25,7 @@ export { findAllMarked, findByMarker, MARKER_VARIABLE, type MarkedProcess } from
 export { ensurePrivateDirectory } from './process/private-directory.ts'
 export { type ProcessEntry, readProcess } from './process/process-table.ts'
 export { checkExecutable, type ExecutableCheck, resolveExecutable } from './process/resolve-executable.ts'
+export { isEnclosing } from './process/run-group.ts'
 export { SpawnError, type SpawnErrorCode } from './process/spawn-error.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
 export { openSpool, type Spool, type SpoolOptions } from './process/spool.ts'

@@ -52,7 +52,7 @@ export interface ServerApi {
   interrupt(sessionId: string): Promise<void>
   kill(sessionId: string): Promise<void>
   /** What still runs of the turn that was stopped last; null where it cannot be told. */
-  leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number } | null>
+  leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number; sure: boolean } | null>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
   contextUsage(sessionId: string): Promise<ContextUsage | null>

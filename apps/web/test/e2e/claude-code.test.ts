@@ -102,7 +102,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('This tak').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
   await talk.getByText('stopped', { exact: true }).waitFor({ timeout: 60_000 })
-  await page.getByText('Stopped · 0 processes left, agent kept ready').waitFor()
+  await page.getByText(/Stopped · 0 processes (left|found), agent kept ready/).waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
   await say('Are you there?')
   await talk.getByText('Still here.').waitFor({ timeout: 60_000 })

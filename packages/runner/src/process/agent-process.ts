@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
 import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
 import { sendSignal, startTimeNow } from './process-table.ts'
+import { enclose } from './run-group.ts'
 import { toSpawnError } from './spawn-error.ts'
 import type { Spool } from './spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
@@ -71,6 +72,7 @@ async function startChild(
   const stdio: StdioOptions = [input, spool.stdout.writeFd, spool.stderr.writeFd]
   const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) }
   const child = spawn(command, args, { cwd, env: marked, stdio, detached: true, shell: false })
+  enclose(child.pid, marker)
   // Before anything is written: an agent that exits without reading would take us down with EPIPE.
   child.stdin?.on('error', () => {})
   await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { listProcesses, type ProcessEntry, runPs } from './process-table.ts'
+import { groupMarkers } from './run-group.ts'
 
 /**
  * Set in the environment of every agent and so inherited by all it starts. Tools run in a session and process group
@@ -18,15 +19,25 @@ export async function findByMarker(marker: string): Promise<MarkedProcess[]> {
   return marked.filter(entry => entry.markers.includes(marker))
 }
 
-/** Every living process that an agent of any Chirality started, as far as we may read its environment. */
+/**
+ * Every living process that an agent of any Chirality started: by its environment, as far as we may read that, and by the group
+ * that its run was enclosed in. Where runs are not enclosed, one that cleared its environment is not found.
+ */
 export async function findAllMarked(table?: ProcessEntry[]): Promise<MarkedProcess[]> {
   const all = table ?? (await listProcesses())
   const entries = all.filter(entry => !entry.zombie && entry.pid !== process.pid)
   const read = await variableReader(MARKER_VARIABLE)
   return entries.flatMap(entry => {
-    const markers = parseMarkers(read(entry.pid))
+    const markers = [...parseMarkers(read(entry.pid)), ...groupMarkers(entry.pid)]
     return markers.length > 0 ? [{ ...entry, markers }] : []
   })
+}
+
+/** Whether a process is of the run with this marker. */
+export async function carriesMarker(pid: number, marker: string): Promise<boolean> {
+  if (groupMarkers(pid).includes(marker)) return true
+  const read = await variableReader(MARKER_VARIABLE)
+  return parseMarkers(read(pid)).includes(marker)
 }
 
 /** Those of the marked processes that also have this variable in their environment. */

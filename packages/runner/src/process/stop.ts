@@ -1,5 +1,6 @@
 import { type Leader, ProcessFamily } from './process-family.ts'
 import { type ProcessEntry, sendSignal, stillRunning } from './process-table.ts'
+import { isEnclosing, removeRunGroup } from './run-group.ts'
 import { Wake } from './wake.ts'
 
 export interface StopOptions {
@@ -25,6 +26,8 @@ export interface StopReport {
   stopped: number[]
   /** Survived SIGKILL, or may not be signalled by us. */
   leftRunning: number[]
+  /** That nothing else is left is known; else a program that cleared its environment and left its parents may run on. */
+  isSure: boolean
 }
 
 export interface StopTarget extends Leader {
@@ -73,6 +76,7 @@ export class StopLadder {
       await this.#stopRest(group, strays)
       ;({ group, strays } = await this.#family.look())
     }
+    removeRunGroup(this.#target.marker)
     return this.#report([...group, ...strays])
   }
 
@@ -164,7 +168,7 @@ export class StopLadder {
   #report(leftovers: ProcessEntry[]): StopReport {
     const leftRunning = leftovers.map(entry => entry.pid)
     const stopped = [...this.#signalled].filter(pid => !leftRunning.includes(pid))
-    return { steps: this.#steps, stopped, leftRunning }
+    return { steps: this.#steps, stopped, leftRunning, isSure: isEnclosing() }
   }
 }
 

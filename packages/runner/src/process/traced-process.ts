@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TurnProcess } from '@chirality/core'
+import { carriesMarker } from './leftovers.ts'
 import { sendSignal, stillRunning } from './process-table.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
 
@@ -25,7 +26,7 @@ export class TracedProcess {
   }
 
   static async find(trace: TurnProcess): Promise<TracedProcess> {
-    return new TracedProcess(trace, await isRunning(trace))
+    return new TracedProcess(trace, await isOfRun(trace))
   }
 
   get hasExited(): boolean {
@@ -66,4 +67,11 @@ const POLL_MS = process.platform === 'linux' ? 20 : 250
 
 async function isRunning({ pid, startTime: startedAt }: TurnProcess): Promise<boolean> {
   return (await stillRunning([{ pid, startedAt }])).length > 0
+}
+
+/** A record can come with a checkout, and name any process: only one that carries the marker of the run is the run's. */
+async function isOfRun(trace: TurnProcess): Promise<boolean> {
+  if (!(await isRunning(trace))) return false
+  // Elsewhere the environment of some programs is hidden from us.
+  return process.platform !== 'linux' || carriesMarker(trace.pid, trace.marker)
 }

@@ -43,7 +43,8 @@ export interface AttemptEnd {
   stderr: string
   /** What it had started and left alive; all of it was stopped, or tried to. */
   leftBehind: number
-  leftRunning: number
+  /** Undefined when it is not known that there are none. */
+  leftRunning: number | undefined
 }
 
 /** One process of a turn: from its start to what is left of it. */
@@ -155,7 +156,7 @@ export class ProcessAttempt {
       lingered: this.#lingered,
       stderr: this.#stderr.join('\n'),
       leftBehind: report.stopped.filter(pid => pid !== this.#process.pid).length,
-      leftRunning: report.leftRunning.length,
+      leftRunning: report.isSure || report.leftRunning.length > 0 ? report.leftRunning.length : undefined,
     }
   }
 

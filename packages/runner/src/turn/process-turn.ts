@@ -234,12 +234,13 @@ interface Opened {
 
 interface AttemptVerdict {
   reason: TurnEndReason
-  exit: { code: number | null; signal: string | null; leftRunning: number }
+  exit: { code: number | null; signal: string | null; leftRunning?: number }
   resumeFailed: boolean
 }
 
 function exitOf({ exit, leftRunning }: AttemptEnd): AttemptVerdict['exit'] {
-  return { code: exit.code, signal: exit.signal, leftRunning }
+  const { code, signal } = exit
+  return { code, signal, ...(leftRunning === undefined ? {} : { leftRunning }) }
 }
 
 const NO_PROCESS = { code: null, signal: null, leftRunning: 0 }

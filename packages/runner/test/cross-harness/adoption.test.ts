@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Session, TurnTrace, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
+import { isEnclosing } from '../../src/process/run-group.ts'
 import { useHosts } from '../support/host.ts'
 import { isRunning, untilGone } from '../support/programs.ts'
 import { fileAppears, ofType } from '../support/turns.ts'
@@ -45,7 +46,9 @@ describe.each(named(survivors))('%s', (_name, agent) => {
     const news = events.splice(told.length - 1).filter(({ type }) => type !== 'status')
     expect(timeless(events)).toEqual(timeless(told.slice(0, -1)))
     expect(timeless(news.slice(0, 1))).toEqual(timeless(told.slice(-1)))
-    expect(news.slice(1)).toMatchObject([{ type: 'process:exit', leftRunning: 0 }])
+    expect(news.slice(1)).toMatchObject([
+      { type: 'process:exit', ...(isEnclosing() ? { leftRunning: 0 } : {}) },
+    ])
     expect(ofType(events, 'tool:result')).toMatchObject([{ isError: false }])
   })
 })

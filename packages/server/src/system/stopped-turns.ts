@@ -1,4 +1,4 @@
-import { findAllMarked, type MarkedProcess } from '@chirality/runner'
+import { findAllMarked, isEnclosing, type MarkedProcess } from '@chirality/runner'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
 import { type TracedProcess, tracedProcesses } from './traced-processes.ts'
 
@@ -6,8 +6,10 @@ import { type TracedProcess, tracedProcesses } from './traced-processes.ts'
 export interface TurnLeftovers {
   /** The agent itself stays, for the next turn. */
   agentKept: boolean
-  /** How many processes of what it had started still run. */
+  /** How many processes of what it had started still run, as far as they are found. */
   left: number
+  /** Nothing else can run. Else a program that cleared its environment and left its parents, as a daemon does, is not found. */
+  sure: boolean
 }
 
 /** Remembers which processes a turn had when it was stopped: its own record is gone with the turn. */
@@ -37,7 +39,7 @@ export class StoppedTurns {
     const agents = hasAgent(traced) ? marked.filter(entry => traced.some(agent => isSame(agent, entry))) : []
     const left = marked.filter(entry => !agents.includes(entry) && !agents.some(isGroupOf(entry)))
     if (left.length > 0 && (await this.#isShared(id, traced))) return null
-    return { agentKept: agents.length > 0, left: left.length }
+    return { agentKept: agents.length > 0, left: left.length, sure: isEnclosing() }
   }
 
   async #isShared(id: string, traced: readonly TracedProcess[]): Promise<boolean> {

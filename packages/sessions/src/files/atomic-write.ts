@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { errnoOf } from '@chirality/runner'
 import type { FileOps } from './file-ops.ts'
 import { OPEN, writeAll } from './read-write.ts'
+import { toStorageError } from './storage-error.ts'
 
 export interface AtomicWriteOptions {
   ops: FileOps
@@ -37,6 +38,22 @@ export async function writeFileAtomic(
     throw error
   }
   await syncFolder(ops, dirname(path))
+}
+
+/** The same at once and without waiting for the disk, for what a power cut makes void anyway. Throws a StorageError. */
+export function writeFileNow(ops: FileOps, path: string, text: string): void {
+  const temporary = temporaryName(path)
+  try {
+    const fd = ops.open(temporary, OPEN.create)
+    try {
+      writeAll(ops, fd, Buffer.from(text))
+    } finally {
+      ops.close(fd)
+    }
+    ops.rename(temporary, path)
+  } catch (error) {
+    throw toStorageError(error, path)
+  }
 }
 
 export function temporaryName(path: string): string {

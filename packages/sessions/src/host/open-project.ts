@@ -2,6 +2,7 @@ import type { RunnerLogEntry } from '@chirality/runner'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
+import { KeptAgentsFile } from '../recovery/kept-agents-file.ts'
 import { stopRecorded } from '../recovery/stop-recorded.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { TurnRecordFile } from '../turns/turn-record-file.ts'
@@ -81,7 +82,7 @@ export class OpenProject {
       await opened?.session.close(agents)
     } finally {
       // While its session is known here: what the harnesses say about the end of the agent belongs to harness.log.
-      if (agents === 'stop') await this.#release(id)
+      if (agents === 'stop') await this.#endAgents(id)
       this.#sessions.delete(id)
       this.#ready.delete(id)
     }
@@ -113,10 +114,11 @@ export class OpenProject {
   }
 
   /** An agent that is kept between turns goes with its session. */
-  async #release(id: string): Promise<void> {
+  async #endAgents(id: string): Promise<void> {
     const { harnesses, harnessLog } = this.#context
     const releases = harnesses.getAll().map(harness => harness.release(id))
-    for (const released of await Promise.allSettled(releases)) {
+    const forgotten = Promise.all(releases).then(() => new KeptAgentsFile(this.projectRoot, id).remove())
+    for (const released of await Promise.allSettled([...releases, forgotten])) {
       if (released.status === 'fulfilled') continue
       const { reason } = released
       const message = reason instanceof Error ? reason.message : String(reason)

@@ -2,6 +2,7 @@ import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { sessionsWithRecords, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { stopKeptAgents } from './kept-agents-file.ts'
 import { stopRecorded } from './stop-recorded.ts'
 
 /** What was found when a project was opened. */
@@ -11,7 +12,7 @@ export interface ProjectReport {
   adopted: string[]
   /** Sessions whose turn ended with the host that ran it. */
   closed: string[]
-  /** Processes of those that were still alive and were stopped. */
+  /** Processes of those, and of agents that were kept between turns, that were still alive and were stopped. */
   stopped: number
   /** Sessions that cannot be opened, and why. */
   problems: { sessionId: string; message: string }[]
@@ -39,10 +40,27 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
       report.closed.push(sessionId)
       report.stopped += recovery.stopped
     } catch (error) {
-      report.problems.push({ sessionId, message: error instanceof Error ? error.message : String(error) })
+      report.problems.push({ sessionId, message: messageOf(error) })
     }
   }
+  const inUse = await markersOfTurns(projectRoot)
+  report.stopped += await stopKeptAgents(projectRoot, inUse, (sessionId, error) => {
+    report.problems.push({ sessionId, message: messageOf(error) })
+  })
   return report
+}
+
+/** Of the agents of turns that were found again, or that nobody here may touch. */
+async function markersOfTurns(projectRoot: string): Promise<Set<string>> {
+  const ids = await sessionsWithRecords(projectRoot)
+  const records = await Promise.all(
+    ids.map(id => new TurnRecordFile(projectRoot, id).read().catch(() => undefined)),
+  )
+  return new Set(records.flatMap(record => record?.processes.map(({ marker }) => marker) ?? []))
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** A turn whose session is gone, log and all: nobody could ever show it, or stop it. */

@@ -4,6 +4,7 @@ import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-o
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
+import { KeptAgentsFile } from '../recovery/kept-agents-file.ts'
 import { SpoolIndex } from '../spools/spool-index.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness, choosePersona } from './choose.ts'
@@ -84,12 +85,15 @@ async function begin(
   const record = await makeRecord(options, turn)
   const spools = new SpoolIndex(projectRoot, sessionId)
   await spools.prepare()
+  const agents = new KeptAgentsFile(projectRoot, sessionId)
+  await agents.prepare()
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
     onProcess: process => {
       spools.add({ turnId, harness: prepared.harness.id }, process)
       record.add(process)
+      agents.add(process)
     },
   }
   const run = new TurnRun({

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
-import { removeIfThere, TEMPORARY_NAME, temporaryName } from '../files/atomic-write.ts'
+import { removeIfThere, TEMPORARY_NAME, writeFileNow } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
+import { readSmallFile } from '../files/read-write.ts'
 import { sessionsWithFiles } from '../files/session-files-in.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
@@ -41,19 +41,7 @@ export class TurnRecordFile {
    * cut that takes the file takes the agent, too.
    */
   write(record: TurnRecord): void {
-    const path = join(this.#folder ?? '', this.#name)
-    const temporary = temporaryName(path)
-    try {
-      const fd = this.#ops.open(temporary, OPEN.create)
-      try {
-        writeAll(this.#ops, fd, Buffer.from(`${JSON.stringify(record)}\n`))
-      } finally {
-        this.#ops.close(fd)
-      }
-      this.#ops.rename(temporary, path)
-    } catch (error) {
-      throw toStorageError(error, path)
-    }
+    writeFileNow(this.#ops, join(this.#folder ?? '', this.#name), `${JSON.stringify(record)}\n`)
   }
 
   async read(): Promise<TurnRecord | undefined> {
@@ -104,7 +92,7 @@ function parseRecord(text: string): TurnRecord | undefined {
   const { turnId, startedAt, message, harness, attachments, resumeSessionId, processes } = value
   if (typeof turnId !== 'string' || typeof startedAt !== 'string' || typeof message !== 'string')
     return undefined
-  if (typeof harness !== 'string' || !Array.isArray(processes) || !processes.every(isProcess))
+  if (typeof harness !== 'string' || !Array.isArray(processes) || !processes.every(isTurnProcess))
     return undefined
   return {
     ...{ turnId, startedAt, message, harness, processes },
@@ -130,7 +118,7 @@ function amount(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? value : undefined
 }
 
-function isProcess(value: unknown): value is TurnProcess {
+export function isTurnProcess(value: unknown): value is TurnProcess {
   if (typeof value !== 'object' || value === null) return false
   const { pid, spoolOffset, nativeSessionIds, ...texts } = value as Record<string, unknown>
   const { startTime, marker, spoolPath, stderrPath } = texts

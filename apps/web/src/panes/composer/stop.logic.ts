@@ -8,8 +8,8 @@ export type StopStep =
   | { kind: 'can-stop' }
   | { kind: 'asked' }
   | { kind: 'ending' }
-  /** `left` is null while it is counted, and where nobody can count. */
-  | { kind: 'stopped'; left: number | null; agentKept: boolean }
+  /** `left` is null while it is counted, and where nobody can count; without `sure` more may run than was found. */
+  | { kind: 'stopped'; left: number | null; agentKept: boolean; sure: boolean }
 
 export interface StopFacts {
   asked: { killed: boolean } | null
@@ -17,7 +17,7 @@ export interface StopFacts {
   reason: TurnEndReason | null
   exit: ProcessEnd | null
   phase: SessionStatus['phase']
-  leftovers: { agentKept: boolean; left: number } | null
+  leftovers: { agentKept: boolean; left: number; sure: boolean } | null
 }
 
 /** Where the stop ladder stands. */
@@ -28,12 +28,22 @@ export function stopStep({ asked, busy, reason, exit, phase, leftovers }: StopFa
   }
   if (asked === null) return { kind: 'none' }
   if (phase === 'ending' || reason === null) return { kind: 'ending' }
-  if (exit?.leftRunning != null) return { kind: 'stopped', left: exit.leftRunning, agentKept: false }
-  return { kind: 'stopped', left: leftovers?.left ?? null, agentKept: leftovers?.agentKept ?? false }
+  if (exit?.leftRunning != null)
+    return { kind: 'stopped', left: exit.leftRunning, agentKept: false, sure: true }
+  const { left = null, agentKept = false, sure = false } = leftovers ?? {}
+  return { kind: 'stopped', left, agentKept, sure }
 }
 
-/** `Stopped · 0 processes left`. An agent that stays for the next message is no leftover, but it is said. */
-export function stoppedWords({ left, agentKept }: { left: number | null; agentKept: boolean }): string {
+/**
+ * `Stopped · 0 processes left`, or `found` where a daemon may hide. An agent that stays for the next message is no leftover, but
+ * it is said.
+ */
+export function stoppedWords({
+  left,
+  agentKept,
+  sure,
+}: Omit<StopStep & { kind: 'stopped' }, 'kind'>): string {
   if (left === null) return 'Stopped'
-  return `Stopped · ${plural(left, 'process', 'processes')} left${agentKept ? ', agent kept ready' : ''}`
+  const how = sure || left > 0 ? 'left' : 'found'
+  return `Stopped · ${plural(left, 'process', 'processes')} ${how}${agentKept ? ', agent kept ready' : ''}`
 }

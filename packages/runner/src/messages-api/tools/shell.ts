@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chainMarker, findByMarker, MARKER_VARIABLE } from '../../process/leftovers.ts'
 import { sendSignal, startTimeNow } from '../../process/process-table.ts'
+import { enclose, removeRunGroup } from '../../process/run-group.ts'
 import { toSpawnError } from '../../process/spawn-error.ts'
 import { StopLadder, type StopOptions } from '../../process/stop.ts'
 import { HeadTail } from './head-tail.ts'
@@ -51,7 +52,8 @@ export class Shell {
     const outer = chainMarker(this.#options.marker, env[MARKER_VARIABLE])
     const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, outer) }
     const startedAt = performance.now()
-    const child = await start(command, { cwd, env: marked })
+    const enclosed = [this.#options.marker, marker]
+    const child = await start(command, { cwd, env: marked, enclosed })
     const running = new RunningCommand(child, { marker, startedAt, options })
     this.#commands.add(running)
     const [result] = await Promise.all([running.finish(stop), onCommand?.(child.pid)])
@@ -69,6 +71,7 @@ export class Shell {
       command.release()
     }
     this.#commands.clear()
+    removeRunGroup(this.#options.marker)
     return stopped.size
   }
 }
@@ -82,27 +85,33 @@ const DRAIN_MS = 200
 const TELL_EVERY_MS = 250
 const MAX_TOLD_CHARS = 4000
 
-async function start(
-  command: string,
-  { cwd, env }: { cwd: string; env: Record<string, string> },
-): Promise<ChildProcess & { pid: number }> {
+interface SpawnOptions {
+  cwd: string
+  env: Record<string, string>
+  /** The markers of the groups that it is put into, the outermost first. */
+  enclosed: string[]
+}
+
+async function start(command: string, options: SpawnOptions): Promise<ChildProcess & { pid: number }> {
   try {
-    return await spawnShell(BASH, command, { cwd, env })
+    return await spawnShell(BASH, command, options)
   } catch (error) {
-    if (!isMissing(error)) throw await toSpawnError(error, BASH, cwd)
+    if (!isMissing(error)) throw await toSpawnError(error, BASH, options.cwd)
   }
-  return await spawnShell(SHELL, command, { cwd, env }).catch(async (error: unknown) => {
-    throw await toSpawnError(error, SHELL, cwd)
+  return await spawnShell(SHELL, command, options).catch(async (error: unknown) => {
+    throw await toSpawnError(error, SHELL, options.cwd)
   })
 }
 
 async function spawnShell(
   shell: string,
   command: string,
-  { cwd, env }: { cwd: string; env: Record<string, string> },
+  options: SpawnOptions,
 ): Promise<ChildProcess & { pid: number }> {
+  const { cwd, env, enclosed } = options
   // A group of its own, and no terminal to ask on.
   const child = spawn(shell, ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  enclose(child.pid, ...enclosed)
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
     child.on('error', reject)

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import type { TurnProcess } from '@chirality/core'
+import { stopTraced } from '@chirality/runner'
+import { removeIfThere, writeFileNow } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { sessionsWithFiles } from '../files/session-files-in.ts'
+import { requireSessionId } from '../files/session-id.ts'
+import { parseObject } from '../store/stored-session.ts'
+import { isTurnProcess } from '../turns/turn-record-file.ts'
+
+/**
+ * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their first turn until the session is closed. A
+ * turn's own record goes with the turn, but an agent that is kept lives on, and so does what it started.
+ */
+export class KeptAgentsFile {
+  readonly #projectRoot: string
+  readonly #name: string
+  readonly #ops: FileOps
+  #folder: string | undefined
+  #processes: TurnProcess[] = []
+
+  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
+    this.#projectRoot = projectRoot
+    this.#name = `${requireSessionId(sessionId)}.json`
+    this.#ops = ops
+  }
+
+  /** Must come first: `add` cannot wait. */
+  async prepare(): Promise<void> {
+    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
+    this.#processes = await this.read()
+  }
+
+  /** Before the agent is given its first word. */
+  add(process: TurnProcess): void {
+    if (this.#processes.at(-1)?.marker === process.marker) return
+    const others = this.#processes.filter(({ marker }) => marker !== process.marker)
+    this.#processes = [...others, process].slice(-MAX_AGENTS)
+    writeFileNow(
+      this.#ops,
+      join(this.#folder ?? '', this.#name),
+      JSON.stringify({ processes: this.#processes }),
+    )
+  }
+
+  /** An agent can write to the file: what is not clearly ours is nothing. */
+  async read(): Promise<TurnProcess[]> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder === undefined) return []
+    const bytes = readSmallFile(this.#ops, join(folder, this.#name), MAX_FILE_BYTES)
+    const processes = bytes && parseObject(bytes.toString('utf8'))?.processes
+    return Array.isArray(processes) ? processes.filter(isTurnProcess).slice(-MAX_AGENTS) : []
+  }
+
+  async remove(): Promise<void> {
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
+  }
+}
+
+/**
+ * Ends the agents that a host kept and left behind, with what they had started; those of turns that were found again are in use.
+ * Resolves with how many processes that were.
+ */
+export async function stopKeptAgents(
+  projectRoot: string,
+  inUse: ReadonlySet<string>,
+  onProblem: (sessionId: string, error: unknown) => void,
+): Promise<number> {
+  const stopped = new Set<number>()
+  for (const sessionId of await sessionsWithFiles(projectRoot, FOLDER, realFileOps)) {
+    const file = new KeptAgentsFile(projectRoot, sessionId)
+    try {
+      const processes = await file.read()
+      const left = processes.filter(({ marker }) => !inUse.has(marker))
+      const reports = await Promise.all(left.map(process => stopTraced(process)))
+      for (const report of reports) for (const pid of report.stopped) stopped.add(pid)
+      if (left.length === processes.length) await file.remove()
+    } catch (error) {
+      onProblem(sessionId, error)
+    }
+  }
+  return stopped.size
+}
+
+const FOLDER = ['state', 'agents']
+/** Each is ended by its harness before the next is started; more than one is left only when that went wrong. */
+const MAX_AGENTS = 8
+const MAX_FILE_BYTES = 1024 * 1024
