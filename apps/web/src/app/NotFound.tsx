@@ -3,7 +3,7 @@ import { Empty } from '../ui/Empty.tsx'
 
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
+    <Empty page title="There is no such page">
       <Link to="/">To the start page</Link>
     </Empty>
   )

@@ -1,10 +1,14 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { type RefObject, useLayoutEffect, useState } from 'react'
+import { type RefObject, useDeferredValue, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../panes/session/panel-tabs.ts'
 import { toneOf } from '../panes/sidebar/groups.logic.ts'
+import { hitPlace, hitTitle, Snippet } from '../panes/sidebar/SearchHit.tsx'
+import { MIN_SEARCH_CHARS } from '../panes/sidebar/Sidebar.tsx'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
+import { useApi } from '../state/use-api.ts'
 import { useFleet } from '../state/use-fleet.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Dot } from '../ui/Dot.tsx'
@@ -15,6 +19,7 @@ import './palette.css'
 
 /** Newest first; the rest is found by typing, and commands are in view. */
 const SHOWN_SESSIONS = 5
+const SHOWN_HITS = 8
 
 interface PaletteCommand {
   label: string
@@ -45,6 +50,15 @@ export default function Palette({ typed, onClose }: PaletteProps) {
     flushSync(onClose)
     action()
   }
+  const api = useApi()
+  const wanted = useDeferredValue(text.trim())
+  const search = useQuery({
+    queryKey: ['search', wanted],
+    queryFn: () => api.search(wanted),
+    enabled: wanted.length >= MIN_SEARCH_CHARS,
+    retry: false,
+  })
+  const hits = wanted.length >= MIN_SEARCH_CHARS ? (search.data ?? []).slice(0, SHOWN_HITS) : []
   const needy = others.find(({ pending }) => pending.length > 0)
   const commands: PaletteCommand[] = [
     { label: 'New session', keys: 'N', run: () => shell.open({ kind: 'new-session' }) },
@@ -60,7 +74,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
   ]
   return (
     <Dialog title="Find" place="top" bare onClose={onClose}>
-      <Command className="palette" label="Find a session or a command">
+      <Command className="palette" label="Find a session, a conversation or a command" filter={hasAllWords}>
         <Command.Input
           className="palette__input"
           value={text}
@@ -70,21 +84,23 @@ export default function Palette({ typed, onClose }: PaletteProps) {
         />
         <Command.List className="palette__list" label="Results">
           <Command.Empty className="palette__empty">Nothing found.</Command.Empty>
-          <Command.Group heading="Sessions">
-            {shown.map(status => (
-              <Command.Item
-                key={status.sessionId}
-                value={`${sessionTitle(status)} ${projectName(status.projectRoot)} ${status.sessionId}`}
-                onSelect={run(() => goTo(status.sessionId))}
-              >
-                <span className="palette__session">
-                  <Dot tone={toneOf(status)} />
-                  <span className="truncate">{sessionTitle(status)}</span>
-                </span>
-                <span className="palette__note">{projectName(status.projectRoot)}</span>
-              </Command.Item>
-            ))}
-          </Command.Group>
+          {shown.length > 0 ? (
+            <Command.Group heading="Sessions">
+              {shown.map(status => (
+                <Command.Item
+                  key={status.sessionId}
+                  value={`${sessionTitle(status)} ${projectName(status.projectRoot)} ${status.sessionId}`}
+                  onSelect={run(() => goTo(status.sessionId))}
+                >
+                  <span className="palette__session">
+                    <Dot tone={toneOf(status)} />
+                    <span className="truncate">{sessionTitle(status)}</span>
+                  </span>
+                  <span className="palette__note">{projectName(status.projectRoot)}</span>
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ) : null}
           <Command.Group heading="Commands">
             {commands.map(command => (
               <Command.Item key={command.label} onSelect={run(command.run)}>
@@ -93,10 +109,34 @@ export default function Palette({ typed, onClose }: PaletteProps) {
               </Command.Item>
             ))}
           </Command.Group>
+          {hits.length > 0 ? (
+            <Command.Group heading="In conversations">
+              {hits.map(hit => (
+                <Command.Item
+                  key={`${hit.sessionId} ${hit.seq}`}
+                  value={`${wanted} ${hit.sessionId} ${hit.seq}`}
+                  onSelect={run(() => void navigate(hitPlace(hit)))}
+                >
+                  <span className="palette__hit">
+                    <span className="truncate">{hitTitle(hit, sessions)}</span>
+                    <span className="palette__excerpt truncate">
+                      <Snippet excerpt={hit.excerpt} query={wanted} />
+                    </span>
+                  </span>
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ) : null}
         </Command.List>
       </Command>
     </Dialog>
   )
+}
+
+/** Words, not letters that happen to come in that order. */
+export function hasAllWords(value: string, search: string): number {
+  const words = search.toLowerCase().split(/\s+/)
+  return words.every(word => value.toLowerCase().includes(word)) ? 1 : 0
 }
 
 /** What the keys of the page in view do. */

@@ -7,11 +7,21 @@ import { Shell } from './Shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
 
+/** `at`: the number of the event to show. */
+function validateSearch({ at }: Record<string, unknown>): { at?: number } {
+  return Number.isSafeInteger(Number(at)) && Number(at) > 0 ? { at: Number(at) } : {}
+}
+
 const routes = [
   createRoute({ getParentRoute: () => root, path: '/', component: WelcomePage }),
   createRoute({ getParentRoute: () => root, path: '/p/$project', component: WelcomePage }),
-  createRoute({ getParentRoute: () => root, path: '/s/$sessionId', component: SessionPage }),
-  createRoute({ getParentRoute: () => root, path: '/s/$sessionId/t/$turnId', component: SessionPage }),
+  createRoute({ getParentRoute: () => root, path: '/s/$sessionId', component: SessionPage, validateSearch }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/s/$sessionId/t/$turnId',
+    component: SessionPage,
+    validateSearch,
+  }),
   createRoute({
     getParentRoute: () => root,
     path: '/fleet',

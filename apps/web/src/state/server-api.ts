@@ -172,6 +172,8 @@ export type SendResult = 'started' | 'steered' | 'queued'
 export interface SearchHit {
   sessionId: string
   turnId: string | null
+  /** The event that it was found in. */
+  seq: number
   title: string | null
   excerpt: string
 }

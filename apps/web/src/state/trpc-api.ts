@@ -152,9 +152,10 @@ function sessionCalls(client: Client) {
       client.sessions.nativeLine.query({ sessionId, id, from }),
     search: async (query: string) => {
       const { hits } = await client.sessions.search.query({ query, limit: 20 })
-      return hits.map(({ sessionId, turnId, title, snippet }) => ({
+      return hits.map(({ sessionId, turnId, seq, title, snippet }) => ({
         sessionId,
         turnId,
+        seq,
         title,
         excerpt: snippet,
       }))

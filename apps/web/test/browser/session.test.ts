@@ -235,10 +235,13 @@ test('a tab that is chosen moves no other, and shows no ring to a mouse', async 
     const tab = page.getByRole('tab', { name })
     await tab.click()
     await expect.poll(() => tab.getAttribute('aria-selected')).toBe('true')
-    expect(await tab.evaluate(element => element.matches(':focus-visible'))).toBe(false)
+    expect(await tab.evaluate(element => getComputedStyle(element).outlineStyle)).toBe('none')
     expect(await page.locator('.panel__body:focus-visible').count()).toBe(0)
     expect(await places()).toEqual(before)
   }
+  await page.keyboard.press('ArrowRight')
+  const chosen = page.getByRole('tab', { selected: true })
+  await expect.poll(() => chosen.evaluate(element => getComputedStyle(element).outlineStyle)).toBe('solid')
   await close()
 })
 
@@ -264,5 +267,55 @@ test('words in tables stay whole, headings differ, and columns are aligned as wr
     .evaluateAll(all => all.map(one => Number.parseFloat(getComputedStyle(one).fontSize)))
   expect(sizes).toEqual([...sizes].sort((a, b) => b - a))
   expect(new Set(sizes).size).toBe(3)
+  await close()
+})
+
+test('a search leads to the message that it found, under the name of its session', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/',
+    scene: canned => {
+      canned.add({ title: 'Count the callers', phase: 'running' })
+      canned.push('s1', [
+        { type: 'turn:start', message: 'Who calls total?' },
+        ...Array.from({ length: 30 }, (_, i) => ({
+          type: 'chat:message' as const,
+          messageId: `m${i}`,
+          text: `Line ${i}\n\n`.repeat(4),
+        })),
+        { type: 'chat:delta', messageId: 'found', text: 'There are **no' },
+        { type: 'chat:message', messageId: 'found', text: 'There are **no callers** of `total`.' },
+        ...Array.from({ length: 30 }, (_, i) => ({
+          type: 'chat:message' as const,
+          messageId: `n${i}`,
+          text: `Later ${i}\n\n`.repeat(4),
+        })),
+      ])
+      const snippet = '…There are **no callers** of `total`.'
+      canned.hits = [{ sessionId: 's1', turnId: 't1', seq: 33, title: null, snippet }]
+    },
+  })
+  const box = page.getByRole('searchbox', { name: 'Search sessions' })
+  await box.fill('callers')
+  const hit = page.getByRole('region', { name: 'In conversations' }).getByRole('link')
+  await hit.waitFor()
+  expect(await hit.textContent()).toBe('Count the callers…There are no callers of total.')
+  expect(await hit.locator('mark').textContent()).toBe('callers')
+  await hit.click()
+  const found = page.locator('.chat__found')
+  await found.waitFor()
+  expect(await found.textContent()).toContain('There are no callers of total.')
+  const inView = () => found.evaluate(element => element.getBoundingClientRect().top)
+  await expect.poll(inView).toBeGreaterThan(0)
+  expect(await inView()).toBeLessThan(600)
+  await box.fill('')
+
+  // The palette finds conversations by words, and nothing by letters in their order.
+  await page.keyboard.press('Control+k')
+  const palette = page.getByPlaceholder('Find a session or a command')
+  await palette.fill('no callers')
+  await page.getByRole('option', { name: /There are no callers/ }).waitFor()
+  await palette.fill('nst')
+  await expect.poll(() => page.getByRole('option', { name: 'New session' }).count()).toBe(0)
+  expect(await page.getByText('Sessions', { exact: true }).count()).toBe(0)
   await close()
 })

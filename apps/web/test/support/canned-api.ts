@@ -43,6 +43,7 @@ export class CannedApi {
   /** Calls that fail, and with which words. */
   readonly faults = new Map<string, string>()
   patch = ''
+  hits: { sessionId: string; turnId: string; seq: number; title: string | null; snippet: string }[] = []
   /** What stands in files, by path. */
   texts: Record<string, string> = {}
   /** What the server says of each changed file, besides the patch. */
@@ -308,7 +309,7 @@ export class CannedApi {
       nativePage(this.native.get(input.sessionId) ?? [], input),
     'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
-    'sessions.search': () => ({ hits: [], unreadable: [] }),
+    'sessions.search': () => ({ hits: this.hits, unreadable: [] }),
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
     'turns.contextUsage': () => ({ usedTokens: 36_000, maxTokens: 200_000 }),

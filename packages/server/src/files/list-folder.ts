@@ -14,7 +14,7 @@ export interface FolderEntry {
 
 export interface FolderListing {
   path: string
-  /** Folders first, then by name. */
+  /** Folders first, then by name, numbers by their value. */
   entries: FolderEntry[]
   /** How many more there are than are shown. */
   left: number
@@ -57,8 +57,11 @@ function kindOf(entry: Dirent): FolderEntry['kind'] {
 
 function byKindAndName(a: Dirent, b: Dirent): number {
   if (a.isDirectory() !== b.isDirectory()) return a.isDirectory() ? -1 : 1
-  return a.name < b.name ? -1 : 1
+  return BY_NAME.compare(a.name, b.name) || (a.name < b.name ? -1 : 1)
 }
+
+/** `file2` before `file10`. The same everywhere, whatever the language of the machine. */
+const BY_NAME = new Intl.Collator('en', { numeric: true })
 
 function slashes(relative: string): string {
   return relative.split(path.sep).join('/')

@@ -17,7 +17,14 @@ export interface ChatHandle {
   jumpToEnd(): void
 }
 
-export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?: string | undefined }) {
+interface ChatPaneProps {
+  ref?: React.Ref<ChatHandle>
+  turnId?: string | undefined
+  /** The event to show, of this turn where there is one. */
+  at?: number | undefined
+}
+
+export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
   const list = useRef<VirtualListHandle>(null)
   const loaded = useSession(snapshot => snapshot.loaded)
   const whole = useSession(snapshot => snapshot.whole)
@@ -26,13 +33,15 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
 
   const opened = useRef<string | undefined>(undefined)
   useEffect(() => {
-    if (turnId === undefined || opened.current === turnId) return
-    const index = rowOfTurn(rows, turnId)
+    const place = `${turnId}@${at}`
+    if ((turnId === undefined && at === undefined) || opened.current === place) return
+    const index = at === undefined ? rowOfTurn(rows, turnId) : rowOfEvent(rows, at)
     if (index < 0) return
     // Of a turn that the end of the log begins with, the start is still to come.
-    if (whole || index > 0) opened.current = turnId
+    if (whole || index > 0) opened.current = place
     list.current?.toIndex(index)
-  }, [rows, whole, turnId])
+  }, [rows, whole, turnId, at])
+  const found = at === undefined ? undefined : rows[rowOfEvent(rows, at)]?.key
 
   const jumpTurn = (direction: -1 | 1) => {
     const first = list.current?.firstVisible() ?? 0
@@ -63,7 +72,14 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
         keyOf={index => rows[index]?.key ?? index}
         row={index => {
           const row = rows[index]
-          return row ? <RowView row={row} /> : null
+          if (!row) return null
+          return row.key === found ? (
+            <div className="chat__found">
+              <RowView row={row} />
+            </div>
+          ) : (
+            <RowView row={row} />
+          )
         }}
         before={loaded && rows.length === 0 ? <FirstMessage /> : null}
         onAway={setAway}
@@ -81,6 +97,11 @@ export function ChatPane({ ref, turnId }: { ref?: React.Ref<ChatHandle>; turnId?
   )
 }
 
-function rowOfTurn(rows: readonly ChatRow[], turnId: string): number {
+/** An item is known by the event that it began with; what came later of it is in the same row. */
+export function rowOfEvent(rows: readonly ChatRow[], seq: number): number {
+  return rows.findLastIndex(row => row.kind === 'item' && row.node.item.seq <= seq)
+}
+
+function rowOfTurn(rows: readonly ChatRow[], turnId: string | undefined): number {
   return rows.findIndex(row => row.kind === 'item' && row.node.item.turnId === turnId)
 }

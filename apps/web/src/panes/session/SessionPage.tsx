@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { useShell } from '../../app/shell-context.ts'
 import { ProjectRootContext } from '../../state/project-root.ts'
@@ -45,7 +45,7 @@ function MissingSession({ sessionId }: { sessionId: string }) {
   })
   if (isPending) return null
   return (
-    <Empty title="There is no such session here">
+    <Empty page title="There is no such session here">
       <p>It may have been deleted, or belong to a project that this server does not have.</p>
       <Link to="/">To the start page</Link>
     </Empty>
@@ -55,6 +55,7 @@ function MissingSession({ sessionId }: { sessionId: string }) {
 function OpenSession({ status }: { status: SessionStatus }) {
   const { sessionId, projectRoot, lastSeq } = status
   const { turnId } = useParams({ strict: false })
+  const { at } = useSearch({ strict: false })
   const hub = useSessionHub()
   const store = hub.store(sessionId)
   const chat = useRef<ChatHandle>(null)
@@ -101,7 +102,7 @@ function OpenSession({ status }: { status: SessionStatus }) {
         <SessionActionsContext value={actions}>
           <div className="session">
             <div className="session__talk">
-              <ChatPane ref={chat} turnId={turnId} />
+              <ChatPane ref={chat} turnId={turnId} at={at} />
               <Composer status={status} />
             </div>
             <SidePanel

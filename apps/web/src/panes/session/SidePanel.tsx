@@ -47,6 +47,8 @@ export function SidePanel(props: SidePanelProps) {
 function Panel(props: SidePanelProps & { onClose?: () => void }) {
   const { status, tab, onTab, scope, onScope, onTurn, onClose } = props
   const [changed, setChanged] = useState(0)
+  // The tabs move the focus themselves, which looks like the keyboard's to the browser.
+  const [byPointer, setByPointer] = useState(false)
   return (
     <Tabs.Root
       className="panel"
@@ -54,7 +56,13 @@ function Panel(props: SidePanelProps & { onClose?: () => void }) {
       onValueChange={value => onTab(PANEL_TABS.find(({ id }) => id === value)?.id ?? 'changes')}
     >
       <div className="panel__head">
-        <Tabs.List className="panel__tabs" aria-label="Panes">
+        <Tabs.List
+          className="panel__tabs"
+          aria-label="Panes"
+          data-pointer={byPointer || undefined}
+          onPointerDown={() => setByPointer(true)}
+          onKeyDown={() => setByPointer(false)}
+        >
           {PANEL_TABS.map(({ id, label }) => {
             const words = id === 'changes' && changed > 0 ? `${label} ${changed}` : label
             return (

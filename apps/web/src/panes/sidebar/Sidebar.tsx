@@ -11,10 +11,11 @@ import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { groupSessions, matches } from './groups.logic.ts'
+import { hitPlace, hitTitle, Snippet } from './SearchHit.tsx'
 import { SessionRow } from './SessionRow.tsx'
 import './sidebar.css'
 
-const MIN_SEARCH_CHARS = 3
+export const MIN_SEARCH_CHARS = 3
 
 export function Sidebar() {
   const shell = useShell()
@@ -125,6 +126,7 @@ function Found({ text }: { text: string }) {
     queryFn: () => api.search(wanted),
     enabled: wanted.length >= MIN_SEARCH_CHARS,
   })
+  const statuses = useFleet()
   if (wanted.length < MIN_SEARCH_CHARS || !data) return null
   return (
     <section aria-label="In conversations">
@@ -133,13 +135,11 @@ function Found({ text }: { text: string }) {
       <ul>
         {data.map((hit, index) => (
           <li key={`${hit.sessionId}-${index}`}>
-            <Link
-              className="sidebar__hit"
-              to={hit.turnId ? '/s/$sessionId/t/$turnId' : '/s/$sessionId'}
-              params={{ sessionId: hit.sessionId, turnId: hit.turnId ?? '' }}
-            >
-              <span className="truncate">{hit.title ?? 'Session'}</span>
-              <span className="sidebar__excerpt">{hit.excerpt}</span>
+            <Link className="sidebar__hit" {...hitPlace(hit)}>
+              <span className="truncate">{hitTitle(hit, statuses)}</span>
+              <span className="sidebar__excerpt">
+                <Snippet excerpt={hit.excerpt} query={wanted} />
+              </span>
             </Link>
           </li>
         ))}
