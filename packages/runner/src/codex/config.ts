@@ -7,7 +7,7 @@ export const CODEX: AgentName = { harnessId: HARNESS_ID, name: 'Codex' }
 
 export const CODEX_VERSIONS: HarnessVersions = {
   tested: ['0.166.0'],
-  oldest: '0.110.0',
+  oldest: '0.122.0',
   update: 'Update it with `npm install -g @openai/codex@latest`.',
 }
 

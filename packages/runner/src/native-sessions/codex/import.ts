@@ -7,17 +7,14 @@ import { askOrRead } from './ask-or-read.ts'
 import { codexHistory } from './history.ts'
 import { readRollout } from './rollout-threads.ts'
 import type { ThreadHistory } from './thread.ts'
+import { withToolCalls } from './tool-calls.ts'
 
 /** A thread of Codex as a session. Opens nothing: a thread that another program holds can be read all the same. */
 export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
   const nativeSessionId = requireNativeId(given, HARNESS_ID)
   const read = () => readRollout(context.environment, nativeSessionId)
   const thread = await askOrRead<ThreadHistory | undefined>(context, {
-    ask: async server => {
-      const thread = await readThread(server, nativeSessionId)
-      // Its index can be younger than the thread; the file has it all the same.
-      return thread.turns.length > 0 ? thread : ((await read()) ?? thread)
-    },
+    ask: async server => withToolCalls(await readThread(server, nativeSessionId), read),
     read,
   })
   if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, HARNESS_ID)

@@ -62,6 +62,37 @@ test('an older thread is read from its events and its calls', () => {
   ])
 })
 
+test('a thread that does not say when a turn begins: one begins with each message of a person', () => {
+  const lines = [
+    event('user_message', { message: 'One' }),
+    response('function_call', { call_id: 'c', name: 'shell', arguments: '{"command":["ls"]}' }),
+    event('agent_message', { message: 'Done.' }),
+    event('user_message', { message: 'Two' }),
+    event('turn_aborted', { reason: 'interrupted' }),
+  ]
+  const turns = rolloutTurns(lines)
+  expect(turns.map(({ status, items }) => [status, ...items.map(({ type }) => type)])).toEqual([
+    ['completed', 'userMessage', 'dynamicToolCall', 'agentMessage'],
+    ['interrupted', 'userMessage'],
+  ])
+})
+
+test('a thread of two versions: older turns are read from events, later ones from items', () => {
+  const lines = [
+    event('task_started', { turn_id: 'a' }),
+    event('user_message', { message: 'One' }),
+    response('function_call', { call_id: 'c', name: 'exec_command', arguments: '{}' }),
+    event('task_complete', { turn_id: 'a' }),
+    event('task_started', { turn_id: 'b' }),
+    event('item_completed', { turn_id: 'b', item: { type: 'UserMessage', id: 'u' } }),
+    response('function_call', { call_id: 'd', name: 'exec_command', arguments: '{}' }),
+  ]
+  expect(rolloutTurns(lines).map(({ items }) => items.map(({ type }) => type))).toEqual([
+    ['userMessage', 'dynamicToolCall'],
+    ['userMessage'],
+  ])
+})
+
 test('a turn that nothing ended is still in progress, one that was stopped is interrupted', () => {
   const lines = [
     event('task_started', { turn_id: 'a' }),

@@ -11,8 +11,9 @@ export function isAboutThread({ type, payload }: JsonObject): boolean {
 
 /** The turns that the lines of one thread tell of. */
 export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
-  // Older threads have no items: what was said is in events, what was done in calls to the model.
-  const hasItems = lines.some(line => asObject(line.payload).type === 'item_completed')
+  // Versions before 0.100 do not say when a turn begins: there it does with what a person says.
+  const hasStarts = lines.some(line => asObject(line.payload).type === 'task_started')
+  const itemized = turnsWithItems(lines)
   const turns: ThreadTurn[] = []
   for (const line of lines) {
     const payload = asObject(line.payload)
@@ -22,14 +23,32 @@ export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
       turns.push({ id: String(payload.turn_id), status: 'inProgress', items: [] })
       continue
     }
+    if (kind === 'user_message' && !hasStarts) {
+      turns.push({ id: `turn-${turns.length + 1}`, status: 'completed', items: [] })
+    }
     const turn = turnOf(turns, payload)
     if (!turn) continue
     if (kind === 'item_completed') turn.items.push(rolloutItem(payload))
     else if (kind === 'task_complete') end(turn, payload.error ? 'failed' : 'completed', payload)
     else if (kind === 'turn_aborted') end(turn, 'interrupted', payload)
-    else if (!hasItems) addLegacy(turn, payload, atMs)
+    else if (!itemized.has(turns.indexOf(turn))) addLegacy(turn, payload, atMs)
   }
   return turns
+}
+
+/**
+ * Older turns have no items: what was said is in events, what was done in calls to the model. A thread can have both,
+ * when one version began it and another went on.
+ */
+function turnsWithItems(lines: readonly JsonObject[]): Set<number> {
+  const found = new Set<number>()
+  let turn = -1
+  for (const { payload } of lines) {
+    const { type } = asObject(payload)
+    if (type === 'task_started') turn += 1
+    if (type === 'item_completed') found.add(turn)
+  }
+  return found
 }
 
 const LEGACY_CALLS = new Set([
