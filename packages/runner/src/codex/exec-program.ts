@@ -63,7 +63,7 @@ export async function prepareExec(
     // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const own = served.serverName
-    const mcp = codexMcpServers(served.mcpServers, { secrets: 'env', isApproved, own })
+    const mcp = codexMcpServers(served.mcpServers, { values: 'env', isApproved, own })
     const files = await writeFiles(query, context, undo)
     const before = await readThreadFacts(query.resumeSessionId, program.env)
     const args = buildExecArgs({

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import type { McpServerConfig } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { codexMcpServers } from './mcp-servers.ts'
@@ -7,22 +8,25 @@ const STDIO: McpServerConfig = { type: 'stdio', command: 'npx', args: ['server']
 
 describe('MCP servers for argv', () => {
   const forArgv = (servers: Record<string, McpServerConfig>) =>
-    codexMcpServers(servers, { secrets: 'env', isApproved: never })
+    codexMcpServers(servers, { values: 'env', isApproved: never })
 
-  test('a program, with what is no secret in plain words', () => {
-    const env = { LOG_LEVEL: 'debug', API_KEY: 'hush', DB: 'postgres://me:hush@host/db' }
-    expect(forArgv({ one: { ...STDIO, env } })).toEqual({
-      config: {
-        one: {
-          command: 'npx',
-          args: ['server'],
-          cwd: '/work',
-          env: { LOG_LEVEL: 'debug' },
-          env_vars: ['API_KEY', 'DB'],
-        },
-      },
-      env: { API_KEY: 'hush', DB: 'postgres://me:hush@host/db' },
-    })
+  test('no variable of a program is in it, whatever it is called', () => {
+    const values = { LOG_LEVEL: 'hush-1', PGPASSWORD: 'hush-2', SLACK_COOKIE: 'hush-3', PATH: '/hush-4' }
+    const { config, env } = forArgv({ one: { ...STDIO, env: values } })
+    expect(JSON.stringify(config)).not.toContain('hush')
+    expect(Object.values(env)).toEqual(Object.values(values))
+    expect(config.one).toMatchObject({ cwd: '/work', env_vars: Object.keys(env) })
+    expect(Object.keys(env).every(name => name.includes('TOKEN'))).toBe(true)
+  })
+
+  test('the program gets its variables under their own names, and no other', () => {
+    const values = { PGPASSWORD: `a"b'c $HOME \n`, EMPTY: '' }
+    const print = { ...STDIO, command: process.execPath, args: ['-p', 'JSON.stringify(process.env)'] }
+    const { config, env } = forArgv({ one: { ...print, env: values } })
+    const { command, args } = config.one as { command: string; args: string[] }
+    const printed = JSON.parse(execFileSync(command, args, { env, encoding: 'utf8' }))
+    expect(printed).toMatchObject(values)
+    expect(Object.keys(printed).filter(name => name.startsWith('CHIRALITY'))).toEqual([])
   })
 
   test('no header of an address is in it, whatever it is called', () => {
@@ -46,11 +50,16 @@ describe('MCP servers for argv', () => {
     expect(Object.keys(env).every(name => name.includes('TOKEN'))).toBe(true)
   })
 
-  test('one secret of one name for two servers can be carried, two cannot', () => {
+  test('two servers may want different values of one name', () => {
     const withKey = (key: string): McpServerConfig => ({ ...STDIO, env: { API_KEY: key } })
-    expect(forArgv({ one: withKey('a'), two: withKey('a') }).env).toEqual({ API_KEY: 'a' })
-    expect(() => forArgv({ one: withKey('a'), two: withKey('b') })).toThrow(
-      expect.objectContaining({ code: 'invalid_query', message: expect.stringContaining('API_KEY') }),
+    const { config, env } = forArgv({ one: withKey('a'), two: withKey('b') })
+    const values = Object.values(config).map(({ env_vars }) => env[String((env_vars as string[])[0])])
+    expect(values).toEqual(['a', 'b'])
+  })
+
+  test('what is no name for a variable is refused', () => {
+    expect(() => forArgv({ one: { ...STDIO, env: { 'A;rm -rf': 'x' } } })).toThrow(
+      expect.objectContaining({ code: 'invalid_query' }),
     )
   })
 })
@@ -62,7 +71,7 @@ test('through a pipe everything is said as it is', () => {
     one: { ...STDIO, env: { API_KEY: 'hush' } },
     bare: { type: 'http', url: 'http://b' },
   }
-  const options = { secrets: 'inline', isApproved: (name: string) => name === 'web', own: 'web' } as const
+  const options = { values: 'inline', isApproved: (name: string) => name === 'web', own: 'web' } as const
   expect(codexMcpServers(servers, options)).toEqual({
     config: {
       web: {
@@ -77,7 +86,7 @@ test('through a pipe everything is said as it is', () => {
 })
 
 test.each(['a.b', '', 'a b', 'a"', 'ä'])('%j is no name for a server', name => {
-  const options = { secrets: 'inline', isApproved: never } as const
+  const options = { values: 'inline', isApproved: never } as const
   expect(() => codexMcpServers({ [name]: STDIO }, options)).toThrow(
     expect.objectContaining({ code: 'invalid_query' }),
   )

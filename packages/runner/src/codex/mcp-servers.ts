@@ -1,6 +1,5 @@
 import type { McpServerConfig, McpStdioServerConfig } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
-import { isSecretLike } from '../env/secret-like.ts'
 import { HARNESS_ID } from './config.ts'
 
 export interface CodexMcpServers {
@@ -11,8 +10,8 @@ export interface CodexMcpServers {
 }
 
 export interface CodexMcpOptions {
-  /** `env`: nothing secret in the configuration, which goes to argv. `inline`: it goes through a pipe. */
-  secrets: 'env' | 'inline'
+  /** `env`: nothing that somebody gave is in the configuration, which goes to argv. `inline`: it goes through a pipe. */
+  values: 'env' | 'inline'
   /** Which servers' tools run without asking. Codex refuses the others when nobody can be asked. */
   isApproved(name: string): boolean
   /** The server of the caller's own tools. */
@@ -36,7 +35,7 @@ export function codexMcpServers(
     const approval = options.isApproved(name) ? { default_tools_approval_mode: 'approve' } : {}
     const settings = server.type === 'stdio' ? stdioServer(server) : httpServer(server)
     config[name] = {
-      ...(options.secrets === 'env' ? withoutSecrets(settings, env) : settings),
+      ...(options.values === 'env' ? withoutValues(settings, env) : settings),
       ...approval,
       ...(name === options.own ? AWAITED : {}),
     }
@@ -61,34 +60,50 @@ interface Settings {
   http_headers?: Record<string, string>
 }
 
-/** Moves into `carrier` what must not be read in a list of processes, and leaves the name of the variable. */
-function withoutSecrets(
-  { env, http_headers, ...rest }: Settings,
+/**
+ * Moves into `carrier` every value that somebody gave, secret or not by its looks: a list of processes can be read by
+ * anyone. What is left is the name of a variable.
+ */
+function withoutValues(
+  { env = {}, http_headers = {}, ...rest }: Settings,
   carrier: Record<string, string>,
 ): Record<string, unknown> {
-  const settings: Record<string, unknown> = rest
-  const plain = Object.entries(env ?? {}).filter(([name, value]) => !isSecretLike(name, value))
-  const secret = Object.entries(env ?? {}).filter(([name, value]) => isSecretLike(name, value))
-  if (plain.length > 0) settings.env = Object.fromEntries(plain)
-  if (secret.length > 0) settings.env_vars = secret.map(([name, value]) => carried(carrier, name, value))
-  const headers = Object.entries(http_headers ?? {}).map(([header, value]) => {
-    return [header, carried(carrier, `${HEADER_PREFIX}${Object.keys(carrier).length}`, value)]
-  })
-  if (headers.length > 0) settings.env_http_headers = Object.fromEntries(headers)
-  return settings
+  const carry = ([name, value]: [string, string]): [string, string] => [name, carried(carrier, value)]
+  const headers = Object.entries(http_headers).map(carry)
+  const variables = Object.entries(env).map(carry)
+  return {
+    ...rest,
+    ...(variables.length > 0 ? renamed(rest, variables) : {}),
+    ...(headers.length > 0 ? { env_http_headers: Object.fromEntries(headers) } : {}),
+  }
 }
 
-/** With a word in it that keeps Codex from handing it to commands. */
-const HEADER_PREFIX = 'CHIRALITY_MCP_TOKEN_'
-
-/** A server finds the variable under the name it knows, so two of them cannot want different values. */
-function carried(carrier: Record<string, string>, name: string, value: string): string {
-  if ((carrier[name] ?? value) !== value) {
-    throw refused(`two servers want different values of ${name}, which \`codex exec\` cannot carry.`)
+/**
+ * Codex hands a variable on only under its own name, and under that it would be Codex's as well: another PATH, or one
+ * value for two servers. So it goes under a name of ours, and a shell gives it the right one before it becomes the server.
+ */
+function renamed({ command, args }: Settings, variables: [string, string][]): Record<string, unknown> {
+  const invalid = variables.find(([name]) => !VARIABLE.test(name))
+  if (invalid) throw refused(`"${invalid[0]}" is no name for a variable.`)
+  const exports = variables.map(([name, carrier]) => `export ${name}="$${carrier}"; unset ${carrier}; `)
+  const words = [command, ...(Array.isArray(args) ? args : [])]
+  return {
+    command: '/bin/sh',
+    args: ['-c', `${exports.join('')}exec "$@"`, 'sh', ...words],
+    env_vars: variables.map(([, carrier]) => carrier),
   }
+}
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+function carried(carrier: Record<string, string>, value: string): string {
+  const name = `${CARRIER_PREFIX}${Object.keys(carrier).length}`
   carrier[name] = value
   return name
 }
+
+/** With a word in it that keeps Codex from handing it to commands. */
+const CARRIER_PREFIX = 'CHIRALITY_MCP_TOKEN_'
 
 function refused(message: string): HarnessError {
   return new HarnessError(`mcpServers: ${message}`, 'invalid_query', HARNESS_ID)

@@ -110,7 +110,7 @@ export class CodexTurn {
       undo.push(served.stop)
       const isApproved = (name: string) => permissions.approval === 'never' || name === served.serverName
       const own = served.serverName
-      const { config } = codexMcpServers(served.mcpServers, { secrets: 'inline', isApproved, own })
+      const { config } = codexMcpServers(served.mcpServers, { values: 'inline', isApproved, own })
       const hasServers = Object.keys(config).length > 0
       // A loaded thread keeps the servers it was opened with: one with servers of its own gets a process of its own.
       const distinct = hasServers ? randomUUID() : ''
