@@ -184,6 +184,42 @@ async function signIn({ url }: Facts, link: string): Promise<string> {
   return ((await response.json()) as { token: string }).token
 }
 
+test("the demo's model answers in the demo's project only; elsewhere the user's own key is used, or missed", async () => {
+  const world = await createWorld({ otherwise: 'The real model.' })
+  const askIn = async (facts: Facts, projectRoot: string) => {
+    const body = { projectRoot, persona: null, mode: 'direct', harness: 'messages-api' }
+    const created = await call(facts, '/api/harness/session/create', body)
+    const { session } = (await created.json()) as { session: { id: string } }
+    const message = 'Explain what you did.'
+    return call(facts, '/api/harness/turn', { sessionId: session.id, message })
+  }
+  const demo = path.join(world.home, 'chirality', 'demo', 'greeter')
+
+  const withKey = await startServing(world, ['--demo'])
+  expect(await (await askIn(withKey.facts, world.project)).text()).toContain('The real model.')
+  const asked = world.model.requests.length
+  expect(asked).toBeGreaterThan(0)
+  expect(await (await askIn(withKey.facts, demo)).text()).toContain(
+    'This is the demo, with a model that plays a script.',
+  )
+  expect(world.model.requests).toHaveLength(asked)
+  withKey.command.signal('SIGTERM')
+  expect((await withKey.command.result()).code).toBe(0)
+
+  const noKey = { ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: '' }
+  const without = await startServing(world, ['--demo'], noKey)
+  const refused = await askIn(without.facts, world.project)
+  expect([refused.status, await refused.json()]).toEqual([
+    412,
+    { error: { code: 'auth_failed', message: expect.stringContaining('Set ANTHROPIC_API_KEY') } },
+  ])
+  const status = await (await call(without.facts, '/trpc/harnesses.status')).json()
+  expect(JSON.stringify(status)).toMatch(/"messages-api":\{[^}]*"authenticated":false/)
+  expect(await (await askIn(without.facts, demo)).text()).toContain('This is the demo')
+  without.command.signal('SIGTERM')
+  expect((await without.command.result()).code).toBe(0)
+})
+
 test('nobody is let in by accident', async () => {
   const world = await createWorld()
   const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])

@@ -1,4 +1,4 @@
-import { type MessagesApiHarness, processEnv, type RunnerLogEntry } from '@chirality/runner'
+import type { MessagesApiHarness, RunnerLogEntry } from '@chirality/runner'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
@@ -7,7 +7,7 @@ import { makeDemoProject } from './demo-project.ts'
 import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 
 export interface RunningDemo extends Demo {
-  /** An agent that works for real, on a model that plays a script. */
+  /** The Messages API, which plays a script in the demo's project and nowhere else. */
   harness(onLog: (entry: RunnerLogEntry) => void): MessagesApiHarness
   /** What the demo's session is made with. */
   session: { harness: string; model: string; title: string; permissionMode: 'default' }
@@ -18,12 +18,11 @@ export interface RunningDemo extends Demo {
 export async function startDemo(): Promise<RunningDemo> {
   const projectRoot = await makeDemoProject(userDataFolder())
   const model = await startScriptedModel(demoScript())
-  const { ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ...others } = processEnv()
-  const environment = { ...others, ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'demo' }
   return {
     projectRoot,
     prompt: DEMO_PROMPT,
-    harness: onLog => new DemoHarness(projectRoot, { environment, onLog, prices: { [MODEL]: FREE } }),
+    harness: onLog =>
+      new DemoHarness({ projectRoot, modelUrl: model.url }, { onLog, prices: { [MODEL]: FREE } }),
     session: {
       harness: 'messages-api',
       model: MODEL,
