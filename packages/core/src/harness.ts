@@ -95,8 +95,10 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 }
 
 /** What a turn can be given beyond the specification's options. A harness refuses what it cannot do. */
-export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode'> {
+export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxTurns'> {
   turnId?: string
+  /** Null: as many as it takes. Left out it is the specification's 25. */
+  maxTurns?: number | null
   /** `bypassPermissions` is for those who ask for it by name. */
   permissionMode?: PermissionMode
   /** Images, and texts between them, that follow the message. */
@@ -246,7 +248,8 @@ export interface HarnessQuery {
   disallowedTools?: string[]
 
   // Limits
-  maxTurns?: number
+  /** Rounds of model and tools. Null: as many as it takes. */
+  maxTurns?: number | null
   maxBudgetUsd?: number
 
   // Integrations

@@ -151,6 +151,7 @@ export interface NewSessionOptions {
   thinking?: 'low' | 'med' | 'high'
   permissionMode?: PermissionMode
   budgetUsd?: number
+  maxTurns?: number
   title?: string
 }
 

@@ -113,6 +113,22 @@ test('from turn to turn, by button and by key; an address leads to a turn', asyn
   await close()
 })
 
+test('a turn that reached its limit of steps goes on at a click, once', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  await page.getByText('Run this command?').waitFor()
+  const end = TESTS_PASS.map(event =>
+    event.type === 'turn:end' ? { ...event, reason: 'max_turns' as const } : event,
+  )
+  api.push('s1', end)
+  api.setStatus('s1', { phase: 'idle', pending: [], lastTurn: 'max_turns' })
+  await page.getByText('step limit reached').first().waitFor()
+  await page.getByRole('button', { name: 'Go on', exact: true }).click()
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Go on.', options: {} }])
+  await close()
+})
+
 test('a lost connection is said, and what was missed comes by itself', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   await page.getByText('Run this command?').waitFor()

@@ -33,7 +33,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     tools: toolNames(tools),
     allowedTools: query.allowedTools,
     disallowedTools: query.disallowedTools,
-    maxTurns: query.maxTurns,
+    maxTurns: query.maxTurns ?? undefined,
     maxBudgetUsd: query.maxBudgetUsd,
     additionalDirectories: directories(query, config),
     resume: resumeSessionId,

@@ -33,7 +33,7 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
   if (query.model) args.push('--model', check.word('model', query.model))
   if (query.fallbackModel) args.push('--fallback-model', check.word('fallbackModel', query.fallbackModel))
   if (query.thinking) args.push(...thinkingArgs(query.thinking, features))
-  if (query.maxTurns !== undefined)
+  if (query.maxTurns !== undefined && query.maxTurns !== null)
     args.push('--max-turns', String(check.positiveInteger('maxTurns', query.maxTurns)))
   if (query.maxBudgetUsd !== undefined)
     args.push('--max-budget-usd', String(check.positive('maxBudgetUsd', query.maxBudgetUsd)))

@@ -259,7 +259,8 @@ const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
   'plan',
 ])
 
-/** The specification's defaults for a turn: all tools, and 25 rounds. */
+/** The specification's defaults for a turn: all tools, and 25 rounds unless no limit is wanted. */
 function withDefaults(query: HarnessQuery): HarnessQuery {
-  return { ...query, tools: query.tools ?? ALL_TOOLS, maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS }
+  const { tools = ALL_TOOLS, maxTurns = DEFAULT_MAX_TURNS } = query
+  return { ...query, tools, maxTurns }
 }

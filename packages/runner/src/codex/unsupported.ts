@@ -23,5 +23,5 @@ const REFUSALS: Partial<Record<keyof HarnessQuery, string>> = {
 /** `default` is what every agent has anyway. */
 function isSet(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
-  return value !== undefined && value !== false && value !== 'default'
+  return value !== undefined && value !== null && value !== false && value !== 'default'
 }

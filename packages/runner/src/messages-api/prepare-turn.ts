@@ -62,7 +62,7 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
       ...endpoint,
       model,
       maxTokens,
-      maxTurns: query.maxTurns ?? DEFAULT_MAX_TURNS,
+      maxTurns: query.maxTurns === null ? Number.POSITIVE_INFINITY : (query.maxTurns ?? DEFAULT_MAX_TURNS),
       fallbackModel: query.fallbackModel,
       maxRetries: config.maxRetries,
       promptCaching: config.promptCaching,

@@ -52,6 +52,10 @@ describe('the command line', () => {
     expect(stdin).toBe('The prompt itself')
   })
 
+  test('has no limit of rounds where none is wanted', async () => {
+    expect((await turn({ maxTurns: null })).args).not.toContain('--max-turns')
+  })
+
   test('has every option of a turn', async () => {
     const { args } = await turn({
       permissionMode: 'acceptEdits',

@@ -252,6 +252,13 @@ describe('limits', () => {
     ])
   })
 
+  test('of requests, none when none is wanted', async () => {
+    const { harness } = await world.open({ answers: [{ tool: 'list', input: {}, times: 30 }, 'Done.'] })
+    const events = await turnOf(harness, world.session(), 'Go', { maxTurns: null })
+    expect(endOf(events)).toBe('completed')
+    expect(ofType(events, 'tool:result')).toHaveLength(30)
+  })
+
   test('of money, which is not asked for in vain', async () => {
     const usage = { input: 1_000_000, output: 0 }
     const { harness, model } = await world.open({ answers: [{ tool: 'list', input: {}, usage, times: 9 }] })

@@ -18,6 +18,8 @@ export const thinking = z.enum(['low', 'med', 'high'])
 export const title = z.string().max(300)
 export const usd = z.number().positive().max(1_000_000)
 
+export const maxTurns = z.int().positive().max(1_000_000)
+
 export const bySession = z.strictObject({ sessionId })
 export const byProject = z.strictObject({ project })
 
@@ -41,7 +43,7 @@ export const turnOptions = z.strictObject({
   toolsOverride: z.string().max(10_000).optional(),
   disallowedToolsOverride: toolNames.optional(),
   autoApproveToolsOverride: toolNames.optional(),
-  maxTurns: z.int().positive().max(1_000_000).optional(),
+  maxTurns: maxTurns.optional(),
   systemPromptAppend: z.string().max(200_000).optional(),
   includePartialMessages: z.boolean().optional(),
   images: z
@@ -72,6 +74,7 @@ export const newSession = z.strictObject({
   permissionMode: permissionMode.optional(),
   thinking: thinking.optional(),
   budgetUsd: usd.optional(),
+  maxTurns: maxTurns.optional(),
 })
 
 const decidedBy = {

@@ -31,4 +31,6 @@ export interface NewSession {
   thinking?: SessionSettings['thinking']
   /** The most that all its turns may cost together. */
   budgetUsd?: number
+  /** The most rounds of model and tools in one turn. Left out: no limit, or 25 in pipeline mode. */
+  maxTurns?: number
 }

@@ -69,10 +69,10 @@ export class SessionHost {
 
   async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
     const { persona = null, mode = 'direct', harness, title, ...chosen } = options
-    const { model, thinking, budgetUsd } = chosen
+    const { model, thinking, maxTurns, budgetUsd } = chosen
     const permissionMode = keepable(chosen.permissionMode)
     const { project } = await this.#projects.get(projectRoot)
-    const settings = { model, permissionMode, thinking, budgetUsd }
+    const settings = { model, permissionMode, thinking, maxTurns, budgetUsd }
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
   }
 

@@ -7,17 +7,20 @@ export interface SessionSettings {
   thinking?: NonNullable<HarnessTurnOpts['thinking']>
   /** The most that all turns of the session may cost together. */
   budgetUsd?: number
+  /** The most rounds of model and tools in one turn. */
+  maxTurns?: number
 }
 
 /** What is wrong in a file is left out: a setting is never guessed. */
 export function parseSettings(value: unknown): SessionSettings {
   if (typeof value !== 'object' || value === null) return {}
-  const { model, permissionMode, thinking, budgetUsd } = value as Record<string, unknown>
+  const { model, permissionMode, thinking, budgetUsd, maxTurns } = value as Record<string, unknown>
   const settings: SessionSettings = {}
   if (typeof model === 'string' && model !== '') settings.model = model
   if (isPermissionMode(permissionMode)) settings.permissionMode = permissionMode
   if (thinking === 'low' || thinking === 'med' || thinking === 'high') settings.thinking = thinking
   if (typeof budgetUsd === 'number' && budgetUsd >= 0) settings.budgetUsd = budgetUsd
+  if (Number.isSafeInteger(maxTurns) && Number(maxTurns) > 0) settings.maxTurns = Number(maxTurns)
   return settings
 }
 

@@ -1,4 +1,10 @@
-import type { HarnessCapabilities, HarnessId, HarnessTurnOpts, SessionHarness } from '@chirality/core'
+import {
+  DEFAULT_MAX_TURNS,
+  type HarnessCapabilities,
+  type HarnessId,
+  type HarnessTurnOpts,
+  type SessionHarness,
+} from '@chirality/core'
 import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
@@ -43,8 +49,12 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const wanted: HarnessTurnOpts = {
     // Without anybody to ask, what would have to be asked is denied.
     permissionMode: decide ? 'default' : 'dontAsk',
+    // A person who watches stops it; without one a loop would go on for ever.
+    ...(capabilities.supportsMaxTurns
+      ? { maxTurns: session.mode === 'pipeline' ? DEFAULT_MAX_TURNS : null }
+      : {}),
     ...definedOnly(settings),
-    ...limits,
+    ...definedOnly(limits),
     ...definedOnly(asked),
     systemPromptAppend: [prompt.text, asked.systemPromptAppend].filter(Boolean).join('\n\n'),
     ...(decide ? { decide } : {}),
@@ -93,7 +103,9 @@ const OPTIONAL: readonly [keyof HarnessTurnOpts, keyof HarnessCapabilities, stri
 ]
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || value === false || (Array.isArray(value) && value.length === 0)
+  return (
+    value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0)
+  )
 }
 
 /** An option that is there but undefined would hide the one that it is spread over. */

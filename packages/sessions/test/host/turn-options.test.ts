@@ -51,6 +51,18 @@ test('the session’s settings count less than the persona, the persona less tha
   expect(readFileSync(world.file('prompts', `${session.id}-system.txt`), 'utf8')).toContain('Do it.')
 })
 
+test.each<[string, NewSession, number | null]>([
+  ['of a person has no limit of rounds', {}, null],
+  ['has the limit that was chosen for it', { maxTurns: 40 }, 40],
+  ['in pipeline mode, which nobody watches, has 25', { mode: 'pipeline' }, 25],
+  ['in pipeline mode has the limit that was chosen for it', { mode: 'pipeline', maxTurns: 40 }, 40],
+])('a session %s', async (_what, options, maxTurns) => {
+  const { harness, session } = await open(options)
+  await session.start('Go')
+  await session.settled()
+  expect(harness.turns[0]?.opts.maxTurns).toBe(maxTurns)
+})
+
 test('where a person can be asked the agent asks; else it is denied what it would have to ask for', async () => {
   const asking = await open()
   await asking.session.start('Go')

@@ -1,5 +1,5 @@
 import type { PermissionMode, SessionHarness, SessionMode } from '@chirality/core'
-import { SESSION_MODES } from '@chirality/core'
+import { DEFAULT_MAX_TURNS, SESSION_MODES } from '@chirality/core'
 import type { TurnRequest } from '@chirality/sessions'
 import { DEFAULT_HARNESS, RUN_HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
@@ -39,6 +39,8 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const persona = await readPersona(session)
   const harness = await harnesses.load(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
   refuseUnsupported(harness, values)
+  // Nobody watches: a limit always holds.
+  const standing = persona?.maxTurns ?? session.maxTurns ?? DEFAULT_MAX_TURNS
   return {
     harness,
     session,
@@ -49,7 +51,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
       permissionMode: permissionMode ?? session.permissionMode ?? persona?.permissionMode ?? 'dontAsk',
       tools: values.tools,
       autoApproveTools,
-      maxTurns,
+      maxTurns: maxTurns ?? (harness.capabilities().supportsMaxTurns ? standing : undefined),
       timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
     },
     json: values.json ?? false,

@@ -12,6 +12,7 @@ export interface SessionChoice {
   mode: SessionMode
   model: string | undefined
   permissionMode: PermissionMode | undefined
+  maxTurns: number | undefined
   /** The session that goes on. */
   stored: StoredSession | undefined
   /** The conversation of an agent that a new session goes on with. */
@@ -41,6 +42,7 @@ export async function readSession(
     mode: wishes.mode ?? 'direct',
     model: wishes.model,
     permissionMode: undefined,
+    maxTurns: undefined,
     stored,
     nativeSessionId: given?.toLowerCase() ?? null,
   }
@@ -84,6 +86,7 @@ function continued(stored: StoredSession, wishes: SessionWishes): SessionChoice 
     harness: stored.harness ?? wishes.harness,
     model: wishes.model,
     permissionMode: settings.permissionMode,
+    maxTurns: settings.maxTurns,
     nativeSessionId: null,
   }
 }

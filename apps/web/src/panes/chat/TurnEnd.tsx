@@ -1,6 +1,7 @@
 import { formatDuration, type TurnEndReason, type TurnState } from '@chirality/core'
 import { useSessionActions } from '../../state/session-actions.ts'
 import { useSessionStore } from '../../state/use-session.ts'
+import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { formatUsd } from '../../ui/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
@@ -32,6 +33,9 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
       {actions.isPriced === false && turn.costUsd === 0 ? null : (
         <span className="number">{formatUsd(turn.costUsd)}</span>
       )}
+      {turn.reason === 'max_turns' && actions.goOn ? (
+        <Button onClick={() => actions.goOn?.(id)}>Go on</Button>
+      ) : null}
       <span className="turn-end__actions">
         {id !== null && actions.showChanges ? (
           <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />

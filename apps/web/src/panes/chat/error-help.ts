@@ -8,7 +8,7 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   overloaded: 'The model is busy. Retry in a minute.',
   model_not_found: 'Choose another model for this session.',
   context_overflow: 'Start a new session, or type /compact where the agent knows it.',
-  max_turns: 'The limit of steps is reached. Send a message to go on.',
+  max_turns: 'The limit of steps is reached. Go on below, or send a message.',
   budget_exceeded: 'Raise the budget to go on.',
   session_not_found: 'The agent does not know this conversation any more. A new message starts afresh.',
   process_crashed: 'The agent ended without a word. Retry, and look into Raw if it happens again.',

@@ -140,6 +140,8 @@ function useActions(status: SessionStatus) {
       once(`retry ${turnId}`, () =>
         api.send(sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }),
       )
+    const goOn = (turnId: string | null) =>
+      once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
     const fork = (turnId: string) => {
       const atSeq = hub.store(sessionId).get().extras.turnEnds[turnId]
       once(`fork ${turnId}`, async () => {
@@ -147,6 +149,10 @@ function useActions(status: SessionStatus) {
         await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
       })
     }
-    return { retry, isPriced: can?.supportsCostTracking ?? true, ...(can?.supportsFork ? { fork } : {}) }
+    const isPriced = can?.supportsCostTracking ?? true
+    return { retry, goOn, isPriced, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, navigate, sessionId, can])
 }
+
+/** What the agent is told after a limit of steps. */
+const GO_ON = 'Go on.'

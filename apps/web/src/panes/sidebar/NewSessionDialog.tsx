@@ -199,6 +199,20 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
               )}
             </Field>
           ) : null}
+          {can.maxTurns ? (
+            <Field label="Step limit">
+              {id => (
+                <input
+                  id={id}
+                  className="input"
+                  inputMode="numeric"
+                  placeholder={form.mode === 'pipeline' ? '25' : 'none'}
+                  value={form.maxTurns}
+                  onChange={event => set({ maxTurns: event.target.value })}
+                />
+              )}
+            </Field>
+          ) : null}
         </div>
         {problem ? (
           <p className="new-session__problem" role="alert">

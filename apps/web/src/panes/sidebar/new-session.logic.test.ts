@@ -12,6 +12,7 @@ const mute: HarnessInfo = aHarness({
     supportsReadOnly: false,
     supportsSystemPrompt: false,
     supportsBudget: false,
+    supportsMaxTurns: false,
     supportsCostTracking: false,
     supportsAppendSystemPrompt: false,
   },
@@ -45,6 +46,7 @@ test('what was chosen for another harness is not sent to this one', () => {
     model: 'of-another',
     permissionMode: 'default',
     budget: '5',
+    maxTurns: '5',
   } as const
   expect(toOptions({ ...form, harness: mute.id }, mute)).toEqual({ harness: mute.id, mode: 'workbench' })
 })
@@ -57,6 +59,7 @@ test('what was chosen is sent', () => {
     thinking: 'high',
     permissionMode: 'plan',
     budget: '2.5',
+    maxTurns: '40',
   } as const
   expect(toOptions({ ...form, model: asks.models[0]?.id ?? '' }, asks)).toEqual({
     harness: asks.id,
@@ -66,6 +69,7 @@ test('what was chosen is sent', () => {
     thinking: 'high',
     permissionMode: 'plan',
     budgetUsd: 2.5,
+    maxTurns: 40,
   })
 })
 

@@ -15,6 +15,7 @@ export interface NewSessionForm {
   thinking: Effort
   permissionMode: KeptMode | ''
   budget: string
+  maxTurns: string
 }
 
 export const EMPTY_FORM: NewSessionForm = {
@@ -26,6 +27,7 @@ export const EMPTY_FORM: NewSessionForm = {
   thinking: '',
   permissionMode: '',
   budget: '',
+  maxTurns: '',
 }
 
 /** What can be chosen with this harness: nothing is offered that it cannot do. */
@@ -35,6 +37,7 @@ export function offers(harness: HarnessInfo | undefined) {
     models: harness?.models ?? [],
     persona: can?.supportsAppendSystemPrompt === true || can?.supportsSystemPrompt === true,
     budget: can?.supportsBudget === true || can?.supportsCostTracking === true,
+    maxTurns: can?.supportsMaxTurns === true,
     permissionModes: permissionModes(harness),
   }
 }
@@ -72,6 +75,7 @@ export function agentLabel({ name }: HarnessInfo, status: HarnessInstallStatus |
 export function toOptions(form: NewSessionForm, harness: HarnessInfo | undefined): NewSessionOptions {
   const can = offers(harness)
   const budgetUsd = Number.parseFloat(form.budget)
+  const maxTurns = Number.parseInt(form.maxTurns, 10)
   return {
     mode: form.mode,
     ...(form.harness ? { harness: form.harness } : {}),
@@ -82,5 +86,6 @@ export function toOptions(form: NewSessionForm, harness: HarnessInfo | undefined
       ? { permissionMode: form.permissionMode }
       : {}),
     ...(can.budget && budgetUsd > 0 ? { budgetUsd } : {}),
+    ...(can.maxTurns && maxTurns > 0 ? { maxTurns } : {}),
   }
 }
