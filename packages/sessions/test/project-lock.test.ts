@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -88,6 +89,50 @@ describe('in one process', () => {
     await expect(lock('b')).rejects.toMatchObject({ owner: { address: 'a' } })
     await first.release()
   })
+
+  test('a project whose folder is away for a moment stays ours', async () => {
+    const root = join(project.root, 'moved')
+    mkdirSync(root)
+    const lost: unknown[] = []
+    const held = await lockProject(root, { address: 'a', onLost: owner => lost.push(owner) })
+    renameSync(root, `${root}-away`)
+    expect(await held.check()).toBe(true)
+    renameSync(`${root}-away`, root)
+    expect(await held.check()).toBe(true)
+    expect(lost).toEqual([])
+    await expect(lockProject(root, { address: 'b' })).rejects.toMatchObject({ owner: { address: 'a' } })
+    await held.release()
+    await (await lockProject(root, { address: 'b' })).release()
+  })
+
+  test('a lock that this very process left behind does not lock it out', async () => {
+    const held = await lock('a')
+    const text = readFileSync(project.file('lock', '1.json'), 'utf8')
+    await held.release()
+    writeFileSync(project.file('lock', '1.json'), text)
+    await (await lock('b')).release()
+  })
+
+  test.each(['port', '99999', '-1', '', '/dev/null', 'unix', 'javascript:alert(1)'])(
+    'a lock that a clone brought, with the socket %s, holds nobody up',
+    async kind => {
+      const server = createServer(socket => socket.destroy())
+      const listening = kind === 'unix' ? join(project.root, 'any.sock') : 0
+      await new Promise<void>(resolve => server.listen(listening, () => resolve()))
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? String(address.port) : ''
+      const socket = kind === 'port' ? port : kind === 'unix' ? join(project.root, 'any.sock') : kind
+      mkdirSync(project.file('lock'), { recursive: true })
+      const record = { pid: 1, address: 'http://evil', since: '', startedAt: '', boot: '', socket }
+      writeFileSync(project.file('lock', '3.json'), JSON.stringify(record))
+      try {
+        expect(await findProjectOwner(project.root)).toBeUndefined()
+        await (await lock()).release()
+      } finally {
+        server.close()
+      }
+    },
+  )
 
   test('and if another was faster, the first is told', async () => {
     const lost: unknown[] = []

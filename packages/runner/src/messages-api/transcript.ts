@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { NdjsonFramer } from '@chirality/core'
 import { ensurePrivateDirectory } from '../process/private-directory.ts'
@@ -31,7 +31,10 @@ export class Transcript {
   }
 
   static async open(projectRoot: string, nativeSessionId: string): Promise<Transcript> {
-    const fd = openSync(await safeFile(projectRoot, nativeSessionId), O_WRONLY | O_APPEND | O_NOFOLLOW)
+    const fd = openSync(
+      await safeFile(projectRoot, nativeSessionId),
+      O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
+    )
     // A line that a crash cut off must not swallow the next one.
     writeFileSync(fd, '\n')
     return new Transcript(nativeSessionId, fd)
@@ -52,7 +55,7 @@ export async function readTranscript(
   nativeSessionId: string,
 ): Promise<Message[] | undefined> {
   if (!isSessionId(nativeSessionId)) return undefined
-  const bytes = await readFile(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
+  const bytes = await readRegular(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
     throw error
   })
@@ -62,13 +65,24 @@ export async function readTranscript(
   return withResults(records.flatMap(record => (record.kind === 'json' ? messageOf(record.value) : [])))
 }
 
+/** An agent can put a pipe in its place, which would keep whoever reads it waiting for ever. */
+async function readRegular(file: string): Promise<Buffer> {
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file. Remove it.`)
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
 /** It becomes a file's name. */
 export function isSessionId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
 }
 
 const FOLDER = 'messages-api'
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
 /** In folders that are ours and no links. */
 async function safeFile(projectRoot: string, nativeSessionId: string): Promise<string> {

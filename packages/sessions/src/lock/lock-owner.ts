@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { basename, dirname } from 'node:path'
 import { errnoOf, readProcess } from '@chirality/runner'
 
 /** Who has a project. */
@@ -37,10 +38,11 @@ export async function describeMyself(address: string, socket: string): Promise<O
  * Whether the owner still runs. The kernel knows: a socket that somebody listens on, also if that is stopped or in another
  * container; or else the process table, for a socket that was deleted.
  */
-export async function isAlive(owner: OwnerRecord): Promise<boolean> {
+export async function isAlive(owner: OwnerRecord, folder: string): Promise<boolean> {
   if (owner.released) return false
-  if (await answers(owner.socket)) return true
-  if (owner.boot !== bootId()) return false
+  if (isOwnerSocket(owner.socket, folder) && (await answers(owner.socket))) return true
+  // This process itself: what it holds it listens for.
+  if (owner.boot !== bootId() || owner.pid === process.pid) return false
   const running = await readProcess(owner.pid)
   return running !== undefined && !running.zombie && running.startedAt === owner.startedAt
 }
@@ -51,12 +53,24 @@ export function parseOwner(text: string): OwnerRecord | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const { pid, address, since, startedAt, boot, socket, released } = value as Record<string, unknown>
     const texts = [address, since, startedAt, boot, socket]
-    if (!Number.isSafeInteger(pid) || texts.some(text => typeof text !== 'string')) return undefined
+    if (!Number.isSafeInteger(pid) || texts.some(text => typeof text !== 'string' || CONTROL.test(text)))
+      return undefined
     return { ...(value as OwnerRecord), released: released === true }
   } catch {
     return undefined
   }
 }
+
+/** A lock file may come with a cloned project, and name any port or socket that somebody listens on. */
+function isOwnerSocket(socket: string, folder: string): boolean {
+  return dirname(socket) === folder ? SOCKET_HERE.test(basename(socket)) : SOCKET_ELSEWHERE.test(socket)
+}
+
+const SOCKET_HERE = /^[0-9a-f]{12}\.sock$/
+/** Where the path of the project is too long for a socket. */
+const SOCKET_ELSEWHERE = /^\/.*\/chirality-[A-Za-z0-9]{6}\/lock\.sock$/
+
+const CONTROL = /\p{Cc}/u
 
 function answers(socket: string): Promise<boolean> {
   return new Promise(resolve => {

@@ -55,8 +55,9 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
     if (released) return false
     try {
       if (isOurs(held)) return true
-      await held.socket.close()
+      const { socket } = held
       held = await take(root, options.address)
+      await socket.close()
       return true
     } catch (error) {
       const owner = error instanceof ProjectLockedError ? error.owner : undefined
@@ -64,6 +65,7 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
       if (owner === undefined && PASSING.has(toStorageError(error, root).code)) return true
       released = true
       clearInterval(timer)
+      await held.socket.close()
       options.onLost?.(owner)
       return false
     }
@@ -112,8 +114,13 @@ interface Held {
   socket: OwnerSocket
 }
 
-/** What says nothing about the lock: too many open files, a full or failing disk. */
-const PASSING: ReadonlySet<StorageErrorCode> = new Set(['too-many-files', 'no-space', 'io'])
+/** What says nothing about the lock: too many open files, a full or failing disk, a folder that is away for a moment. */
+const PASSING: ReadonlySet<StorageErrorCode> = new Set([
+  'too-many-files',
+  'no-space',
+  'io',
+  'project-missing',
+])
 
 /** Throws when it cannot be told. */
 function isOurs({ folder, owner }: Held): boolean {
@@ -170,7 +177,7 @@ async function livingOwner(folder: string, lock: LockFile | undefined): Promise<
     current = readLock(folder)
   }
   const owner = current?.owner
-  return owner !== undefined && (await isAlive(owner)) ? owner : undefined
+  return owner !== undefined && (await isAlive(owner, folder)) ? owner : undefined
 }
 
 const UNREADABLE_WAITS = 20
