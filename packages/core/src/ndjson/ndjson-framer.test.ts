@@ -191,3 +191,31 @@ function cut(input: Uint8Array, sizes: number[]): Uint8Array[] {
   }
   return [...chunks, input.subarray(at)]
 }
+
+describe('many malformed lines in a row', () => {
+  const junk = 'not json at all\n'.repeat(25_000)
+  const input = new TextEncoder().encode(`{"n":1}\n${junk}{"n":2}\n${junk}`)
+
+  function frameIn(chunkBytes: number) {
+    const framer = new NdjsonFramer()
+    const records = []
+    for (let at = 0; at < input.length; at += chunkBytes)
+      records.push(...framer.push(input.subarray(at, at + chunkBytes)))
+    return [...records, ...framer.end()]
+  }
+
+  test('are few records, and no line is missing', () => {
+    const records = frameIn(65_536)
+    expect(records.length).toBeLessThan(60)
+    const lines = records.map(record => (record.kind === 'malformed' ? (record.lines ?? 1) : 0))
+    expect(lines.reduce((sum, count) => sum + count)).toBe(50_000)
+    // One begins where the other ended: the spool has every byte of them.
+    for (const [i, { offset, bytes }] of records.entries())
+      expect(offset + bytes + 1).toBe(records[i + 1]?.offset ?? input.length)
+  })
+
+  test('are the same records however they are cut', () => {
+    expect(frameIn(1013)).toEqual(frameIn(65_536))
+    expect(frameIn(input.length)).toEqual(frameIn(65_536))
+  })
+})

@@ -6,40 +6,93 @@ export const MALFORMED_TEXT_CHARS = 4096
 /** `offset` is the byte offset of the line in the stream, `bytes` its length without the newline. */
 export type NdjsonRecord =
   | { kind: 'json'; value: unknown; bytes: number; offset: number }
-  | { kind: 'malformed'; text: string; bytes: number; offset: number; error: string }
+  /** With `lines` it stands for so many malformed lines in a row, and `text` and `error` are of the first of them. */
+  | { kind: 'malformed'; text: string; bytes: number; offset: number; error: string; lines?: number }
   | { kind: 'oversize'; bytes: number; offset: number }
 
 export type NdjsonFramerOptions = LineFramerOptions
 
 /**
  * Bytes to JSON values, one per line. No input makes it throw: what is not JSON becomes a `malformed` record, a line
- * over the cap an `oversize` record, and reading goes on. Blank lines are skipped.
+ * over the cap an `oversize` record, and reading goes on. Blank lines are skipped. Of many malformed lines in a row the first are
+ * records of their own, the others are told together: a program that prints 20 MB of short junk lines must not become a million
+ * events. Which lines are told together depends on the lines alone, not on the chunks they come in.
  */
 export class NdjsonFramer {
   readonly #lines: LineFramer
+  /** Malformed lines in a row so far. */
+  #inRow = 0
+  #together: (NdjsonRecord & { kind: 'malformed'; lines: number }) | undefined
 
   constructor(options: NdjsonFramerOptions = {}) {
     this.#lines = new LineFramer(options)
   }
 
   push(chunk: Uint8Array): NdjsonRecord[] {
-    return parseLines(this.#lines.push(chunk))
+    return this.#parse(this.#lines.push(chunk))
   }
 
   /** The last line, if the stream stopped without a newline. */
   end(): NdjsonRecord[] {
-    return parseLines(this.#lines.end())
+    const records = this.#parse(this.#lines.end())
+    this.#endRow(records)
+    return records
+  }
+
+  #parse(lines: LineRecord[]): NdjsonRecord[] {
+    const records: NdjsonRecord[] = []
+    for (const line of lines) {
+      const isInRow = this.#inRow >= MALFORMED_IN_ROW
+      const record = line.kind !== 'line' ? line : isInRow ? parseAfterJunk(line) : parseLine(line)
+      if (record === undefined) continue
+      if (record.kind === 'malformed' && isInRow) {
+        this.#tellTogether(record, records)
+        continue
+      }
+      if (record.kind === 'malformed') this.#inRow += 1
+      else this.#endRow(records)
+      records.push(record)
+    }
+    return records
+  }
+
+  #tellTogether(record: NdjsonRecord & { kind: 'malformed' }, records: NdjsonRecord[]): void {
+    if (this.#together === undefined) this.#together = { ...record, lines: 1 }
+    else {
+      const { offset, lines } = this.#together
+      const bytes = record.offset + record.bytes - offset
+      this.#together = { ...this.#together, bytes, lines: lines + 1 }
+    }
+    if (this.#together.lines < MALFORMED_TOGETHER) return
+    records.push(this.#together)
+    this.#together = undefined
+  }
+
+  #endRow(records: NdjsonRecord[]): void {
+    this.#inRow = 0
+    if (this.#together !== undefined) records.push(this.#together)
+    this.#together = undefined
   }
 }
 
-function parseLines(lines: LineRecord[]): NdjsonRecord[] {
-  const records: NdjsonRecord[] = []
-  for (const line of lines) {
-    const record = line.kind === 'line' ? parseLine(line) : line
-    if (record !== undefined) records.push(record)
+/** So many are records of their own: enough to see what it is that the program prints. */
+const MALFORMED_IN_ROW = 20
+const MALFORMED_TOGETHER = 10_000
+
+/** An error with its stack costs more than all else that is done with a short line, so one that cannot be JSON is not tried. */
+function parseAfterJunk(line: LineRecord & { kind: 'line' }): NdjsonRecord | undefined {
+  const { text, bytes, offset } = line
+  if (JSON_START.test(text) || text.trim() === '') return parseLine(line)
+  return {
+    kind: 'malformed',
+    text: excerpt(text),
+    bytes,
+    offset,
+    error: 'The line does not begin as JSON does.',
   }
-  return records
 }
+
+const JSON_START = /^\s*(?:[{["\-0-9]|true|false|null)/
 
 function parseLine(line: LineRecord & { kind: 'line' }): NdjsonRecord | undefined {
   const { text, bytes, offset } = line

@@ -102,6 +102,10 @@ class SdkAgent implements AgentProcess {
     return this.#agent.stderrPath
   }
 
+  get fault(): string | null {
+    return this.#agent.fault
+  }
+
   get exited(): Promise<ProcessExit> {
     return this.#agent.exited
   }

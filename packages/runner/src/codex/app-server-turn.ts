@@ -174,7 +174,9 @@ export class AppServerTurn {
       yield failed(session.id, failure)
       return 'failed'
     }
-    yield failed(session.id, new Error('Codex ended before the turn did. The next turn starts it again.'))
+    const fault =
+      lease.server.process.fault ?? 'Codex ended before the turn did. The next turn starts it again.'
+    yield failed(session.id, new Error(fault))
     return 'crashed'
   }
 

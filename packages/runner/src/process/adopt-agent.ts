@@ -2,6 +2,7 @@ import type { TurnProcess } from '@chirality/core'
 import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './agent-output.ts'
 import type { AgentProcess, ProcessExit } from './agent-process.ts'
 import { reopenSpool, type SpoolPlace } from './reopen-spool.ts'
+import { watchSpace } from './space-watch.ts'
 import type { SpoolSource } from './spool-source.ts'
 import type { StopOptions, StopReport } from './stop.ts'
 import { TracedProcess } from './traced-process.ts'
@@ -27,6 +28,7 @@ class AdoptedAgent implements AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
+  fault: string | null = null
   readonly #process: TracedProcess
   readonly #spool: SpoolSource
   readonly #reader: AgentOutputReader
@@ -41,8 +43,17 @@ class AdoptedAgent implements AgentProcess {
     this.#spool = spool
     this.#reader = new AgentOutputReader({ ...options, spool, offset: spoolOffset })
     if (process.hasExited) this.#reader.end()
+    const endWatch = watchSpace({
+      path: spoolPath,
+      onFull: reason => {
+        this.fault = reason
+        this.#reader.say(reason)
+        void this.stop({ interruptGraceMs: 0 })
+      },
+    })
     const adoptedAt = performance.now()
     this.exited = process.exited.then(() => {
+      endWatch()
       this.#reader.end()
       const durationMs = performance.now() - adoptedAt
       return { code: null, signal: null, durationMs, stopped: process.stopped }

@@ -43,7 +43,7 @@ export class AgentOutputReader {
         this.#wake.notify()
       }
       const tail = new Tail({ fd, path, onWake, watch, offset })
-      const made = { path, tail, mayHaveMore: true, ...framer }
+      const made: Source = { path, tail, mayHaveMore: true, isSlow: false, ...framer }
       return made
     }
     const stdout = new NdjsonFramer({ maxLineBytes })
@@ -56,10 +56,16 @@ export class AgentOutputReader {
     const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
     this.#sources.push(
       source(spool.stderr, {
-        push: chunk => stderr.push(chunk).map(toStderr),
+        push: chunk => fewLines(stderr.push(chunk)).map(toStderr),
         end: () => stderr.end().map(toStderr),
       }),
     )
+  }
+
+  /** A line of ours, as if the agent had said it last. */
+  say(line: string): void {
+    this.#add([{ kind: 'stderr', line }])
+    this.#wake.notify()
   }
 
   /** The agent is gone: read to the end of the files and finish. */
@@ -109,12 +115,15 @@ export class AgentOutputReader {
     let hasRead = false
     for (const source of this.#sources) {
       if (!source.mayHaveMore && !ended) continue
-      const bytes = source.tail.read(READ_BUFFER)
+      const buffer = source.isSlow ? SLOW_READ_BUFFER : READ_BUFFER
+      const bytes = source.tail.read(buffer)
       // Whatever is written from here on is announced.
-      source.mayHaveMore = bytes === READ_BUFFER.length
+      source.mayHaveMore = bytes === buffer.length
       if (bytes > 0) {
         hasRead = true
-        this.#add(source.push(READ_BUFFER.subarray(0, bytes)))
+        const startedAt = performance.now()
+        this.#add(source.push(buffer.subarray(0, bytes)))
+        if (performance.now() - startedAt > MAX_BUSY_MS) source.isSlow = true
         if (!source.tail.isSuspect) continue
       }
       const damage = source.tail.inspect()
@@ -154,16 +163,34 @@ interface Source extends Framer {
   path: string
   tail: Tail
   mayHaveMore: boolean
+  /** Its pieces take long to frame: short lines that are no JSON. */
+  isSlow: boolean
 }
 
 /** One for all readers: what is read is framed in the same breath, and the framers copy what they keep. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
+/** So much is read at once of a file whose last piece took longer than others may wait. */
+const SLOW_READ_BUFFER = READ_BUFFER.subarray(0, 32 * 1024)
 const MAX_BUSY_MS = 10
+const STDERR_LINES = 25
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 
 /** The framer counts from where reading began; the record's place is that in the file. */
 function toRecord(record: NdjsonRecord, start: number): AgentOutput {
   return { kind: 'record', record: start === 0 ? record : { ...record, offset: record.offset + start } }
+}
+
+/** A flood of lines is told by its beginning and its end; the file has all of it. */
+function fewLines(records: LineRecord[]): LineRecord[] {
+  const left = records.length - 2 * STDERR_LINES
+  if (left <= 1) return records
+  const [first, last] = [records.slice(0, STDERR_LINES), records.slice(-STDERR_LINES)]
+  const text = `[${left} more lines, see the stderr log]`
+  return [
+    ...first,
+    { kind: 'line', text, bytes: text.length, offset: records[STDERR_LINES]?.offset ?? 0 },
+    ...last,
+  ]
 }
 
 function toStderr(record: LineRecord): AgentOutput {

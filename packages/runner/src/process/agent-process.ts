@@ -4,6 +4,7 @@ import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
 import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
 import { sendSignal, startTimeNow } from './process-table.ts'
 import { enclose } from './run-group.ts'
+import { watchSpace } from './space-watch.ts'
 import { toSpawnError } from './spawn-error.ts'
 import type { Spool } from './spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
@@ -23,6 +24,8 @@ export interface AgentProcessOptions {
   idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
+  /** With less space than this where it prints to, the agent is stopped. Default 1 MiB. */
+  minFreeBytes?: number
 }
 
 export interface ProcessExit {
@@ -40,6 +43,8 @@ export interface AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
+  /** Why we had to stop it ourselves: the disk is full. */
+  readonly fault: string | null
   /** Ends when the agent has exited and both files are read. May be left and called again, one reader at a time. */
   output(): AsyncGenerator<AgentOutput>
   /** False when the agent does not read any more. Never throws. */
@@ -89,6 +94,7 @@ class SpawnedAgent implements AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
+  fault: string | null = null
   readonly #child: ChildProcess
   readonly #spool: Spool
   readonly #reader: AgentOutputReader
@@ -113,9 +119,19 @@ class SpawnedAgent implements AgentProcess {
     this.#spool = spool
     spool.closeWriters()
     this.#reader = new AgentOutputReader(options)
+    const endWatch = watchSpace({
+      path: spool.path,
+      minFreeBytes: options.minFreeBytes,
+      onFull: reason => {
+        this.fault = reason
+        this.#reader.say(reason)
+        void this.stop({ interruptGraceMs: 0 })
+      },
+    })
     this.exited = new Promise(resolve => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
+        endWatch()
         this.#leftGroupBehind = sendSignal(-pid, 0)
         this.#reader.end()
         const durationMs = performance.now() - startedAt

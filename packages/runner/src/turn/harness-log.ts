@@ -27,7 +27,11 @@ export class HarnessLog {
 
   record(record: NdjsonRecord): void {
     if (record.kind === 'malformed')
-      this.write('warn', 'parse:error', { line: record.text.slice(0, MAX_LINE_CHARS), bytes: record.bytes })
+      this.write('warn', 'parse:error', {
+        line: record.text.slice(0, MAX_LINE_CHARS),
+        bytes: record.bytes,
+        ...(record.lines === undefined ? {} : { lines: record.lines }),
+      })
     if (record.kind === 'oversize') this.write('warn', 'parse:error', { bytes: record.bytes })
   }
 

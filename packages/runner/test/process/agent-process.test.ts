@@ -93,9 +93,12 @@ describe('output', () => {
     expect(await collect(agent)).toEqual([])
   })
 
-  test('is a flood of stderr, all of it', async () => {
+  test('is a flood of stderr, its beginning and its end, and how many lines are in between', async () => {
     const { outputs } = await runProgram(await program(project.root, 'many-lines', '20000', 'stderr'))
-    expect(outputs).toHaveLength(20_000)
+    const told = outputs.map(output => (output.kind === 'stderr' ? output.line : ''))
+    const counts = told.map(line => Number(/^\[(\d+) more lines/.exec(line)?.[1] ?? 1))
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20_000)
+    expect(outputs[0]).toMatchObject({ kind: 'stderr', line: expect.stringContaining('"n":0') })
     expect(outputs.at(-1)).toEqual({ kind: 'stderr', line: '{"n":19999}' })
   })
 
@@ -276,5 +279,31 @@ describe('nothing stays open', () => {
     await spool.discard()
     expect(existsSync(spool.path)).toBe(false)
     expect(await openFiles(project.root)).toEqual([])
+  })
+})
+
+describe('what is printed beyond measure', () => {
+  test('a disk that is full stops the agent, and it is said why', async () => {
+    const options = await script(project.root, 'setInterval(() => console.log("{}"), 5)')
+    // More than any disk has: the look at the space is real.
+    const agent = await spawnAgent({ ...options, minFreeBytes: Number.MAX_SAFE_INTEGER })
+    const outputs = await collect(agent)
+    expect(outputs).toContainEqual({ kind: 'stderr', line: expect.stringContaining('is full') })
+    expect(agent.fault).toContain('is full')
+    expect(await agent.exited).toMatchObject({ stopped: true })
+  })
+
+  test('a flood of junk lines and of stderr is few outputs, and no junk line is uncounted', async () => {
+    const source = `
+      const { writeSync } = require('node:fs')
+      const lines = fd => { for (let i = 0; i < 100; i += 1) writeSync(fd, 'not json at all\\n'.repeat(2000)) }
+      lines(1); lines(2)`
+    const { outputs } = await runProgram(await script(project.root, source))
+    const junk = outputs.flatMap(output =>
+      output.kind === 'record' && output.record.kind === 'malformed' ? (output.record.lines ?? 1) : [],
+    )
+    expect(junk.reduce((sum, lines) => sum + lines)).toBe(200_000)
+    expect(junk.length).toBeLessThan(50)
+    expect(outputs.length).toBeLessThan(10_000)
   })
 })
