@@ -12,8 +12,7 @@ export const AGENT_SDK: ClaudeAgentName = {
 
 export const SDK_VERSIONS: HarnessVersions = {
   tested: ['0.3.325'],
-  oldest: '0.3.199',
-  lacking: 'a name for each request for permission',
+  oldest: '0.3.142',
   update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
 }
 

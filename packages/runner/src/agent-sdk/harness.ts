@@ -7,8 +7,10 @@ import type {
   HarnessQuery,
 } from '@chirality/core'
 import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
+import type { ClaudeContext } from '../claude-code/config.ts'
 import { ClaudeCodeHarness } from '../claude-code/harness.ts'
 import { WARM_CAPABILITIES } from '../claude-code/models.ts'
+import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from '../claude-code/run-once.ts'
 import { processEnv } from '../env/process-env.ts'
 import { type AgentSdkHarnessConfig, HARNESS_ID, SDK_VERSIONS } from './config.ts'
 import { findAgentSdk } from './find-sdk.ts'
@@ -57,7 +59,16 @@ export class AgentSdkHarness extends ClaudeCodeHarness {
   }
 
   override query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
+    return querySdk(query, this.#sdkContext)
+  }
+
+  /** One prompt, one full answer, through the SDK and its hooks. */
+  override run(request: ClaudeRequest): Promise<ClaudeResponse> {
+    return runClaudeOnce(request, { ...this.#sdkContext, ask: querySdk })
+  }
+
+  get #sdkContext(): ClaudeContext {
     const { environment = processEnv() } = this.#config
-    return querySdk(query, { config: this.#config, environment, variant: sdkVariant(this.#config) })
+    return { config: this.#config, environment, variant: sdkVariant(this.#config) }
   }
 }

@@ -31,8 +31,8 @@ class SdkAgent implements AgentProcess {
   readonly #options: SdkAgentOptions
   readonly #worker: SdkWorker
   readonly #waitingInput: string[] = []
-  /** Requests of the agent that we, not the SDK, have the answer to. */
-  readonly #asked = new Set<string>()
+  /** Requests of the agent that we, not the SDK, have the answer to, and the name that the SDK knows each by. */
+  readonly #asked = new Map<string, string>()
   #process: AgentProcess | null = null
   #spawning: Promise<void> = Promise.resolve()
   #failure: string | undefined
@@ -60,7 +60,9 @@ class SdkAgent implements AgentProcess {
       onHook: request => void answerHook(request, options.config).then(this.#decide(request.requestId)),
       // The same request stands in the spool; whoever reads that decides, and `write` brings the answer.
       onPermission: () => {},
-      onWithdrawn: requestId => this.#asked.delete(requestId),
+      onWithdrawn: name => {
+        for (const [id, known] of this.#asked) if (known === name) this.#asked.delete(id)
+      },
       onMessage: message => this.#tell(message),
       onEnd: error => this.#end(error),
     })
@@ -203,15 +205,18 @@ class SdkAgent implements AgentProcess {
     // The SDK ends at a line that it cannot read; the translator tells of it.
     if (record.kind !== 'json') return
     const { type, request_id: id, request } = record.value as Record<string, unknown>
-    const isQuestion = (request as { subtype?: unknown } | undefined)?.subtype === 'can_use_tool'
-    if (type === 'control_request' && isQuestion && typeof id === 'string') this.#asked.add(id)
+    const { subtype, tool_use_id: toolUseId } = (request ?? {}) as Record<string, unknown>
+    if (type === 'control_request' && subtype === 'can_use_tool' && typeof id === 'string')
+      this.#asked.set(id, typeof toolUseId === 'string' ? toolUseId : id)
     this.#worker.stdout(`${JSON.stringify(record.value)}\n`)
   }
 
   #answer({ request_id: id, response, error }: Record<string, unknown>): void {
-    if (typeof id !== 'string' || !this.#asked.delete(id)) return
+    const name = this.#asked.get(String(id))
+    if (name === undefined) return
+    this.#asked.delete(String(id))
     const refusal = { behavior: 'deny', message: String(error ?? 'Denied.') }
-    this.#worker.decide(id, (response as Record<string, unknown> | undefined) ?? refusal)
+    this.#worker.decide(name, (response as Record<string, unknown> | undefined) ?? refusal)
   }
 
   #decide(requestId: string): (output: Record<string, unknown>) => void {

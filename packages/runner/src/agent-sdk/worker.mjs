@@ -85,10 +85,12 @@ async function run(start) {
 /**
  * @param {string} toolName
  * @param {Record<string, unknown>} input
- * @param {{ signal: AbortSignal, requestId?: string }} context
+ * @param {{ signal: AbortSignal, toolUseID?: string, requestId?: string }} context
  */
-async function canUseTool(toolName, input, { signal, requestId }) {
-  // Without it nobody would know which request is answered.
+async function canUseTool(toolName, input, { signal, toolUseID, requestId: id }) {
+  // Every release names the call; the request itself only those from 0.3.199 on.
+  const requestId = toolUseID ?? id
+  // Without either nobody would know which request is answered.
   if (requestId === undefined)
     return { behavior: 'deny', message: 'This version of the Agent SDK is too old to ask.' }
   return ask({ type: 'permission', requestId, toolName, input }, signal, {

@@ -1,5 +1,9 @@
-import { type ClaudePermissionDenial, HarnessError, type HarnessErrorCode } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
+import {
+  type ClaudePermissionDenial,
+  HarnessError,
+  type HarnessErrorCode,
+  type HarnessId,
+} from '@chirality/core'
 
 /** A run that brought no answer. What the agent printed all the same is in the raw log. */
 export class ClaudeRunError extends HarnessError {
@@ -9,10 +13,10 @@ export class ClaudeRunError extends HarnessError {
   constructor(
     message: string,
     code: HarnessErrorCode,
-    details: { rawEventsPath: string; permissionDenials: ClaudePermissionDenial[] },
+    details: { rawEventsPath: string; permissionDenials: ClaudePermissionDenial[]; harnessId: HarnessId },
   ) {
-    const { rawEventsPath, permissionDenials } = details
-    super(rawEventsPath ? `${message} The raw log is ${rawEventsPath}.` : message, code, HARNESS_ID)
+    const { rawEventsPath, permissionDenials, harnessId } = details
+    super(rawEventsPath ? `${message} The raw log is ${rawEventsPath}.` : message, code, harnessId)
     this.name = 'ClaudeRunError'
     this.rawEventsPath = rawEventsPath
     this.permissionDenials = permissionDenials

@@ -1,5 +1,5 @@
 import type { HarnessQuery } from '@chirality/core'
-import type { ClaudeContext } from './config.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeResponse, RunSummary } from './run-summary.ts'
 
@@ -31,12 +31,22 @@ export interface ClaudeRequest {
   signal?: AbortSignal
 }
 
+export interface RunOnceContext extends ClaudeContext {
+  /** How the agent is asked. Default: in a process of its own. */
+  ask?: typeof queryClaude
+}
+
 /** One prompt, one full answer. Throws a ClaudeRunError, which names the raw log, when there is no answer to return. */
-export async function runClaudeOnce(request: ClaudeRequest, context: ClaudeContext): Promise<ClaudeResponse> {
+export async function runClaudeOnce(
+  request: ClaudeRequest,
+  context: RunOnceContext,
+): Promise<ClaudeResponse> {
+  const { ask = queryClaude, variant = PLAIN_VARIANT } = context
+  const { harnessId } = variant.agent
   const signal = request.signal ?? new AbortController().signal
   // Ends the agent at the first denial, so that it spends no more.
   const denied = new AbortController()
-  const summary = new RunSummary({ failOnDenial: request.failOnDenial ?? false })
+  const summary = new RunSummary({ failOnDenial: request.failOnDenial ?? false, harnessId })
   const query: HarnessQuery = {
     cwd: request.cwd,
     prompt: request.prompt,
@@ -57,7 +67,7 @@ export async function runClaudeOnce(request: ClaudeRequest, context: ClaudeConte
   }
   const { extraArgs } = request
   const onSpool = (path: string) => summary.logIsAt(path)
-  for await (const event of queryClaude(query, { ...context, extraArgs, onSpool })) {
+  for await (const event of ask(query, { ...context, extraArgs, onSpool })) {
     summary.see(event)
     if (summary.isDenied) denied.abort()
   }

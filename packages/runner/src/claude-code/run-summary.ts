@@ -3,6 +3,7 @@ import type {
   ClaudePermissionDenial,
   HarnessErrorCode,
   HarnessEvent,
+  HarnessId,
   UIEvent,
   UsageInfo,
 } from '@chirality/core'
@@ -26,6 +27,8 @@ export interface ClaudeResponse {
 }
 
 export interface RunSummaryOptions {
+  /** Whom errors name. */
+  harnessId: HarnessId
   failOnDenial: boolean
 }
 
@@ -106,7 +109,11 @@ export class RunSummary {
 
   #error(message: string, code: HarnessErrorCode): ClaudeRunError {
     const permissionDenials = [...this.#denials.values()]
-    return new ClaudeRunError(message, code, { rawEventsPath: this.#rawEventsPath, permissionDenials })
+    return new ClaudeRunError(message, code, {
+      rawEventsPath: this.#rawEventsPath,
+      permissionDenials,
+      harnessId: this.#options.harnessId,
+    })
   }
 
   #seeMessage(event: ClaudeEvent): void {

@@ -258,6 +258,67 @@ describe('what goes wrong', () => {
   })
 })
 
+/** The SDK that is installed, as it was before 0.3.199: it does not say which request it asks for. */
+const NAMELESS = `
+  import * as sdk from ${JSON.stringify(findAgentSdk().url)}
+  export function query({ prompt, options: { canUseTool, ...options } }) {
+    const nameless = (tool, input, { requestId, ...context }) => canUseTool(tool, input, context)
+    return sdk.query({ prompt, options: { ...options, canUseTool: nameless } })
+  }`
+
+test.each([
+  ['allow', true],
+  ['deny', false],
+] as const)('%s reaches the agent of an SDK that names no request', async (behavior, isMade) => {
+  const model = await world.model({ answers: [TOUCH, 'Done.'] })
+  const { turn } = chat(model, { sdkPath: fakeSdk(world.root, NAMELESS) })
+  const events = await turn('go', asking({ behavior, message: 'Not on a Monday.' }))
+  expect(ofType(events, 'permission:resolved')).toHaveLength(1)
+  expect(made()).toBe(isMade)
+  const told = JSON.stringify(model.requests.at(-1)?.body)
+  expect([told.includes('Not on a Monday.'), told.includes('too old')]).toEqual([!isMade, false])
+})
+
+test('a query whose agent asks is answered with no, and ends', async () => {
+  const model = await world.model({ answers: [TOUCH, 'Well then.'] })
+  const query = world.query({ prompt: 'go', mode: 'workspace-write', permissionMode: 'default' })
+  const events = await collect(chat(model).harness.query(query))
+  expect(events.find(({ type }) => type !== 'stderr')).toMatchObject({ type: 'session_started' })
+  expect(events.at(-1)).toMatchObject({ type: 'complete' })
+  expect(made()).toBe(false)
+})
+
+test('a run goes through the SDK, and its hooks can block', async () => {
+  const model = await world.model({ answers: [TOUCH, 'Well then.'] })
+  const heard: string[] = []
+  const onRuntimeEvent = ({ kind }: RuntimeEvent): RuntimeDecision | undefined => {
+    heard.push(kind)
+    return kind === 'tool.pre' ? { type: 'block', reason: 'Not today.' } : undefined
+  }
+  const { harness } = chat(model, { onRuntimeEvent })
+  const request = { cwd: world.project, prompt: 'go', env: { IS_SANDBOX: '1' } }
+  const answer = await harness.run({ ...request, permissionMode: 'bypassPermissions' })
+  expect(heard).toContain('tool.pre')
+  expect(made()).toBe(false)
+  expect(answer.rawEventsPath).toContain(path.join('logs', 'agent-sdk'))
+  await expect(harness.run({ ...request, extraArgs: ['--x'] })).rejects.toMatchObject({ code: 'unsupported' })
+})
+
+test('what is wrong with a query is said in the name of this harness', async () => {
+  const model = await world.model({})
+  const { harness } = chat(model)
+  const wrong = [{ prompt: ' ' }, { cwd: '/no/such/folder' }, { forkSession: true }, { maxTurns: 0 }]
+  for (const fields of wrong)
+    await expect(collect(harness.query(world.query(fields)))).rejects.toMatchObject({
+      harnessId: 'agent-sdk',
+    })
+  const missing = new AgentSdkHarness({ binaryPath: '/no/claude', environment: {} })
+  await expect(collect(missing.query(world.query()))).rejects.toMatchObject({
+    harnessId: 'agent-sdk',
+    instructions: expect.stringContaining('npm install @anthropic-ai/claude-agent-sdk'),
+  })
+})
+
 test('a query yields native events, and leaves no agent', async () => {
   const model = await world.model({ answers: ['Hello.'] })
   const events = await collect(chat(model).harness.query(world.query({ prompt: 'hi' })))

@@ -28,6 +28,8 @@ export interface LiveClaudeOptions {
   mode: string | undefined
   /** Nobody wants it any more. */
   signal: AbortSignal
+  /** Told of what it says beside its events. */
+  onStderr?: (line: string) => void
 }
 
 /** How a process came to its end. */
@@ -57,6 +59,7 @@ export class LiveClaude {
   readonly #config: ClaudeCodeHarnessConfig
   readonly #log: HarnessLog
   readonly #stderr: string[] = []
+  readonly #onStderr: ((line: string) => void) | undefined
   #initialized: Promise<Record<string, unknown>> | undefined
   #mode: string | null = null
   #readTo = 0
@@ -74,6 +77,7 @@ export class LiveClaude {
     this.shownRest = new Rest({ onLinger: () => {} })
     this.#rest = new Rest({ onLinger: () => {} })
     this.#config = config
+    this.#onStderr = options.onStderr
     this.#log = new HarnessLog(config, sessionId)
     this.#log.spawned(launch, process)
     void process.exited.then(() => {
@@ -266,6 +270,7 @@ export class LiveClaude {
 
   #keepStderr(line: string): void {
     this.#log.stderr(line)
+    this.#onStderr?.(line)
     this.#stderr.push(line)
     if (this.#stderr.length > MAX_STDERR_LINES) this.#stderr.shift()
   }

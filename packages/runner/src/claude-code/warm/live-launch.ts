@@ -2,7 +2,7 @@ import type { HarnessQuery } from '@chirality/core'
 import { startFailure } from '../../turn/start-failure.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { prepareLaunch } from '../invocation.ts'
-import { LiveClaude } from './live-claude.ts'
+import { LiveClaude, type LiveClaudeOptions } from './live-claude.ts'
 import { RelayedTools } from './relayed-tools.ts'
 
 /** What a process is started with, and what tells whether one that runs will do instead. */
@@ -14,8 +14,10 @@ export interface LiveLaunch {
   isShortLived: boolean
   tools: RelayedTools
   /** Rejects with a HarnessError, also when the signal says that nobody wants it any more. */
-  start(names: { sessionId: string; turnId: string }, signal: AbortSignal): Promise<LiveClaude>
+  start(names: LiveNames, signal: AbortSignal): Promise<LiveClaude>
 }
+
+export type LiveNames = Pick<LiveClaudeOptions, 'sessionId' | 'turnId' | 'onStderr'>
 
 export interface LiveLaunchOptions {
   context: ClaudeContext
