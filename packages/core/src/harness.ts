@@ -119,12 +119,37 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   env?: Record<string, string>
   /** Answers what the agent asks. Without it, and when it throws, the answer is no. */
   decide?: (request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>
+  /**
+   * Asked before every call of a tool, also before those that the agent would not ask about: in every permission mode, for
+   * tools that are approved beforehand, and with all checks off. When it throws, the call is denied.
+   */
+  guard?: Guard
   /** Told of each process that prints for this turn, as soon as it runs. With it `adoptTurn` finds the turn again. */
   onProcess?: (process: TurnProcess) => void
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
   signal?: AbortSignal
   /** Silence after which the user is told. */
   stallMs?: number
+}
+
+/** A call that an agent is about to make. */
+export interface GuardedCall {
+  toolName: string
+  input: Record<string, unknown>
+  toolUseId?: string
+}
+
+export type GuardVerdict =
+  /** What the agent's own mode and rules say counts. */
+  | { effect: 'pass' }
+  /** Whoever decides is asked, whatever the mode. Without anybody to ask it is denied. */
+  | { effect: 'ask'; reason: string }
+  | { effect: 'deny'; reason: string; rule?: string }
+
+export interface Guard {
+  judge(call: GuardedCall): Promise<GuardVerdict>
+  /** There are rules that ask or deny. An agent that shows calls only by asking about each of them does so only then. */
+  hasRules: boolean
 }
 
 /** What the one who adopts a turn can say about it; the rest was decided when it started. */
@@ -187,7 +212,7 @@ export interface HarnessCapabilities {
   supportsCostTracking: boolean
   supportsNamedTools: boolean
   supportsImages: boolean
-  /** Raises `permission:request`, and heeds the answer. */
+  /** Raises `permission:request`, and heeds the answer; heeds `guard`. */
   supportsDecisions: boolean
   /** Takes messages while a turn runs. */
   supportsSteering: boolean

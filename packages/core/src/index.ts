@@ -13,6 +13,9 @@ export type {
   ClientToolResult,
   ContextUsage,
   DocumentSource,
+  Guard,
+  GuardedCall,
+  GuardVerdict,
   Harness,
   HarnessCapabilities,
   HarnessErrorCode,
@@ -114,6 +117,7 @@ export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { MALFORMED_TEXT_CHARS, NdjsonFramer } from './ndjson/ndjson-framer.ts'
 export { costOf, type ModelPrice, PRICES, type PriceTable, priceOf } from './prices.ts'
+export { isProtectedName, isProtectedPath } from './protected-files.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'

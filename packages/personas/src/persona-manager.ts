@@ -22,6 +22,14 @@ export class PersonaManager {
 
   /** Null when there is no such persona. Throws a PersonaError when there is one that cannot be used. */
   async load(projectRoot: string, personaId: string): Promise<PersonaConfig | null> {
+    return (await this.loadWithText(projectRoot, personaId))?.persona ?? null
+  }
+
+  /** The same, with the text that it was read from: whoever approves it approves that text. */
+  async loadWithText(
+    projectRoot: string,
+    personaId: string,
+  ): Promise<{ persona: PersonaConfig; text: string } | null> {
     const realRoot = await realProjectRoot(projectRoot)
     refuseUnsafeId(personaId)
     const fileName = personaFileName(personaId)
@@ -31,7 +39,7 @@ export class PersonaManager {
     if (file === null) return null
     if (file.problems.length > 0)
       throw new PersonaError('invalid-file', file.persona.sourceFile, file.problems)
-    return structuredClone(file.persona)
+    return { persona: structuredClone(file.persona), text: file.text }
   }
 
   /** The personas that can be used, by id. */

@@ -1,4 +1,10 @@
-export type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './decisions/ask-context.ts'
+export type {
+  AskContext,
+  PendingDecision,
+  PolicyGuard,
+  PolicyJudge,
+  PolicyVerdict,
+} from './decisions/ask-context.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
 export { DecisionError, type DecisionErrorCode } from './decisions/decision-error.ts'
 export type { PolicyProblem } from './decisions/policy/parse-policy.ts'
@@ -90,6 +96,12 @@ export {
 export type { StateFile } from './store/state-file.ts'
 export type { ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
 export { userDataFolder } from './store/user-data-folder.ts'
+export {
+  consentNotice,
+  PersonaConsent,
+  type PersonaWithConsent,
+  withoutGrants,
+} from './trust/persona-consent.ts'
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export type { TurnPhase } from './turns/turn-phase.ts'

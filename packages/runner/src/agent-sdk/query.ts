@@ -22,7 +22,7 @@ export async function* querySdk(
     )
   const { content } = await promptMessage(query.prompt, AGENT_SDK)
   const sessionId = query.resumeSessionId ?? query.newSessionId ?? 'query'
-  const launch = liveLaunch(query, { context, asks: false })
+  const launch = liveLaunch(query, { context, asks: false, guard: undefined })
   const stderr: string[] = []
   const onStderr = (line: string) => void stderr.push(line)
   let live: LiveClaude

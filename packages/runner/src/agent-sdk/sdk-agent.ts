@@ -1,4 +1,5 @@
 import type { NdjsonRecord } from '@chirality/core'
+import { asObject } from '../native-sessions/json.ts'
 import type { AgentOutput } from '../process/agent-output.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool.ts'
@@ -205,9 +206,12 @@ class SdkAgent implements AgentProcess {
     // The SDK ends at a line that it cannot read; the translator tells of it.
     if (record.kind !== 'json') return
     const { type, request_id: id, request } = record.value as Record<string, unknown>
-    const { subtype, tool_use_id: toolUseId } = (request ?? {}) as Record<string, unknown>
-    if (type === 'control_request' && subtype === 'can_use_tool' && typeof id === 'string')
-      this.#asked.set(id, typeof toolUseId === 'string' ? toolUseId : id)
+    const { subtype, tool_use_id: toolUseId } = asObject(request)
+    if (type === 'control_request' && typeof id === 'string') {
+      if (subtype === 'can_use_tool') this.#asked.set(id, typeof toolUseId === 'string' ? toolUseId : id)
+      if (subtype === 'hook_callback' && this.#options.start.guardRefusal)
+        this.#asked.set(id, `guard ${toolUseId}`)
+    }
     this.#worker.stdout(`${JSON.stringify(record.value)}\n`)
   }
 

@@ -111,6 +111,8 @@ export class SdkWorker {
         return handlers.onHook(response)
       case 'permission':
         return handlers.onPermission(response)
+      case 'guard':
+        return
       case 'withdrawn':
         return handlers.onWithdrawn(response.requestId)
       case 'sdk_message':

@@ -13,6 +13,7 @@ import { startSdkAgent } from './sdk-agent.ts'
 export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
   return {
     agent: AGENT_SDK,
+    registersGuard: true,
     version: () => {
       const { version } = findAgentSdk(config.sdkPath)
       return { version, versions: SDK_VERSIONS, name: AGENT_SDK.name }
@@ -37,7 +38,9 @@ async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Prom
     sdkUrl,
     options: sdkOptions({ ...launch, config }),
     hooks,
-    blockOnHookFailure: hooks.length > 0 && launch.features.blocksOnHookFailure,
+    blockOnHookFailure:
+      (hooks.length > 0 || launch.guard !== undefined) && launch.features.blocksOnHookFailure,
+    ...(launch.guard ? { guardRefusal: refusalOf('PreToolUse') } : {}),
   }
 }
 

@@ -100,8 +100,9 @@ async function canUseTool(toolName, input, { signal, toolUseID, requestId: id })
 }
 
 /** @param {StartRequest} start */
-function hooksFor({ hooks, blockOnHookFailure }) {
-  return Object.fromEntries(
+function hooksFor({ hooks, blockOnHookFailure, guardRefusal }) {
+  /** @type {Record<string, unknown[]>} */
+  const registered = Object.fromEntries(
     hooks.map(({ hookName, refusal }) => {
       /** @type {(hookInput: any, toolUseId: string | undefined, context: { signal: AbortSignal }) => Promise<unknown>} */
       const callback = (hookInput, _toolUseId, { signal }) =>
@@ -110,6 +111,13 @@ function hooksFor({ hooks, blockOnHookFailure }) {
       return [hookName, [{ hooks: [callback], timeout: HOOK_TIMEOUT_S, ...failure }]]
     }),
   )
+  if (guardRefusal === undefined) return registered
+  /** @type {(hookInput: unknown, toolUseId: string | undefined, context: { signal: AbortSignal }) => Promise<unknown>} */
+  const guard = (_hookInput, toolUseId, { signal }) =>
+    ask({ type: 'guard', requestId: `guard ${toolUseId}` }, signal, guardRefusal)
+  const failure = blockOnHookFailure ? { onFailure: 'block' } : {}
+  const guarded = { hooks: [guard], timeout: HOOK_TIMEOUT_S, ...failure }
+  return { ...registered, PreToolUse: [...(registered.PreToolUse ?? []), guarded] }
 }
 
 /**

@@ -5,6 +5,7 @@ import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
 import { CLAUDE_VERSIONS, type ClaudeFeatures } from './features.ts'
+import type { GuardHook } from './warm/guard-hook.ts'
 
 export const HARNESS_ID = 'claude-code'
 
@@ -63,11 +64,15 @@ export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attac
   query: HarnessQuery
   files: ClaudeArgFiles
   features: ClaudeFeatures
+  /** What has to be asked before each call of a tool. */
+  guard?: GuardHook
 }
 
 /** A harness that is Claude Code but for how the agent is started and what it is called. */
 export interface ClaudeVariant {
   agent: ClaudeAgentName
+  /** Its own way of starting the agent registers the hook of a guard. Otherwise `initialize` does. */
+  registersGuard?: boolean
   /** Given up as soon as the signal says so: it rejects then, and leaves nothing running. */
   start(launch: Launch, spool: Spool, signal: AbortSignal): Promise<AgentProcess>
   /** What runs, for the mark beside a release that no test runs. */

@@ -150,7 +150,8 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   async #startAhead(session: Session, opts: HarnessTurnOpts, signal: AbortSignal): Promise<void> {
     const query = withDefaults(turnQuery(session, '', this.#withMode(session.id, opts)))
-    const launch = liveLaunch(query, { context: this.#context, asks: opts.decide !== undefined })
+    const { decide, guard } = opts
+    const launch = liveLaunch(query, { context: this.#context, asks: decide !== undefined, guard })
     const turnId = opts.turnId ?? randomUUID()
     const { live, release } = await this.#pool.acquire({ sessionId: session.id, turnId, launch, signal })
     try {
@@ -247,6 +248,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     if (this.#isWarm) return new WarmTurn({ ...turn, context: this.#context, pool: this.#pool })
     // A process that is gone after its turn can ask nobody.
     if (turn.opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
+    if (turn.opts.guard) throw this.#unsupported('guard: Claude Code asks nobody in this form.')
     const program = claudeProgram(this.#context)
     return new ProcessTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
   }

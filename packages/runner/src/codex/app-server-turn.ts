@@ -1,4 +1,5 @@
 import type {
+  Guard,
   HarnessQuery,
   HarnessTurnOpts,
   Session,
@@ -35,6 +36,7 @@ export interface AppServerTurnOptions {
   threadConfig: Record<string, unknown>
   log: HarnessLog
   decide?: Ask
+  guard?: Guard
   onProcess?: HarnessTurnOpts['onProcess']
   stallMs: number
   interruptGraceMs: number

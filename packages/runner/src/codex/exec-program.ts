@@ -12,14 +12,12 @@ import { areInstructionsTold, withInstructions } from './instructions.ts'
 import { codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
 import { overrideArgs } from './overrides.ts'
-import { execPermissions } from './permissions.ts'
+import { type CodexListeners, execPermissions } from './permissions.ts'
 import { readThreadFacts } from './thread-facts.ts'
 import { heldThreadAdvice, isLostThread } from './thread-id.ts'
 
-export interface ExecOptions {
-  /** Somebody is there to be asked, though `exec` cannot: it may do less then, and says so. */
-  asks?: boolean
-}
+/** Somebody is there to be asked, or rules have to be looked at, though `exec` cannot: it may do less then, and says so. */
+export type ExecOptions = CodexListeners
 
 /** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
 export function execProgram(context: CodexContext, options: ExecOptions = {}): TurnProgram {
@@ -47,7 +45,7 @@ export interface ExecInvocation extends Invocation {
 export async function prepareExec(
   query: HarnessQuery,
   context: CodexContext,
-  { asks = false }: ExecOptions = {},
+  { asks = false, hasRules = false }: ExecOptions = {},
 ): Promise<ExecInvocation> {
   const undo: (() => Promise<void>)[] = []
   const cleanup = async () => {
@@ -59,7 +57,7 @@ export async function prepareExec(
     const program = await codexProgram(query, context)
     const served = await serveClientTools(query, HARNESS_ID)
     undo.push(served.stop)
-    const { sandbox, approval } = execPermissions(query, { asks })
+    const { sandbox, approval } = execPermissions(query, { asks, hasRules })
     // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const own = served.serverName
@@ -91,7 +89,7 @@ export async function prepareExec(
         permissionMode: query.permissionMode,
         expectsJson: query.outputSchema !== undefined,
         usageBefore: before.usage,
-        ...(asks ? { unasked: sandbox } : {}),
+        ...(asks || hasRules ? { unasked: sandbox } : {}),
       },
     }
   } catch (error) {

@@ -84,6 +84,9 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
     if (opts.decide && !this.capabilities().supportsDecisions) {
       throw new HarnessError('decide: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
     }
+    if (opts.guard && !this.capabilities().supportsDecisions) {
+      throw new HarnessError('guard: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
+    }
     const query = turnQuery(session, userMessage, opts)
     const turn = new CodexTurn({ session, query, opts, context: this.#context, pool: this.#pool })
     for await (const event of this.#turns.run(session.id, () => turn)) {

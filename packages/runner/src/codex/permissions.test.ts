@@ -1,6 +1,9 @@
-import type { HarnessQuery } from '@chirality/core'
-import { expect, test } from 'vitest'
-import { codexPermissions, execPermissions } from './permissions.ts'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { HarnessQuery, PermissionMode } from '@chirality/core'
+import { afterAll, describe, expect, test } from 'vitest'
+import { codexPermissions, execPermissions, isFreeInMode } from './permissions.ts'
 
 type Fields = Pick<HarnessQuery, 'mode' | 'permissionMode'>
 
@@ -34,4 +37,55 @@ test.each([
   const [query, sandbox, approval, execSandbox] = row
   expect(codexPermissions(query, { asks: true })).toEqual({ sandbox, approval })
   expect(execPermissions(query, { asks: true })).toEqual({ sandbox: execSandbox, approval })
+})
+
+test('with rules every mode that may change something asks, and none is narrowed by them', () => {
+  const of = (permissionMode: PermissionMode, asks: boolean) =>
+    codexPermissions({ mode: 'read-only', permissionMode }, { asks, hasRules: true })
+  for (const asks of [true, false]) {
+    expect(of('bypassPermissions', asks)).toEqual({ sandbox: 'danger-full-access', approval: 'untrusted' })
+    expect(of('acceptEdits', asks)).toEqual({ sandbox: 'workspace-write', approval: 'untrusted' })
+    expect(of('default', asks)).toEqual({ sandbox: 'workspace-write', approval: 'untrusted' })
+    expect(of('plan', asks)).toEqual({ sandbox: 'read-only', approval: 'never' })
+    expect(of('dontAsk', asks)).toEqual({ sandbox: 'read-only', approval: 'never' })
+  }
+  expect(
+    execPermissions({ mode: 'read-only', permissionMode: 'bypassPermissions' }, { hasRules: true }),
+  ).toEqual({
+    sandbox: 'read-only',
+    approval: 'untrusted',
+  })
+})
+
+describe('what a mode leaves free although it is asked about', () => {
+  const project = mkdtempSync(path.join(tmpdir(), 'chirality-free-'))
+  symlinkSync(tmpdir(), path.join(project, 'out'))
+  afterAll(() => rmSync(project, { recursive: true }))
+  const change = (file: string, more = {}) => ({
+    toolName: 'file_change',
+    input: { changes: [{ path: file, kind: { type: 'add' }, ...more }] },
+  })
+  const isFree = (permissionMode: PermissionMode, call: Parameters<typeof isFreeInMode>[1]) =>
+    isFreeInMode({ mode: 'read-only', permissionMode, cwd: project }, call)
+
+  test('a change of a file in the project, under acceptEdits', () => {
+    expect(isFree('acceptEdits', change('new/a.txt'))).toBe(true)
+    expect(isFree('acceptEdits', change(path.join(project, 'a.txt')))).toBe(true)
+    expect(isFree('default', change('a.txt'))).toBe(false)
+  })
+
+  test.each(['../a.txt', '/etc/passwd', 'out/a.txt', 'new/../../a.txt'])('not one that leads to %s', file => {
+    expect(isFree('acceptEdits', change(file))).toBe(false)
+  })
+
+  test('not a move, a wider grant, a command or nothing', () => {
+    expect(isFree('acceptEdits', change('a', { kind: { move_path: '/etc/x' } }))).toBe(false)
+    const { input } = change('a')
+    expect(isFree('acceptEdits', { toolName: 'file_change', input: { ...input, grantRoot: '/' } })).toBe(
+      false,
+    )
+    expect(isFree('acceptEdits', { toolName: 'file_change', input: {} })).toBe(false)
+    expect(isFree('acceptEdits', { toolName: 'command', input: { command: 'ls' } })).toBe(false)
+    expect(isFree('bypassPermissions', { toolName: 'command', input: { command: 'ls' } })).toBe(true)
+  })
 })

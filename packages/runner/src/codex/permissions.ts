@@ -1,4 +1,7 @@
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
 import type { HarnessQuery, PermissionMode } from '@chirality/core'
+import { asObject } from '../native-sessions/json.ts'
 
 export type CodexSandbox = 'read-only' | 'workspace-write' | 'danger-full-access'
 
@@ -12,16 +15,60 @@ export interface CodexPermissions {
   approval: 'never' | 'on-request' | 'untrusted'
 }
 
-/** The finer permission mode wins over the mode, as for every harness. With `asks` there is somebody to be asked. */
-export function codexPermissions(query: PermissionQuery, { asks = false } = {}): CodexPermissions {
+export interface CodexListeners {
+  /** There is somebody to be asked. */
+  asks?: boolean
+  /** There are rules that hold in every mode: Codex tells of a call only when it asks about it. */
+  hasRules?: boolean
+}
+
+/** The finer permission mode wins over the mode, as for every harness. */
+export function codexPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
   const { mode, permissionMode } = query
   if (!permissionMode) return BY_MODE[mode]
-  return (asks ? WHEN_ASKING[permissionMode] : undefined) ?? BY_PERMISSION_MODE[permissionMode]
+  const { asks = false, hasRules = false } = listeners
+  const permissions = (asks ? WHEN_ASKING[permissionMode] : undefined) ?? BY_PERMISSION_MODE[permissionMode]
+  // In the sandbox that lets nothing change, what is asked about and allowed would run outside of it.
+  return hasRules && permissions.sandbox !== 'read-only'
+    ? { ...permissions, approval: 'untrusted' }
+    : permissions
+}
+
+/**
+ * What a turn with rules asks about although its mode does not: nothing stands against it once no rule does. Never a command
+ * in a sandbox: one that is allowed may leave it.
+ */
+export function isFreeInMode(
+  { permissionMode, cwd }: PermissionQuery & Pick<HarnessQuery, 'cwd'>,
+  { toolName, input }: { toolName: string; input: Record<string, unknown> },
+): boolean {
+  if (permissionMode === 'bypassPermissions') return true
+  return permissionMode === 'acceptEdits' && toolName === 'file_change' && isInside(cwd, input)
+}
+
+function isInside(cwd: string, { changes, grantRoot }: Record<string, unknown>): boolean {
+  if (!Array.isArray(changes) || changes.length === 0 || (grantRoot ?? undefined) !== undefined) return false
+  const root = realPathOf(cwd)
+  return changes.every((change: unknown) => {
+    const { path: file, kind } = asObject(change)
+    const isMove = (asObject(kind).move_path ?? undefined) !== undefined
+    return typeof file === 'string' && !isMove && realPathOf(path.resolve(cwd, file)).startsWith(`${root}/`)
+  })
+}
+
+/** Where a path leads, also one of a file that is still to be made. */
+function realPathOf(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    const parent = path.dirname(file)
+    return parent === file ? file : path.join(realPathOf(parent), path.basename(file))
+  }
 }
 
 /** `exec` asks nobody: what somebody was to be asked about stays shut. */
-export function execPermissions(query: PermissionQuery, { asks = false } = {}): CodexPermissions {
-  const permissions = codexPermissions(query, { asks })
+export function execPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
+  const permissions = codexPermissions(query, listeners)
   return permissions.approval === 'untrusted' ? { ...permissions, sandbox: 'read-only' } : permissions
 }
 

@@ -1,7 +1,15 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
-import { decisionTold, type HarnessQuery, type PermissionRequestEvent, stalled } from '@chirality/core'
+import {
+  type AskedDecision,
+  decisionTold,
+  type Guard,
+  type HarnessQuery,
+  type PermissionRequestEvent,
+  stalled,
+} from '@chirality/core'
 import { Wake } from '../process/wake.ts'
 import { type Ask, askForDecision } from '../turn/ask.ts'
+import { askGuard } from '../turn/guard.ts'
 import type { AppServer } from './app-server.ts'
 import { codexAnswer } from './decisions.ts'
 import { CODEX_EFFORT } from './effort.ts'
@@ -9,7 +17,7 @@ import type { CodexInput } from './input.ts'
 import { withInstructions } from './instructions.ts'
 import { RpcError, type RpcId, type RpcRequest } from './json-rpc.ts'
 import type { OpenThread } from './open-thread.ts'
-import { type CodexPermissions, sandboxPolicy } from './permissions.ts'
+import { type CodexPermissions, isFreeInMode, sandboxPolicy } from './permissions.ts'
 import type { ThreadFeed } from './thread-feed.ts'
 import { endsTurn, type ThreadItem } from './thread-item.ts'
 
@@ -23,6 +31,7 @@ export interface ThreadTurnOptions {
   permissions: CodexPermissions
   input: CodexInput
   decide?: Ask
+  guard?: Guard
   stallMs: number
   /** How long an interrupted turn may take to end before the server is. */
   interruptGraceMs: number
@@ -97,14 +106,36 @@ export class ThreadTurn {
   async decide(event: PermissionRequestEvent, { id }: RpcRequest): Promise<void> {
     const asked = this.#asked.get(id)
     if (!asked) return
-    const { decide, server } = this.#options
-    const answered = await askForDecision(decide, event, asked.abort.signal)
+    const { server } = this.#options
+    const answered = (await this.#ruled(event)) ?? (await this.#askPerson(event, asked.abort.signal))
     if (!this.#asked.delete(id)) return
     const answer = codexAnswer(asked.request, event.input, answered.decision)
     if (answer.result) server.respond(id, answer.result)
     else server.respondError(id, answer.decision.message ?? 'denied')
     const { decision, note } = answer
     this.#tell({ kind: 'told', event: decisionTold(event, { ...answered, decision }, note) })
+  }
+
+  #askPerson(event: PermissionRequestEvent, signal: AbortSignal): Promise<AskedDecision> {
+    return askForDecision(this.#options.decide, event, signal)
+  }
+
+  /** What the guard and the mode say by themselves, so that nobody is asked. */
+  async #ruled(event: PermissionRequestEvent): Promise<AskedDecision | undefined> {
+    const { kind, toolName, input, toolUseId } = event
+    const { guard, query } = this.#options
+    if (!guard || kind !== 'tool') return undefined
+    const verdict = await askGuard(guard, { toolName, input, toolUseId })
+    if (verdict.effect === 'deny') {
+      const { reason: message, rule } = verdict
+      return {
+        decision: { behavior: 'deny', message },
+        by: 'policy',
+        ...(rule === undefined ? {} : { rule }),
+      }
+    }
+    if (verdict.effect === 'ask' || !guard.hasRules || !isFreeInMode(query, event)) return undefined
+    return { decision: { behavior: 'allow' }, by: 'policy', rule: `permission mode ${query.permissionMode}` }
   }
 
   /** For a request that nobody can be shown. */

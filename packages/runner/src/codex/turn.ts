@@ -13,14 +13,14 @@ import { execProgram } from './exec-program.ts'
 import { type CodexInput, codexInput } from './input.ts'
 import { appServerLaunch, codexProgram } from './launch.ts'
 import { codexMcpServers } from './mcp-servers.ts'
-import { codexPermissions } from './permissions.ts'
+import { type CodexListeners, codexPermissions } from './permissions.ts'
 import { checkThread } from './thread-id.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 export interface CodexTurnOptions {
   session: Session
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs' | 'onProcess'>
+  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'guard' | 'stallMs' | 'onProcess'>
   context: CodexContext
   pool: AppServerPool
 }
@@ -86,7 +86,7 @@ export class CodexTurn {
   async *#overExec(): AsyncGenerator<UIEvent> {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
-    const program = execProgram(context, { asks: opts.decide !== undefined })
+    const program = execProgram(context, listenersOf(opts))
     const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
     this.#speakThrough(turn)
     yield* turn.events()
@@ -102,7 +102,7 @@ export class CodexTurn {
     undo.push(() => signal.removeEventListener('abort', onAbort))
     try {
       if (signal.aborted) onAbort()
-      const permissions = codexPermissions(query, { asks: opts.decide !== undefined })
+      const permissions = codexPermissions(query, listenersOf(opts))
       const input = await codexInput(query.prompt, context.environment)
       undo.push(input.cleanup)
       const program = await codexProgram(query, context)
@@ -130,6 +130,7 @@ export class CodexTurn {
         turnId: opts.turnId ?? randomUUID(),
         log: this.#log,
         decide: opts.decide,
+        guard: opts.guard,
         onProcess: opts.onProcess,
         stallMs: opts.stallMs ?? STALL_MS,
         interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
@@ -191,3 +192,7 @@ export class CodexTurn {
 }
 
 const INTERRUPT_GRACE_MS = 5_000
+
+function listenersOf({ decide, guard }: Pick<HarnessTurnOpts, 'decide' | 'guard'>): CodexListeners {
+  return { asks: decide !== undefined, hasRules: guard?.hasRules }
+}

@@ -1,4 +1,4 @@
-import type { HarnessQuery, PermissionMode } from '@chirality/core'
+import type { Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
 import { leftBehind, type StopReason } from '../turn/turn-events.ts'
 import { answerEvents, failureMessage } from './answer-events.ts'
@@ -26,6 +26,7 @@ export interface NativeRunOptions {
   tracer: TurnTracer
   grants: Grants
   canAsk: boolean
+  guard?: Guard | undefined
   /** Silence after which it is told. */
   stallMs: number
 }
@@ -53,10 +54,10 @@ export class NativeRun {
   private constructor(options: NativeRunOptions, conversation: Conversation) {
     this.#options = options
     this.#conversation = conversation
-    const { prepared, grants, canAsk, query, tracer } = options
+    const { prepared, grants, canAsk, guard, query, tracer } = options
     this.#meter = new SpendingMeter(prepared.prices)
     this.#toolbox = new Toolbox(prepared.toolbox, {
-      ...{ emit: this.#emit, grants, canAsk, marker: tracer.marker },
+      ...{ emit: this.#emit, grants, canAsk, guard, marker: tracer.marker },
       onCommand: pid => tracer.command(pid),
       onInterrupt: () => this.stop(),
     })

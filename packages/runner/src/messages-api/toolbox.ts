@@ -1,4 +1,4 @@
-import type { HarnessQuery, PermissionMode } from '@chirality/core'
+import type { Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import type { StopOptions } from '../process/stop.ts'
 import type { Tool } from './loop/tool.ts'
 import type { Emit } from './native-event.ts'
@@ -31,6 +31,7 @@ export interface ToolboxHost {
   emit: Emit
   grants: Grants
   canAsk: boolean
+  guard?: Guard | undefined
   onInterrupt(): void
 }
 

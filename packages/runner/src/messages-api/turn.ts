@@ -25,7 +25,7 @@ import { TurnView } from './turn-view.ts'
 export interface MessagesApiTurnOptions {
   session: Session
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'stallMs' | 'onProcess'>
+  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'guard' | 'stallMs' | 'onProcess'>
   context: MessagesApiContext
   grants: Grants
 }
@@ -122,7 +122,7 @@ export class MessagesApiTurn {
     const canAsk = opts.decide !== undefined
     const stallMs = opts.stallMs ?? STALL_MS
     const tracer = new TurnTracer(log, { onProcess: opts.onProcess, log: this.#log })
-    const options = { query, prepared, log, tracer, grants, canAsk, stallMs }
+    const options = { query, prepared, log, tracer, grants, canAsk, guard: opts.guard, stallMs }
     const run = await NativeRun.open(options, context.busyConversations)
     this.#run = run
     const { nativeSessionId: claudeSessionId, lostId } = run
@@ -143,7 +143,8 @@ export class MessagesApiTurn {
       for await (const event of run.events()) {
         for (const told of view.show({ kind: 'json', value: event, bytes: 0, offset: 0 })) {
           yield told
-          if (told.type === 'permission:request') void this.#decide(told, run)
+          if (told.type === 'permission:request' && run.gate.isOpen(told.requestId))
+            void this.#decide(told, run)
         }
       }
     } catch (error) {

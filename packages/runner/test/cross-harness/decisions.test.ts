@@ -176,6 +176,73 @@ describe.each(agents)('%s', (_name, agent, asking) => {
   })
 })
 
+/** Also the older release: what a hook can do is decided there. */
+const guarded = everyContestant().flatMap(agent => (agent.asking ? [[agent.name, agent] as const] : []))
+
+describe.each(guarded)('%s: a guard is asked before every call', (_name, agent) => {
+  const touch = (file: string) => agent.command(`touch ${inProject(file)}`)
+  /** By the name of the file: `denied…`, `asked…`, and anything else passes. */
+  const guard = (calls: string[] = []): NonNullable<HarnessTurnOpts['guard']> => ({
+    hasRules: true,
+    judge: async ({ input }) => {
+      const [name = ''] = /\w+(?=["']*$)/.exec(String(input.command ?? input.file_path)) ?? []
+      calls.push(name)
+      if (name.startsWith('denied')) return { effect: 'deny', reason: 'Not that.', rule: 'deny it' }
+      return name.startsWith('asked') ? { effect: 'ask', reason: 'Is it meant?' } : { effect: 'pass' }
+    },
+  })
+
+  test('with all checks off: what it denies does not run, what it asks about is asked, the rest runs', async () => {
+    const files = ['free', 'denied', 'asked_yes', 'asked_no']
+    await arena.open(agent, { answers: [{ blocks: files.map(touch) }, 'Done.'] })
+    const calls: string[] = []
+    const { asked, events } = await turn(
+      async ({ input }) => ({ behavior: JSON.stringify(input).includes('asked_yes') ? 'allow' : 'deny' }),
+      { ...agent.free, guard: guard(calls) },
+    )
+    expect(calls.sort()).toEqual([...files].sort())
+    expect(files.map(file => existsSync(inProject(file)))).toEqual([true, false, true, false])
+    expect(asked.map(({ input }) => /asked_\w+/.exec(JSON.stringify(input))?.[0]).sort()).toEqual([
+      'asked_no',
+      'asked_yes',
+    ])
+    const denied = ofType(events, 'permission:request').find(({ input }) =>
+      JSON.stringify(input).includes('denied'),
+    )
+    expect(ofType(events, 'permission:resolved')).toContainEqual(
+      expect.objectContaining({
+        requestId: denied?.requestId,
+        ...{ outcome: 'denied', by: 'policy', rule: 'deny it', message: 'Not that.' },
+      }),
+    )
+    expectCompleted(events)
+  })
+
+  test.each(agent.harness === 'codex' ? [] : ['Bash'])(
+    'for a tool that is approved beforehand: %s',
+    async tool => {
+      await arena.open(agent, {
+        answers: [
+          { blocks: [touch('free'), touch('denied')] },
+          'Done.',
+          { blocks: [touch('denied2')] },
+          'Done.',
+        ],
+      })
+      const session = arena.session()
+      const opts: HarnessTurnOpts = { permissionMode: 'default', autoApproveTools: [tool], guard: guard() }
+      expectCompleted(await arena.collect(session, 'Go', opts))
+      expect(['free', 'denied'].map(file => existsSync(inProject(file)))).toEqual([true, false])
+      const failing: NonNullable<HarnessTurnOpts['guard']> = {
+        hasRules: false,
+        judge: () => Promise.reject(new Error('no rules')),
+      }
+      expectCompleted(await arena.collect(session, 'Again', { ...opts, guard: failing }))
+      expect(existsSync(inProject('denied2'))).toBe(false)
+    },
+  )
+})
+
 describe.each(agents.filter(([name]) => name !== 'messages-api'))('%s', (_name, agent, asking) => {
   test('a host that is killed while it asks: told once more, closed, and not run', async () => {
     await arena.open(agent, {

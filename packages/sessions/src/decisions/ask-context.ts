@@ -1,4 +1,5 @@
-import type { HarnessId, PermissionRequestEvent } from '@chirality/core'
+import type { Guard, HarnessId, PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import type { PolicyRule } from '@chirality/personas'
 
 /** Who asks. */
 export interface AskContext {
@@ -18,9 +19,17 @@ export interface PolicyVerdict {
   problem?: string
 }
 
+/** A guard for a harness that can ask one, and the rules for a harness that has to be told them beforehand. */
+export interface PolicyGuard extends Guard {
+  /** Those that ask or deny. */
+  rules: readonly PolicyRule[]
+}
+
 /** Answers without a person. `PolicyBook` is the one that reads files. */
 export interface PolicyJudge {
   judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict>
+  /** What holds before every call, whatever the agent asks about by itself. */
+  guard?(context: AskContext, mode: PermissionMode): Promise<PolicyGuard>
   /** Keeps "always" for this project, in the user's own policy. */
   allowAlways?(context: AskContext, request: PermissionRequestEvent): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import type { AskContext, PendingDecision, PolicyJudge, PolicyVerdict } from './ask-context.ts'
+import type { PermissionDecision, PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import type { AskContext, PendingDecision, PolicyGuard, PolicyJudge, PolicyVerdict } from './ask-context.ts'
 import { DecisionError } from './decision-error.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { agentRemembers, SessionMemory } from './session-memory.ts'
@@ -54,6 +54,11 @@ export class DecisionBroker {
     } catch (error) {
       return failed(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
     }
+  }
+
+  /** For `HarnessTurnOpts.guard`: what holds for a turn whether the agent asks or not. */
+  async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard | undefined> {
+    return this.#policies?.guard?.(context, mode)
   }
 
   /** What waits for a person, oldest first. */

@@ -1,10 +1,11 @@
-import type { HarnessTurnOpts, PriceTable, SessionHarness } from '@chirality/core'
+import type { HarnessTurnOpts, PermissionMode, PriceTable, SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { ProjectBudget } from '../budget/project-budget.ts'
-import type { AskContext } from '../decisions/ask-context.ts'
+import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 
 /** What every session of a host works with. */
@@ -12,12 +13,16 @@ export interface HostContext {
   store: SessionStore
   harnesses: HarnessRegistry<SessionHarness>
   personas: PersonaManager
+  /** What of a persona the user allowed. */
+  consent: PersonaConsent
   prices: PriceTable
   trust: ProjectTrust
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Where what an agent asks is put. */
   decider: (context: AskContext) => NonNullable<HarnessTurnOpts['decide']>
+  /** What holds before each call of a tool. */
+  guard: (context: AskContext, mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }
 
 /** What the sessions of one project share. */

@@ -8,7 +8,9 @@ import { StorageError } from '../files/storage-error.ts'
 import type { ProjectReport } from '../recovery/recover-project.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
+import { TrustStore } from '../trust/trust-store.ts'
 import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { NewSession, SessionHostOptions } from './host-options.ts'
@@ -22,6 +24,8 @@ import type { SessionStatus } from './session-status.ts'
 export class SessionHost {
   /** For reading; changes go through the host. */
   readonly store: SessionStore
+  /** What a persona asks for beyond asking, and where that is allowed. */
+  readonly consent: PersonaConsent
   /** What agents ask, and where it is answered. */
   readonly decisions: DecisionBroker
   /** What projects bring for the agents to run, and what the user said to that. */
@@ -40,11 +44,13 @@ export class SessionHost {
         onProblem: (id, message) => this.#warn(id, message),
       })
     this.trust = new ProjectTrust(harnesses, { home })
+    this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
-      ...{ store: this.store, harnesses, personas, prices, trust: this.trust },
+      ...{ store: this.store, harnesses, personas, consent: this.consent, prices, trust: this.trust },
       secrets: options.secrets ?? secretsOf(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
+      guard: (context, mode) => this.decisions.guard(context, mode),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,

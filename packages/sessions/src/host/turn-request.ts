@@ -2,7 +2,7 @@ import type { HarnessTurnOpts } from '@chirality/core'
 
 /** What one turn can be given. It wins over the persona, which wins over the session's settings. */
 export interface TurnRequest
-  extends Omit<HarnessTurnOpts, 'turnId' | 'decide' | 'onProcess' | 'signal' | 'trustProject'> {
+  extends Omit<HarnessTurnOpts, 'turnId' | 'decide' | 'guard' | 'onProcess' | 'signal' | 'trustProject'> {
   /** Ends the turn as `timeout`. */
   timeoutMs?: number
   signal?: AbortSignal

@@ -1,16 +1,17 @@
 import { HarnessError, type HarnessId, type SessionHarness } from '@chirality/core'
-import type { PersonaConfig, PersonaManager } from '@chirality/personas'
+import type { PersonaConfig } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import type { PersonaConsent, PersonaWithConsent } from '../trust/persona-consent.ts'
 
 /** The persona of a session as its file says today. Throws when there is none, or it cannot be used. */
 export async function choosePersona(
   { persona: id, projectRoot }: Pick<StoredSession, 'persona' | 'projectRoot'>,
-  personas: PersonaManager,
-): Promise<PersonaConfig | null> {
+  consent: PersonaConsent,
+): Promise<PersonaWithConsent | null> {
   if (id === null) return null
-  const persona = await personas.load(projectRoot, id)
+  const persona = await consent.load(projectRoot, id)
   if (persona !== null) return persona
   throw new SessionStartError(
     'persona',

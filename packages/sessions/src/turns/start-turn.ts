@@ -1,4 +1,4 @@
-import type { HarnessTurnOpts, Session, SessionHarness } from '@chirality/core'
+import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
@@ -122,17 +122,21 @@ export async function prepareTurn(
   request: TurnRequest,
   project: ProjectContext,
 ): Promise<PreparedTurn> {
-  const { personas, harnesses } = project
-  const persona = await choosePersona(session, personas)
+  const { personas, harnesses, consent } = project
+  const chosen = await choosePersona(session, consent)
+  const persona = chosen?.persona ?? null
   const harness = chooseHarness(session, persona, harnesses)
   const { id: sessionId, projectRoot } = session
-  const decide = project.decider({ sessionId, projectRoot, persona: session.persona, harness: harness.id })
+  const context = { sessionId, projectRoot, persona: session.persona, harness: harness.id }
+  const decide = project.decider(context)
+  const guard = (mode: PermissionMode) => project.guard(context, mode)
   // A fork has no conversation of its own yet: its first turn branches off from the one it was made of.
   const origin = session.claudeSessionId === null ? (session.forkedFrom?.claudeSessionId ?? null) : null
   const branches = origin !== null && request.forkSession === undefined
   const asked = branches ? { ...request, forkSession: true } : request
   const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
-  const plan = await planTurn({ session, persona, harness, personas, decide, trust, request: asked })
+  const parts = { session, persona: chosen, harness, personas, decide, guard, trust }
+  const plan = await planTurn({ ...parts, request: asked })
   const from = branches && plan.opts.forkSession ? { ...session, claudeSessionId: origin } : session
   return { harness, persona, plan, from }
 }

@@ -3,12 +3,15 @@ import {
   type HarnessCapabilities,
   type HarnessId,
   type HarnessTurnOpts,
+  type PermissionMode,
   type SessionHarness,
 } from '@chirality/core'
-import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import { type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import type { PolicyGuard } from '../decisions/ask-context.ts'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { consentNotice, type PersonaWithConsent, withoutGrants } from '../trust/persona-consent.ts'
 import type { ProjectTrustState } from '../trust/project-trust.ts'
 
 export interface TurnPlan {
@@ -21,12 +24,14 @@ export interface TurnPlan {
 
 export interface PlanOptions {
   session: StoredSession
-  persona: PersonaConfig | null
+  persona: PersonaWithConsent | null
   harness: SessionHarness
   request: TurnRequest
   personas: PersonaManager
   decide?: HarnessTurnOpts['decide']
   trust?: ProjectTrustState
+  /** What holds for a turn in this mode, whether the agent asks or not. */
+  guard?: (mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }
 
 /**
@@ -37,31 +42,68 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
   const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, ...asked } = request
-  const { opts: scoped, warnings: unmet } = persona
-    ? personaTurnOpts(persona, capabilities, harness.id)
-    : { opts: {}, warnings: [] }
+  const decide = capabilities.supportsDecisions ? options.decide : undefined
+  // Without anybody to ask, what would have to be asked is denied.
+  const permissionMode = session.settings.permissionMode ?? (decide ? 'default' : 'dontAsk')
+  const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
   // The host itself holds a persona to its budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
   const { budgetUsd: _sessionBudget, ...settings } = session.settings
-  const decide = capabilities.supportsDecisions ? options.decide : undefined
-  const prompt = await personas.composePrompt(session.projectRoot, persona, session.mode)
+  const prompt = await personas.composePrompt(session.projectRoot, persona?.persona ?? null, session.mode)
   await personas.savePrompt(session.projectRoot, session.id, prompt.text)
   const wanted: HarnessTurnOpts = {
-    // Without anybody to ask, what would have to be asked is denied.
-    permissionMode: decide ? 'default' : 'dontAsk',
     // A person who watches stops it; without one a loop would go on for ever.
     ...(capabilities.supportsMaxTurns
       ? { maxTurns: session.mode === 'pipeline' ? DEFAULT_MAX_TURNS : null }
       : {}),
     ...definedOnly(settings),
+    permissionMode,
     ...definedOnly(limits),
     ...definedOnly(asked),
     systemPromptAppend: [prompt.text, asked.systemPromptAppend].filter(Boolean).join('\n\n'),
     ...(decide ? { decide } : {}),
     trustProject: trust?.isTrusted ?? false,
   }
-  const { opts, warnings } = withinCapabilities(wanted, capabilities, harness.id)
+  const guard = await options.guard?.(wanted.permissionMode ?? permissionMode)
+  const { opts, warnings } = withinCapabilities(withGuard(wanted, guard, harness), capabilities, harness.id)
   return { opts, warnings: [...unmet, ...prompt.warnings, ...warnings], ...(trust ? { trust } : {}) }
+}
+
+function scopeOf(
+  chosen: PersonaWithConsent | null,
+  mode: PermissionMode,
+  harness: SessionHarness,
+): ReturnType<typeof personaTurnOpts> {
+  if (chosen === null) return { opts: {}, warnings: [] }
+  const { persona, isAllowed } = chosen
+  const scope = isAllowed ? persona : withoutGrants(persona, mode)
+  const { opts, warnings } = personaTurnOpts(scope, harness.capabilities(), harness.id)
+  return { opts, warnings: isAllowed ? warnings : [consentNotice(chosen), ...warnings] }
+}
+
+/** A harness that asks nobody is told the rules beforehand; one that cannot be told them does not run. */
+function withGuard(
+  wanted: HarnessTurnOpts,
+  guard: PolicyGuard | undefined,
+  harness: SessionHarness,
+): HarnessTurnOpts {
+  const { supportsDecisions, supportsNamedTools } = harness.capabilities()
+  if (guard === undefined || supportsDecisions) return guard === undefined ? wanted : { ...wanted, guard }
+  if (!guard.hasRules) return wanted
+  const unknown = guard.rules.find(({ tool }) => tool.includes('*'))
+  const isHeld = wanted.permissionMode === 'plan' || wanted.permissionMode === 'dontAsk'
+  if (unknown !== undefined || (!supportsNamedTools && !isHeld)) {
+    const rule = unknown === undefined ? 'your rules' : `the rule "${unknown.text}"`
+    const message = `${harness.id} asks nobody in this form and cannot be held to ${rule}. Choose another agent, or the mode dontAsk without that rule.`
+    throw new SessionStartError('unsupported', message)
+  }
+  if (!supportsNamedTools) return wanted
+  const denied = guard.rules.map(({ tool, pattern }) =>
+    pattern === undefined ? tool : `${tool}(${pattern})`,
+  )
+  const { disallowedToolsOverride: override, disallowedTools = [] } = wanted
+  if (override !== undefined) return { ...wanted, disallowedToolsOverride: [...override, ...denied] }
+  return { ...wanted, disallowedTools: [...disallowedTools, ...denied] }
 }
 
 /** Options that this harness does not know, left out and named. */

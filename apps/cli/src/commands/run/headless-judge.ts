@@ -1,5 +1,11 @@
-import type { PermissionRequestEvent } from '@chirality/core'
-import { type AskContext, PolicyBook, type PolicyJudge, type PolicyVerdict } from '@chirality/sessions'
+import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import {
+  type AskContext,
+  PolicyBook,
+  type PolicyGuard,
+  type PolicyJudge,
+  type PolicyVerdict,
+} from '@chirality/sessions'
 
 /** Written rules, and no where they would have somebody asked: there is nobody. */
 export class HeadlessJudge implements PolicyJudge {
@@ -8,5 +14,9 @@ export class HeadlessJudge implements PolicyJudge {
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
     const verdict = await this.#book.judge(context, request)
     return verdict.effect === 'ask' ? { ...verdict, effect: 'deny' } : verdict
+  }
+
+  guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
+    return this.#book.guard(context, mode)
   }
 }

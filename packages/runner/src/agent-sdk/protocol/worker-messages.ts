@@ -22,6 +22,8 @@ export interface StartRequest {
   hooks: readonly HookToRegister[]
   /** Older agents do not know `onFailure`, and the SDK refuses it for them. */
   blockOnHookFailure: boolean
+  /** What a call of a tool is answered with that nobody guards any more; absent when none is guarded. */
+  guardRefusal?: Record<string, unknown>
 }
 
 export interface HookToRegister {
@@ -42,6 +44,8 @@ export type WorkerResponse =
   | { type: 'kill'; signal: string }
   | { type: 'hook_event'; requestId: string; hookName: HookName; hookInput: Record<string, unknown> }
   | { type: 'permission'; requestId: string; toolName: string; input: Record<string, unknown> }
+  /** The agent is about to call a tool. Whoever reads the spool sees the same, and answers. */
+  | { type: 'guard'; requestId: string }
   /** Nobody waits for that decision any more. */
   | { type: 'withdrawn'; requestId: string }
   /** The beginning and the results of a conversation; all the rest is read from the spool. */

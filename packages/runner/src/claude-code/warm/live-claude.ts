@@ -15,6 +15,7 @@ import { Rest } from '../rest.ts'
 import { slashCommands } from '../slash-commands.ts'
 import { type MessageContent, userLine } from '../stdin-lines.ts'
 import { ControlChannel, ControlError, type ControlRequest } from './control-channel.ts'
+import { guardHooks, type HookRequest } from './guard-hook.ts'
 import { Inbox, type InboxItem } from './inbox.ts'
 
 export interface LiveClaudeOptions {
@@ -58,6 +59,8 @@ export class LiveClaude {
   readonly #rest: Rest
   readonly #config: ClaudeCodeHarnessConfig
   readonly #log: HarnessLog
+  readonly #sessionId: string
+  readonly #registersGuard: boolean
   readonly #stderr: string[] = []
   readonly #onStderr: ((line: string) => void) | undefined
   #initialized: Promise<Record<string, unknown>> | undefined
@@ -69,6 +72,8 @@ export class LiveClaude {
   private constructor(process: AgentProcess, options: LiveClaudeOptions) {
     const { launch, config, variant, sessionId, model, mode } = options
     this.model = model
+    this.#sessionId = sessionId
+    this.#registersGuard = variant.registersGuard === true
     this.#mode = mode ?? null
     this.process = process
     this.launch = launch
@@ -132,8 +137,21 @@ export class LiveClaude {
     return this.#readTo
   }
 
-  send(content: MessageContent, uuid: string): Promise<boolean> {
+  /** False when the agent does not take it: it is gone, or is not guarded as it has to be. */
+  async send(content: MessageContent, uuid: string): Promise<boolean> {
+    const registers = this.launch.guard !== undefined && !this.#registersGuard
+    if (registers && !(await this.#isGuarded())) return false
     return this.process.write(userLine(content, uuid))
+  }
+
+  async #isGuarded(): Promise<boolean> {
+    try {
+      await this.initialize()
+      return true
+    } catch (error) {
+      this.#keepStderr(`The agent did not take the hook that guards it: ${String(error)}`)
+      return false
+    }
   }
 
   /** Rejects with a ControlError, at once where this release is known not to answer. */
@@ -151,8 +169,16 @@ export class LiveClaude {
 
   /** Resolves when the agent is ready for a message. */
   initialize(): Promise<Record<string, unknown>> {
-    this.#initialized ??= this.request({ subtype: 'initialize' })
+    this.#initialized ??= this.#initialize()
     return this.#initialized
+  }
+
+  /** Without the hook of its guard the agent must not be sent anything. */
+  async #initialize(): Promise<Record<string, unknown>> {
+    const { guard, features } = this.launch
+    if (!guard || this.#registersGuard) return this.request({ subtype: 'initialize' })
+    const hooks = guardHooks({ blocksOnFailure: features.blocksOnHookFailure })
+    return this.request({ subtype: 'initialize', hooks })
   }
 
   /** What it offers after a slash; undefined when it does not say. */
@@ -245,9 +271,19 @@ export class LiveClaude {
   #see(event: ClaudeEvent): void {
     this.control.see(event)
     this.#rest.see(event)
+    const asked = this.launch.guard?.requestIn(event)
+    if (asked) void this.#answerHook(asked)
     if (event.type !== 'system') return
     if (event.subtype !== 'init' && event.subtype !== 'status') return
     if (typeof event.permissionMode === 'string') this.#mode = event.permissionMode
+  }
+
+  /** At once, also between turns: what works in the background calls tools, too. */
+  async #answerHook(asked: HookRequest): Promise<void> {
+    const answer = await this.launch.guard?.answer(asked, this.#sessionId)
+    if (!answer) return
+    this.control.respond(asked.requestId, answer.output)
+    for (const event of answer.told) void this.inbox.push({ kind: 'told', event })
   }
 
   /** What it had started goes with it. Nobody may have to wait for an end that never comes. */

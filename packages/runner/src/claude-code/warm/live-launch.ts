@@ -1,7 +1,8 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { Guard, HarnessQuery } from '@chirality/core'
 import { startFailure } from '../../turn/start-failure.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { prepareLaunch } from '../invocation.ts'
+import { GuardHook } from './guard-hook.ts'
 import { LiveClaude, type LiveClaudeOptions } from './live-claude.ts'
 import { RelayedTools } from './relayed-tools.ts'
 
@@ -13,6 +14,7 @@ export interface LiveLaunch {
   /** Ended with its turn. */
   isShortLived: boolean
   tools: RelayedTools
+  guard: Guard | undefined
   /** Rejects with a HarnessError, also when the signal says that nobody wants it any more. */
   start(names: LiveNames, signal: AbortSignal): Promise<LiveClaude>
 }
@@ -23,22 +25,25 @@ export interface LiveLaunchOptions {
   context: ClaudeContext
   /** Someone is there to answer. Otherwise what is not allowed is denied, and the agent is told so beforehand. */
   asks: boolean
+  guard: Guard | undefined
 }
 
-export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOptions): LiveLaunch {
+export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLaunchOptions): LiveLaunch {
   const tools = new RelayedTools(query.clientTools)
   const { config, variant = PLAIN_VARIANT } = context
   return {
     query,
-    key: launchKey(query, asks),
+    key: launchKey(query, { asks, isGuarded: guard !== undefined }),
     // The agent counts what the process has cost, and the limit is for a turn.
     isShortLived: query.maxBudgetUsd !== undefined,
     tools,
+    guard,
     start: async (names, signal) => {
       const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
       const relayed = { ...query, clientTools: tools.definitions, signal }
       try {
-        const launch = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
+        const prepared = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
+        const launch = guard ? { ...prepared, guard: new GuardHook(guard) } : prepared
         const { model, permissionMode: mode } = query
         return await LiveClaude.start({ launch, config, variant, model, mode, signal, ...names })
       } catch (error) {
@@ -49,11 +54,11 @@ export function liveLaunch(query: HarnessQuery, { context, asks }: LiveLaunchOpt
 }
 
 /** Model and permission mode are missing, because they can be set; which conversation it is, the pool compares. */
-function launchKey(query: HarnessQuery, asks: boolean): string {
+function launchKey(query: HarnessQuery, talks: { asks: boolean; isGuarded: boolean }): string {
   const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
   const { resumeSessionId, forkSession, newSessionId, continueLast, ...fixed } = rest
   const tools = clientTools?.map(({ handler, ...definition }) => definition)
-  return JSON.stringify([fixed, tools, asks, isBypass(query)], sortedKeys)
+  return JSON.stringify([fixed, tools, talks, isBypass(query)], sortedKeys)
 }
 
 export function isBypass({ permissionMode, mode }: HarnessQuery): boolean {

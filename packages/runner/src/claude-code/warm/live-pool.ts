@@ -135,6 +135,7 @@ export class LivePool {
     if (!live?.isUsable || entry.launch.key !== launch.key || !isSameConversation(live, entry, launch))
       return false
     entry.launch.tools.use(launch.query.clientTools)
+    if (launch.guard) live.launch.guard?.use(launch.guard)
     return adjust(live, launch.query, this.#config)
   }
 

@@ -26,7 +26,8 @@ export class Requests {
 
   /** What of the translator's events is to be told, now that the question behind them is known. */
   see(native: ClaudeEvent, events: UIEvent[]): UIEvent[] {
-    if (native.type === 'control_request' && !events.some(isRequest)) this.#refuse(native)
+    const isForGuard = this.#live.launch.guard?.requestIn(native) !== undefined
+    if (native.type === 'control_request' && !isForGuard && !events.some(isRequest)) this.#refuse(native)
     return events.filter(event => {
       if (isRequest(event)) void this.#ask(event)
       // An answer may cross a withdrawal; it was told already.

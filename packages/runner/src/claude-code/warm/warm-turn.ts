@@ -29,7 +29,7 @@ export interface WarmTurnOptions {
   session: Session
   turnId: string
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'decide' | 'stallMs' | 'onProcess'>
+  opts: Pick<HarnessTurnOpts, 'decide' | 'guard' | 'stallMs' | 'onProcess'>
   context: ClaudeContext
   pool: LivePool
 }
@@ -96,7 +96,7 @@ export class WarmTurn {
   /** Null when the turn is stopped meanwhile: whoever stops it waits for no agent that is slow to start. */
   async #acquire(query: HarnessQuery): Promise<LiveLease | null> {
     const { session, turnId, context, pool, opts } = this.#options
-    const launch = liveLaunch(query, { context, asks: opts.decide !== undefined })
+    const launch = liveLaunch(query, { context, asks: opts.decide !== undefined, guard: opts.guard })
     const { signal } = this.#stopping
     let lease: LiveLease
     try {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import type { AskedDecision, PermissionDecision } from '@chirality/core'
+import type { AskedDecision, Guard, GuardVerdict, PermissionDecision } from '@chirality/core'
+import { askGuard } from '../../turn/guard.ts'
 import { complaintAbout } from '../check-input.ts'
 import type { Tool, ToolContext, ToolOutput } from '../loop/tool.ts'
 import type { Emit } from '../native-event.ts'
@@ -17,6 +18,8 @@ export interface GateOptions {
   emit: Emit
   /** Whether somebody can be asked. */
   canAsk: boolean
+  /** Asked before everything else, whatever the mode. */
+  guard?: Guard | undefined
   /** A person denied something and wants the turn to end. */
   onInterrupt(): void
 }
@@ -38,6 +41,11 @@ export class Gate {
     return { ...tool, execute: (input, context) => this.#execute(tool, input, context) }
   }
 
+  /** Somebody has to answer it: what a rule denied is told in the same form, and is over. */
+  isOpen(requestId: string): boolean {
+    return this.#waiting.has(requestId)
+  }
+
   /** False when the request is over. */
   answer(requestId: string, asked: AskedDecision): boolean {
     const resolve = this.#waiting.get(requestId)
@@ -52,13 +60,19 @@ export class Gate {
   ): Promise<string | ToolOutput> {
     const fault = await complaintAbout(tool, input)
     if (fault !== undefined) return failure(`The input of ${tool.name} does not fit its schema: ${fault}`)
+    const call = { tool, input, context }
+    const guarded = await this.#guard(call)
+    if (guarded.effect === 'deny') return this.#denyByRule(call, guarded)
     const question = await this.#question(tool, input)
     const verdict = this.#options.policy.judge(question)
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     const isGranted = tool.effect !== 'ask' && this.#options.grants.has(tool.name, input)
-    if (verdict.kind === 'allow' || isGranted) return run({ tool, input, context })
+    const isFree = verdict.kind === 'allow' || isGranted
+    if (isFree && guarded.effect === 'pass') return run(call)
     if (!this.#options.canAsk) return this.#deny(tool, context, 'Nobody is there to ask.')
-    const decision = await this.#ask({ tool, input, context, reason: verdict.reason })
+    if (this.#options.policy.mode === 'dontAsk') return this.#deny(tool, context, 'Nobody is asked.')
+    const reason = guarded.effect === 'ask' ? guarded.reason : verdict.kind === 'ask' ? verdict.reason : ''
+    const decision = await this.#ask({ ...call, reason })
     if (decision === null) return failure(INTERRUPTED)
     return this.#heed(decision, { tool, input, context })
   }
@@ -73,10 +87,28 @@ export class Gate {
     if (fault !== undefined)
       return failure(`The user changed the input, and it does not fit the schema now: ${fault}`)
     // The rules that take things away hold for people's changes, too.
+    const guarded = updatedInput === input ? PASS : await this.#guard({ tool, input: updatedInput, context })
+    if (guarded.effect === 'deny') return this.#deny(tool, context, guarded.reason)
     const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     if (remember !== undefined && tool.effect !== 'ask') this.#options.grants.add(tool.name, updatedInput)
     return run({ tool, input: updatedInput, context })
+  }
+
+  #guard({ tool, input, context }: Call): Promise<GuardVerdict> | GuardVerdict {
+    const { guard } = this.#options
+    if (!guard) return PASS
+    return askGuard(guard, { toolName: tool.name, input, toolUseId: context.toolUseId })
+  }
+
+  /** Told as a request that a rule answered. */
+  #denyByRule(call: Call, { reason, rule }: Extract<GuardVerdict, { effect: 'deny' }>): ToolOutput {
+    const requestId = randomUUID()
+    this.#emitRequest(requestId, { ...call, reason })
+    const decision = { behavior: 'deny', message: reason }
+    const asked = { decision, by: 'policy', ...(rule === undefined ? {} : { rule }) }
+    this.#options.emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
+    return denied(reason)
   }
 
   /** Null when the turn ended before an answer came. */
@@ -86,10 +118,18 @@ export class Gate {
     context,
     reason,
   }: Call & { reason: string }): Promise<PermissionDecision | null> {
-    const { emit, policy } = this.#options
-    const { signal, toolUseId } = context
+    const { emit } = this.#options
     const requestId = randomUUID()
-    const answered = this.#answerTo(requestId, signal)
+    const answered = this.#answerTo(requestId, context.signal)
+    this.#emitRequest(requestId, { tool, input, context, reason })
+    const asked = await answered
+    if (asked === null) emit({ type: 'control_cancel_request', request_id: requestId })
+    else emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
+    return asked?.decision ?? null
+  }
+
+  #emitRequest(requestId: string, { tool, input, context, reason }: Call & { reason: string }): void {
+    const { emit, policy } = this.#options
     emit({
       type: 'control_request',
       request_id: requestId,
@@ -97,16 +137,12 @@ export class Gate {
         subtype: 'can_use_tool',
         tool_name: tool.name,
         input,
-        tool_use_id: toolUseId,
+        tool_use_id: context.toolUseId,
         decision_reason: reason,
         permission_suggestions: suggestions(tool, input),
         permission_mode: policy.mode,
       },
     })
-    const asked = await answered
-    if (asked === null) emit({ type: 'control_cancel_request', request_id: requestId })
-    else emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
-    return asked?.decision ?? null
   }
 
   async #answerTo(requestId: string, signal: AbortSignal): Promise<AskedDecision | null> {
@@ -155,6 +191,7 @@ interface Call {
   context: ToolContext
 }
 
+const PASS: GuardVerdict = { effect: 'pass' }
 const INTERRUPTED = 'Interrupted by the user.'
 
 /** Checking and asking took time, in which the turn may have been stopped. */

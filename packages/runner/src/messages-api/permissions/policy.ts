@@ -1,4 +1,4 @@
-import type { PermissionMode } from '@chirality/core'
+import { isProtectedPath, type PermissionMode } from '@chirality/core'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
 import { allows, denies, isRuleFor, parseRule, type Rule, type Use } from './rule.ts'
 
@@ -53,7 +53,7 @@ export class Policy {
       }
     if (effect === 'client') return { kind: 'allow' }
     if (this.#allowed.some(rule => allows(rule, question))) return { kind: 'allow' }
-    if (this.mode === 'acceptEdits' && effect === 'edit' && !isSensitive(question.subject))
+    if (this.mode === 'acceptEdits' && effect === 'edit' && !mayBeProtected(question.subject))
       return { kind: 'allow' }
     if (this.mode === 'dontAsk') {
       return {
@@ -72,12 +72,8 @@ export class Policy {
 
 const REASONS = { edit: 'It changes a file.', run: 'It runs a command.' } as const
 
-/** What is in there runs later, by itself, with the person's rights: git hooks, editor tasks, CI. */
-function isSensitive(file: string | undefined): boolean {
-  return (
-    file === undefined ||
-    /(^|\/)(\.git|\.hg|\.svn|\.vscode|\.idea|\.github|\.claude|\.codex|\.husky)(\/|$)/i.test(file)
-  )
+function mayBeProtected(file: string | undefined): boolean {
+  return file === undefined || isProtectedPath(file)
 }
 
 function rulesOf(texts: readonly string[]): Rule[] {

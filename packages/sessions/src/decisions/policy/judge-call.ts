@@ -12,7 +12,7 @@ import type { ToolCall } from './tool-call.ts'
  */
 export function judgeCall(
   sources: readonly PolicySource[],
-  request: PermissionRequestEvent,
+  request: Pick<PermissionRequestEvent, 'kind'>,
   call: ToolCall,
 ): PolicyVerdict {
   const good = sources.filter(({ problems }) => problems.length === 0)

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { isProtectedName } from '@chirality/core'
 import { globMatches, parseGlob } from './glob.ts'
 
 /** A path that a tool was given: as it was written, made absolute, and where it leads on the disk. */
@@ -72,38 +73,13 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root === '/' ? root : `${root}/`)
 }
 
-/** Files that say what is allowed, or that run by themselves: an agent that may write them may do anything. */
-const PROTECTED_NAMES = new Set([
-  '.bash_profile',
-  '.bashrc',
-  '.chirality',
-  '.claude',
-  '.codex',
-  '.git',
-  '.gitconfig',
-  '.gitmodules',
-  '.husky',
-  '.mcp.json',
-  '.profile',
-  '.ssh',
-  '.vscode',
-  '.idea',
-  '.zprofile',
-  '.zshrc',
-])
-const PERSONA_OR_POLICY = /^agent_.*\.md$|\.policy$/
-
 /** Each such name in the path has to be in the pattern, too, by its letters. */
 function isOffLimits(path: string, segments: string[]): boolean {
   return protectedNames(split(path)) > protectedNames(segments)
 }
 
 function protectedNames(names: string[]): number {
-  return names.filter(name => isProtectedName(name.toLowerCase())).length
-}
-
-function isProtectedName(name: string): boolean {
-  return PROTECTED_NAMES.has(name) || PERSONA_OR_POLICY.test(name)
+  return names.filter(isProtectedName).length
 }
 
 function split(path: string): string[] {

@@ -1,16 +1,17 @@
 import { join } from 'node:path'
-import type { PermissionRequestEvent } from '@chirality/core'
+import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import { PersonaError, PersonaManager, type PolicyRule, parsePolicyRule } from '@chirality/personas'
 import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { realPath } from '../../files/real-path.ts'
 import { userDataFolder } from '../../store/user-data-folder.ts'
-import type { AskContext, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
+import type { AskContext, PolicyGuard, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
+import { guardCall, hasRestrictions } from './guard-call.ts'
 import { judgeCall } from './judge-call.ts'
 import { ruleMatches } from './match-rule.ts'
 import { narrowestRule } from './narrowest-rule.ts'
 import type { PolicyProblem } from './parse-policy.ts'
 import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
-import type { PolicySource } from './policy-source.ts'
+import { type PolicySource, restrictingRules } from './policy-source.ts'
 import { describeCall } from './tool-call.ts'
 
 export interface PolicyBookOptions {
@@ -42,6 +43,20 @@ export class PolicyBook implements PolicyJudge {
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
     const sources = await this.sources(context.projectRoot, context.persona)
     return judgeCall(sources, request, describeCall(request, context.projectRoot))
+  }
+
+  /** Holds in every permission mode; with all checks off by name, protected files are free. */
+  async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
+    const { projectRoot, persona } = context
+    const protects = mode !== 'bypassPermissions'
+    const sources = await this.sources(projectRoot, persona)
+    return {
+      hasRules: hasRestrictions(sources),
+      rules: restrictingRules(sources),
+      // Read anew for each call: a rule that is written now holds from now on.
+      judge: async call =>
+        guardCall(await this.sources(projectRoot, persona), describeCall(call, projectRoot), { protects }),
+    }
   }
 
   /** "Always", in the user's own policy for the project. Nothing in the project is written. */

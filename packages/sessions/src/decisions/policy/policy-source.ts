@@ -36,6 +36,12 @@ export function problemLines({ file, problems }: PolicySource): string[] {
   return problems.map(({ line, message }) => `${file}${line > 0 ? `:${line}` : ''}: ${message}`)
 }
 
+/** Those of them that count and take something away. */
+export function restrictingRules(sources: readonly PolicySource[]): PolicyRule[] {
+  const good = sources.filter(({ problems }) => problems.length === 0)
+  return good.flatMap(({ rules }) => rules.filter(({ effect }) => effect !== 'allow'))
+}
+
 /** Rules that are there and do nothing. */
 export function ignoredRules({ trusted, rules }: PolicySource): PolicyRule[] {
   return trusted ? [] : rules.filter(rule => rule.effect === 'allow')

@@ -24,7 +24,10 @@ export interface ToolCall {
 }
 
 /** Looks at the disk, for where paths lead; the rest is pure. */
-export function describeCall(request: PermissionRequestEvent, projectRoot: string): ToolCall {
+export function describeCall(
+  request: Pick<PermissionRequestEvent, 'toolName' | 'input'>,
+  projectRoot: string,
+): ToolCall {
   const { toolName, input } = request
   const root = realPath(projectRoot)
   const argument = argumentOf(toolName, input, root)

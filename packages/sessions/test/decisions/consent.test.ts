@@ -1,0 +1,187 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SessionHarness, UIEvent } from '@chirality/core'
+import { claudeBinary, codexBinary } from '@chirality/fixtures'
+import { CodexHarness, MessagesApiHarness } from '@chirality/runner'
+import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
+import { codexArgs, type ScriptBlock, type ScriptedModel } from '@chirality/scripted-model'
+import { type LiveSession, PolicyBook, type SessionHost, type TurnRequest } from '@chirality/sessions'
+import { expect, test } from 'vitest'
+import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
+
+const world = useHostWorld()
+
+interface Agent {
+  name: string
+  harness(model: ScriptedModel): SessionHarness
+  bash(command: string): ScriptBlock
+  write(path: string, content: string): ScriptBlock
+  free: TurnRequest
+}
+
+const CLAUDE: Omit<Agent, 'name' | 'harness'> = {
+  bash: command => ({ tool: 'Bash', input: { command, description: 'x' } }),
+  write: (path, content) => ({ tool: 'Write', input: { file_path: join(world.project, path), content } }),
+  free: { permissionMode: 'bypassPermissions', env: { IS_SANDBOX: '1' } },
+}
+const AGENTS: Agent[] = [
+  { ...CLAUDE, name: 'claude-code', harness: model => world.claude(model, { keepAlive: true }) },
+  {
+    ...CLAUDE,
+    name: 'agent-sdk',
+    harness: model =>
+      new AgentSdkHarness({ environment: world.environment(model), binaryPath: claudeBinary() }),
+  },
+  {
+    name: 'messages-api',
+    harness: model => new MessagesApiHarness({ environment: world.environment(model) }),
+    bash: command => ({ tool: 'bash', input: { command } }),
+    write: (path, content) => ({ tool: 'write', input: { file_path: path, content } }),
+    free: { permissionMode: 'bypassPermissions' },
+  },
+]
+
+/** Not one of the commands that Claude Code counts among edits. */
+const make = (file: string) => `sh -c ': > ${file}'`
+
+const GRANTING = '---\nauto_approve_tools: Bash\npermission_mode: acceptEdits\n---\nHelp.\n'
+const PERSONA = 'agents/AGENT_HELP.md'
+
+test.each(AGENTS)(
+  '$name: nothing in a project, and nothing an agent writes there, gives it leave',
+  async agent => {
+    const { bash, write, free } = agent
+    put(PERSONA, '---\ndescription: Helps\n---\nHelp.\n')
+    put('keep.txt', 'mine')
+    denyRm()
+    const model = await world.model({
+      answers: [
+        ...[{ blocks: [write(PERSONA, GRANTING), write('note.txt', 'x')] }, 'Done.'],
+        ...[{ blocks: [bash(make('two'))] }, 'Done.'],
+        ...[{ blocks: [bash(make('three')), bash('rm keep.txt'), write('four.txt', 'x')] }, 'Done.'],
+        ...[{ blocks: [bash(make('five'))] }, 'Done.'],
+        ...[
+          { blocks: [bash(`rm keep.txt; ${make('six')}`), bash('/bin/rm keep.txt'), bash(make('seven'))] },
+          'Done.',
+        ],
+      ],
+    })
+    const host = world.host([agent.harness(model)])
+    const { id } = await host.createSession(world.project, {
+      ...{ persona: 'HELP', mode: 'direct', permissionMode: 'acceptEdits' },
+    })
+    const session = await host.session(id)
+    // One may edit without asking, but not what decides about asking.
+    expect(await asked(host, session, 'One', 'allow')).toEqual(['AGENT_HELP.md'])
+    expect([text(PERSONA), text('note.txt')]).toEqual([GRANTING, 'x'])
+
+    // What was written there, even with leave, gives nothing.
+    expect(await asked(host, session, 'Two', 'deny')).toEqual([': > two'])
+    expect(existsSync(join(world.project, 'two'))).toBe(false)
+    expect(notices(session)).toContainEqual(expect.stringContaining('use Bash, edit files without asking'))
+
+    // Allowed by the user: exactly this text, and never over the user's own rule.
+    const shown = await host.consent.load(world.project, 'HELP')
+    expect(shown).toMatchObject({ grants: ['use Bash', 'edit files'], isAllowed: false })
+    expect(await host.consent.allow(world.project, 'HELP', 'another text')).toBe(false)
+    expect(await host.consent.allow(world.project, 'HELP', shown?.fingerprint ?? '')).toBe(true)
+    expect(await asked(host, session, 'Three', 'deny')).toEqual([])
+    expect(['three', 'four.txt', 'keep.txt'].map(name => existsSync(join(world.project, name)))).toEqual([
+      ...[true, true, true],
+    ])
+
+    // Another text is not allowed.
+    put(PERSONA, `${GRANTING}More.\n`)
+    expect(await asked(host, session, 'Four', 'deny')).toEqual([': > five'])
+
+    // The user's own rule holds with all checks off, too.
+    expect(await asked(host, session, 'Five', 'allow', free)).toEqual([])
+    expect(text('keep.txt')).toBe('mine')
+    expect(['six', 'seven'].map(name => existsSync(join(world.project, name)))).toEqual([false, true])
+    const denied = eventsOf(session)
+      .filter(({ type }) => type === 'permission:resolved')
+      .slice(-2)
+    expect(denied).toMatchObject([
+      { outcome: 'denied', by: 'policy', rule: expect.stringContaining('deny Bash(rm *)') },
+      { outcome: 'denied', by: 'policy' },
+    ])
+  },
+)
+
+test('Codex: the user’s own rule holds with all checks off, and where edits are free', async () => {
+  const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
+  const patch = (file: string) => ({
+    tool: 'apply_patch',
+    input: `*** Begin Patch\n*** Add File: ${file}\n+new line\n*** End Patch\n`,
+  })
+  put('keep.txt', 'mine')
+  denyRm()
+  const model = await world.model({
+    answers: [
+      ...[run('rm keep.txt'), run('touch free'), 'Done.'],
+      ...[run('rm keep.txt'), patch('patched.txt'), patch(PERSONA), 'Done.'],
+    ],
+  })
+  const { args, env } = codexArgs(model)
+  const codex = new CodexHarness({
+    binaryPath: codexBinary().path,
+    configOverrides: [...args.filter(arg => arg !== '-c'), 'model="gpt-5.5"'],
+    allowEnvironment: Object.keys(env),
+    environment: { ...world.environment(model), ...env },
+  })
+  const host = world.host([codex])
+  const { id } = await host.createSession(world.project, { mode: 'direct', harness: 'codex' })
+  const session = await host.session(id)
+  expect(await asked(host, session, 'One', 'allow', { permissionMode: 'bypassPermissions' })).toEqual([])
+  expect(text('keep.txt')).toBe('mine')
+  expect(existsSync(join(world.project, 'free'))).toBe(true)
+  const edits = await asked(host, session, 'Two', 'deny', { permissionMode: 'acceptEdits' })
+  expect(edits).toEqual(['AGENT_HELP.md'])
+  expect([text('keep.txt'), text('patched.txt')]).toEqual(['mine', 'new line\n'])
+  expect(existsSync(join(world.project, PERSONA))).toBe(false)
+})
+
+/** One turn, in which a person answers everything the same way. What the person was asked about. */
+async function asked(
+  host: SessionHost,
+  session: LiveSession,
+  message: string,
+  behavior: 'allow' | 'deny',
+  request?: TurnRequest,
+): Promise<string[]> {
+  const seen: string[] = []
+  const stop = host.decisions.onChange(() => {
+    for (const { request } of host.decisions.pending(session.id)) {
+      const what = JSON.stringify(request.input)
+      seen.push(/AGENT_HELP\.md|: > \w+|rm \w+/.exec(what)?.[0] ?? what)
+      host.decisions.answer(session.id, request.requestId, { behavior })
+    }
+  })
+  const { lastSeq } = session.log
+  await session.start(message, request)
+  await session.settled()
+  stop()
+  expect(session.log.lastSeq).toBeGreaterThan(lastSeq)
+  await untilEvent(session, ({ type }) => type === 'turn:end')
+  return seen
+}
+
+function denyRm(): void {
+  const { global } = new PolicyBook({ home: world.data }).places(world.project)
+  mkdirSync(dirname(global), { recursive: true })
+  writeFileSync(global, 'deny Bash(rm *)\n', { mode: 0o600 })
+}
+
+function put(path: string, content: string): void {
+  mkdirSync(dirname(join(world.project, path)), { recursive: true })
+  writeFileSync(join(world.project, path), content)
+}
+
+function text(path: string): string {
+  return readFileSync(join(world.project, path), 'utf8')
+}
+
+function notices(session: LiveSession): string[] {
+  const of = (event: UIEvent) => (event.type === 'status' && event.status === 'notice' ? [event.message] : [])
+  return eventsOf(session).flatMap(of)
+}
