@@ -1,4 +1,5 @@
 import type { Envelope } from '@chirality/core'
+import { soundEvent } from './sound-event.ts'
 
 /** One line of the log. `seq` comes first, so that a line can be placed without parsing it. */
 export function encodeLine(envelope: Envelope): string {
@@ -20,14 +21,21 @@ function idMembers(sessionId: string, turnId: string | null): string {
 /** The envelope in a line, if it is whole and belongs to the session. */
 export function decodeLine(line: Buffer, sessionId: string): Envelope | undefined {
   const value = parse(line)
-  return isEnvelope(value) && value.sessionId === sessionId ? value : undefined
+  return isEnvelope(value) && value.sessionId === sessionId ? sound(value) : undefined
 }
 
 /** All envelopes of lines that are joined by commas, if every one is whole and belongs to the session. */
 export function decodeLines(text: string, sessionId: string): Envelope[] | undefined {
   const values = parse(`[${text}]`)
   if (!Array.isArray(values)) return undefined
-  return values.every(value => isEnvelope(value) && value.sessionId === sessionId) ? values : undefined
+  return values.every(value => isEnvelope(value) && value.sessionId === sessionId)
+    ? values.map(sound)
+    : undefined
+}
+
+function sound(envelope: Envelope): Envelope {
+  const event = soundEvent(envelope.event, envelope.sessionId)
+  return event === envelope.event ? envelope : { ...envelope, event }
 }
 
 /**
