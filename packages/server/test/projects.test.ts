@@ -41,7 +41,8 @@ test.each(['gone', 'a file now'])(
 )
 
 test.each([
-  ['relative/path', 'project-not-absolute'],
+  ['relative/path-that-is-not-in-the-home-folder', 'project-missing'],
+  ['~/folder-that-is-not-there', 'project-missing'],
   ['/', 'project-too-wide'],
   ['/no/such/folder', 'project-missing'],
   ['/dev/null', 'project-not-a-directory'],

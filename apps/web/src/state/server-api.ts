@@ -25,6 +25,8 @@ export interface ServerApi {
   info(): Promise<ServerInfo>
   projects(): Promise<ProjectInfo[]>
   registerProject(path: string): Promise<ProjectInfo>
+  /** Folders that what was typed can become. */
+  completeFolder(typed: string): Promise<string[]>
   openProject(root: string): Promise<void>
   harnesses(): Promise<HarnessInfo[]>
   harnessStatus(): Promise<Record<string, HarnessInstallStatus>>

@@ -96,6 +96,7 @@ function projectCalls(client: Client) {
       const { lockedBy, ...project } = await client.projects.register.mutate({ path })
       return { ...project, lockedBy: lockedBy?.address ?? null }
     },
+    completeFolder: (typed: string) => client.projects.folders.query({ typed }),
     openProject: async (project: string) => void (await client.projects.open.mutate({ project })),
     harnesses: () => client.harnesses.list.query(),
     harnessStatus: () => client.harnesses.status.query(),

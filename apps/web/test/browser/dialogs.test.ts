@@ -49,3 +49,18 @@ test('of two dialogs Escape closes the upper one', async () => {
   expect(complaints).toEqual([])
   await close()
 })
+
+test('a folder to add is completed while it is typed, and a wrong one says why', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/', scene: aBusyDay })
+  await page.keyboard.press('n')
+  await page.getByRole('button', { name: 'Add a folder…' }).click()
+  const field = page.getByLabel('Folder on this machine')
+  await field.fill('~/pa')
+  await page.locator('datalist option[value="~/parser-kit/"]').waitFor({ state: 'attached' })
+  api.faults.set('projects.register', 'The folder /home/you/nowhere does not exist.')
+  await field.fill('~/nowhere')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('does not exist').waitFor()
+  expect(api.called('projects.register')).toEqual([{ path: '~/nowhere' }])
+  await close()
+})

@@ -309,6 +309,7 @@ export class CannedApi {
       nativePage(this.native.get(input.sessionId) ?? [], input),
     'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
+    'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
     'sessions.search': () => ({ hits: this.hits, unreadable: [] }),
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),

@@ -10,6 +10,7 @@ import {
   removeUserFile,
   writeUserFile,
 } from '../system/user-files.ts'
+import { typedFolder } from './typed-folder.ts'
 
 /** A folder that the user said agents may work in. */
 export interface RegisteredProject {
@@ -100,14 +101,8 @@ function parseProject(text: string): RegisteredProject | undefined {
   }
 }
 
-async function realFolder(folder: string): Promise<string> {
-  if (!path.isAbsolute(folder)) {
-    throw new CallError(
-      'BAD_REQUEST',
-      'project-not-absolute',
-      'Give the whole path of the project, from / on.',
-    )
-  }
+async function realFolder(typed: string): Promise<string> {
+  const folder = typedFolder(typed)
   const root = await realpath(folder).catch(() => undefined)
   const stats = root === undefined ? undefined : await stat(root)
   if (root === undefined || stats === undefined) {

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { findProjectOwner, type ProjectOwner } from '@chirality/sessions'
 import { z } from 'zod'
 import type { RegisteredProject } from '../projects/project-registry.ts'
+import { completeFolder } from '../projects/typed-folder.ts'
 import { byProject, project } from './inputs.ts'
 import { procedure, router } from './trpc.ts'
 
@@ -27,6 +28,11 @@ export const projectsRouter = router({
       const entry = await ctx.projects.add(input.path, input.name)
       return describe(entry, ctx.host.projects().includes(entry.root))
     }),
+
+  /** For who types the path of a folder to add: what it can become. Names of folders only. */
+  folders: procedure
+    .input(z.strictObject({ typed: z.string().max(4096) }))
+    .query(({ input }): Promise<string[]> => completeFolder(input.typed)),
 
   /** Takes the project for this server, and goes on with turns that an earlier one left. */
   open: procedure.input(byProject).mutation(async ({ ctx, input }) => {

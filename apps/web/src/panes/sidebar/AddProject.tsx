@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
 import { useApi } from '../../state/use-api.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/error-message.ts'
@@ -12,6 +12,15 @@ export function AddProject({ onAdded, open = false }: { onAdded(root: string): v
   const [shown, setShown] = useState(false)
   const [path, setPath] = useState('')
   const [problem, setProblem] = useState<string>()
+  const typed = useDeferredValue(path)
+  const { data: folders = [] } = useQuery({
+    queryKey: ['folders', typed],
+    queryFn: () => api.completeFolder(typed),
+    enabled: open || shown,
+    placeholderData: before => before,
+    gcTime: 0,
+    retry: false,
+  })
   const add = async () => {
     try {
       const { root } = await api.registerProject(path.trim())
@@ -31,21 +40,32 @@ export function AddProject({ onAdded, open = false }: { onAdded(root: string): v
     )
   }
   return (
-    <Field label="Folder on this machine" hint={problem}>
+    <Field label="Folder on this machine" hint={problem && <span role="alert">{problem}</span>}>
       {id => (
         <div className="new-session__row">
           <input
             id={id}
             className="input input--code"
             value={path}
-            placeholder="/home/you/project"
-            onChange={event => setPath(event.target.value)}
+            placeholder="~/project"
+            list={`${id}-folders`}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={event => {
+              setPath(event.target.value)
+              setProblem(undefined)
+            }}
             onKeyDown={event => {
               if (event.key !== 'Enter') return
               event.preventDefault()
               void add()
             }}
           />
+          <datalist id={`${id}-folders`}>
+            {folders.map(folder => (
+              <option key={folder} value={folder} />
+            ))}
+          </datalist>
           <Button disabled={path.trim() === ''} onClick={() => void add()}>
             Add
           </Button>

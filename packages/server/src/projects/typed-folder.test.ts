@@ -1,0 +1,31 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { completeFolder, typedFolder } from './typed-folder.ts'
+
+test.each([
+  ['/srv/a', '/srv/a'],
+  ['~', '/home/you'],
+  ['~/a/b', '/home/you/a/b'],
+  [' code ', '/home/you/code'],
+  ['~other', '/home/you/~other'],
+])('%j is %s', (typed, folder) => expect(typedFolder(typed, '/home/you')).toBe(folder))
+
+test('what is typed is completed to folders, in the same words', async () => {
+  const home = await realpath(await mkdtemp(path.join(tmpdir(), 'typed-folder-')))
+  onTestFinished(() => rm(home, { recursive: true }))
+  for (const name of ['code/app10', 'code/app2', 'code/other', '.hidden']) {
+    await mkdir(path.join(home, name), { recursive: true })
+  }
+  await writeFile(path.join(home, 'code.txt'), '')
+  await symlink('code', path.join(home, 'coded'))
+  const complete = (typed: string) => completeFolder(typed, home)
+  expect(await complete('~/co')).toEqual(['~/code/', '~/coded/'])
+  expect(await complete('CO')).toEqual(['code/', 'coded/'])
+  expect(await complete('~/code/a')).toEqual(['~/code/app2/', '~/code/app10/'])
+  expect(await complete(`${home}/`)).toEqual([`${home}/code/`, `${home}/coded/`])
+  expect(await complete('~/.h')).toEqual(['~/.hidden/'])
+  expect(await complete('~')).toEqual(['~/code/', '~/coded/'])
+  expect(await complete('/no/such/folder/x')).toEqual([])
+})
