@@ -109,6 +109,8 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   maxBudgetUsd?: number
   mcpServers?: Record<string, McpServerConfig>
   clientTools?: ClientToolDefinition[]
+  /** How long the handler of a client tool may take. Default a day: it may ask a person. */
+  clientToolTimeoutMs?: number
   additionalDirectories?: string[]
   /** As in a query. */
   trustProject?: boolean
@@ -280,6 +282,8 @@ export interface HarnessQuery {
   // Integrations
   mcpServers?: Record<string, McpServerConfig>
   clientTools?: ClientToolDefinition[]
+  /** How long the handler of a client tool may take. Default a day: it may ask a person. */
+  clientToolTimeoutMs?: number
   /** JSON Schema the final answer has to meet. */
   outputSchema?: JsonSchema
 

@@ -111,6 +111,7 @@ export type {
   CodexTurn,
   CodexTurnError,
 } from './native/codex/thread.ts'
+export type { UnknownName } from './native/unknown-name.ts'
 export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'

@@ -1,2 +1,2 @@
-export { TOOL_SERVER_NAME } from './mcp-server.ts'
+export { TOOL_SERVER_NAME } from './server-name.ts'
 export { startToolServer, type ToolServerHandle, type ToolServerOptions } from './tool-server.ts'

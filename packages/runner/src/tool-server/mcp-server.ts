@@ -4,9 +4,8 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { type CallLimits, callTool } from './call-tool.ts'
 import { clientGone } from './mcp-sessions.ts'
 import type { PreparedTools } from './prepare-tools.ts'
+import { TOOL_SERVER_NAME } from './server-name.ts'
 import { failure } from './tool-result.ts'
-
-export const TOOL_SERVER_NAME = '__harness_client_tools'
 
 export interface McpServerParts {
   tools: PreparedTools

@@ -13,7 +13,11 @@ export interface ServedClientTools {
 
 /** How a harness offers a query's client tools. Loads the MCP SDK only when there are some: it takes a while. */
 export async function serveClientTools(
-  { clientTools = [], mcpServers = {} }: Pick<HarnessQuery, 'clientTools' | 'mcpServers'>,
+  {
+    clientTools = [],
+    mcpServers = {},
+    clientToolTimeoutMs: deadlineMs,
+  }: Pick<HarnessQuery, 'clientTools' | 'mcpServers' | 'clientToolTimeoutMs'>,
   harnessId: HarnessId,
 ): Promise<ServedClientTools> {
   if (clientTools.length === 0) return { mcpServers, toolNames: [], stop: async () => {} }
@@ -22,7 +26,7 @@ export async function serveClientTools(
     const message = `mcpServers: the name ${serverName} is taken by the client tools.`
     throw new HarnessError(message, 'invalid_query', harnessId)
   }
-  const { mcpServer, stop } = await startToolServer(clientTools, { harnessId })
+  const { mcpServer, stop } = await startToolServer(clientTools, { harnessId, deadlineMs })
   return {
     mcpServers: { ...mcpServers, [serverName]: mcpServer },
     serverName,

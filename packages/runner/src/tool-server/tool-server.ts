@@ -4,9 +4,10 @@ import { HarnessError } from '@chirality/core'
 import { createBearerToken } from './bearer-token.ts'
 import { refuse } from './guard.ts'
 import { sendRefusal } from './http-exchange.ts'
-import { createMcpServer, TOOL_SERVER_NAME } from './mcp-server.ts'
+import { createMcpServer } from './mcp-server.ts'
 import { McpSessions } from './mcp-sessions.ts'
 import { prepareTools } from './prepare-tools.ts'
+import { TOOL_SERVER_NAME } from './server-name.ts'
 
 export interface ToolServerOptions {
   /** `127.0.0.1` (default) or `::1`. Nothing beyond loopback is ever bound. */
@@ -15,7 +16,7 @@ export interface ToolServerOptions {
   port?: number
   /** Default true. Without it every process of this machine can call the tools. */
   requireAuth?: boolean
-  /** How long a handler may take. Default 60 s. */
+  /** How long a handler may take. Default a day: a handler may ask a person. */
   deadlineMs?: number
   /** What of a longer result reaches the agent. Default 1 MiB. */
   maxResultBytes?: number
@@ -78,7 +79,7 @@ export async function startToolServer(
 }
 
 const PATH = '/mcp'
-const DEADLINE_MS = 60_000
+const DEADLINE_MS = 24 * 60 * 60_000
 const MAX_RESULT_BYTES = 1024 * 1024
 /** A longer delay overflows the timer, which would then fire at once. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1

@@ -23,6 +23,7 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     thinking: opts.thinking,
     mcpServers: opts.mcpServers,
     clientTools: opts.clientTools,
+    clientToolTimeoutMs: opts.clientToolTimeoutMs,
     additionalDirectories: opts.additionalDirectories,
     trustProject: opts.trustProject,
     outputSchema: opts.outputSchema,

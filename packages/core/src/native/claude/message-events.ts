@@ -1,3 +1,4 @@
+import type { UnknownName } from '../unknown-name.ts'
 import type { ClaudeNestedEventBase, ClaudeUsage } from './base.ts'
 
 /** One finished content block. The blocks of one model answer come as several events with the same `message.id`. */
@@ -46,7 +47,7 @@ export type ClaudeContentBlock =
       [key: string]: unknown
     }
   | { type: 'image'; source?: { media_type?: string; [key: string]: unknown }; [key: string]: unknown }
-  | { type: string; [key: string]: unknown }
+  | { type: UnknownName; [key: string]: unknown }
 
 /** A piece of an answer while the model writes it; only with `--include-partial-messages`. */
 export interface ClaudeStreamEvent extends ClaudeNestedEventBase {
@@ -73,11 +74,11 @@ export type ClaudeApiStreamEvent =
       [key: string]: unknown
     }
   | { type: 'message_stop'; [key: string]: unknown }
-  | { type: string; [key: string]: unknown }
+  | { type: UnknownName; [key: string]: unknown }
 
 export type ClaudeDelta =
   | { type: 'text_delta'; text?: string; [key: string]: unknown }
   | { type: 'thinking_delta'; thinking?: string; [key: string]: unknown }
   | { type: 'signature_delta'; signature?: string; [key: string]: unknown }
   | { type: 'input_json_delta'; partial_json?: string; [key: string]: unknown }
-  | { type: string; [key: string]: unknown }
+  | { type: UnknownName; [key: string]: unknown }

@@ -1,3 +1,4 @@
+import type { UnknownName } from '../unknown-name.ts'
 import type { CodexEventBase } from './base.ts'
 
 /** One thing the agent said or did, as `exec --json` prints it. Ids count from `item_0` in every process. */
@@ -82,5 +83,5 @@ export interface CodexErrorItem extends CodexItemBase {
 }
 
 export interface CodexUnknownItem extends CodexItemBase {
-  type?: string
+  type?: UnknownName
 }
