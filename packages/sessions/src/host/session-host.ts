@@ -11,6 +11,7 @@ import type { StoredSession } from '../store/stored-session.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
+import { choosePersona } from '../turns/choose.ts'
 import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { NewSession, SessionHostOptions } from './host-options.ts'
@@ -79,6 +80,8 @@ export class SessionHost {
     const permissionMode = keepable(chosen.permissionMode)
     const { project } = await this.#projects.get(projectRoot)
     const settings = { model, permissionMode, thinking, maxTurns, budgetUsd }
+    // Said now, and not by the first turn.
+    await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
   }
 

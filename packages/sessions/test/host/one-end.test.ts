@@ -107,7 +107,11 @@ test.each<[string, TurnScript, string]>([
 
 test('an unknown persona, harness or budget stops nothing but the start', async () => {
   const { host } = await open()
-  const missing = await host.createSession(world.project, { persona: 'NOBODY' })
+  const nobody = host.createSession(world.project, { persona: 'NOBODY' })
+  await expect(nobody).rejects.toMatchObject({ code: 'persona' })
+  expect(await host.store.list(world.project)).toHaveLength(1)
+  // One that was there when the session was made, and is gone since.
+  const missing = await host.store.create(world.project, 'NOBODY', 'direct')
   const session = await host.session(missing.id)
   await expect(session.start('Go')).rejects.toMatchObject({ code: 'persona' })
   const other = await host.session((await host.createSession(world.project, { harness: 'codex' })).id)
