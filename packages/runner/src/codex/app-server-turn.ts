@@ -150,10 +150,12 @@ export class AppServerTurn {
     const request = item.kind === 'message' ? item.request : undefined
     let isShown = false
     for (const event of view.show(item)) {
+      if (event.type === 'permission:request' && request) {
+        isShown = true
+        // Before it is told: whoever sees it can answer at once.
+        void turn.decide(event, request)
+      }
       yield this.#inOurWords(event)
-      if (event.type !== 'permission:request' || !request) continue
-      isShown = true
-      void turn.decide(event, request)
     }
     if (request && !isShown) turn.refuse(request)
   }

@@ -142,9 +142,10 @@ export class MessagesApiTurn {
     try {
       for await (const event of run.events()) {
         for (const told of view.show({ kind: 'json', value: event, bytes: 0, offset: 0 })) {
-          yield told
+          // Before it is told: whoever sees it can answer at once.
           if (told.type === 'permission:request' && run.gate.isOpen(told.requestId))
             void this.#decide(told, run)
+          yield told
         }
       }
     } catch (error) {

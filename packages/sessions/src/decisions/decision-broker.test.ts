@@ -329,3 +329,19 @@ test('the memory of what is over has an end', async () => {
   expect(codeOf(() => broker.answer('s1', 'r0', { behavior: 'allow' }))).toBe('unknown')
   expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
 })
+
+test('an answer that comes while the rules are still read is taken; what a rule says counts first', async () => {
+  for (const effect of ['ask', 'deny'] as const) {
+    let judged: (verdict: { effect: typeof effect; rule?: string }) => void = () => {}
+    const policies: PolicyJudge = { judge: () => new Promise(resolve => (judged = resolve)) }
+    const broker = new DecisionBroker({ policies })
+    const decision = broker.ask(context, request(), never())
+    broker.answer('s1', 'r1', { behavior: 'allow' })
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('answered')
+    judged({ effect, ...(effect === 'deny' ? { rule: 'mine:1 deny Bash' } : {}) })
+    expect(await decision).toMatchObject(
+      effect === 'ask' ? { behavior: 'allow', by: 'person' } : { behavior: 'deny', by: 'policy' },
+    )
+    expect(broker.pending()).toEqual([])
+  }
+})

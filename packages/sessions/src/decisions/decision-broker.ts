@@ -20,6 +20,7 @@ export class DecisionBroker {
   readonly #policies: PolicyJudge | undefined
   readonly #onProblem: DecisionBrokerOptions['onProblem']
   readonly #open = new Map<string, OpenRequest>()
+  readonly #judging = new Map<string, Judging>()
   readonly #settled = new SettledRequests()
   readonly #memory = new SessionMemory()
   readonly #listeners = new Set<(sessionId: string) => void>()
@@ -43,11 +44,14 @@ export class DecisionBroker {
   ): Promise<PermissionDecision> {
     try {
       const key = keyOf(context.sessionId, request.requestId)
-      if (this.#open.has(key)) return failed('The agent asked twice under one id.')
+      if (this.#open.has(key) || this.#judging.has(key)) return failed('The agent asked twice under one id.')
       this.#settled.forget(key)
-      const verdict = await this.#judge(context, request)
+      const judging: Judging = { request }
+      this.#judging.set(key, judging)
+      const verdict = await this.#judge(context, request).finally(() => this.#judging.delete(key))
       if (signal.aborted) return this.#withdrawn(key)
-      const answered = answerOf(verdict)
+      const early = judging.answer && { ...this.#remembered(context, request, judging.answer), by: BY_PERSON }
+      const answered = answerOf(verdict) ?? early
       if (answered === undefined) return await this.#hold(context, request, { key, signal, verdict })
       this.#settled.add(key, 'answered')
       return answered
@@ -71,7 +75,13 @@ export class DecisionBroker {
   answer(sessionId: string, requestId: string, decision: PermissionDecision): void {
     const key = keyOf(sessionId, requestId)
     const open = this.#open.get(key)
-    if (open === undefined) throw late(requestId, this.#settled.get(key))
+    const judging = this.#judging.get(key)
+    // Whoever sees a request can answer it, though the rules are still being read. What they say counts first.
+    if (judging !== undefined && judging.answer === undefined) {
+      judging.answer = parseAnswer(judging.request, decision)
+      return
+    }
+    if (open === undefined) throw late(requestId, judging ? 'answered' : this.#settled.get(key))
     const { request } = open.pending
     const parsed = parseAnswer(request, decision)
     open.settle({ ...this.#remembered(open.context, request, parsed), by: 'person' }, 'answered')
@@ -173,6 +183,14 @@ export class DecisionBroker {
     for (const listener of [...this.#listeners]) quietly(() => listener(sessionId))
   }
 }
+
+/** Held against the rules, and perhaps answered meanwhile. */
+interface Judging {
+  request: PermissionRequestEvent
+  answer?: PermissionDecision
+}
+
+const BY_PERSON = 'person' as const
 
 interface OpenRequest {
   context: AskContext

@@ -141,6 +141,36 @@ test('Codex: the user’s own rule holds with all checks off, and where edits ar
   expect(existsSync(join(world.project, PERSONA))).toBe(false)
 })
 
+test('an answer that is sent on seeing the request is taken, 15 of 15, with a persona', async () => {
+  put(PERSONA, '---\ndescription: Helps\n---\nHelp.\n')
+  const names = Array.from({ length: 15 }, (_, index) => `made${index}`)
+  const model = await world.model({
+    answers: [...names.map(name => ({ tool: 'bash', input: { command: `touch ${name}` } })), 'Done.'],
+  })
+  const host = world.host([new MessagesApiHarness({ environment: world.environment(model) })])
+  const { id } = await host.createSession(world.project, { persona: 'HELP', mode: 'direct' })
+  const session = await host.session(id)
+  const refused: unknown[] = []
+  const answering = (async () => {
+    for await (const batch of session.log.subscribe(0))
+      for (const { event } of batch) {
+        if (event.type === 'turn:end') return
+        if (event.type !== 'permission:request') continue
+        try {
+          host.decisions.answer(id, event.requestId, { behavior: 'allow' })
+        } catch (error) {
+          refused.push(error)
+          host.decisions.closeSession(id)
+        }
+      }
+  })()
+  await session.start('Go')
+  await answering
+  await session.settled()
+  expect(refused).toEqual([])
+  expect(names.map(name => existsSync(join(world.project, name)))).toEqual(names.map(() => true))
+})
+
 /** One turn, in which a person answers everything the same way. What the person was asked about. */
 async function asked(
   host: SessionHost,
