@@ -161,7 +161,9 @@ export class DecisionBroker {
     const isEdited = !isDeepStrictEqual(updatedInput, request.input)
     if (isEdited) void this.#remember(context, { ...request, input: updatedInput }, remember)
     else if (!agentRemembers(request, remember)) void this.#remember(context, request, remember)
-    return isEdited ? once : decision
+    // Of a tool of an MCP server agents keep the whole tool, and the person was shown this very call.
+    const isCallOfServer = request.toolName.startsWith('mcp__') && remember === 'always'
+    return isEdited || isCallOfServer ? once : decision
   }
 
   /** That it cannot be kept does not undo the answer. */

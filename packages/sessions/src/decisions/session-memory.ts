@@ -40,14 +40,14 @@ export function agentRemembers(request: PermissionRequestEvent, scope: 'session'
 
 const SESSION_WORDS = new Set(['acceptForSession', 'session'])
 
-/** The same tool with the same argument; for an MCP tool, the tool. What asks for more has to be the same in all. */
+/** The same tool with the same argument, of an MCP tool all of its input. What asks for more has to be the same in all. */
 function sameCall(
   { projectRoot }: AskContext,
   request: PermissionRequestEvent,
 ): { key: string; text: string } {
   const { toolName, argument, asksForMore } = describeCall(request, projectRoot)
-  const shown = argument.kind === 'input' && toolName.startsWith('mcp__') ? undefined : argumentText(argument)
-  const text = `${SESSION_RULE}allow ${toolName}${shown === undefined ? '' : `(${shown})`}`
+  const shown = argumentText(argument)
+  const text = `${SESSION_RULE}allow ${toolName}(${shown})`
   const whole = asksForMore ? sortedJson(request.input) : undefined
   const paths = argument.kind === 'paths' ? argument.paths.map(({ real }) => real) : undefined
   return { key: JSON.stringify([toolName, paths ?? shown, whole]), text }

@@ -224,7 +224,7 @@ describe('"always"', () => {
       { toolName: 'WebFetch', input: { url: 'https://example.org/a?b#c' } },
       'allow WebFetch(https://example.org/a?b)',
     ],
-    ['an MCP tool', { toolName: 'mcp__db__read', input: { q: 1 } }, 'allow mcp__db__read'],
+    ['an MCP tool', { toolName: 'mcp__db__read', input: { q: 1 } }, 'allow mcp__db__read({"q":1})'],
     ['another tool', { toolName: 'other', input: { b: 1, a: '*' } }, 'allow other({"a":"\\*","b":1})'],
   ])('%s: the narrowest rule is written to the user’s policy, and holds', async (_what, changes, rule) => {
     await book.allowAlways(context(), request(changes))
@@ -278,4 +278,11 @@ describe('"always"', () => {
     )
     expect(next).toEqual({ behavior: 'allow', by: 'policy', rule: `${ownFile()}:2 allow Bash(git status)` })
   })
+})
+
+test('"always" for a call of an MCP server is for this very call: other arguments are asked about', async () => {
+  const refund = (amount: number) => ({ toolName: 'mcp__shop__refund', input: { order: 'A1', amount } })
+  await book.allowAlways(context(), request(refund(5)))
+  expect((await judge(refund(5))).effect).toBe('allow')
+  expect((await judge(refund(99_999))).effect).toBe('ask')
 })

@@ -2,7 +2,7 @@ import { escapeGlob } from './glob.ts'
 import { unwrapShell } from './shell-commands.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** The rule that allows this call and as little else as possible: the same argument; for an MCP tool, the tool. */
+/** The rule that allows this call and as little else as possible: the same argument, of an MCP tool all of its input. */
 export function narrowestRule({ toolName, argument }: ToolCall): string {
   switch (argument.kind) {
     case 'command':
@@ -18,9 +18,7 @@ export function narrowestRule({ toolName, argument }: ToolCall): string {
     case 'text':
       return `allow ${toolName}(${escapeGlob(argument.text)})`
     case 'input':
-      return toolName.startsWith('mcp__')
-        ? `allow ${toolName}`
-        : `allow ${toolName}(${escapeGlob(argument.json)})`
+      return `allow ${toolName}(${escapeGlob(argument.json)})`
   }
 }
 
