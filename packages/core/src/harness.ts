@@ -211,6 +211,8 @@ export interface HarnessCapabilities {
   supportsFork: boolean
   supportsClientTools: boolean
   supportsStreamingTokens: boolean
+  /** Of `query()`, where it differs from a turn of a session. */
+  streamsTokensInQuery?: boolean
   supportsCostTracking: boolean
   supportsNamedTools: boolean
   supportsImages: boolean

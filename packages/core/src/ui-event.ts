@@ -84,8 +84,8 @@ export interface SessionInitEvent extends Base {
 
 export interface SessionCompleteEvent extends Base {
   type: 'session:complete'
-  /** Cost since the previous result, never the running total that agents report. */
-  costUsd: number
+  /** Cost since the previous result, never the running total that agents report. Absent where the agent does not say. */
+  costUsd?: number
   usage: UsageInfo
   durationMs?: number
   numTurns?: number

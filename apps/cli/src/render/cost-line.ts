@@ -2,7 +2,7 @@ import { formatDuration, type UsageInfo } from '@chirality/core'
 
 /** `$0.0012 · 100 in · 20 out · 300 ms` */
 export function costLine(turn: {
-  costUsd: number | undefined
+  costUsd?: number | undefined
   usage: UsageInfo
   durationMs?: number
 }): string {

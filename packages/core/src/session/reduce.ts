@@ -61,7 +61,7 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
     case 'tool:result':
       return finishTool(draft, envelope, event)
     case 'session:complete':
-      return spend(draft, event.costUsd, event.usage)
+      return spend(draft, event.costUsd ?? 0, event.usage)
     case 'session:error':
       return fail(draft, envelope, event)
     case 'permission:request':

@@ -78,7 +78,7 @@ export class AdoptedAppServerTurn {
   }
 }
 
-const STOPPED = 'Codex stopped with Chirality; continue with a new message.'
+const STOPPED = 'Chirality was ended while Codex worked, and Codex ended with it. What it did so far is kept.'
 
 /** Without its notes a turn is told as far as the session knows of it. */
 function knownFacts(

@@ -32,6 +32,8 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsFork: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
+  // A query is one `exec`, which prints whole messages.
+  streamsTokensInQuery: false,
   supportsCostTracking: false,
   supportsNamedTools: false,
   supportsImages: true,

@@ -234,6 +234,7 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   supportsFork: { forkSession: true },
   supportsClientTools: { clientTools: [] },
   supportsStreamingTokens: null,
+  streamsTokensInQuery: null,
   supportsCostTracking: null,
   supportsNamedTools: { autoApproveTools: ['Read'] },
   supportsImages: {

@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<TurnEndReason, string>> = {
   failed: 'failed',
   interrupted: 'stopped',
   killed: 'ended by force',
-  crashed: 'the agent crashed',
+  crashed: 'cut off',
   timeout: 'took too long',
   max_turns: 'step limit reached',
   budget: 'budget reached',

@@ -11,7 +11,7 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   max_turns: 'The limit of steps is reached. Go on below, or send a message.',
   budget_exceeded: 'Raise the budget to go on.',
   session_not_found: 'The agent does not know this conversation any more. A new message starts afresh.',
-  process_crashed: 'The agent ended without a word. Retry, and look into Raw if it happens again.',
+  process_crashed: 'Send a message to go on. Look into Raw if it happens again.',
   not_installed: 'Install the agent, then retry.',
   timeout: 'It took longer than it may. Retry, or give it more time.',
   api_error: 'Retry in a minute.',

@@ -13,8 +13,6 @@ export interface CodexOutcome {
   errorCode?: SessionErrorCode
   error?: string
   apiStatus?: number
-  /** Always 0: Codex does not say what a turn costs. */
-  costUsd: number
   usage: UsageInfo
   durationMs?: number
   nativeSessionId: string | null

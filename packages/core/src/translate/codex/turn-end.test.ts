@@ -45,10 +45,9 @@ describe('success', () => {
     const { events, outcome } = translateExec([...lines, turnCompleted()])
     expect(events.slice(-2)).toStrictEqual([
       { type: 'chat:complete', sessionId, text: 'two' },
-      { type: 'session:complete', sessionId, costUsd: 0, usage },
+      { type: 'session:complete', sessionId, usage },
     ])
     expect(outcome).toStrictEqual({
-      costUsd: 0,
       usage,
       nativeSessionId: 'thread-1',
       reason: 'completed',
@@ -61,7 +60,7 @@ describe('success', () => {
     const { events } = translateApp([appTurnStarted(), itemCompleted(appMessage('two')), appTurnCompleted()])
     expect(events.slice(-2)).toStrictEqual([
       { type: 'chat:complete', sessionId, text: 'two' },
-      { type: 'session:complete', sessionId, costUsd: 0, usage: nothing, durationMs: 5 },
+      { type: 'session:complete', sessionId, usage: nothing, durationMs: 5 },
     ])
   })
 
@@ -105,7 +104,6 @@ describe('failure', () => {
       error: words,
       code: 'rate_limited',
       apiStatus: 429,
-      costUsd: 0,
       usage: nothing,
     })
     expect(app.events.at(-1)).toStrictEqual(exec.events.at(-1))

@@ -33,7 +33,6 @@ export function endTurn(state: CodexState, end: TurnEnd): UIEvent[] {
 
 function settle(state: CodexState, end: TurnEnd, pending: PendingFailure | null): CodexOutcome {
   const common = {
-    costUsd: 0,
     usage: state.meter.used,
     durationMs: end.durationMs,
     nativeSessionId: state.threadId,
@@ -61,17 +60,17 @@ function reasonOf(code: SessionErrorCode): TurnEndReason {
 
 function completeEvents(state: CodexState, outcome: CodexOutcome): UIEvent[] {
   const { sessionId } = state
-  const { finalText = '', structuredOutput, costUsd, usage, durationMs } = outcome
+  const { finalText = '', structuredOutput, usage, durationMs } = outcome
   return [
     present({ type: 'chat:complete', sessionId, text: finalText, structuredOutput }),
-    present({ type: 'session:complete', sessionId, costUsd, usage, durationMs }),
+    present({ type: 'session:complete', sessionId, usage, durationMs }),
   ]
 }
 
 function errorEvent(state: CodexState, outcome: CodexOutcome): UIEvent {
   const { sessionId } = state
-  const { error = '', errorCode = 'unknown', apiStatus, costUsd, usage } = outcome
-  return present({ type: 'session:error', sessionId, error, code: errorCode, apiStatus, costUsd, usage })
+  const { error = '', errorCode = 'unknown', apiStatus, usage } = outcome
+  return present({ type: 'session:error', sessionId, error, code: errorCode, apiStatus, usage })
 }
 
 /** The diff of all that the turn changed comes again after every step; the last one is enough. */
