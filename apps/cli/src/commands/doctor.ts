@@ -7,6 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import type { Check } from './doctor/check.ts'
 import { checkAgent } from './doctor/check-agent.ts'
 import { checkProject } from './doctor/check-project.ts'
+import { serverEnvironment } from './serve/server-environment.ts'
 import { serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Looks at everything a first turn needs. Spends no tokens. 0 if at least one agent can be tried. */
@@ -20,7 +21,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
   // Those of the dashboard, so that both say the same.
-  const harnesses = serverHarnesses(() => {})
+  const harnesses = serverHarnesses(() => {}, undefined, await serverEnvironment())
   // One that fails to answer is reported like one that is missing, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(

@@ -21,6 +21,7 @@ import { linkText } from './link.ts'
 import { dashboardFolder } from './serve/dashboard-folder.ts'
 import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
+import { serverEnvironment } from './serve/server-environment.ts'
 import { serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Runs the server until it is told to stop. */
@@ -76,7 +77,7 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
   let server: RunningServer | undefined
   try {
     server = await startServer({
-      harnesses: serverHarnesses(entry => server?.log(entry), demo),
+      harnesses: serverHarnesses(entry => server?.log(entry), demo, await serverEnvironment()),
       projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),
       ...(demo ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt } } : {}),
       ...{ port, host, exposed, publicOrigins },

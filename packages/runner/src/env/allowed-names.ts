@@ -30,7 +30,33 @@ export const BASE_NAMES = [
   'IS_SANDBOX',
   'NO_PROXY',
   'no_proxy',
+  // Where keys, editors and toolchains are. A socket of an SSH agent signs, but gives no key away.
+  'SSH_AUTH_SOCK',
+  'EDITOR',
+  'VISUAL',
+  'PAGER',
+  'JAVA_HOME',
+  'GOPATH',
+  'GOROOT',
+  'CARGO_HOME',
+  'RUSTUP_HOME',
+  'VIRTUAL_ENV',
+  'CONDA_PREFIX',
+  'PYENV_ROOT',
+  'NVM_DIR',
+  'VOLTA_HOME',
+  'PNPM_HOME',
+  'BUN_INSTALL',
+  'GEM_HOME',
+  'RBENV_ROOT',
+  'SDKMAN_DIR',
+  'GRADLE_USER_HOME',
+  'ANDROID_HOME',
+  'DOTNET_ROOT',
 ]
+
+/** Names of the user's own, separated by commas or spaces, that go to every agent. */
+export const ALLOW_VARIABLE = 'CHIRALITY_ALLOW_ENV'
 
 export const BASE_PREFIXES = ['LC_']
 

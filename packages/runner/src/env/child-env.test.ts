@@ -18,17 +18,30 @@ describe('the allow-list', () => {
     expect([...BASE_NAMES, ...PROXY_NAMES].join(' ')).toBe(
       'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM COLORTERM NO_COLOR TMPDIR XDG_CONFIG_HOME XDG_DATA_HOME ' +
         'XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS XDG_DATA_DIRS NODE_ENV NODE_OPTIONS ' +
-        'NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR IS_SANDBOX NO_PROXY no_proxy HTTP_PROXY HTTPS_PROXY ' +
-        'ALL_PROXY http_proxy https_proxy all_proxy',
+        'NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR IS_SANDBOX NO_PROXY no_proxy SSH_AUTH_SOCK EDITOR VISUAL ' +
+        'PAGER JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT NVM_DIR VOLTA_HOME ' +
+        'PNPM_HOME BUN_INSTALL GEM_HOME RBENV_ROOT SDKMAN_DIR GRADLE_USER_HOME ANDROID_HOME DOTNET_ROOT HTTP_PROXY ' +
+        'HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy',
     )
     expect(BASE_PREFIXES).toEqual(['LC_'])
   })
 
   test('passes what is on it and nothing else', () => {
-    const source = withValue([...BASE_NAMES, 'LC_ALL', 'EDITOR', 'MY_VARIABLE', 'path'])
+    const source = withValue([...BASE_NAMES, 'LC_ALL', 'MY_EDITOR', 'MY_VARIABLE', 'path'])
     const { env, dropped } = buildChildEnv({ source, credentials: 'none' })
     expect(env).toEqual(withValue([...BASE_NAMES, 'LC_ALL']))
-    expect(dropped).toEqual(['EDITOR', 'MY_VARIABLE', 'path'])
+    expect(dropped).toEqual(['MY_EDITOR', 'MY_VARIABLE', 'path'])
+  })
+
+  test('goes on with the names that the user lists, except what is reserved', () => {
+    const names = ['MY_VARIABLE', 'NPM_TOKEN', 'LD_PRELOAD', 'OPENAI_API_KEY', 'OTHER', 'CHIRALITY_TOKEN']
+    const source = {
+      ...withValue(names),
+      CHIRALITY_ALLOW_ENV: ' MY_VARIABLE,NPM_TOKEN LD_PRELOAD,, OPENAI_API_KEY CHIRALITY_TOKEN',
+    }
+    expect(buildChildEnv({ source, credentials: 'claude' }).env).toEqual(
+      withValue(['MY_VARIABLE', 'NPM_TOKEN']),
+    )
   })
 
   test('leaves the source as it is', () => {

@@ -1,5 +1,6 @@
 import { MARKER_VARIABLE } from '../process/leftovers.ts'
 import {
+  ALLOW_VARIABLE,
   BASE_NAMES,
   BASE_PREFIXES,
   CLAUDE_CLOUDS,
@@ -18,7 +19,7 @@ export interface ChildEnvOptions {
   credentials: CredentialSet
   /** Set on top, whatever it is called: the caller names both the variable and its value. */
   extra?: Record<string, string>
-  /** More names to pass from `source`, exactly as written. For what the user's own tools need. */
+  /** More names to pass from `source`, exactly as written, beside those that CHIRALITY_ALLOW_ENV there lists. */
   allow?: string[]
 }
 
@@ -34,7 +35,7 @@ export function buildChildEnv(options: ChildEnvOptions): ChildEnv {
   const passed = new Map<string, string>()
   const named = new Set([
     ...credentialNames(credentials, source),
-    ...allow.filter(name => !isReserved(name, credentials)),
+    ...[...allow, ...namesIn(source[ALLOW_VARIABLE])].filter(name => !isReserved(name, credentials)),
   ])
   for (const [name, value] of Object.entries(source)) {
     const ownValue = passedValue(name, value, named)
@@ -68,6 +69,10 @@ function credentialNames(credentials: CredentialSet, source: Record<string, stri
     case 'none':
       return []
   }
+}
+
+function namesIn(list = ''): string[] {
+  return list.split(/[\s,]+/).filter(name => name !== '')
 }
 
 /** Not even a user's own list may hand one agent's key to another, or load code into every process. */

@@ -127,7 +127,11 @@ export class MessagesApiTurn {
     this.#run = run
     const { nativeSessionId: claudeSessionId, lostId } = run
     this.#log.write('info', 'turn:open', { claudeSessionId, spool: log.path })
-    if (lostId !== undefined) this.#log.write('warn', 'resume:failed', { claudeSessionId: lostId })
+    if (lostId !== undefined)
+      this.#log.write('warn', 'resume:failed', {
+        claudeSessionId: lostId,
+        error: 'There is no transcript of this conversation.',
+      })
     // Before its first word: what nobody could find again must not have done anything.
     tracer.turn()
     // Asked for while it was being started.

@@ -39,6 +39,12 @@ export class HarnessLog {
     this.write('info', 'process:exit', { code, signal, durationMs: Math.round(durationMs), stopped })
   }
 
+  /** What went wrong on our side, with where. */
+  fault(event: string, error: unknown): void {
+    const { stack } = error instanceof Error ? error : {}
+    this.write('error', event, { error: String(error), ...(stack === undefined ? {} : { stack }) })
+  }
+
   write(level: RunnerLogEntry['level'], event: string, data: Record<string, unknown>): void {
     const sessionId = this.#sessionId
     try {

@@ -141,7 +141,7 @@ export class ProcessTurn {
       }
     } catch (error) {
       // Ours, not the agent's: the raw log cannot be read any more, say. It still ends as an event.
-      this.#log.write('error', 'turn:error', { error: String(error) })
+      this.#log.fault('turn:error', error)
       failure = { error }
     }
     const end = await attempt.end()
@@ -163,7 +163,10 @@ export class ProcessTurn {
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */
   async *#runAfresh(): AsyncGenerator<UIEvent, AttemptVerdict> {
     const { source, session } = this.#options
-    this.#log.write('warn', 'resume:failed', { claudeSessionId: source.resumedId })
+    this.#log.write('warn', 'resume:failed', {
+      claudeSessionId: source.resumedId,
+      error: 'The agent no longer has this conversation.',
+    })
     yield resumeFailed(session.id, source.resumedId)
     await this.#attempt?.release()
     return yield* this.#run(

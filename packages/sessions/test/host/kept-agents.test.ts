@@ -53,7 +53,7 @@ test('a host that closes has the end of its kept agents in harness.log', async (
 
 test('a kill ends the kept agent of a session without a turn, and the next turn starts another', async () => {
   const model = await world.model({ otherwise: 'Yes.' })
-  const host = world.host([world.claude(model, { keepAlive: true })])
+  const host = world.host([world.claude(model, { keepAlive: true, onLog: entry => host.log(entry) })])
   const session = await host.session((await host.createSession(world.project)).id)
   await session.start('Go')
   await session.settled()
@@ -63,6 +63,8 @@ test('a kill ends the kept agent of a session without a turn, and the next turn 
   await session.start('Again')
   await session.settled()
   expect(session.status.lastTurn).toBe('completed')
+  const { claudeSessionId } = await host.store.resume(session.id)
+  expect(rows('resume:attempt')).toMatchObject([{ data: { claudeSessionId } }])
 })
 
 function rows(event: string): unknown[] {

@@ -13,11 +13,12 @@ import type { RunningDemo } from '../../demo/start-demo.ts'
 export function serverHarnesses(
   onLog: (entry: RunnerLogEntry) => void,
   demo?: RunningDemo,
+  environment?: Record<string, string>,
 ): HarnessRegistry<SessionHarness> {
   const harnesses = new HarnessRegistry<SessionHarness>()
-  harnesses.register(new ClaudeCodeHarness({ onLog }))
-  harnesses.register(new CodexHarness({ onLog }))
-  harnesses.register(new AgentSdkHarness({ onLog }))
-  harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog }))
+  harnesses.register(new ClaudeCodeHarness({ onLog, environment }))
+  harnesses.register(new CodexHarness({ onLog, environment }))
+  harnesses.register(new AgentSdkHarness({ onLog, environment }))
+  harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment }))
   return harnesses
 }

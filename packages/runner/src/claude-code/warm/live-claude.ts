@@ -233,7 +233,7 @@ export class LiveClaude {
       await this.#pump()
     } catch (error) {
       // Ours: the raw output cannot be read any more. An agent that nobody hears is of no use.
-      this.#log.write('error', 'turn:error', { error: String(error) })
+      this.#log.fault('turn:error', error)
       this.#stderr.push(String(error))
     }
     this.#isUsable = false

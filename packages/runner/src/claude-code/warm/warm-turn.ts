@@ -43,6 +43,8 @@ export class WarmTurn {
   #turn: LiveTurn | null = null
   #notes: TurnNotes | null = null
   #stopReason: StopReason | null = null
+  /** What the agent said when it no longer had the conversation. */
+  #resumeError = ''
   readonly #stopping = new AbortController()
 
   constructor(options: WarmTurnOptions) {
@@ -106,6 +108,9 @@ export class WarmTurn {
       throw error
     }
     this.#lease = lease
+    const { resumeSessionId } = query
+    if (resumeSessionId && !lease.isKept)
+      this.#log.write('info', 'resume:attempt', { claudeSessionId: resumeSessionId })
     await this.#tellProcess(lease.live)
     return lease
   }
@@ -126,10 +131,12 @@ export class WarmTurn {
       for await (const event of this.#turn.events()) {
         const isMissing = query.resumeSessionId !== undefined && isMissingSession(event)
         isResumeFailed ||= isMissing
+        if (isMissing) this.#resumeError = event.error
+        if (event.type === 'session:init') this.#compareId(event.claudeSessionId)
         yield isMissing ? { ...event, recovered: !this.#stopReason } : event
       }
     } catch (error) {
-      this.#log.write('error', 'turn:error', { error: String(error) })
+      this.#log.fault('turn:error', error)
       failure = { error }
       await live.stop({ interruptGraceMs: 0 })
     }
@@ -137,6 +144,15 @@ export class WarmTurn {
     if (isUnheard && !failure && !this.#stopReason) return yield* this.#runAgain(message)
     yield* this.#closing(live, failure)
     return { reason: await this.#reasonOf(live, failure), resumeFailed: isResumeFailed }
+  }
+
+  /** The agent's word counts, but whoever reads the log should know that it was another. */
+  #compareId(claudeSessionId: string | null): void {
+    const { resumeSessionId, newSessionId, forkSession } = this.#options.query
+    const expected =
+      forkSession || this.#resumeError !== '' ? newSessionId : (resumeSessionId ?? newSessionId)
+    if (expected !== undefined && expected !== claudeSessionId)
+      this.#log.write('warn', 'session:other-id', { expected, claudeSessionId })
   }
 
   #liveTurn(live: LiveClaude, { content }: PromptMessage): LiveTurn {
@@ -165,7 +181,10 @@ export class WarmTurn {
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */
   async *#runAfresh(message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
     const { query, session } = this.#options
-    this.#log.write('warn', 'resume:failed', { claudeSessionId: query.resumeSessionId })
+    this.#log.write('warn', 'resume:failed', {
+      claudeSessionId: query.resumeSessionId,
+      error: this.#resumeError,
+    })
     yield resumeFailed(session.id, query.resumeSessionId)
     await this.#lease?.live.dismiss()
     await this.#release()
