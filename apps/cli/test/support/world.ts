@@ -27,6 +27,8 @@ export async function createWorld(script: Script = { otherwise: 'ok' }): Promise
   const marker = randomUUID()
   const env = {
     ...agentEnv,
+    // As from a terminal: the login shell of whoever runs the test is not asked.
+    TERM: 'dumb',
     PATH: `${path.dirname(process.execPath)}:${agentEnv.PATH}`,
     CHIRALITY_CLAUDE_BIN: claudeBinary(),
     ...codexEnv(model),
