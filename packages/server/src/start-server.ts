@@ -95,6 +95,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const server = createHttpServer({
       ...{ keys, routes, files, tls, place: () => place },
       headersMs: options.limits?.authenticateMs,
+      unreadMs: options.limits?.unreadMs,
       toHttpError: error => {
         const answer = toHttpError(error)
         // What we refuse on purpose, as with too many streams, is no fault.

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { UPGRADE } from './support/raw-request.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
 
@@ -115,4 +118,41 @@ test('headers beyond those that are looked at are refused, not overlooked', asyn
     for (const [sent] of [call, socket])
       expect(String((await once(sent as Socket, 'data'))[0]), `${count}`).toMatch(/^HTTP\/1\.1 4[03][13] /)
   }
+})
+
+describe('requests one behind the other that nobody reads the answers of', () => {
+  const FILE = 'large.txt'
+  async function serveLargeFile(unreadMs: number) {
+    const dashboard = mkdtempSync(path.join(tmpdir(), 'chirality-large-'))
+    onTestFinished(() => rmSync(dashboard, { recursive: true, force: true }))
+    writeFileSync(path.join(dashboard, FILE), 'x'.repeat(32 * 1024 * 1024))
+    const server = await startTestServer({ dashboard, limits: { unreadMs } })
+    const request = `GET /${FILE} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`
+    return { server, request }
+  }
+  const openFiles = () =>
+    readdirSync('/proc/self/fd').filter(fd => {
+      try {
+        return path.basename(readlinkSync(`/proc/self/fd/${fd}`)) === FILE
+      } catch {
+        return false
+      }
+    }).length
+
+  test.runIf(process.platform === 'linux')('open one file each, and are cut off', async () => {
+    const { server, request } = await serveLargeFile(1_000)
+    const sockets = await openMany(server, 5, '')
+    for (const socket of sockets) socket.pause().write(request.repeat(100))
+    await expect.poll(openFiles, { timeout: 30_000 }).toBe(5)
+    expect((await server.fetch('/trpc/system.info')).status).toBe(200)
+    expect(openFiles()).toBeLessThanOrEqual(5)
+    await expect.poll(openFiles, { timeout: 60_000 }).toBe(0)
+  })
+
+  test('are at most so many', async () => {
+    const { server, request } = await serveLargeFile(60_000)
+    const [socket] = await openMany(server, 1, '')
+    socket?.pause().write(request.repeat(1_000))
+    await expect.poll(() => connections(server), { timeout: 30_000 }).toBe(0)
+  })
 })

@@ -57,21 +57,33 @@ test('the token lets it in', async () => {
   expect(await client.system.health.query()).toMatchObject({ sockets: 1 })
 })
 
-test('only so many sockets may be there, and fewer without a token', async () => {
+test('only so many sockets may be there, and the oldest silent one makes room', async () => {
   const server = await startTestServer({
     limits: { maxSockets: 3, maxUnauthenticated: 2, handshakesPerSecond: 1e6 },
   })
-  const silent = [open(server), open(server)]
-  await Promise.all(silent.map(socket => once(socket, 'open')))
+  const silent: WebSocket[] = []
+  const openSilent = async () => {
+    const socket = open(server)
+    silent.push(socket)
+    await once(socket, 'open')
+  }
+  await openSilent()
+  await openSilent()
+  const gone = silent.map(socket => once(socket, 'close'))
   const headers = { ...UPGRADE, host: `127.0.0.1:${server.port}`, origin: server.url }
   const upgrade = (more: Record<string, string>) =>
     rawRequest(server.port, { path: '/trpc', headers: { ...headers, ...more } }).then(({ status }) => status)
-  expect(await upgrade({})).toBe(503)
+  // Whoever holds all the places without a token keeps nobody out.
+  await openSilent()
+  await gone[0]
+  expect(silent[1]?.readyState).toBe(WebSocket.OPEN)
   const trusted = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {
     headers: { authorization: `Bearer ${server.token}` },
   })
   await once(trusted, 'open')
-  expect(await upgrade({ authorization: `Bearer ${server.token}` })).toBe(503)
+  const token = { authorization: `Bearer ${server.token}` }
+  expect(await upgrade(token)).toBe(101)
+  await gone[1]
   for (const socket of [...silent, trusted]) socket.terminate()
 })
 

@@ -3,6 +3,21 @@ import type { Socket } from 'node:net'
 
 const answers = new WeakMap<Socket, Set<ServerResponse>>()
 
+/** Far more than a browser or a script has under way at once. */
+const MAX_WAITING = 128
+
+/**
+ * Resolves when the answers before this one on the same connection are sent: what waits behind a reader that does not read opens no
+ * file and does no work. False when it is too late, or when there are too many: then the connection ends.
+ */
+export async function whenItsTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  const open = [...(answers.get(socket) ?? [])]
+  if (open.length > MAX_WAITING) socket.destroy()
+  const before = open[open.indexOf(response) - 1]
+  if (before !== undefined) await new Promise<void>(resolve => before.once('close', resolve))
+  return !response.destroyed
+}
+
 /**
  * Closes an answer with its connection. Node does that for the one that is being sent; those that wait behind it would never
  * hear of it, and keep what they opened for ever.

@@ -5,7 +5,7 @@ import { factsOf, MAX_HEADERS } from '../guard/facts.ts'
 import { type GuardReason, guard, type RouteKind } from '../guard/guard.ts'
 import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
-import { closeWithConnection } from './close-with-connection.ts'
+import { closeWithConnection, whenItsTurn } from './close-with-connection.ts'
 import { endSocket } from './end-socket.ts'
 import { HttpError } from './http-error.ts'
 import { sendError } from './respond.ts'
@@ -27,6 +27,8 @@ export interface HttpServerOptions {
   tls?: TlsFiles
   /** How long a connection may take to say who it is and what it wants. */
   headersMs?: number
+  /** How long an answer waits for a reader that does not read. */
+  unreadMs?: number
   /** What a thrown error means to the one who asked; what it means to us goes to `onFault`. */
   toHttpError: (error: unknown) => HttpError
 }
@@ -44,7 +46,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
     // Without a listener, one write too many would end the process.
     response.on('error', fail)
     closeWithConnection(request, response)
-    answer(request, response, options).catch(fail)
+    whenItsTurn(request, response)
+      .then(itsTurn => (itsTurn ? answer(request, response, options) : undefined))
+      .catch(fail)
   }
   const { headersMs = HEADERS_MS } = options
   const limits = {
@@ -59,6 +63,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
     ? createTlsServer({ ...limits, handshakeTimeout: headersMs, ...options.tls }, handle)
     : createServer(limits, handle)
   server.maxConnections = MAX_CONNECTIONS
+  server.timeout = options.unreadMs ?? UNREAD_MS
+  // A handler that takes its time has written nothing; a reader that does not read leaves what was written lying.
+  server.on('timeout', socket => {
+    if (socket.writableLength > 0) socket.destroy()
+  })
   // One more than we take: node drops the rest without a word, and what it drops may be the Origin.
   server.maxHeadersCount = MAX_HEADERS + 1
   server.on('clientError', (error, socket) => refuseSocket(error, socket as Socket))
@@ -69,6 +78,7 @@ export const HEADERS_MS = 5_000
 const CHECK_MS = 1_000
 const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5_000
+const UNREAD_MS = 30_000
 const MAX_HEADER_BYTES = 16 * 1024
 /** More than the sockets that are served, so that one too many hears why. */
 const MAX_CONNECTIONS = 2048

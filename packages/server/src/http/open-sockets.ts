@@ -11,8 +11,18 @@ export class OpenSockets {
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
+      if (this.#sockets.size > CROWDED) this.#dropSilent()
       socket.once('close', () => this.#sockets.delete(socket))
     })
+  }
+
+  /** The one that has been here longest without a word makes room: whoever has something to say gets a place. */
+  #dropSilent(): void {
+    for (const socket of this.#sockets) {
+      if (socket.bytesRead > 0 || socket.destroyed) continue
+      socket.destroy()
+      return
+    }
   }
 
   get size(): number {
@@ -23,3 +33,6 @@ export class OpenSockets {
     for (const socket of this.#sockets) socket.destroy()
   }
 }
+
+/** Well below what the server takes at all. */
+const CROWDED = 1024

@@ -25,6 +25,8 @@ export interface SocketLimits {
   /** How long a socket has to show its token, and any connection to say what it wants. */
   authenticateMs: number
   handshakesPerSecond: number
+  /** How long an answer over HTTP waits for a reader that does not read. */
+  unreadMs: number
 }
 
 export interface AcceptedSocket {
@@ -46,7 +48,8 @@ export class SocketServer {
   readonly #limits: SocketLimits
   readonly #server: WebSocketServer
   readonly #handshakes: RateLimit
-  #unauthenticated = 0
+  /** The oldest first. */
+  readonly #unauthenticated = new Set<WebSocket>()
 
   constructor(options: SocketServerOptions) {
     this.#options = options
@@ -88,8 +91,15 @@ export class SocketServer {
 
   #hasRoom(trusted: boolean): boolean {
     const { maxSockets, maxUnauthenticated } = this.#limits
-    if (this.size >= maxSockets || (!trusted && this.#unauthenticated >= maxUnauthenticated)) return false
-    return this.#handshakes.take()
+    if (!trusted && !this.#handshakes.take()) return false
+    const isFull = this.size >= maxSockets || (!trusted && this.#unauthenticated.size >= maxUnauthenticated)
+    if (!isFull) return true
+    // The one that has said nothing for longest makes room, so that silent ones keep nobody out.
+    const [oldest] = this.#unauthenticated
+    if (oldest === undefined) return false
+    this.#unauthenticated.delete(oldest)
+    oldest.terminate()
+    return true
   }
 
   #accept(
@@ -104,11 +114,11 @@ export class SocketServer {
     let authenticated = trusted
     const settle = () => {
       clearTimeout(deadline)
-      this.#unauthenticated -= 1
+      this.#unauthenticated.delete(socket)
       socket.off('close', settle)
     }
     const deadline = setTimeout(() => socket.terminate(), this.#limits.authenticateMs)
-    this.#unauthenticated += 1
+    this.#unauthenticated.add(socket)
     socket.once('close', settle)
     const welcome = (token: string | undefined) => {
       settle()
@@ -143,4 +153,5 @@ const LIMITS: SocketLimits = {
   maxPayloadBytes: 1024 * 1024,
   authenticateMs: HEADERS_MS,
   handshakesPerSecond: 200,
+  unreadMs: 30_000,
 }
