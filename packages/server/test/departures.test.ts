@@ -105,7 +105,7 @@ function openStreams({ port, token }: TestServer, sessionId: string, count: numb
   return socket
 }
 
-test('streams that wait behind another go with their connection, and without room no turn begins', async () => {
+test('streams go with their connection, and without room no turn begins', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 1)
   // There is no agent that could do it: with room for its stream, that is what is said.
@@ -114,11 +114,12 @@ test('streams that wait behind another go with their connection, and without roo
     return ((await response.json()) as { error: { code: string } }).error.code
   }
   expect(await turn()).toBe('not_installed')
-  const socket = openStreams(server, id, MAX_STREAMS)
+  // One on each: a stream that waits behind another takes no room.
+  const sockets = Array.from({ length: MAX_STREAMS }, () => openStreams(server, id, 1))
   await expect.poll(turn, { timeout: 30_000 }).toBe('too-many')
   expect((await server.fetch(`/api/harness/session/${id}/events`)).status).toBe(503)
   expect((await server.host.session(id)).status).toMatchObject({ phase: 'idle', turnId: null })
-  socket.resetAndDestroy()
+  for (const socket of sockets) socket.resetAndDestroy()
   await expect.poll(turn, { timeout: 30_000 }).toBe('not_installed')
   expect(server.faults).toEqual([])
 })
