@@ -8,14 +8,16 @@ export interface InstalledVersion {
   path: string
 }
 
-/** What `npm run test:versions` has installed, oldest first. */
+/** What `npm run test:versions` has installed and was asked for, oldest first. */
 export function installed(name: 'claude-code' | 'claude-agent-sdk'): InstalledVersion[] {
   const folder = process.env.CHIRALITY_VERSIONS ?? DEFAULT
   const prefix = `${name}-`
   const found = existsSync(folder) ? readdirSync(folder).filter(entry => entry.startsWith(prefix)) : []
-  const versions = found.map(entry => entry.slice(prefix.length)).sort(byNumber)
-  if (versions.length === 0)
-    throw new Error(`No version of ${name} in ${folder}. Run \`npm run test:versions\`.`)
+  const wanted = process.env.CHIRALITY_WANTED?.split(',')
+  const versions = found
+    .map(entry => entry.slice(prefix.length))
+    .filter(version => wanted?.includes(`${name}@${version}`) ?? true)
+    .sort(byNumber)
   return versions.map(version => {
     const owner = path.join(folder, `${prefix}${version}`, 'node_modules', '@anthropic-ai')
     return { version, path: name === 'claude-code' ? binaryIn(owner) : path.join(owner, name) }

@@ -1,0 +1,45 @@
+// `npm run test:versions [NAME@VERSION …]`: a few behaviours with releases of the agents that `npm test` never runs. They are
+// installed once, into .tools/versions; nothing else of the machine is touched.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { root, run, say, setup } from './setup.mjs'
+
+/** The oldest that works, those before a change of behaviour, and one of the releases that kept an old system prompt. */
+const VERSIONS = [
+  'claude-code@2.1.9',
+  'claude-code@2.1.86',
+  'claude-code@2.1.150',
+  'claude-code@2.1.268',
+  'claude-code@2.1.310',
+  'claude-agent-sdk@0.3.150',
+]
+const folder = path.join(root, '.tools', 'versions')
+
+await setup()
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS
+for (const entry of wanted) await install(entry)
+process.exitCode = await run(
+  process.execPath,
+  [path.join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '-c', 'vitest.versions.config.ts'],
+  {
+    cwd: path.join(root, 'packages', 'runner'),
+    env: { CHIRALITY_VERSIONS: folder, CHIRALITY_WANTED: wanted.join(',') },
+  },
+)
+
+async function install(entry) {
+  const [name, version] = entry.split('@')
+  if (!/^claude-(code|agent-sdk)$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version ?? ''))
+    throw new Error(`${entry}: name a version as in claude-code@2.1.86.`)
+  const target = path.join(folder, `${name}-${version}`)
+  const marker = path.join(target, '.installed')
+  if (existsSync(marker)) return
+  say(`Installing ${entry}`)
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  writeFileSync(path.join(target, 'package.json'), '{"private":true}\n')
+  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', `@anthropic-ai/${entry}`]
+  const code = await run('npm', args, { cwd: target, stdio: ['ignore', 'ignore', 'inherit'] })
+  if (code !== 0) throw new Error(`${entry} could not be installed (npm ended with ${code}).`)
+  writeFileSync(marker, '')
+}
