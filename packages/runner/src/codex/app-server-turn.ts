@@ -9,13 +9,14 @@ import type {
 } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { traceProcess } from '../process/trace-process.ts'
+import { versionNotice } from '../turn/agent-version.ts'
 import type { Ask } from '../turn/ask.ts'
 import type { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { failed, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
 import { TurnNotes } from '../turn/turn-notes.ts'
 import type { AppServerLease } from './app-server-pool.ts'
-import { CODEX, HARNESS_ID } from './config.ts'
+import { CODEX, CODEX_VERSIONS, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
 import { RpcError } from './json-rpc.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
@@ -123,6 +124,8 @@ export class AppServerTurn {
     const { session, lease } = this.#options
     const view = new ThreadView(session, facts)
     yield* view.opening()
+    const notice = this.#versionNotice()
+    if (notice) yield this.#noted(notice)
     const turn = new ThreadTurn({
       ...this.#options,
       sessionId: session.id,
@@ -146,7 +149,7 @@ export class AppServerTurn {
 
   *#show(item: ThreadItem, view: ThreadView, turn: ThreadTurn): Generator<UIEvent> {
     if (item.kind === 'message') this.#offset = item.offset
-    else this.#try(() => this.#notes?.add({ after: this.#offset, event: item.event }))
+    else this.#noted(item.event)
     const request = item.kind === 'message' ? item.request : undefined
     let isShown = false
     for (const event of view.show(item)) {
@@ -158,6 +161,20 @@ export class AppServerTurn {
       yield this.#inOurWords(event)
     }
     if (request && !isShown) turn.refuse(request)
+  }
+
+  /** Whoever adopts the turn tells it at the same place. */
+  #noted(event: UIEvent): UIEvent {
+    this.#try(() => this.#notes?.add({ after: this.#offset, event }))
+    return event
+  }
+
+  /** Told in the first turn of a session. */
+  #versionNotice(): UIEvent | undefined {
+    const { session, lease } = this.#options
+    if (session.claudeSessionId !== null) return undefined
+    const { version } = lease.server.features
+    return versionNotice(session.id, { version, versions: CODEX_VERSIONS, name: CODEX.name })
   }
 
   /** Codex knows only that it was interrupted, not why. */

@@ -4,7 +4,7 @@ import type { HarnessQuery } from '@chirality/core'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import { makeTempFolder } from '../turn/temp-folder.ts'
 import type { Invocation, TurnProgram } from '../turn/turn-program.ts'
-import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
+import { CODEX, CODEX_VERSIONS, type CodexContext, HARNESS_ID } from './config.ts'
 import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
 import { type ExecFacts, ExecReader } from './exec-reader.ts'
 import { codexInput } from './input.ts'
@@ -23,6 +23,7 @@ export type ExecOptions = CodexListeners
 export function execProgram(context: CodexContext, options: ExecOptions = {}): TurnProgram {
   return {
     ...CODEX,
+    versions: CODEX_VERSIONS,
     config: { ...context.config, stop: { interruptGraceMs: INTERRUPT_GRACE_MS, ...context.config.stop } },
     prepare: query => prepareExec(query, context, options),
     lostSession: isLostThread,
@@ -82,6 +83,7 @@ export async function prepareExec(
       stdin: await instructed(query, promptText.trim() === '' ? IMAGES_ALONE : promptText, program.env),
       promptText,
       attachments: images.length,
+      version: program.features.version,
       cleanup,
       facts: {
         model: query.model ?? before.model,

@@ -3,7 +3,7 @@ import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
 import { collect, collectAnd, expectOneEnd, ofType } from './support/events.ts'
-import { useWorld } from './support/world.ts'
+import { useWorld, VOICES } from './support/world.ts'
 
 // Stand-ins that say no as older releases do. The releases themselves are driven by `npm run test:versions`.
 
@@ -69,4 +69,31 @@ describe('a Codex whose version is too old', () => {
     }
     await expect(collect(harness.startTurn(world.session(), 'Hi'))).rejects.toMatchObject(refusal)
   })
+})
+
+describe('a Codex whose version the tests do not run', () => {
+  test.each(
+    VOICES.flatMap(({ voice }) => [
+      { voice, version: '0.150.0', support: 'untested', words: 'not among the tested versions' },
+      { voice, version: '0.999.0', support: 'newer', words: 'newer than the tested versions' },
+    ]),
+  )('$voice: $version is told in the first turn of a session, and in no other', async row => {
+    const { voice, version, support, words } = row
+    const harness = world.harness({ voice, binaryPath: world.fake('fake-codex', `version:${version}`) })
+    const first = await collect(harness.startTurn(world.session(), 'Hi'))
+    expect(expectOneEnd(first, voice)).toEqual({ reason: 'completed' })
+    expect(notices(first)).toEqual([
+      expect.objectContaining({
+        status: 'notice',
+        message: expect.stringMatching(`^Codex ${version} is ${words} \\(0\\.`),
+        data: { kind: 'version', version, support },
+      }),
+    ])
+    const later = world.session({ claudeSessionId: THREAD })
+    expect(notices(await collect(harness.startTurn(later, 'Again')))).toEqual([])
+  })
+
+  function notices(events: UIEvent[]) {
+    return ofType(events, 'status').filter(({ data }) => (data as { kind?: string })?.kind === 'version')
+  }
 })
