@@ -66,6 +66,8 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
       fallbackModel: query.fallbackModel,
       maxRetries: config.maxRetries,
       promptCaching: config.promptCaching,
+      // The tools of this harness heed the signal: a command that is ended tells what it had printed, after its stop ladder.
+      toolGraceMs: 15_000,
       extraBody: extraFields(query, model, maxTokens),
     },
   }

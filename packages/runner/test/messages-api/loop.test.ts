@@ -128,6 +128,42 @@ describe('the loop of the specification', () => {
     loop.cancel()
   })
 
+  test('cancel ends a prompt whose tool ignores its signal, and the next prompt goes on', async () => {
+    let called = () => {}
+    const isCalled = new Promise<void>(resolve => {
+      called = resolve
+    })
+    const deaf: Tool = {
+      ...echo(),
+      execute: () => {
+        called()
+        return new Promise(() => {})
+      },
+    }
+    const { loop, model } = await loops.open(
+      { answers: [{ tool: 'echo', input: {}, id: 'c1' }, 'Back.'] },
+      { tools: [deaf], config: { toolGraceMs: 0 } },
+    )
+    const first = loop.prompt('Go')
+    await isCalled
+    loop.cancel()
+    await expect(first).rejects.toMatchObject({ name: 'AbortError' })
+    expect(await loop.prompt('And now?')).toMatchObject({ text: 'Back.' })
+    expect(sentMessages(model)[2]?.content[0]).toMatchObject({
+      ...{ type: 'tool_result', tool_use_id: 'c1', is_error: true },
+      content: expect.stringContaining('may still be running'),
+    })
+  })
+
+  test('further fields of the request do not replace those of the loop', async () => {
+    const { loop, model } = await loops.open(
+      { answers: ['Hello.'] },
+      { tools: [echo()], config: { extraBody: { tool_choice: { type: 'none' }, temperature: 0 } } },
+    )
+    await loop.prompt('Hi')
+    expect(model.requests[0]?.body).toMatchObject({ tool_choice: { type: 'auto' }, temperature: 0 })
+  })
+
   test('the history only grows and cannot be changed, not through what was put in either', async () => {
     const prompt = [{ type: 'text' as const, text: 'Hello' }]
     const { loop } = await loops.open({ answers: ['One.', 'Two.'] })

@@ -6,7 +6,7 @@ import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
 import { addUsage } from '../api/usage.ts'
 import { askAnswer } from './ask-answer.ts'
-import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL } from './config.ts'
+import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL, DEFAULT_TOOL_GRACE_MS } from './config.ts'
 import type { EventHandler } from './event-handler.ts'
 import { History, missingResults, type PromptContent } from './history.ts'
 import { callsOf, runTools } from './run-tools.ts'
@@ -127,6 +127,7 @@ export class AgentLoop {
       const results = await runTools(answer, {
         tools: this.#tools,
         signal,
+        graceMs: this.#config.toolGraceMs ?? DEFAULT_TOOL_GRACE_MS,
         onResult: ({ tool_use_id, content, is_error = false }, detail) =>
           this.#handler.call('onToolResult', tool_use_id, content, is_error, detail),
       })

@@ -19,7 +19,9 @@ export interface Config extends Endpoint {
   maxRetries?: number | undefined
   /** Default true. */
   promptCaching?: boolean | undefined
-  /** Further fields of the request, such as `thinking`. */
+  /** How long a tool that runs when the prompt is cancelled is waited for. Default 1,000. */
+  toolGraceMs?: number | undefined
+  /** Further fields of the request, such as `thinking`. Fields that the loop sets itself cannot be replaced. */
   extraBody?: Readonly<Record<string, unknown>> | undefined
   /** The conversation so far. */
   history?: readonly Message[] | undefined
@@ -29,3 +31,4 @@ export const DEFAULT_MODEL = 'claude-3-haiku-20240307'
 export const DEFAULT_MAX_TOKENS = 4096
 export const DEFAULT_LOOP_TURNS = 10
 export const DEFAULT_MAX_RETRIES = 10
+export const DEFAULT_TOOL_GRACE_MS = 1000

@@ -5,6 +5,8 @@ import type { Tool, ToolOutput } from './tool.ts'
 export interface RunToolsOptions {
   tools: readonly Tool[]
   signal: AbortSignal
+  /** How long a tool may still take after the signal. */
+  graceMs: number
   onResult(result: ToolResultBlock, detail: unknown): void
 }
 
@@ -62,10 +64,32 @@ async function runTool(call: ToolUseBlock, answer: Answer, options: RunToolsOpti
     return { content: `There is no tool ${call.name}. There are: ${known}.`, isError: true }
   }
   try {
-    const context = { signal: options.signal, toolUseId: call.id }
-    const output = await tool.execute(structuredClone(call.input), context)
+    const { signal, graceMs } = options
+    const running = tool.execute(structuredClone(call.input), { signal, toolUseId: call.id })
+    const output = await withinGrace(running, signal, graceMs)
     return typeof output === 'string' ? { content: output } : output
   } catch (error) {
     return { content: error instanceof Error ? error.message : String(error), isError: true }
   }
 }
+
+/** A tool that ignores its signal would keep the prompt from ever ending. What it still does is not waited for. */
+async function withinGrace<T>(running: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let onAbort = () => {}
+  const given = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      timer = setTimeout(() => reject(new Error(ABANDONED)), graceMs)
+    }
+  })
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([running, given])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    clearTimeout(timer)
+  }
+}
+
+const ABANDONED = 'Interrupted. The tool did not stop when it was told to; it may still be running.'
