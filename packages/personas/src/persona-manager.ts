@@ -7,7 +7,13 @@ import { AGENTS_FOLDER, isSafeId, type PersonaConfig, type PersonaEntry, persona
 import { broken, problemsOf, warnOfTwins } from './persona-entry.ts'
 import { PersonaError } from './persona-error.ts'
 import { readPersonaFile } from './persona-file.ts'
-import { type AssembledPrompt, assemblePrompt, type PromptPart } from './prompt/assemble.ts'
+import {
+  APPENDED,
+  type AssembledPrompt,
+  assemblePrompt,
+  type PromptPart,
+  type Truncation,
+} from './prompt/assemble.ts'
 import { readProjectContext } from './prompt/project-context.ts'
 import { baseText, MODE_TEXTS } from './prompt/texts.ts'
 
@@ -73,11 +79,12 @@ export class PersonaManager {
     return (await this.composePrompt(projectRoot, persona, mode)).text
   }
 
-  /** The same text, with what was cut and what was left out. */
+  /** The same text, with what was cut and what was left out. `append` is within the limit, too. */
   async composePrompt(
     projectRoot: string,
     persona: PersonaConfig | null,
     mode: SessionMode,
+    append?: string,
   ): Promise<ComposedPrompt> {
     const realRoot = await realProjectRoot(projectRoot)
     const { parts, warnings } = await readProjectContext(realRoot, this.#files)
@@ -86,8 +93,10 @@ export class PersonaManager {
       context: parts,
       persona: persona ? await this.#instructions(realRoot, persona.id) : undefined,
       mode: MODE_TEXTS[mode],
+      ...(append ? { append } : {}),
     })
-    return { ...prompt, warnings }
+    const cut = prompt.truncated.find(({ part }) => part === APPENDED)
+    return { ...prompt, warnings: cut ? [...warnings, appendCut(cut)] : warnings }
   }
 
   /** Keeps a turn's prompt in `.chirality/prompts/<sessionId>-system.txt`, to repeat the turn by hand. Returns the path. */
@@ -123,6 +132,10 @@ export class PersonaManager {
       return broken(id, sourceFile, problemsOf(error))
     }
   }
+}
+
+function appendCut({ keptChars, droppedChars }: Truncation): string {
+  return `systemPromptAppend is too long: the first ${keptChars} characters are sent, ${droppedChars} are left out.`
 }
 
 function refuseUnsafeId(id: string): void {

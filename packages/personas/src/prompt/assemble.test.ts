@@ -33,6 +33,21 @@ describe('the limit', () => {
     expect(text.length).toBeGreaterThan(maxChars - 10)
   })
 
+  test('holds for what the caller adds, which is kept before the files', () => {
+    const parts = { base: BASE, context: [readme(4000)], persona: persona(4000), mode: MODE }
+    const added = assemblePrompt({ ...parts, append: 'E'.repeat(60_000) })
+    expect(added.text.length).toBeLessThanOrEqual(maxChars)
+    expect(count(added.text, 'E')).toEqual([60_000])
+    expect(added.truncated.map(({ part }) => part)).not.toContain('systemPromptAppend')
+    const cut = assemblePrompt({ ...parts, append: 'E'.repeat(90_000) })
+    expect(cut.text.length).toBeLessThanOrEqual(maxChars)
+    expect(cut.text).toMatch(/characters left out\]$/)
+    const [keptChars = 0] = count(cut.text, 'E')
+    expect(keptChars).toBeGreaterThan(60_000)
+    const entry = { part: 'systemPromptAppend', keptChars, droppedChars: 90_000 - keptChars }
+    expect(cut.truncated).toContainEqual(entry)
+  })
+
   test('takes from the persona first, and says so in the text', () => {
     const parts = { base: BASE, context: [readme(4000), agents(4000)], persona: persona(100_000), mode: MODE }
     const { text, truncated } = assemblePrompt(parts)

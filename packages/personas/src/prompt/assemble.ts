@@ -18,6 +18,8 @@ export interface PromptParts {
   context: PromptPart[]
   persona?: PromptPart
   mode: string
+  /** What the caller adds for this turn. Last, and kept before all that comes from files. */
+  append?: string
 }
 
 export interface Truncation {
@@ -36,11 +38,16 @@ export interface AssembledPrompt {
 export const MAX_PROMPT_TOKENS = 16_000
 const CHARS_PER_TOKEN = 4
 
-/** Puts the parts in order and within the limit. The persona is cut first, then the project's context; nothing else. */
+/**
+ * Puts the parts in order and within the limit. The persona is cut first, then the project's context, then what the caller adds;
+ * nothing else.
+ */
 export function assemblePrompt(parts: PromptParts, maxTokens = MAX_PROMPT_TOKENS): AssembledPrompt {
   const { base, context, persona, mode } = parts
   const modeText = `${MODE_HEADING}\n\n${mode}`
   let room = maxTokens * CHARS_PER_TOKEN - base.length - GAP.length - modeText.length
+  const added = parts.append ? fitAppend(parts.append, room - GAP.length) : undefined
+  if (added) room -= added.text.length + GAP.length
   const fit = (part: PromptPart) => {
     const section = fitSection(part, room - GAP.length)
     if (section.text !== '') room -= section.text.length + GAP.length
@@ -50,8 +57,10 @@ export function assemblePrompt(parts: PromptParts, maxTokens = MAX_PROMPT_TOKENS
   const contextSections = context.toReversed().map(fit).toReversed()
   const sections = persona ? [...contextSections, fit(persona)] : contextSections
   const bodies = sections.map(section => section.text).filter(text => text !== '')
-  const text = [base, ...bodies, modeText].join(GAP)
-  const truncated = sections.map(section => section.truncation).filter(entry => entry.droppedChars > 0)
+  const text = [base, ...bodies, modeText, ...(added ? [added.text] : [])].join(GAP)
+  const truncated = [...sections, ...(added ? [added] : [])]
+    .map(section => section.truncation)
+    .filter(entry => entry.droppedChars > 0)
   return { text, estimatedTokens: estimateTokens(text), truncated }
 }
 
@@ -79,6 +88,16 @@ function fitSection(part: PromptPart, room: number): Section {
   }
   return section(part, kept, text.length - kept.length + droppedBytes)
 }
+
+function fitAppend(text: string, room: number): Section {
+  const noted = (kept: string) => `${kept}\n[cut here: ${text.length - kept.length} characters left out]`
+  const kept = text.length <= room ? text : cutChars(text, room - noted('').length)
+  const truncation = { part: APPENDED, keptChars: kept.length, droppedChars: text.length - kept.length }
+  return { text: kept === text ? text : noted(kept), truncation }
+}
+
+/** The name of what the caller adds, among what was cut. */
+export const APPENDED = 'systemPromptAppend'
 
 function section({ name, intro, text }: PromptPart, kept: string, dropped: number): Section {
   const mark = markOf(text)

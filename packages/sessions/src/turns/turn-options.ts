@@ -49,7 +49,9 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   // The host itself holds a persona to its budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
   const { budgetUsd: _sessionBudget, ...settings } = session.settings
-  const prompt = await personas.composePrompt(session.projectRoot, persona?.persona ?? null, session.mode)
+  const { projectRoot, mode } = session
+  const append = asked.systemPromptAppend
+  const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, append)
   await personas.savePrompt(session.projectRoot, session.id, prompt.text)
   const wanted: HarnessTurnOpts = {
     // A person who watches stops it; without one a loop would go on for ever.
@@ -60,7 +62,7 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     permissionMode,
     ...definedOnly(limits),
     ...definedOnly(asked),
-    systemPromptAppend: [prompt.text, asked.systemPromptAppend].filter(Boolean).join('\n\n'),
+    systemPromptAppend: prompt.text,
     ...(decide ? { decide } : {}),
     trustProject: trust?.isTrusted ?? false,
   }

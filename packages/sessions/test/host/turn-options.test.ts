@@ -48,7 +48,16 @@ test('the session’s settings count less than the persona, the persona less tha
   expect(two?.opts).toMatchObject({ model: 'turn-model', maxTurns: 2, tools: 'Read,Grep' })
   expect(one?.opts.systemPromptAppend).toContain('Do it.')
   expect(two?.opts.systemPromptAppend).toMatch(/Do it\.[\s\S]*Only today\.$/)
-  expect(readFileSync(world.file('prompts', `${session.id}-system.txt`), 'utf8')).toContain('Do it.')
+  const saved = readFileSync(world.file('prompts', `${session.id}-system.txt`), 'utf8')
+  expect(saved).toBe(two?.opts.systemPromptAppend)
+})
+
+test('what a turn adds to the system prompt is within its limit, and the user is told what was cut', async () => {
+  const { harness, session } = await open()
+  await session.start('One', { systemPromptAppend: 'x'.repeat(90_000) })
+  await session.settled()
+  expect(harness.turns[0]?.opts.systemPromptAppend?.length).toBeLessThanOrEqual(64_000)
+  expect(notices(eventsOf(session))).toContainEqual(expect.stringContaining('systemPromptAppend is too long'))
 })
 
 test.each<[string, NewSession, number | null]>([
