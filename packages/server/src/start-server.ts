@@ -19,6 +19,7 @@ import type { SendPaceOptions } from './socket/send-pace.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { checkBinding, type Exposed } from './system/check-binding.ts'
+import { KeptNumbers } from './system/kept-numbers.ts'
 import { killAgents } from './system/kill-agents.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { StoppedTurns } from './system/stopped-turns.ts'
@@ -125,6 +126,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ host, personas, changes, browsers, harnesses: options.harnesses },
     removed: new RemovedSessions(),
     stopped: new StoppedTurns(host),
+    readMarks: new KeptNumbers(home, 'read-marks.json'),
+    contextSizes: new KeptNumbers(home, 'context-sizes.json'),
     projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },

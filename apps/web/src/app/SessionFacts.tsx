@@ -54,11 +54,12 @@ function ContextUsed({ sessionId }: { sessionId: string }) {
     refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
     retry: false,
   }).data
-  if (usage) {
+  const used = usage?.usedTokens ?? contextTokens
+  if (usage && used > 0) {
     return (
       <span className="status-bar__item">
-        {`context ${Math.round((usage.usedTokens / usage.maxTokens) * 100)} %`}
-        <Meter label="Context used" value={usage.usedTokens} max={usage.maxTokens} />
+        {`context ${Math.round((used / usage.maxTokens) * 100)} %`}
+        <Meter label="Context used" value={used} max={usage.maxTokens} />
       </span>
     )
   }

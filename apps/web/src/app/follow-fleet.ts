@@ -1,13 +1,23 @@
 import type { FleetStore } from '../state/fleet-store.ts'
+import { takeReadMarks } from '../state/seen.ts'
 import type { ServerApi } from '../state/server-api.ts'
+
+/** A phone that lies beside the desk need not know at once what was read there. */
+const READ_MARKS_MS = 20_000
 
 /** What is stored once, what changes as it changes, and what is stored again after each time without a connection. */
 export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
-  const load = () =>
-    api.sessions().then(
+  const load = () => {
+    void readMarks()
+    return api.sessions().then(
       stored => fleet.setStored(stored),
       () => undefined,
     )
+  }
+  const readMarks = () => api.readMarks().then(takeReadMarks, () => undefined)
+  const refresh = setInterval(() => {
+    if (!document.hidden) void readMarks()
+  }, READ_MARKS_MS)
   const stopWatching = api.watchFleet({
     onStatuses: statuses => fleet.update(statuses),
     onRemoved: ids => {
@@ -22,6 +32,7 @@ export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
   }
   document.addEventListener('visibilitychange', onVisible)
   return () => {
+    clearInterval(refresh)
     stopWatching()
     stopConnection()
     document.removeEventListener('visibilitychange', onVisible)

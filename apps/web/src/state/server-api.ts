@@ -1,5 +1,4 @@
 import type {
-  ContextUsage,
   Envelope,
   HarnessCapabilities,
   HarnessId,
@@ -36,6 +35,9 @@ export interface ServerApi {
 
   sessions(): Promise<SessionStatus[]>
   settings(sessionId: string): Promise<SessionSettings>
+  /** Up to which event each session was read, in any browser. */
+  readMarks(): Promise<Record<string, number>>
+  markRead(sessionId: string, seq: number): Promise<void>
   createSession(project: string, options: NewSessionOptions): Promise<{ id: string }>
   renameSession(sessionId: string, title: string): Promise<void>
   forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
@@ -57,7 +59,8 @@ export interface ServerApi {
   leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number; sure: boolean } | null>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
-  contextUsage(sessionId: string): Promise<ContextUsage | null>
+  /** `usedTokens` is null while no agent runs: then the log says. */
+  contextUsage(sessionId: string): Promise<{ usedTokens: number | null; maxTokens: number } | null>
   queueEdit(sessionId: string, id: string, message: string): Promise<void>
   queueRemove(sessionId: string, id: string): Promise<void>
   queueRelease(sessionId: string): Promise<void>

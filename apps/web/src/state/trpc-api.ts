@@ -124,6 +124,10 @@ function sessionCalls(client: Client) {
       const { sessions } = await client.sessions.list.query({ limit: MAX_SESSIONS })
       return sessions.map(toStatus)
     },
+    readMarks: () => client.sessions.readMarks.query(),
+    markRead: async (sessionId: string, seq: number) => {
+      await client.sessions.markRead.mutate({ sessionId, seq })
+    },
     settings: async (sessionId: string) => {
       const { permissionMode, budgetUsd } = (await client.sessions.get.query({ sessionId })).settings
       return {

@@ -335,3 +335,30 @@ test('a search leads to the message that it found, under the name of its session
   expect(await page.getByText('Sessions', { exact: true }).count()).toBe(0)
   await close()
 })
+
+test('what another browser has read is not new here, and what is read here is told', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      for (const sessionId of ['s1', 's2', 's3']) {
+        canned.add({ sessionId, title: `Session ${sessionId}`, lastTurn: 'completed', lastSeq: 9 })
+      }
+      canned.push('s1', [
+        { type: 'turn:start', message: 'go' },
+        { type: 'usage', usage: { input_tokens: 19_000, output_tokens: 1_000 } },
+        { type: 'turn:end', reason: 'completed' },
+      ])
+      canned.readMarks = { s2: 9 }
+      // After a restart no agent runs: how large the context is was kept, how much of it is used the log says.
+      canned.context = { usedTokens: null, maxTokens: 200_000 }
+    },
+  })
+  const row = (name: string) => page.locator('.session-row', { hasText: name })
+  await row('Session s3').getByText('new', { exact: true }).waitFor()
+  await expect.poll(() => row('Session s2').getByText('new', { exact: true }).count()).toBe(0)
+  await expect
+    .poll(() => api.called('sessions.markRead'))
+    .toContainEqual({ sessionId: 's1', seq: expect.any(Number) })
+  await page.getByRole('contentinfo').getByText('context 10 %').waitFor()
+  await close()
+})

@@ -43,6 +43,12 @@ export class CannedApi {
   /** Calls that fail, and with which words. */
   readonly faults = new Map<string, string>()
   patch = ''
+  /** What other browsers have read. */
+  readMarks: Record<string, number> = {}
+  context: { usedTokens: number | null; maxTokens: number } | null = {
+    usedTokens: 36_000,
+    maxTokens: 200_000,
+  }
   hits: { sessionId: string; turnId: string; seq: number; title: string | null; snippet: string }[] = []
   /** What stands in files, by path. */
   texts: Record<string, string> = {}
@@ -310,10 +316,12 @@ export class CannedApi {
     'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
+    'sessions.readMarks': () => this.readMarks,
+    'sessions.markRead': () => null,
     'sessions.search': () => ({ hits: this.hits, unreadable: [] }),
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
-    'turns.contextUsage': () => ({ usedTokens: 36_000, maxTokens: 200_000 }),
+    'turns.contextUsage': () => this.context,
     'files.diff': () => ({ patch: this.patch, files: this.changed, truncated: false }),
     'files.turnDiff': () => ({ patch: this.patch, files: this.changed, truncated: false, source: 'git' }),
     'files.tree': ({ path }: { path: string }) => ({

@@ -6,6 +6,7 @@ import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../files/turn-changes.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { SendPace } from '../socket/send-pace.ts'
+import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
 import type { RemovedSessions } from './removed-sessions.ts'
 
@@ -19,6 +20,10 @@ export interface AppServices {
   browsers: SignedInBrowsers
   removed: RemovedSessions
   stopped: StoppedTurns
+  /** Up to which event each session was read, in whichever browser. */
+  readMarks: KeptNumbers
+  /** How large the context of each session's model is, as the agent last said. */
+  contextSizes: KeptNumbers
   facts: ServerFacts
 }
 

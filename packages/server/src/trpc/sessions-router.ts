@@ -56,6 +56,13 @@ export const sessionsRouter = router({
       return { ...all, sessions: all.sessions.filter(session => registered.has(session.projectRoot)) }
     }),
 
+  /** Up to which event each session was read, by whichever browser of the user. */
+  readMarks: procedure.query(({ ctx }): Promise<Record<string, number>> => ctx.readMarks.all()),
+
+  markRead: procedure
+    .input(z.strictObject({ sessionId, seq }))
+    .mutation(({ ctx, input }): Promise<void> => ctx.readMarks.raise(input.sessionId, input.seq)),
+
   get: procedure.input(bySession).query(({ ctx, input }) => storedSession(ctx, input.sessionId)),
 
   /** Events before a point, oldest first: for a reader who scrolls back. */

@@ -60,6 +60,10 @@ const queueRouter = router({
   }),
 })
 
+export interface ContextRoom extends Omit<ContextUsage, 'usedTokens'> {
+  usedTokens: number | null
+}
+
 export const turnsRouter = router({
   /** CONFLICT while a turn runs. */
   start: procedure
@@ -108,9 +112,18 @@ export const turnsRouter = router({
       await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
     }),
 
-  contextUsage: inSession.query(
-    async ({ ctx }): Promise<ContextUsage | null> => (await ctx.session.contextUsage()) ?? null,
-  ),
+  /** `usedTokens` is null for an agent that does not run: how much is in view then, the log says. */
+  contextUsage: inSession.query(async ({ ctx }): Promise<ContextRoom | null> => {
+    const { id } = ctx.session
+    const usage = await ctx.session.contextUsage()
+    if (usage) {
+      // It is shown, whether or not it can be kept.
+      await ctx.contextSizes.set(id, usage.maxTokens).catch(() => undefined)
+      return usage
+    }
+    const maxTokens = await ctx.contextSizes.get(id)
+    return maxTokens === undefined ? null : { usedTokens: null, maxTokens }
+  }),
 
   queue: queueRouter,
 })

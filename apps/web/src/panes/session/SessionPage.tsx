@@ -76,6 +76,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
   // How long the log was when it was opened is all that counts.
   useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
   useEffect(() => markSeen(sessionId, lastSeq), [sessionId, lastSeq])
+  // Only what rests can be news elsewhere; a turn that runs would be a call for each event.
+  const rests = status.phase === 'idle'
+  const api = useApi()
+  useEffect(() => {
+    if (rests && lastSeq > 0) api.markRead(sessionId, lastSeq).catch(() => undefined)
+  }, [api, sessionId, lastSeq, rests])
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return

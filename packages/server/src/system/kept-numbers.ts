@@ -1,0 +1,70 @@
+import { readUserFile, writeUserFile } from './user-files.ts'
+
+/**
+ * A number for each session, in one file of the user's data folder: up to where it was read, how large its context is. Read
+ * before each change, because several servers of one user may write it; what cannot be read is nothing known.
+ */
+export class KeptNumbers {
+  readonly #home: string
+  readonly #file: string
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(home: string, file: string) {
+    this.#home = home
+    this.#file = file
+  }
+
+  async all(): Promise<Record<string, number>> {
+    return Object.fromEntries(await this.#read())
+  }
+
+  async get(sessionId: string): Promise<number | undefined> {
+    return (await this.#read()).get(sessionId)
+  }
+
+  /** One that is there already stays if it is larger. */
+  raise(sessionId: string, value: number): Promise<void> {
+    return this.#change(sessionId, known => Math.max(known ?? 0, value))
+  }
+
+  set(sessionId: string, value: number): Promise<void> {
+    return this.#change(sessionId, () => value)
+  }
+
+  /** One after the other: two changes at once would lose one of them. */
+  #change(sessionId: string, next: (known: number | undefined) => number): Promise<void> {
+    const change = this.#last.then(async () => {
+      const numbers = await this.#read()
+      const known = numbers.get(sessionId)
+      const value = next(known)
+      if (value === known) return
+      numbers.delete(sessionId)
+      numbers.set(sessionId, value)
+      const kept = [...numbers].slice(-MAX_SESSIONS)
+      await writeUserFile(this.#home, this.#file, `${JSON.stringify(kept)}\n`)
+    })
+    this.#last = change.catch(() => undefined)
+    return change
+  }
+
+  async #read(): Promise<Map<string, number>> {
+    const text = await readUserFile(this.#home, this.#file).catch(() => undefined)
+    return new Map(parseNumbers(text ?? '[]'))
+  }
+}
+
+/** The oldest go first. */
+const MAX_SESSIONS = 5000
+
+function parseNumbers(text: string): [string, number][] {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value.filter(isNumber) : []
+  } catch {
+    return []
+  }
+}
+
+function isNumber(entry: unknown): entry is [string, number] {
+  return Array.isArray(entry) && typeof entry[0] === 'string' && Number.isSafeInteger(entry[1])
+}
