@@ -99,6 +99,8 @@ export interface SessionErrorEvent extends Base {
   code: SessionErrorCode
   /** HTTP status of the model API, where that is what failed. */
   apiStatus?: number
+  /** The variable whose key was refused: a login does not help against it. */
+  credential?: string
   /** True when the turn goes on all the same, as after a resume that had to start afresh. */
   recovered?: boolean
   /** Failing costs money too. */

@@ -244,6 +244,7 @@ function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent)
     code: event.code,
     message: event.error,
     recovered: event.recovered ?? false,
+    ...(event.credential === undefined ? {} : { credential: event.credential }),
   })
 }
 

@@ -123,6 +123,8 @@ export interface ErrorItem extends ItemBase {
   code: SessionErrorCode
   message: string
   recovered: boolean
+  /** The variable whose key was refused. */
+  credential?: string
 }
 
 export interface GapItem extends ItemBase {

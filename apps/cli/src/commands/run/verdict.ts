@@ -8,6 +8,7 @@ export class Verdict {
   error: SessionErrorCode | null = null
   readonly #logs: string
   readonly #harness: string
+  #credential: string | undefined
   #nativeSessionId: string | null = null
 
   constructor(projectRoot: string, harness: string) {
@@ -17,7 +18,10 @@ export class Verdict {
 
   see(event: UIEvent): void {
     if (event.type === 'turn:end') this.reason = event.reason
-    if (event.type === 'session:error' && !event.recovered) this.error = event.code
+    if (event.type === 'session:error' && !event.recovered) {
+      this.error = event.code
+      this.#credential = event.credential
+    }
     if (event.type === 'session:init') this.#nativeSessionId = event.claudeSessionId
   }
 
@@ -36,6 +40,8 @@ export class Verdict {
 
   #failure(): string {
     if (this.error === 'auth_failed') {
+      if (this.#credential)
+        return `The key in ${this.#credential} was refused. Correct it, or unset it and log in.`
       return `Not logged in. ${agentFacts(this.#harness).login}; \`chirality doctor\` shows what is there.`
     }
     return FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'

@@ -66,8 +66,8 @@ function ErrorLine({ item }: { item: ErrorItem }) {
   const harness = useSession(({ state }) => state.agent.harness)
   // The end of the turn says so.
   if (item.code === 'interrupted') return null
-  const help = errorHelp(item.code)
-  const command = errorCommand(item.code, harness)
+  const help = errorHelp(item)
+  const command = errorCommand(item, harness)
   return (
     <div className={item.recovered ? 'quiet-line' : 'error-line'} role={item.recovered ? undefined : 'alert'}>
       <span className="error-line__text">{item.message}</span>

@@ -1,4 +1,4 @@
-import type { SessionErrorCode } from '@chirality/core'
+import type { ErrorItem, SessionErrorCode } from '@chirality/core'
 import { installCommand, loginCommand } from '../welcome/install-help.ts'
 
 const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
@@ -18,13 +18,18 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
 }
 
 /** What to type into a terminal, where that mends it. */
-export function errorCommand(code: SessionErrorCode, harness: string | null): string | undefined {
-  if (harness === null) return undefined
+export function errorCommand({ code, credential }: Failed, harness: string | null): string | undefined {
+  // A login does not help against a key in the environment: that goes before it.
+  if (harness === null || credential !== undefined) return undefined
   if (code === 'auth_failed') return loginCommand(harness)
   return code === 'not_installed' ? installCommand(harness) : undefined
 }
 
 /** What a person can do about it. */
-export function errorHelp(code: SessionErrorCode): string | undefined {
+export function errorHelp({ code, credential }: Failed): string | undefined {
+  if (credential !== undefined)
+    return `The key in ${credential} was refused. Correct or remove it where Chirality was started, and start it again.`
   return HELP[code]
 }
+
+type Failed = Pick<ErrorItem, 'code' | 'credential'>

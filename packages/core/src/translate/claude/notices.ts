@@ -25,9 +25,14 @@ export function translateInformational(state: TranslatorState, event: ClaudeInfo
 
 export function translateReset(state: TranslatorState, event: ClaudeConversationResetEvent): UIEvent[] {
   state.ledger.reset()
+  state.isResetTold = true
+  return resetNotice(state, asText(event.trigger))
+}
+
+export function resetNotice(state: TranslatorState, trigger?: string): UIEvent[] {
   return notice(state, 'conversation_reset', {
     message: 'The agent began a new conversation',
-    data: { trigger: asText(event.trigger) },
+    data: trigger === undefined ? {} : { trigger },
   })
 }
 

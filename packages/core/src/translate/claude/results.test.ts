@@ -90,6 +90,14 @@ describe('failure', () => {
     ])
   })
 
+  test('a refused key names the variable that it is in, a login does not', () => {
+    const refused = failure({ result: 'Invalid API key', api_error_status: 401 })
+    const credentialOf = (apiKeySource: string) =>
+      only(eventsOf(init({ apiKeySource }), refused), 'session:error')[0]?.credential
+    expect(credentialOf('ANTHROPIC_API_KEY')).toBe('ANTHROPIC_API_KEY')
+    expect([credentialOf('none'), credentialOf('/login managed key')]).toEqual([undefined, undefined])
+  })
+
   test('a failure that says nothing still has a text', () => {
     expect(eventsOf(failure({ result: undefined }))).toMatchObject([
       { error: 'The agent failed and did not say why', code: 'unknown' },

@@ -75,7 +75,9 @@ function completeEvents(state: TranslatorState, outcome: ClaudeOutcome): UIEvent
 function errorEvent(state: TranslatorState, outcome: ClaudeOutcome): UIEvent {
   const { error = '', errorCode = 'unknown', apiStatus, costUsd, usage } = outcome
   const { sessionId } = state
-  return present({ type: 'session:error', sessionId, error, code: errorCode, apiStatus, costUsd, usage })
+  const credential = errorCode === 'auth_failed' ? state.credential : undefined
+  const common = { sessionId, error, code: errorCode, apiStatus, credential, costUsd, usage }
+  return present({ type: 'session:error', ...common })
 }
 
 /** For versions that tell of a denied tool only here. */

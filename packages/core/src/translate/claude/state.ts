@@ -44,6 +44,10 @@ export interface TranslatorState {
   failure: ApiFailure | null
   /** The agent told the model that the user stopped it, and no result has come since. */
   isInterrupted: boolean
+  /** The agent said that it began a new conversation; the id of that is still to come. */
+  isResetTold: boolean
+  /** The variable that the agent has its key from. */
+  credential: string | undefined
   /** Why the last request was tried again, until an answer comes. */
   lastRetry: ApiFailure | null
   rateLimitWarned: boolean
@@ -119,6 +123,8 @@ export function createState(sessionId: string, harness: string): TranslatorState
     ledger: createLedger(),
     failure: null,
     isInterrupted: false,
+    isResetTold: false,
+    credential: undefined,
     lastRetry: null,
     rateLimitWarned: false,
   }

@@ -53,6 +53,7 @@ describe('session:init', () => {
       'session:init',
       'chat:complete',
       'session:complete',
+      'status',
       'session:init',
     ])
     expect(nativeSessionId).toBe('native-2')
@@ -240,5 +241,21 @@ describe('E69: notices', () => {
       { type: 'auth_status' },
     ]
     expect(eventsOf(...wordless)).toStrictEqual([])
+  })
+})
+
+describe('a conversation that begins anew in the same process', () => {
+  const reset = { status: 'notice', data: { kind: 'conversation_reset' } }
+
+  test('is told where only the id says so', () => {
+    expect(
+      statuses(init(), init({ session_id: 'native-2' }), init({ session_id: 'native-2' })),
+    ).toMatchObject([reset])
+  })
+
+  test('is told once where the agent says it, and not for the same id', () => {
+    const said = { type: 'conversation_reset', trigger: 'clear' }
+    expect(statuses(init(), said, init({ session_id: 'native-2' }))).toMatchObject([reset])
+    expect(statuses(init(), init())).toEqual([])
   })
 })

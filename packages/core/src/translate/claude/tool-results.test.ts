@@ -77,3 +77,9 @@ test('E3: results of a sub-agent carry its call', () => {
   const events = eventsOf(assistant('m', toolUse('t1'), nested), toolResult('t1', 'x', nested))
   expect(events[1]).toMatchObject({ type: 'tool:result', parentToolUseId: 'agent' })
 })
+
+test('a sub-agent in the background: what the model is told of it is not shown', () => {
+  const told = [{ type: 'text', text: 'Launched. (internal metadata, never quote) agentId: a1' }]
+  const line = { ...toolResult('t1', told), tool_use_result: { status: 'async_launched', agentId: 'a1' } }
+  expect(eventsOf(line)).toMatchObject([{ content: 'The agent works in the background.', isError: false }])
+})

@@ -30,12 +30,19 @@ export function translateToolResult(
     type: 'tool:result',
     sessionId: state.sessionId,
     toolUseId,
-    content: flattenContent(block.content),
+    content: isLaunch(context.detail) ? LAUNCHED : flattenContent(block.content),
     isError: block.is_error === true,
     detail: trimDetail(context.detail),
     parentToolUseId: context.parent,
   })
 }
+
+/** A sub-agent that was sent to the background: what the model is told of it is not for people. */
+function isLaunch(detail: unknown): boolean {
+  return asObject(detail)?.status === 'async_launched'
+}
+
+const LAUNCHED = 'The agent works in the background.'
 
 /** Text of a result or message: parts joined by newlines, what is no text named in brackets. */
 export function flattenContent(content: unknown): string {
