@@ -1,4 +1,4 @@
-import type { PriceTable } from '@chirality/core'
+import type { ClientToolDefinition, PriceTable } from '@chirality/core'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
 
 export const HARNESS_ID = 'messages-api'
@@ -19,6 +19,8 @@ export interface MessagesApiHarnessConfig extends TurnConfig {
   maxRetries?: number
   /** Default true. */
   promptCaching?: boolean
+  /** Tools of the app that every turn has, beside those of the turn itself. */
+  clientTools?: ClientToolDefinition[]
   /** Instead of the list prices that are known. */
   prices?: PriceTable
 }

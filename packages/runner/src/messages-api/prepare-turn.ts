@@ -53,7 +53,7 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
     toolbox: {
       query,
       workspace,
-      clientTools: await clientTools(query.clientTools ?? []),
+      clientTools: await clientTools([...(config.clientTools ?? []), ...(query.clientTools ?? [])]),
       policy,
       env: commandEnv(query, context),
       stop: config.stop,

@@ -302,6 +302,18 @@ describe('client tools', () => {
     ])
   })
 
+  test('those of the harness are there in every turn, beside those of the turn', async () => {
+    const calls: unknown[] = []
+    const { harness, model } = await world.open(
+      { answers: [{ tool: NAME, input: { name: 'Ada' } }, 'Done.'] },
+      { clientTools: [greet(calls)] },
+    )
+    await turnOf(harness, world.session(), 'Go', { clientTools: [{ ...greet([]), name: 'part' }] })
+    expect(calls).toEqual([{ name: 'Ada' }])
+    const offered = (model.requests[0]?.body as { tools: { name: string }[] }).tools.map(({ name }) => name)
+    expect(offered).toEqual(expect.arrayContaining([NAME, NAME.replace('greet', 'part')]))
+  })
+
   test('one that changes nothing may be called in plan', async () => {
     const calls: unknown[] = []
     const { harness } = await world.open({ answers: [{ tool: NAME, input: { name: 'Ada' } }, 'Done.'] })
