@@ -32,6 +32,10 @@ export interface ServerApi {
   personas(project: string): Promise<PersonaInfo[]>
   personaPrompt(project: string, persona: string | null, mode: SessionMode): Promise<PersonaPrompt>
   slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
+  projectSettings(project: string): Promise<ProjectSettingsInfo>
+  /** Refused when the files are not those with this fingerprint. */
+  allowProjectSettings(project: string, fingerprint: string): Promise<ProjectSettingsInfo>
+  revokeProjectSettings(project: string): Promise<ProjectSettingsInfo>
 
   sessions(): Promise<SessionStatus[]>
   settings(sessionId: string): Promise<SessionSettings>
@@ -72,6 +76,15 @@ export interface ServerApi {
   readFile(project: string, path: string): Promise<FileText>
   workingTreeDiff(project: string): Promise<TreeDiff | null>
   turnDiff(sessionId: string, turnId: string): Promise<TreeDiff>
+}
+
+/** What a project brings for its agents to run. */
+export interface ProjectSettingsInfo {
+  files: { path: string; bytes: number; text: string }[]
+  fingerprint: string
+  isTrusted: boolean
+  /** Why they cannot be allowed. */
+  problem: string | null
 }
 
 export type ConnectionState = 'connecting' | 'connected' | 'offline'

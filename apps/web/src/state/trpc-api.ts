@@ -9,6 +9,7 @@ import type {
   OutgoingMessage,
   PersonaInfo,
   PersonaPrompt,
+  ProjectSettingsInfo,
   SendResult,
   ServerApi,
   SessionStatus,
@@ -115,7 +116,18 @@ function projectCalls(client: Client) {
     },
     slashCommands: (harness: string, project: string) =>
       client.harnesses.slashCommands.query({ harness, project }),
+    projectSettings: async (project: string) => toProjectSettings(await client.trust.get.query({ project })),
+    allowProjectSettings: async (project: string, fingerprint: string) =>
+      toProjectSettings(await client.trust.allow.mutate({ project, fingerprint })),
+    revokeProjectSettings: async (project: string) =>
+      toProjectSettings(await client.trust.revoke.mutate({ project })),
   }
+}
+
+type Trust = Awaited<ReturnType<Client['trust']['get']['query']>>
+
+function toProjectSettings(trust: Trust): ProjectSettingsInfo {
+  return { ...trust, problem: trust.problem ?? null }
 }
 
 function sessionCalls(client: Client) {

@@ -5,6 +5,7 @@ import type {
   NativeLine,
   NativePage,
   NativeText,
+  ProjectSettingsInfo,
   SessionStatus,
   TreeDiff,
 } from '../../src/state/server-api.ts'
@@ -55,6 +56,8 @@ export class CannedApi {
   /** What the server says of each changed file, besides the patch. */
   changed: TreeDiff['files'] = []
   settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
+  /** What the project brings for its agents. */
+  trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
     prompt: 'The test fails. Mend it.',
@@ -239,6 +242,11 @@ export class CannedApi {
     }
   }
 
+  #shownTrust() {
+    const { problem, ...trust } = this.trust
+    return problem === null ? trust : { ...trust, problem }
+  }
+
   readonly #answers: Readonly<Record<string, Answer>> = {
     'system.info': () => ({ version: '0.1.0', demo: this.demo }),
     'projects.list': () => [
@@ -278,6 +286,15 @@ export class CannedApi {
       truncated: [],
       warnings: [],
     }),
+    'trust.get': () => this.#shownTrust(),
+    'trust.allow': () => {
+      this.trust = { ...this.trust, isTrusted: true }
+      return this.#shownTrust()
+    },
+    'trust.revoke': () => {
+      this.trust = { ...this.trust, isTrusted: false }
+      return this.#shownTrust()
+    },
     'sessions.list': () => ({
       cursor: null,
       sessions: [...this.statuses.values()].map(status => ({

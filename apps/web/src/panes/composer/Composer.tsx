@@ -8,6 +8,7 @@ import { useSession } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { plural } from '../../ui/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
+import { ProjectSettings } from '../trust/ProjectSettings.tsx'
 import { AttachmentList } from './AttachmentList.tsx'
 import { Chips } from './Chips.tsx'
 import { CompletionList } from './CompletionList.tsx'
@@ -83,6 +84,7 @@ export function Composer({ status }: { status: SessionStatus }) {
           The log of this session cannot be written. Is the disk full? The agent waits until it can.
         </p>
       ) : null}
+      <ProjectSettings status={status} when="unused" />
       <QueueList status={status} />
       <OutboxList sessionId={sessionId} />
       <div className="composer__box">

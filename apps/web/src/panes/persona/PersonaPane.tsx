@@ -9,6 +9,7 @@ import { Field } from '../../ui/Field.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { ProjectSettings } from '../trust/ProjectSettings.tsx'
 import './persona.css'
 
 /** The system prompt as an agent would get it, and how much of the room it takes. A preview: it sets nothing. */
@@ -31,6 +32,7 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
         A preview: choosing here shows what an agent would be told, and changes nothing. This session runs
         with {status.persona ?? 'no persona'}, {MODE_WORDS[status.mode].label.toLowerCase()}.
       </p>
+      <ProjectSettings status={status} when="used" />
       <div className="persona__choice">
         <Field label="Preview with persona">
           {id => (

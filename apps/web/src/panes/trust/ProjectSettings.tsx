@@ -1,0 +1,151 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { ProjectSettingsInfo, SessionStatus } from '../../state/server-api.ts'
+import { useApi } from '../../state/use-api.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { messageOf } from '../../ui/error-message.ts'
+import { plural } from '../../ui/format.ts'
+import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { visibleText } from './visible-text.ts'
+import './trust.css'
+
+/**
+ * What a project brings for its agents to run. While it is not used this is a notice; once it is, a quiet line in the persona
+ * pane, from where it can be taken back.
+ */
+export function ProjectSettings({
+  status,
+  when,
+}: {
+  status: Pick<SessionStatus, 'projectRoot' | 'turnId'>
+  when: 'unused' | 'used'
+}) {
+  const { projectRoot, turnId } = status
+  const api = useApi()
+  const queries = useQueryClient()
+  const [isOpen, setOpen] = useState(false)
+  const key = ['project-settings', projectRoot]
+  const { data } = useQuery({ queryKey: key, queryFn: () => api.projectSettings(projectRoot) })
+
+  // An agent can write such files: each start and end of a turn may be another answer.
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: ['project-settings', projectRoot] })
+  }, [queries, projectRoot, turnId])
+
+  const isShown = data && hasAny(data) && data.isTrusted === (when === 'used')
+  if (!data || (!isShown && !isOpen)) return null
+  return (
+    <>
+      {isShown ? (
+        <p className={`trust trust--${when}`}>
+          <span>{summaryOf(data)}</span>
+          <Button size="small" look={when === 'used' ? 'quiet' : 'plain'} onClick={() => setOpen(true)}>
+            Look at them
+          </Button>
+        </p>
+      ) : null}
+      {isOpen ? (
+        <SettingsDialog
+          projectRoot={projectRoot}
+          first={data}
+          onChange={next => queries.setQueryData(key, next)}
+          onClose={() => setOpen(false)}
+        />
+      ) : null}
+    </>
+  )
+}
+
+/** What is allowed is what this dialog shows: it does not change by itself under the hand of the reader. */
+function SettingsDialog({
+  projectRoot,
+  first,
+  onChange,
+  onClose,
+}: {
+  projectRoot: string
+  first: ProjectSettingsInfo
+  onChange(next: ProjectSettingsInfo): void
+  onClose(): void
+}) {
+  const api = useApi()
+  const [shown, setShown] = useState(first)
+  const [problem, setProblem] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+
+  const show = (next: ProjectSettingsInfo) => {
+    setShown(next)
+    onChange(next)
+  }
+  const act = async (action: () => Promise<ProjectSettingsInfo>) => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      show(await action())
+      onClose()
+    } catch (error) {
+      setProblem(messageOf(error))
+      await api.projectSettings(projectRoot).then(show, () => undefined)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <Dialog title="Agent settings of this project" onClose={onClose}>
+      <div className="trust__body">
+        <p className="trust__about">
+          {shown.isTrusted
+            ? 'Agents use these files. They can start programs, and say where your key is sent.'
+            : 'These files can start programs on this machine, and say where your key is sent. Agents do not use them until you allow exactly what is shown here; when a file changes, you are asked again.'}
+        </p>
+        {problem ? (
+          <p className="trust__problem" role="alert">
+            {problem}
+          </p>
+        ) : null}
+        {shown.problem ? <p className="trust__problem">{shown.problem}</p> : null}
+        <ScrollRegion className="trust__files" label="Files">
+          {shown.files.map(({ path, text, bytes }) => (
+            <section key={path} className="trust__file">
+              <h3>
+                {visibleText(path)} <span className="trust__size">{plural(bytes, 'byte')}</span>
+              </h3>
+              <pre>{visibleText(text)}</pre>
+            </section>
+          ))}
+        </ScrollRegion>
+        <footer className="trust__foot">
+          <Button onClick={onClose}>Close</Button>
+          {shown.isTrusted ? (
+            <Button
+              look="danger"
+              disabled={isBusy}
+              onClick={() => void act(() => api.revokeProjectSettings(projectRoot))}
+            >
+              Stop using these files
+            </Button>
+          ) : (
+            <Button
+              look="primary"
+              disabled={isBusy || shown.problem !== null || shown.files.length === 0}
+              onClick={() => void act(() => api.allowProjectSettings(projectRoot, shown.fingerprint))}
+            >
+              Use these files
+            </Button>
+          )}
+        </footer>
+      </div>
+    </Dialog>
+  )
+}
+
+function hasAny({ files, problem }: ProjectSettingsInfo): boolean {
+  return files.length > 0 || problem !== null
+}
+
+function summaryOf({ files, isTrusted }: ProjectSettingsInfo): string {
+  const count = files.length === 0 ? '' : ` (${plural(files.length, 'file')})`
+  return `This project brings its own agent settings${count}. They are ${isTrusted ? 'used' : 'not used'}.`
+}
