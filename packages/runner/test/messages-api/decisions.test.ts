@@ -310,8 +310,8 @@ describe('client tools', () => {
     )
     await turnOf(harness, world.session(), 'Go', { clientTools: [{ ...greet([]), name: 'part' }] })
     expect(calls).toEqual([{ name: 'Ada' }])
-    const offered = (model.requests[0]?.body as { tools: { name: string }[] }).tools.map(({ name }) => name)
-    expect(offered).toEqual(expect.arrayContaining([NAME, NAME.replace('greet', 'part')]))
+    const offered = [NAME, NAME.replace('greet', 'part')].map(name => expect.objectContaining({ name }))
+    expect(model.requests[0]?.body).toMatchObject({ tools: expect.arrayContaining(offered) })
   })
 
   test('one that changes nothing may be called in plan', async () => {
