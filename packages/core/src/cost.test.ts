@@ -34,7 +34,10 @@ test('cost never falls: an estimate that was too high stays until the stated sum
     ...[start, usage(100), result(100, 2)],
   ]
   let ledger = NO_COST
-  const shown = events.map(event => costSoFar((ledger = addCost(ledger, event))).usd ?? 0)
+  const shown = events.map(event => {
+    ledger = addCost(ledger, event)
+    return costSoFar(ledger).usd ?? 0
+  })
   expect(shown).toEqual([...shown].sort((a, b) => a - b))
   expect(shown.at(3)).toBe(3)
   // The error is that of one turn, and does not add up.

@@ -147,6 +147,7 @@ export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
 export type {
   AgentFacts,
+  BudgetItem,
   ErrorItem,
   GapItem,
   NoticeItem,

@@ -1,4 +1,3 @@
-import { NO_COST } from '@chirality/core'
 import {
   chmodSync,
   cpSync,
@@ -11,6 +10,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { NO_COST } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { range } from '../../test/support/events.ts'
 import { useProject } from '../../test/support/project.ts'

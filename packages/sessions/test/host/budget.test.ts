@@ -252,7 +252,12 @@ test('a model without a price is told before it is asked anything, and bounded b
   const { session } = await open(
     [
       works(id => [
-        ...[{ ...init(id), model: 'local-7b' } as UIEvent, spends(id, 600), calls(id, 't1'), result(id, 't1')],
+        ...[
+          { ...init(id), model: 'local-7b' } as UIEvent,
+          spends(id, 600),
+          calls(id, 't1'),
+          result(id, 't1'),
+        ],
         ...[spends(id, 600), spends(id, 600)],
       ]),
     ],
