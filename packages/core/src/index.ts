@@ -130,7 +130,6 @@ export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { MALFORMED_TEXT_CHARS, NdjsonFramer } from './ndjson/ndjson-framer.ts'
-export { isProtectedName, isProtectedPath } from './protected-files.ts'
 export {
   ASSUMED_USD_PER_MILLION,
   costOf,
@@ -142,6 +141,7 @@ export {
   parsePrices,
   priceOf,
 } from './prices.ts'
+export { isProtectedName, isProtectedPath } from './protected-files.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'

@@ -77,7 +77,11 @@ function scopeOf(
   if (chosen === null) return { opts: {}, warnings: [] }
   const { persona, isAllowed } = chosen
   const scope = isAllowed ? persona : withoutGrants(persona, mode)
-  const { opts, warnings } = personaTurnOpts(scope, { ...harness.capabilities(), supportsCostTracking: true }, harness.id)
+  const { opts, warnings } = personaTurnOpts(
+    scope,
+    { ...harness.capabilities(), supportsCostTracking: true },
+    harness.id,
+  )
   return { opts, warnings: isAllowed ? warnings : [consentNotice(chosen), ...warnings] }
 }
 
