@@ -96,3 +96,21 @@ function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): Budg
     unit === 'usd' ? { spentUsd: spent, limitUsd: most } : { spentTokens: spent, limitTokens: most }
   return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts }
 }
+
+export interface SpendingLimit {
+  usd?: number
+  tokens?: number
+}
+
+export function limits(
+  scope: BudgetLimit['scope'],
+  limit: () => SpendingLimit,
+  before: () => Spending,
+): BudgetLimit[] {
+  return [
+    { scope, unit: 'usd', limit: () => limit().usd, before },
+    { scope, unit: 'tokens', limit: () => limit().tokens, before },
+  ]
+}
+
+export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0 }

@@ -1,7 +1,7 @@
 import { tokensText, usdText } from '@chirality/core'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { Spending } from './budget-book.ts'
-import { type BudgetLimit, BudgetLimits } from './budget-limits.ts'
+import { BudgetLimits, limits, NOTHING, type SpendingLimit } from './budget-limits.ts'
 import type { ProjectBudget } from './project-budget.ts'
 
 /** What a turn may cost, as it was when the turn began. */
@@ -11,11 +11,6 @@ export interface TurnBudget {
   turnLimit: SpendingLimit
   /** For all turns of the session, by its persona. */
   personaLimit: SpendingLimit
-}
-
-export interface SpendingLimit {
-  usd?: number
-  tokens?: number
 }
 
 export interface LimitsOptions {
@@ -66,16 +61,3 @@ const REMEDY = {
   project:
     'Raise the budget of the project (max_cost_usd, max_tokens): in the dashboard, or with "chirality budget".',
 }
-
-export function limits(
-  scope: BudgetLimit['scope'],
-  limit: () => SpendingLimit,
-  before: () => Spending,
-): BudgetLimit[] {
-  return [
-    { scope, unit: 'usd', limit: () => limit().usd, before },
-    { scope, unit: 'tokens', limit: () => limit().tokens, before },
-  ]
-}
-
-export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0 }

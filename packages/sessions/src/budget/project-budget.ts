@@ -1,8 +1,7 @@
 import { SessionStartError } from '../host/session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
-import type { BudgetLimit } from './budget-limits.ts'
+import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import type { BudgetState } from './budget-state.ts'
-import { limits, NOTHING } from './limits-of-turn.ts'
 
 /** What a project may spend, and has: its page of the budget book, and the turns that are at work. */
 export class ProjectBudget {

@@ -1,6 +1,7 @@
 import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
-import { limitsOfTurn, requireBudget, type SpendingLimit, type TurnBudget } from '../budget/limits-of-turn.ts'
+import type { SpendingLimit } from '../budget/budget-limits.ts'
+import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
