@@ -30,6 +30,8 @@ ${choices(PERMISSION_WORDS)}
       --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
       --max-turns N          Most rounds of model and tools (default: the persona's, the session's, or 25). Not codex
+      --budget-usd N         Most that the session may spend in all; with --session it is raised
+      --budget-tokens N      The same in tokens
       --trust-project        Let agents use the settings, hooks and MCP servers of the project, as they are now
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout

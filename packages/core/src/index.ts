@@ -1,3 +1,16 @@
+export { budgetText, tokensText } from './budget-text.ts'
+export {
+  addCost,
+  allTokens,
+  type Cost,
+  type CostLedger,
+  costBetween,
+  costSoFar,
+  costText,
+  NO_COST,
+  roundUsd,
+  usdText,
+} from './cost.ts'
 export type { AllowDecision, DecidedBy, DenyDecision, PermissionDecision } from './decision.ts'
 export { formatDuration } from './duration.ts'
 export type { Envelope } from './envelope.ts'
@@ -117,13 +130,24 @@ export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { MALFORMED_TEXT_CHARS, NdjsonFramer } from './ndjson/ndjson-framer.ts'
-export { costOf, type ModelPrice, PRICES, type PriceTable, priceOf } from './prices.ts'
+export {
+  ASSUMED_USD_PER_MILLION,
+  costOf,
+  type ModelPrice,
+  type ParsedPrices,
+  PRICES,
+  PRICES_AS_OF,
+  type PriceTable,
+  parsePrices,
+  priceOf,
+} from './prices.ts'
 export { isProtectedName, isProtectedPath } from './protected-files.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
 export type {
   AgentFacts,
+  BudgetItem,
   ErrorItem,
   GapItem,
   NoticeItem,
@@ -160,6 +184,7 @@ export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.
 export type { TurnProcess, TurnTrace } from './turn-trace.ts'
 export type {
   BudgetEvent,
+  BudgetScope,
   ChatCompleteEvent,
   ChatDeltaEvent,
   ChatMessageEvent,

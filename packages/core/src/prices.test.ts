@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { costOf, PRICES, priceOf } from './prices.ts'
+import { costOf, PRICES, parsePrices, priceOf } from './prices.ts'
 
 const million = { input_tokens: 1e6, output_tokens: 1e6 }
 
@@ -10,7 +10,7 @@ test('tokens of every kind have their price', () => {
 
 test('the longest beginning counts', () => {
   expect(priceOf('gpt-5-mini-2025-08-07')?.output).toBe(2)
-  expect(priceOf('gpt-5.5')?.output).toBe(10)
+  expect(priceOf('gpt-5.5')?.output).toBe(30)
   expect(priceOf('claude-opus-4-1-20250805')?.input).toBe(15)
   expect(priceOf('claude-opus-4-20250514')?.input).toBe(15)
   expect(priceOf('claude-opus-4-8')?.input).toBe(5)
@@ -28,4 +28,24 @@ test('prices of one’s own replace ours', () => {
   const prices = { scripted: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } }
   expect(costOf(million, 'scripted-1', prices)).toBe(3)
   expect(costOf(million, 'claude-haiku-4-5', prices)).toBeUndefined()
+})
+
+test('a prompt over the threshold costs the long price, all of it', () => {
+  expect(costOf({ input_tokens: 272_000, output_tokens: 0 }, 'gpt-6.1-sol')).toBeCloseTo(0.544)
+  expect(
+    costOf({ input_tokens: 200_000, cache_read_input_tokens: 80_000, output_tokens: 0 }, 'gpt-6.1-sol'),
+  ).toBeCloseTo(2 * (0.4 + 0.008))
+})
+
+test('own prices are added to ours, and a mistake is named by its field', () => {
+  const parsed = parsePrices('{"scripted": {"input": 1, "output": 2}}')
+  const { prices } = parsed as { prices: typeof PRICES }
+  expect(costOf(million, 'scripted-1', prices)).toBe(3)
+  expect(prices['claude-haiku']).toBe(PRICES['claude-haiku'])
+  const problem = (text: string) => (parsePrices(text) as { problem: string }).problem
+  expect(problem('{')).toContain('not JSON')
+  expect(problem('[]')).toContain('object of models')
+  expect(problem('{"a": {"input": 1}}')).toBe('"a".output must be a number of dollars, 0 or more')
+  expect(problem('{"a": {"input": -1, "output": 1}}')).toContain('"a".input')
+  expect(problem('{"a": {"input": 1, "output": 1, "cache": 1}}')).toContain('"a".cache is not known')
 })

@@ -84,8 +84,10 @@ export interface SessionInitEvent extends Base {
 
 export interface SessionCompleteEvent extends Base {
   type: 'session:complete'
-  /** Cost since the previous result, never the running total that agents report. Absent where the agent does not say. */
+  /** Cost since the previous result, never the running total that agents report. Absent: the agent knows no prices. */
   costUsd?: number
+  /** By list price, where the agent stated no cost. Written by the host when the event is recorded. */
+  estimateUsd?: number
   usage: UsageInfo
   durationMs?: number
   numTurns?: number
@@ -105,6 +107,8 @@ export interface SessionErrorEvent extends Base {
   recovered?: boolean
   /** Failing costs money too. */
   costUsd?: number
+  /** As in `session:complete`. */
+  estimateUsd?: number
   usage?: UsageInfo
 }
 
@@ -248,15 +252,26 @@ export interface UsageEvent extends Base, MaybeNested {
   type: 'usage'
   usage: UsageInfo
   model?: string
+  /** By list price; absent for a model without one. Written by the host when the event is recorded. */
+  estimateUsd?: number
 }
 
+/** A budget is nearly or fully used up. One of the two pairs of numbers is there, by what the budget counts. */
 export interface BudgetEvent extends Base {
   type: 'budget'
-  scope: 'turn' | 'session' | 'persona' | 'project'
-  spentUsd: number
-  limitUsd: number
+  scope: BudgetScope
+  /** With what tokens without a price count as. */
+  spentUsd?: number
+  limitUsd?: number
+  spentTokens?: number
+  limitTokens?: number
+  /** The turn is stopped for it. */
   exceeded: boolean
+  /** For people: what was spent, and of what. */
+  message?: string
 }
+
+export type BudgetScope = 'turn' | 'session' | 'persona' | 'project'
 
 /** A native event this version does not know. Kept whole and shown with a "protocol drift" mark. */
 export interface NativeUnknownEvent extends Base {

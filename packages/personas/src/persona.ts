@@ -20,6 +20,8 @@ export interface PersonaConfig {
   permissionMode?: PersonaPermissionMode
   /** The most that may be spent, in US dollars. */
   budgetUsd?: number
+  /** The most tokens that models may read and write in a session of it. */
+  budgetTokens?: number
   /** `policy`: what is asked about and what is denied, the first that matches counts. Never allows. */
   policy?: PolicyRule[]
 }

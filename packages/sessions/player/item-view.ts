@@ -15,6 +15,7 @@ export function itemElement(item: SessionItem, live: string): HTMLElement {
     case 'tool':
       return toolElement(item)
     case 'notice':
+    case 'budget':
       return element('div', `notice ${item.level}`, item.message)
     case 'error':
       return element('div', 'error', item.message)
@@ -33,6 +34,7 @@ export function itemText(item: SessionItem, live: string): string {
     case 'tool':
       return `${item.name} ${JSON.stringify(item.input)} ${item.content ?? ''}`
     case 'notice':
+    case 'budget':
     case 'error':
       return item.message
     case 'gap':

@@ -1,3 +1,11 @@
+export {
+  BudgetBook,
+  type BudgetBookOptions,
+  type BudgetReading,
+  type Spending,
+} from './budget/budget-book.ts'
+export type { BudgetState } from './budget/budget-state.ts'
+export { readPrices } from './budget/user-prices.ts'
 export type {
   AskContext,
   PendingDecision,
@@ -40,7 +48,7 @@ export type { SearchHit } from './history/search/search-hit.ts'
 export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
-export type { LiveSession, QueuedTurn, StartedTurn } from './host/live-session.ts'
+export type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './host/live-session.ts'
 export {
   SessionBusyError,
   SessionStartError,
@@ -78,8 +86,6 @@ export { readNativeLine } from './spools/read-native-line.ts'
 export { readNativeLines } from './spools/read-native-lines.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
-  type BudgetState,
-  budgetFile,
   type ClaudeSessionState,
   claudeSessionFile,
   noteClaudeSession,

@@ -7,6 +7,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
+import { budgetText } from '@chirality/core'
 import { agentFacts } from '../agent-facts.ts'
 import { costLine } from './cost-line.ts'
 import { plain, type Style, style } from './style.ts'
@@ -63,7 +64,7 @@ export class TerminalRenderer {
       case 'permission:request':
         return this.#line(paint.yellow(`? ${plain(event.toolName)} asks for permission`))
       case 'budget':
-        return event.exceeded ? this.#line(paint.yellow(`· The ${event.scope} budget is used up`)) : ''
+        return event.exceeded ? this.#line(paint.yellow(`· ${plain(budgetText(event))}`)) : ''
       case 'log:gap':
         return this.#line(paint.yellow(`· ${event.missing} events are missing here: ${plain(event.reason)}`))
       case 'native:unknown':
@@ -118,8 +119,9 @@ export class TerminalRenderer {
   }
 
   #error(event: SessionErrorEvent): string {
-    const { usage, costUsd } = event
-    const cost = usage && costUsd !== undefined ? this.#paint.dim(this.#cost({ costUsd, usage })) : ''
+    const { usage, costUsd, estimateUsd } = event
+    const isKnown = costUsd !== undefined || estimateUsd !== undefined
+    const cost = usage && isKnown ? this.#paint.dim(this.#cost({ costUsd, estimateUsd, usage })) : ''
     const isStop = STOP_CODES.has(event.code)
     const paint = event.recovered ? this.#paint.yellow : this.#paint.red
     return this.#line(isStop ? '' : paint(`✗ ${plain(event.error)}`), cost)

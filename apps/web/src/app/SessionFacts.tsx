@@ -2,11 +2,10 @@ import { MODE_WORDS, permissionLabel } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '../state/use-api.ts'
 import { useFleetStore, useStatus } from '../state/use-fleet.ts'
-import { useIsPriced } from '../state/use-harness.ts'
 import { useStorePart } from '../state/use-session.ts'
 import { useSessionHub } from '../state/use-session-hub.ts'
-import { usePermissionMode, useSettings } from '../state/use-settings.ts'
-import { formatCount, formatUsd } from '../ui/format.ts'
+import { usePermissionMode } from '../state/use-settings.ts'
+import { formatCost, formatCount, formatUsd } from '../ui/format.ts'
 import { Meter } from '../ui/Meter.tsx'
 import { useNow } from '../ui/use-now.ts'
 import { harnessLabel } from './labels.ts'
@@ -66,26 +65,23 @@ function ContextUsed({ sessionId }: { sessionId: string }) {
   return contextTokens > 0 ? <span>{`context ${formatCount(contextTokens)} tokens`}</span> : null
 }
 
-/** Against the budget and by the minute; in tokens where nobody knows the price. */
+/** Against the budget and by the minute; in tokens where nobody knows the price. The server's number, as in every list. */
 function Spent({ sessionId }: { sessionId: string }) {
-  const store = useSessionHub().store(sessionId)
-  const costUsd = useStorePart(store, ({ state }) => state.costUsd)
-  const usage = useStorePart(store, ({ state }) => state.usage)
-  const budget = useStorePart(store, ({ extras }) => extras.budget)
   const status = useStatus(sessionId)
-  const { budgetUsd } = useSettings(sessionId)
   const burn = useFleetStore().burn(sessionId, useNow())
-  const spent = Math.max(status?.costUsd ?? 0, costUsd)
-  const isPriced = useIsPriced({ harness: status?.harness ?? null, costUsd: spent })
-  const limit = budget?.limitUsd ?? budgetUsd
-  if (!isPriced) {
-    const tokens = usage.input_tokens + usage.output_tokens
-    return tokens > 0 ? <span className="number">{`${formatCount(tokens)} tokens`}</span> : null
+  if (!status) return null
+  const { costUsd, costIsEstimate, tokens, budgetUsd, budgetTokens } = status
+  const ofTokens = budgetTokens === null ? '' : ` of ${formatCount(budgetTokens)}`
+  if (costUsd === null || budgetTokens !== null) {
+    const usd = costUsd === null ? '' : `${formatCost(costUsd, costIsEstimate)} · `
+    return tokens > 0 ? (
+      <span className="number">{`${usd}${formatCount(tokens)}${ofTokens} tokens`}</span>
+    ) : null
   }
   return (
     <span className="number">
-      {formatUsd(spent)}
-      {limit ? ` of ${formatUsd(limit)}` : ''}
+      {formatCost(costUsd, costIsEstimate)}
+      {budgetUsd === null ? '' : ` of ${formatUsd(budgetUsd)}`}
       {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
     </span>
   )

@@ -26,7 +26,7 @@ export function StatusBar() {
 function FleetFacts() {
   const fleet = useFleet()
   const working = fleet.filter(status => groupOf(status) === 'Working').length
-  const spent = fleet.reduce((sum, { costUsd }) => sum + costUsd, 0)
+  const spent = fleet.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)
   return (
     <>
       <span>{plural(fleet.length, 'session')}</span>

@@ -1,4 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router'
+import { countNeedsYou } from '../panes/sidebar/groups.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
 import { useFleet, useStatus } from '../state/use-fleet.ts'
 import { IconButton } from '../ui/IconButton.tsx'
@@ -11,7 +12,7 @@ export function TopBar() {
   const shell = useShell()
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')
-  const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
+  const waiting = countNeedsYou(useFleet())
   const needs = waiting === 1 ? 'needs you' : 'need you'
   return (
     <header className="top-bar">

@@ -55,13 +55,15 @@ export class FleetStore {
 
   /** Dollars a minute over the last minutes. */
   burn(sessionId: string, now: number): number {
+    // What rests burns nothing, whatever the last minutes cost.
+    if (this.#byId.get(sessionId)?.phase === 'idle') return 0
     return burnPerMinute(this.#spent.get(sessionId) ?? [], now)
   }
 
   #put(status: SessionStatus): void {
     const { sessionId, costUsd } = status
     this.#byId.set(sessionId, status)
-    const spent = addSpent(this.#spent.get(sessionId) ?? [], { at: Date.now(), usd: costUsd })
+    const spent = addSpent(this.#spent.get(sessionId) ?? [], { at: Date.now(), usd: costUsd ?? 0 })
     this.#spent.set(sessionId, spent)
   }
 

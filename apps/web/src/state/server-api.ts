@@ -63,6 +63,10 @@ export interface ServerApi {
   leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number; sure: boolean } | null>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
+  /** What all turns of the session may spend together; what is left out stays. */
+  setSessionBudget(sessionId: string, budget: { budgetUsd?: number; budgetTokens?: number }): Promise<void>
+  /** What all sessions of the project may spend together. */
+  setProjectBudget(project: string, budget: { maxCostUsd?: number; maxTokens?: number }): Promise<void>
   /** `usedTokens` is null while no agent runs: then the log says. */
   contextUsage(sessionId: string): Promise<{ usedTokens: number | null; maxTokens: number } | null>
   queueEdit(sessionId: string, id: string, message: string): Promise<void>
@@ -111,7 +115,14 @@ export interface SessionStatus {
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
-  costUsd: number
+  /** Null where nobody knows it. */
+  costUsd: number | null
+  /** A part of it is by list price. */
+  costIsEstimate: boolean
+  tokens: number
+  /** The session's own limits; null is none. */
+  budgetUsd: number | null
+  budgetTokens: number | null
   updatedAt: string
   lastSeq: number
   lastLine: string | null

@@ -191,6 +191,10 @@ function turnCalls(client: Client) {
     kill: async (sessionId: string) => void (await turns.kill.mutate({ sessionId })),
     leftovers: (sessionId: string) => turns.leftovers.query({ sessionId }),
     prewarm: async (sessionId: string) => void (await turns.prewarm.mutate({ sessionId })),
+    setSessionBudget: async (...[sessionId, budget]: Parameters<ServerApi['setSessionBudget']>) =>
+      void (await client.budgets.setSession.mutate({ sessionId, ...budget })),
+    setProjectBudget: async (...[project, budget]: Parameters<ServerApi['setProjectBudget']>) =>
+      void (await client.budgets.set.mutate({ project, ...budget })),
     setPermissionMode: async (...[sessionId, mode]: Parameters<ServerApi['setPermissionMode']>) =>
       void (await turns.setPermissionMode.mutate({ sessionId, mode })),
     contextUsage: (sessionId: string) => turns.contextUsage.query({ sessionId }),
@@ -281,8 +285,8 @@ type Composed = Awaited<ReturnType<Client['personas']['prompt']['query']>>
 
 /** A session that does not run looks like one that rests. */
 function toStatus(stored: Stored): SessionStatus {
-  const { id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd, updatedAt, lastSeq } =
-    stored
+  const { id, projectRoot, title, harness, model, persona, mode, lastTurn, updatedAt, lastSeq } = stored
+  const { costUsd, costIsEstimate, tokens, settings } = stored
   return {
     ...{
       sessionId: id,
@@ -294,6 +298,10 @@ function toStatus(stored: Stored): SessionStatus {
       mode,
       lastTurn,
       costUsd,
+      costIsEstimate,
+      tokens,
+      budgetUsd: settings.budgetUsd ?? null,
+      budgetTokens: settings.budgetTokens ?? null,
       updatedAt,
       lastSeq,
     },

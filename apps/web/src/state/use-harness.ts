@@ -16,5 +16,5 @@ export function useHarness(id: string | null): HarnessInfo | undefined {
 /** Whether what a session costs is known: nothing is not the same as free. */
 export function useIsPriced({ harness, costUsd }: Pick<SessionStatus, 'harness' | 'costUsd'>): boolean {
   const info = useHarness(harness)
-  return costUsd > 0 || info === undefined || info.capabilities.supportsCostTracking
+  return (costUsd ?? 0) > 0 || info === undefined || info.capabilities.supportsCostTracking
 }

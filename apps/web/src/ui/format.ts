@@ -9,6 +9,11 @@ export function formatUsd(usd: number): string {
   return `$${usd.toFixed(2)}`
 }
 
+/** `≈` where a part of it is by list price. */
+export function formatCost(usd: number, isEstimate: boolean): string {
+  return `${isEstimate && usd > 0 ? '≈ ' : ''}${formatUsd(usd)}`
+}
+
 export function formatCount(value: number): string {
   if (value < 1000) return String(value)
   if (value < 1_000_000) return `${trim(value / 1000)}k`

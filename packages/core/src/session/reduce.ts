@@ -1,5 +1,8 @@
+import { budgetText } from '../budget-text.ts'
+import { addCost, allTokens, costBetween, costSoFar } from '../cost.ts'
 import type { Envelope } from '../envelope.ts'
 import type {
+  BudgetEvent,
   ChatDeltaEvent,
   ChatMessageEvent,
   ChatThinkingEvent,
@@ -12,6 +15,7 @@ import type {
   ToolStartEvent,
   TurnEndEvent,
   TurnStartEvent,
+  UIEvent,
   UsageEvent,
   UsageInfo,
 } from '../ui-event.ts'
@@ -39,6 +43,7 @@ export function reduceSession(state: SessionState, envelopes: Envelope | readonl
 
 function apply(draft: SessionDraft, envelope: Envelope): void {
   const { event } = envelope
+  spend(draft, event)
   switch (event.type) {
     case 'turn:start':
       return startTurn(draft, envelope, event)
@@ -61,7 +66,7 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
     case 'tool:result':
       return finishTool(draft, envelope, event)
     case 'session:complete':
-      return spend(draft, event.costUsd ?? 0, event.usage)
+      return complete(draft, event.usage)
     case 'session:error':
       return fail(draft, envelope, event)
     case 'permission:request':
@@ -89,6 +94,7 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
         reason: event.reason,
       })
     case 'budget':
+      return tellBudget(draft, envelope, event)
     case 'process:exit':
       return
     default:
@@ -99,7 +105,11 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
 function startTurn(draft: SessionDraft, envelope: Envelope, event: TurnStartEvent): void {
   draft.state.phase = 'running'
   draft.state.status = null
-  draft.addTurn({ id: envelope.turnId, startedAt: envelope.at, endedAt: null, reason: null, costUsd: 0 })
+  draft.state.turnLedger = draft.state.ledger
+  draft.addTurn({
+    ...{ id: envelope.turnId, startedAt: envelope.at, endedAt: null, reason: null },
+    ...{ costUsd: 0, costIsEstimate: false },
+  })
   draft.addItem({
     ...itemBase(envelope, `user-${envelope.turnId ?? envelope.seq}`),
     kind: 'user',
@@ -237,7 +247,7 @@ function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEv
 }
 
 function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent): void {
-  spend(draft, event.costUsd ?? 0, event.usage)
+  complete(draft, event.usage)
   draft.addItem({
     ...itemBase(envelope, `error-${envelope.seq}`),
     kind: 'error',
@@ -248,11 +258,22 @@ function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent)
   })
 }
 
-function spend(draft: SessionDraft, costUsd: number, usage: UsageInfo | undefined): void {
+function spend(draft: SessionDraft, event: UIEvent): void {
+  const { state } = draft
+  const ledger = addCost(state.ledger, event)
+  if (ledger === state.ledger) return
+  state.ledger = ledger
+  if (event.type === 'turn:start') return
+  const { usd, isEstimate } = costSoFar(ledger)
+  state.costUsd = usd
+  state.costIsEstimate = isEstimate
+  const turn = costBetween(state.turnLedger, ledger)
+  draft.updateLastTurn(last => ({ ...last, costUsd: turn.usd, costIsEstimate: turn.isEstimate }))
+}
+
+function complete(draft: SessionDraft, usage: UsageInfo | undefined): void {
   const { state } = draft
   state.status = null
-  state.costUsd = roundUsd(state.costUsd + costUsd)
-  draft.updateLastTurn(turn => ({ ...turn, costUsd: roundUsd(turn.costUsd + costUsd) }))
   // A log that was translated without a turn around it has no turn:end to rest on.
   if (state.turns.length === 0) state.phase = 'idle'
   if (!usage) return
@@ -266,9 +287,17 @@ function spend(draft: SessionDraft, costUsd: number, usage: UsageInfo | undefine
   }
 }
 
-/** Sums of small floats drift; a nanodollar is below any price. */
-function roundUsd(value: number): number {
-  return Math.round(value * 1e9) / 1e9
+/** A budget has one line in a turn, which its latest news replace. */
+function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent): void {
+  const { scope, exceeded, limitUsd, limitTokens } = event
+  const id = `budget-${envelope.turnId ?? envelope.seq}-${scope}${limitTokens === undefined ? '' : '-tokens'}`
+  const news = {
+    ...{ scope, exceeded, message: budgetText(event) },
+    ...(limitUsd === undefined ? {} : { limitUsd }),
+    ...(limitTokens === undefined ? {} : { limitTokens }),
+  }
+  if (draft.updateItem('budget', id, item => ({ ...item, ...news }))) return
+  draft.addItem({ ...itemBase(envelope, id), kind: 'budget', ...news })
 }
 
 function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
@@ -305,12 +334,7 @@ const TRANSIENT: ReadonlySet<StatusKind> = new Set([
 
 function setContext(draft: SessionDraft, event: UsageEvent): void {
   if (event.parentToolUseId !== undefined) return
-  const { usage } = event
-  draft.state.contextTokens =
-    usage.input_tokens +
-    usage.output_tokens +
-    (usage.cache_read_input_tokens ?? 0) +
-    (usage.cache_creation_input_tokens ?? 0)
+  draft.state.contextTokens = allTokens(event.usage)
 }
 
 function itemBase(envelope: Envelope, id: string, parentToolUseId?: string) {

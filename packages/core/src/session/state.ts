@@ -1,4 +1,6 @@
+import { type CostLedger, NO_COST } from '../cost.ts'
 import type {
+  BudgetScope,
   PermissionRequestEvent,
   SessionErrorCode,
   StatusEvent,
@@ -25,7 +27,13 @@ export interface SessionState {
   status: StatusEvent | null
   /** Requests that wait for a decision, oldest first. */
   pending: readonly PermissionRequestEvent[]
-  costUsd: number
+  /** Null when tokens were used and nobody knows their price. Never falls. */
+  costUsd: number | null
+  /** A part of it is by list price, or has no price. */
+  costIsEstimate: boolean
+  /** What `addCost` keeps, now and when the last turn began. */
+  ledger: CostLedger
+  turnLedger: CostLedger
   usage: UsageInfo
   /** Tokens the latest model answer of the main conversation had in view. */
   contextTokens: number
@@ -49,10 +57,19 @@ export interface TurnState {
   startedAt: string
   endedAt: string | null
   reason: TurnEndReason | null
-  costUsd: number
+  costUsd: number | null
+  costIsEstimate: boolean
 }
 
-export type SessionItem = UserItem | TextItem | ThinkingItem | ToolItem | NoticeItem | ErrorItem | GapItem
+export type SessionItem =
+  | UserItem
+  | TextItem
+  | ThinkingItem
+  | ToolItem
+  | NoticeItem
+  | ErrorItem
+  | BudgetItem
+  | GapItem
 
 interface ItemBase {
   /** The number of the event that it began with: unlike `id`, which is the agent's, no other item has it. */
@@ -127,6 +144,16 @@ export interface ErrorItem extends ItemBase {
   credential?: string
 }
 
+/** A budget that is nearly or fully used up; the latest word of a turn about it. */
+export interface BudgetItem extends ItemBase {
+  kind: 'budget'
+  scope: BudgetScope
+  exceeded: boolean
+  message: string
+  limitUsd?: number
+  limitTokens?: number
+}
+
 export interface GapItem extends ItemBase {
   kind: 'gap'
   missing: number
@@ -152,6 +179,9 @@ export function initialSessionState(sessionId: string): SessionState {
     status: null,
     pending: [],
     costUsd: 0,
+    costIsEstimate: false,
+    ledger: NO_COST,
+    turnLedger: NO_COST,
     usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
     contextTokens: 0,
     driftCount: 0,

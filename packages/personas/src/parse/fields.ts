@@ -17,6 +17,7 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   model: value => ({ model: readWord(value, MODEL) }),
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
+  budget_tokens: value => ({ budgetTokens: readNumber(value, { whole: true }) }),
   policy: value => ({ policy: readPolicy(value) }),
 }
 

@@ -48,6 +48,8 @@ function inShort(item: SessionItem): string {
       return `${item.name} ${item.status}: ${item.content?.trim()}`
     case 'notice':
       return `${item.status}: ${item.message}`
+    case 'budget':
+      return `budget: ${item.message}`
     case 'error':
       return `${item.code}: ${item.message}`
     case 'gap':

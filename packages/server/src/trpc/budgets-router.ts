@@ -1,27 +1,42 @@
-import { type BudgetState, budgetFile } from '@chirality/sessions'
+import type { BudgetState, StoredSession } from '@chirality/sessions'
 import { z } from 'zod'
-import { byProject, project } from './inputs.ts'
+import { byProject, project, sessionId } from './inputs.ts'
+import { liveSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
 
 const limit = z.number().nonnegative().max(1_000_000).nullable()
+const tokenLimit = z.int().nonnegative().nullable()
 
 export const budgetsRouter = router({
   get: procedure
     .input(byProject)
     .query(
       async ({ ctx, input }): Promise<BudgetState> =>
-        budgetFile.read(await ctx.projects.require(input.project)),
+        (await ctx.host.budgets.read(await ctx.projects.require(input.project))).state,
     ),
 
   /** null is no limit; what is left out stays. */
   set: procedure
-    .input(z.strictObject({ project, maxCostUsd: limit.optional(), maxIterations: limit.optional() }))
+    .input(
+      z.strictObject({
+        ...{ project, maxCostUsd: limit.optional(), maxIterations: limit.optional() },
+        maxTokens: tokenLimit.optional(),
+      }),
+    )
     .mutation(async ({ ctx, input }): Promise<BudgetState> => {
-      const { maxCostUsd, maxIterations } = input
-      return budgetFile.update(await ctx.projects.require(input.project), state => ({
-        ...state,
+      const { maxCostUsd, maxIterations, maxTokens } = input
+      return ctx.host.budgets.setLimits(await ctx.projects.require(input.project), {
         ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
         ...(maxIterations === undefined ? {} : { max_iterations: maxIterations }),
-      }))
+        ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+      })
+    }),
+
+  /** What all turns of a session may spend together. null is no limit; what is left out stays. */
+  setSession: procedure
+    .input(z.strictObject({ sessionId, budgetUsd: limit.optional(), budgetTokens: tokenLimit.optional() }))
+    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
+      const session = await liveSession(ctx, input.sessionId)
+      return session.setBudget({ usd: input.budgetUsd, tokens: input.budgetTokens })
     }),
 })

@@ -54,6 +54,7 @@ export const turnOptions = z.strictObject({
   fallbackModel: model.optional(),
   thinking: thinking.optional(),
   maxBudgetUsd: usd.optional(),
+  maxBudgetTokens: z.int().positive().optional(),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   stallMs: z.int().positive().optional(),
   timeoutMs: z.int().positive().max(2_147_483_647).optional(),
@@ -75,6 +76,7 @@ export const newSession = z.strictObject({
   thinking: thinking.optional(),
   budgetUsd: usd.optional(),
   maxTurns: maxTurns.optional(),
+  budgetTokens: z.int().positive().optional(),
 })
 
 const decidedBy = {

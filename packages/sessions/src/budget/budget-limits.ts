@@ -1,55 +1,116 @@
-import type { BudgetEvent } from '@chirality/core'
+import { ASSUMED_USD_PER_MILLION, type BudgetEvent, type BudgetScope, roundUsd } from '@chirality/core'
+import type { Spending } from './budget-book.ts'
 
 /** One budget that a turn counts towards. */
 export interface BudgetLimit {
-  scope: BudgetEvent['scope']
-  limitUsd: number
+  scope: BudgetScope
+  unit: 'usd' | 'tokens'
+  /** As it is now: it can be raised while the turn runs. Undefined is no limit. */
+  limit: () => number | undefined
   /** Spent by others than this turn. */
-  beforeUsd: () => number
+  before: () => Spending
 }
 
 /** What a turn's budgets have to say as it spends: once at four fifths, once when nothing is left. */
 export class BudgetLimits {
   readonly #limits: readonly BudgetLimit[]
-  readonly #warned = new Set<BudgetLimit>()
-  readonly #exceeded = new Set<BudgetLimit>()
+  /** The limit that was warned of: a higher one is another. */
+  readonly #warned = new Map<BudgetLimit, number>()
+  /** What had been spent when it was told that nothing is left. */
+  readonly #exceeded = new Map<BudgetLimit, number>()
 
   constructor(limits: readonly BudgetLimit[]) {
     this.#limits = limits
   }
 
-  get isEmpty(): boolean {
-    return this.#limits.length === 0
-  }
-
-  get isExceeded(): boolean {
+  /** It was told that nothing is left of one. */
+  get hasExceeded(): boolean {
     return this.#exceeded.size > 0
   }
 
-  /** One of them is over by so much that no tool is worth waiting for. */
-  isFarExceeded(turnUsd: number): boolean {
-    return this.#limits.some(({ limitUsd, beforeUsd }) => beforeUsd() + turnUsd >= limitUsd * FAR_SHARE)
+  /** One of those that were told of has nothing left still. */
+  isExceeded(turn: Spending): boolean {
+    return [...this.#exceeded.keys()].some(limit => spentOf(limit, turn) >= limitOf(limit))
+  }
+
+  /** The least that is left of a budget in dollars; undefined when there is none. */
+  get leftUsd(): number | undefined {
+    const left = this.#limits.flatMap(limit =>
+      limit.unit === 'usd' ? [Math.max(0, limitOf(limit) - amountOf(limit, limit.before()))] : [],
+    )
+    const least = Math.min(...left)
+    return Number.isFinite(least) ? least : undefined
   }
 
   /** News for a turn that has spent this much. */
-  check(sessionId: string, turnUsd: number): BudgetEvent[] {
+  check(sessionId: string, turn: Spending): BudgetEvent[] {
     return this.#limits.flatMap(limit => {
-      const { scope, limitUsd, beforeUsd } = limit
-      const spentUsd = beforeUsd() + turnUsd
-      const exceeded = spentUsd >= limitUsd
-      const told = exceeded ? this.#exceeded : this.#warned
-      if (spentUsd < limitUsd * WARN_SHARE || told.has(limit)) return []
-      told.add(limit)
-      return [{ type: 'budget', sessionId, scope, spentUsd, limitUsd, exceeded }]
+      const spent = spentOf(limit, turn)
+      const most = limitOf(limit)
+      const exceeded = spent >= most
+      if (spent < most * WARN_SHARE) return []
+      if (exceeded ? this.#exceeded.has(limit) : this.#warned.get(limit) === most) return []
+      if (exceeded) this.#exceeded.set(limit, spent)
+      else this.#warned.set(limit, most)
+      return [budgetEvent(sessionId, limit, spent)]
+    })
+  }
+
+  /** At the end of a turn: what more it spent after it was told that a budget is used up. */
+  last(sessionId: string, turn: Spending): BudgetEvent[] {
+    return [...this.#exceeded].flatMap(([limit, told]) => {
+      const spent = spentOf(limit, turn)
+      return spent > told && spent >= limitOf(limit) ? [budgetEvent(sessionId, limit, spent)] : []
     })
   }
 
   /** The first that has nothing left before the turn begins. */
-  usedUp(): { scope: BudgetEvent['scope']; spentUsd: number; limitUsd: number } | undefined {
-    const empty = this.#limits.find(({ limitUsd, beforeUsd }) => beforeUsd() >= limitUsd)
-    return empty && { scope: empty.scope, spentUsd: empty.beforeUsd(), limitUsd: empty.limitUsd }
+  usedUp(): { scope: BudgetScope; unit: 'usd' | 'tokens'; spent: number; most: number } | undefined {
+    const limit = this.#limits.find(each => amountOf(each, each.before()) >= limitOf(each))
+    if (limit === undefined) return undefined
+    const { scope, unit } = limit
+    return { scope, unit, spent: amountOf(limit, limit.before()), most: limitOf(limit) }
   }
 }
 
 const WARN_SHARE = 0.8
-const FAR_SHARE = 1.2
+
+function limitOf({ limit }: BudgetLimit): number {
+  return limit() ?? Number.POSITIVE_INFINITY
+}
+
+function spentOf(limit: BudgetLimit, turn: Spending): number {
+  return roundUsd(amountOf(limit, limit.before()) + amountOf(limit, turn))
+}
+
+/** Tokens without a price count towards dollars, too: what has no price is not free. */
+function amountOf({ unit }: BudgetLimit, { usd, tokens, unpricedTokens }: Spending): number {
+  if (unit === 'tokens') return tokens
+  return roundUsd((usd ?? 0) + (unpricedTokens * ASSUMED_USD_PER_MILLION) / 1e6)
+}
+
+function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): BudgetEvent {
+  const { scope, unit } = limit
+  const most = limitOf(limit)
+  const amounts =
+    unit === 'usd' ? { spentUsd: spent, limitUsd: most } : { spentTokens: spent, limitTokens: most }
+  return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts }
+}
+
+export interface SpendingLimit {
+  usd?: number
+  tokens?: number
+}
+
+export function limits(
+  scope: BudgetLimit['scope'],
+  limit: () => SpendingLimit,
+  before: () => Spending,
+): BudgetLimit[] {
+  return [
+    { scope, unit: 'usd', limit: () => limit().usd, before },
+    { scope, unit: 'tokens', limit: () => limit().tokens, before },
+  ]
+}
+
+export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0 }

@@ -1,30 +1,46 @@
+import { tokensText, usdText } from '@chirality/core'
 import { SessionStartError } from '../host/session-errors.ts'
-import { type BudgetLimit, BudgetLimits } from './budget-limits.ts'
+import type { Spending } from './budget-book.ts'
+import { BudgetLimits, limits, NOTHING, type SpendingLimit } from './budget-limits.ts'
 import type { ProjectBudget } from './project-budget.ts'
 
 /** What a turn may cost, as it was when the turn began. */
 export interface TurnBudget {
-  /** What the session had cost by then. */
-  sessionUsd: number
-  /** For this turn alone. */
-  turnLimitUsd?: number
-  sessionLimitUsd?: number
-  /** A persona's budget is for all that a session of it does. */
-  personaLimitUsd?: number
+  /** What the session had spent by then. */
+  session: Spending
+  turnLimit: SpendingLimit
+  /** For all turns of the session, by its persona. */
+  personaLimit: SpendingLimit
+}
+
+export interface LimitsOptions {
+  turnId: string
+  budget: TurnBudget
+  /** What a person set for the session, as it is now. It wins over what its persona says. */
+  sessionLimit: () => SpendingLimit
+  project: ProjectBudget
 }
 
 /** Everything that limits what a turn may cost. */
-export async function limitsOfTurn(
-  turnId: string,
-  budget: TurnBudget,
-  project: ProjectBudget,
-): Promise<BudgetLimits> {
-  const inSession = () => budget.sessionUsd
+export async function limitsOfTurn(options: LimitsOptions): Promise<BudgetLimits> {
+  const { turnId, budget, sessionLimit, project } = options
+  const { session, turnLimit, personaLimit } = budget
+  const unlessSet = () => {
+    const { usd, tokens } = sessionLimit()
+    return {
+      ...(usd === undefined ? { usd: personaLimit.usd } : {}),
+      ...(tokens === undefined ? { tokens: personaLimit.tokens } : {}),
+    }
+  }
   return new BudgetLimits([
-    ...limit('turn', budget.turnLimitUsd, () => 0),
-    ...limit('session', budget.sessionLimitUsd, inSession),
-    ...limit('persona', budget.personaLimitUsd, inSession),
-    ...(await project.limitFor(turnId)),
+    ...limits(
+      'turn',
+      () => turnLimit,
+      () => NOTHING,
+    ),
+    ...limits('session', sessionLimit, () => session),
+    ...limits('persona', unlessSet, () => session),
+    ...(await project.limitsFor(turnId)),
   ])
 }
 
@@ -32,26 +48,16 @@ export async function limitsOfTurn(
 export function requireBudget(limits: BudgetLimits): void {
   const usedUp = limits.usedUp()
   if (usedUp === undefined) return
-  const { scope, spentUsd, limitUsd } = usedUp
-  const message = `The budget of the ${scope} is used up: ${usd(spentUsd)} of ${usd(limitUsd)}. ${REMEDY[scope]}`
+  const { scope, unit, spent, most } = usedUp
+  const text = unit === 'usd' ? usdText : tokensText
+  const message = `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`
   throw new SessionStartError('budget', message)
 }
 
 const REMEDY = {
   turn: 'Give the turn more.',
   session: 'Raise the budget of the session, or start another one.',
-  persona: "Raise budget_usd in the persona's file, or start another session.",
-  project: 'Raise max_cost_usd in .chirality/state/budget.json.',
-}
-
-function limit(
-  scope: BudgetLimit['scope'],
-  limitUsd: number | undefined,
-  beforeUsd: () => number,
-): BudgetLimit[] {
-  return limitUsd === undefined ? [] : [{ scope, limitUsd, beforeUsd }]
-}
-
-function usd(amount: number): string {
-  return `$${amount.toFixed(amount < 1 ? 4 : 2)}`
+  persona: "Raise the budget of the session, or budget_usd and budget_tokens in the persona's file.",
+  project:
+    'Raise the budget of the project (max_cost_usd, max_tokens): in the dashboard, or with "chirality budget".',
 }

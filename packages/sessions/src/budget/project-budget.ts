@@ -1,42 +1,54 @@
 import { SessionStartError } from '../host/session-errors.ts'
-import { type BudgetState, budgetFile } from '../store/project-state.ts'
-import type { BudgetLimit } from './budget-limits.ts'
-import { roundUsd } from './cost-meter.ts'
+import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
+import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
+import type { BudgetState } from './budget-state.ts'
 
-/** What a project may spend, and has: `state/budget.json`, and the turns that are at work. */
+/** What a project may spend, and has: its page of the budget book, and the turns that are at work. */
 export class ProjectBudget {
   readonly #projectRoot: string
-  readonly #running = new Map<string, number>()
+  readonly #book: BudgetBook
+  readonly #running = new Map<string, Spending>()
   /** Turns that have ended and are not in the file yet, because it could not be written. */
-  readonly #owed = new Map<string, number>()
-  #totalUsd = 0
+  readonly #owed = new Map<string, Spending>()
+  #counted: Spending = NOTHING
+  #problem: string | undefined
 
-  constructor(projectRoot: string) {
+  constructor(projectRoot: string, book: BudgetBook) {
     this.#projectRoot = projectRoot
+    this.#book = book
   }
 
-  /** Counts a turn among those at work. Throws when the project has had all its turns. */
+  /** Counts a turn among those at work. Throws when the project has had all its turns, or nobody knows its limits. */
   async begin(turnId: string): Promise<void> {
     // Before its record takes the place of theirs: that is all that a later host could count them by.
     await this.#countOwed()
-    const { iterations, max_iterations, counted_turns = [] } = await budgetFile.read(this.#projectRoot)
+    const { iterations, max_iterations, counted_turns = [] } = (await this.#read()).state
     const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
     const begun = iterations + running.length
     // Nothing may be waited for from here on: another session could take the last turn meanwhile.
-    if (max_iterations === null || begun < max_iterations) return this.note(turnId, 0)
-    const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in .chirality/state/budget.json.`
+    if (max_iterations === null || begun < max_iterations) return this.note(turnId, NOTHING)
+    const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations: in the dashboard, or with "chirality budget".`
     throw new SessionStartError('budget', message)
   }
 
-  async limitFor(turnId: string): Promise<BudgetLimit[]> {
-    const { total_cost_usd, max_cost_usd } = await budgetFile.read(this.#projectRoot)
-    this.#totalUsd = total_cost_usd
-    if (max_cost_usd === null) return []
-    return [{ scope: 'project', limitUsd: max_cost_usd, beforeUsd: () => this.#spentBeside(turnId) }]
+  async limitsFor(turnId: string): Promise<BudgetLimit[]> {
+    const { state, problem } = await this.#read()
+    this.#problem = problem
+    this.#remember(state)
+    const limit = () => {
+      const { max_cost_usd, max_tokens } = this.#book.lastKnown(this.#projectRoot) ?? state
+      return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined }
+    }
+    return limits('project', limit, () => this.#spentBeside(turnId))
   }
 
-  note(turnId: string, spentUsd: number): void {
-    this.#running.set(turnId, spentUsd)
+  /** What was wrong with the files when the limits were read last. To be told. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  note(turnId: string, spent: Spending): void {
+    this.#running.set(turnId, spent)
   }
 
   /** The turn did not begin. */
@@ -45,42 +57,37 @@ export class ProjectBudget {
   }
 
   /** It has ended, and could not be counted: it still counts here, and is counted before the next turn begins. */
-  owe(turnId: string, spentUsd: number): void {
-    this.note(turnId, spentUsd)
-    this.#owed.set(turnId, spentUsd)
+  owe(turnId: string, spent: Spending): void {
+    this.note(turnId, spent)
+    this.#owed.set(turnId, spent)
   }
 
-  /** Counts a turn that has ended, also when it is told twice: after a crash nobody knows whether it was. */
-  async count(turnId: string, spentUsd: number): Promise<void> {
-    const { total_cost_usd } = await budgetFile.update(this.#projectRoot, state =>
-      counted(state, turnId, spentUsd),
-    )
-    this.#totalUsd = total_cost_usd
+  async count(turnId: string, spent: Spending): Promise<void> {
+    this.#remember(await this.#book.count(this.#projectRoot, turnId, spent))
     this.#running.delete(turnId)
     this.#owed.delete(turnId)
   }
 
+  async #read(): Promise<BudgetReading> {
+    return this.#book.read(this.#projectRoot)
+  }
+
+  #remember({ total_cost_usd, total_tokens, unpriced_tokens }: BudgetState): void {
+    this.#counted = { usd: total_cost_usd, tokens: total_tokens, unpricedTokens: unpriced_tokens }
+  }
+
   async #countOwed(): Promise<void> {
-    for (const [turnId, spentUsd] of [...this.#owed]) await this.count(turnId, spentUsd)
+    for (const [turnId, spent] of [...this.#owed]) await this.count(turnId, spent)
   }
 
-  #spentBeside(turnId: string): number {
-    let sum = this.#totalUsd
-    for (const [id, spentUsd] of this.#running) if (id !== turnId) sum += spentUsd
-    return sum
-  }
-}
-
-function counted(state: BudgetState, turnId: string, spentUsd: number): BudgetState {
-  const turns = state.counted_turns ?? []
-  if (turns.includes(turnId)) return state
-  return {
-    ...state,
-    total_cost_usd: roundUsd(state.total_cost_usd + spentUsd),
-    iterations: state.iterations + 1,
-    counted_turns: [...turns, turnId].slice(-MAX_COUNTED),
+  #spentBeside(turnId: string): Spending {
+    let { usd, tokens, unpricedTokens } = this.#counted
+    for (const [id, spent] of this.#running) {
+      if (id === turnId) continue
+      usd = (usd ?? 0) + (spent.usd ?? 0)
+      tokens += spent.tokens
+      unpricedTokens += spent.unpricedTokens
+    }
+    return { usd, tokens, unpricedTokens }
   }
 }
-
-/** More than can be in doubt after a crash: one for each session that was at work. */
-const MAX_COUNTED = 200

@@ -19,7 +19,13 @@ export type HarnessLogRow =
   | { event: 'session:init'; claudeSessionId: string | null; model: string; tools: string[] }
   | { event: 'tool:invoke'; toolName: string; input: unknown }
   | { event: 'tool:result'; toolName: string; isError: boolean; contentLength: number }
-  | { event: 'turn:complete'; costUsd: number; inputTokens: number; outputTokens: number; durationMs: number }
+  | {
+      event: 'turn:complete'
+      costUsd: number | null
+      inputTokens: number
+      outputTokens: number
+      durationMs: number
+    }
   | { event: 'resume:attempt'; claudeSessionId: string }
   | { event: 'resume:failed'; claudeSessionId: string; error: string }
   | { event: 'process:exit'; exitCode: number | null; signal: string | null; durationMs: number }

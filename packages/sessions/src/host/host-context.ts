@@ -1,6 +1,7 @@
 import type { HarnessTurnOpts, PermissionMode, PriceTable, SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
+import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
@@ -15,7 +16,9 @@ export interface HostContext {
   personas: PersonaManager
   /** What of a persona the user allowed. */
   consent: PersonaConsent
-  prices: PriceTable
+  /** As they are now: the user's file is read for each turn. Throws what is wrong with it. */
+  prices: () => PriceTable
+  budgets: BudgetBook
   trust: ProjectTrust
   /** Values that must not be in harness.log. */
   secrets: readonly string[]

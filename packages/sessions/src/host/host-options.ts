@@ -11,6 +11,7 @@ export interface SessionHostOptions {
   /** The user's data folder. */
   home?: string
   personas?: PersonaManager
+  /** Default: the list prices, and those of `prices.json` in the user's data folder. */
   prices?: PriceTable
   /** Values that must not be in harness.log, whatever they look like. Default: the secrets in the environment. */
   secrets?: readonly string[]
@@ -33,4 +34,6 @@ export interface NewSession {
   budgetUsd?: number
   /** The most rounds of model and tools in one turn. Left out: no limit, or 25 in pipeline mode. */
   maxTurns?: number
+  /** The most tokens that models may read and write in all its turns together. */
+  budgetTokens?: number
 }

@@ -10,7 +10,7 @@ import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { prepareTurn } from '../turns/start-turn.ts'
 import type { ProjectContext } from './host-context.ts'
 import { keepable } from './keepable-mode.ts'
-import type { LiveSession, QueuedTurn, StartedTurn } from './live-session.ts'
+import type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionStartError, toStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
@@ -114,6 +114,18 @@ export class HostedSession implements LiveSession {
     await this.#project.store.update(this.id, { settings })
     this.#view.replace({ settings })
     await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
+  }
+
+  async setBudget({ usd, tokens }: SessionBudget): Promise<StoredSession> {
+    const { budgetUsd, budgetTokens, ...rest } = this.#view.session.settings
+    const settings = {
+      ...rest,
+      budgetUsd: usd === undefined ? budgetUsd : (usd ?? undefined),
+      budgetTokens: tokens === undefined ? budgetTokens : (tokens ?? undefined),
+    }
+    const session = await this.#project.store.setSettings(this.id, settings)
+    this.#view.replace({ settings })
+    return session
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {

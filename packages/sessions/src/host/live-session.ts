@@ -2,6 +2,7 @@ import type { ContextUsage, PermissionMode } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
+import type { StoredSession } from '../store/stored-session.ts'
 import type { SessionStatus } from './session-status.ts'
 import type { TurnRequest } from './turn-request.ts'
 
@@ -26,9 +27,16 @@ export interface LiveSession {
   prewarm(request?: TurnRequest): Promise<void>
   /** For the turn that runs and those to come. */
   setPermissionMode(mode: PermissionMode): Promise<void>
+  /** The most that all turns of the session may spend together, from now on; null is no limit, what is left out stays. */
+  setBudget(budget: SessionBudget): Promise<StoredSession>
   contextUsage(): Promise<ContextUsage | undefined>
   /** Resolves when no turn runs and the queue is empty or held. */
   settled(): Promise<void>
+}
+
+export interface SessionBudget {
+  usd?: number | null
+  tokens?: number | null
 }
 
 export interface StartedTurn {

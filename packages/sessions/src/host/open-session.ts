@@ -22,7 +22,7 @@ export async function openSession(
   stored: StoredSession,
   onStatus: (status: SessionStatus) => void,
 ): Promise<OpenedSession> {
-  const { projectRoot, prices } = project
+  const { projectRoot } = project
   const log = await openSessionLog(projectRoot, stored.id)
   let session: HostedSession | undefined
   const onChange = () => {
@@ -31,7 +31,7 @@ export async function openSession(
     onStatus(session.status)
   }
   try {
-    const view = new SessionView(stored, { prices, onChange })
+    const view = new SessionView(stored, { onChange })
     const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => {
       view.note(event, envelope)
       session?.note(event)

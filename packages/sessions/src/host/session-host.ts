@@ -1,6 +1,8 @@
-import { type HarnessId, PRICES } from '@chirality/core'
+import type { HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { isSecretLike, processEnv, type RunnerLogEntry } from '@chirality/runner'
+import { BudgetBook } from '../budget/budget-book.ts'
+import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { requireSessionId } from '../files/session-id.ts'
@@ -27,6 +29,8 @@ export class SessionHost {
   readonly store: SessionStore
   /** What a persona asks for beyond asking, and where that is allowed. */
   readonly consent: PersonaConsent
+  /** What projects have spent, and may. */
+  readonly budgets: BudgetBook
   /** What agents ask, and where it is answered. */
   readonly decisions: DecisionBroker
   /** What projects bring for the agents to run, and what the user said to that. */
@@ -36,7 +40,10 @@ export class SessionHost {
   readonly #listeners = new Set<(status: SessionStatus) => void>()
 
   constructor(options: SessionHostOptions) {
-    const { harnesses, home, personas = new PersonaManager(), prices = PRICES } = options
+    const { harnesses, home, personas = new PersonaManager() } = options
+    // Read here already: what is wrong with the file is told before the first turn.
+    const prices = options.prices ?? readPrices(home)
+    this.budgets = new BudgetBook({ home })
     this.decisions =
       options.decisions ??
       new DecisionBroker({
@@ -48,7 +55,9 @@ export class SessionHost {
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
-      ...{ store: this.store, harnesses, personas, consent: this.consent, prices, trust: this.trust },
+      ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
+      budgets: this.budgets,
+      prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretsOf(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
       guard: (context, mode) => this.decisions.guard(context, mode),
@@ -76,10 +85,10 @@ export class SessionHost {
 
   async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
     const { persona = null, mode = 'direct', harness, title, ...chosen } = options
-    const { model, thinking, maxTurns, budgetUsd } = chosen
+    const { model, thinking, maxTurns, budgetUsd, budgetTokens } = chosen
     const permissionMode = keepable(chosen.permissionMode)
     const { project } = await this.#projects.get(projectRoot)
-    const settings = { model, permissionMode, thinking, maxTurns, budgetUsd }
+    const settings = { model, permissionMode, thinking, maxTurns, budgetUsd, budgetTokens }
     // Said now, and not by the first turn.
     await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })

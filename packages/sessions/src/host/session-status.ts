@@ -16,8 +16,14 @@ export interface SessionStatus {
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
-  /** What the agent stated, and an estimate for what it has not stated yet. */
-  costUsd: number
+  /** What the agent stated, and an estimate for what it has not stated yet. Null where nobody knows it. Never falls. */
+  costUsd: number | null
+  costIsEstimate: boolean
+  /** All that models read and wrote, cached or not. */
+  tokens: number
+  /** The session's own limits; null is none. */
+  budgetUsd: number | null
+  budgetTokens: number | null
   updatedAt: string
   lastSeq: number
   /** The last thing the agent said or did, one line. */

@@ -110,9 +110,9 @@ export class SessionTurns {
 
   async #ended(turn: LiveTurn, reason: TurnEndReason): Promise<void> {
     const { project, view, recorder, onEnded } = this.#options
-    const { turnId, spentUsd } = turn
+    const { turnId, spent } = turn
     await recorder.flush().catch(() => {})
-    await settleTurn({ project, session: view.session, turnId, spentUsd })
+    await settleTurn({ project, session: view.session, turnId, spent })
     this.#release()
     await onEnded(reason)
   }

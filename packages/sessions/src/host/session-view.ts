@@ -1,4 +1,11 @@
-import type { Envelope, PermissionRequestEvent, PriceTable, TurnEndReason, UIEvent } from '@chirality/core'
+import {
+  type Cost,
+  costSoFar,
+  type Envelope,
+  type PermissionRequestEvent,
+  type TurnEndReason,
+  type UIEvent,
+} from '@chirality/core'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
@@ -14,13 +21,18 @@ export class SessionView {
   #turn: { turnId: string; startedAt: string | null } | undefined
   #lastLine: string | null = null
 
-  constructor(session: StoredSession, { prices, onChange }: { prices: PriceTable; onChange: () => void }) {
-    this.#fold = new SessionFold(session, prices)
+  constructor(session: StoredSession, { onChange }: { onChange: () => void }) {
+    this.#fold = new SessionFold(session)
     this.#onChange = onChange
   }
 
   get session(): StoredSession {
     return this.#fold.session
+  }
+
+  /** Of all turns so far. */
+  get cost(): Cost {
+    return costSoFar(this.#fold.session.ledger)
   }
 
   get phase(): TurnPhase {
@@ -37,9 +49,13 @@ export class SessionView {
 
   /** Everything but what belongs to the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'queueHeld' | 'logHealth'> {
-    const { id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd, ...rest } = this.session
+    const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
+    const { costUsd, costIsEstimate, tokens, settings } = rest
     return {
-      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, costUsd },
+      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn },
+      ...{ costUsd, costIsEstimate, tokens },
+      budgetUsd: settings.budgetUsd ?? null,
+      budgetTokens: settings.budgetTokens ?? null,
       phase: this.#phase,
       turnId: this.turnId,
       turnStartedAt: this.#turn?.startedAt ?? null,

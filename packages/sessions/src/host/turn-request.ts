@@ -6,6 +6,8 @@ export interface TurnRequest
   /** Ends the turn as `timeout`. */
   timeoutMs?: number
   signal?: AbortSignal
+  /** The most tokens that models may read and write in this turn. */
+  maxBudgetTokens?: number
   /** The turn that this one repeats: said in the log, nothing more. */
   retryOfTurnId?: string
 }

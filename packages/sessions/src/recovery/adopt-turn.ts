@@ -8,6 +8,7 @@ import type { StoredSession } from '../store/stored-session.ts'
 import { LiveTurn } from '../turns/live-turn.ts'
 import { makeWriter } from '../turns/make-writer.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
+import { sessionLimitOf } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
 import { TurnRecordKeeper } from '../turns/turn-record.ts'
 import { type TurnRecord, TurnRecordFile } from '../turns/turn-record-file.ts'
@@ -38,13 +39,16 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   const { project, view, log, record, harness, logged } = options
   const { id: sessionId, projectRoot } = view.session
   // One that is used up by now stops the turn at its next safe point; it must not keep it from being found again.
-  const limits = await limitsOfTurn(record.turnId, record.budget, project.budget)
+  const { turnId, budget } = record
+  const sessionLimit = () => sessionLimitOf(view)
+  const limits = await limitsOfTurn({ turnId, budget, sessionLimit, project: project.budget })
   const writer = makeWriter({
     project,
     view,
     recorder: options.recorder,
     turnId: record.turnId,
     limits,
+    budget: record.budget,
     harness,
   })
   const file = new TurnRecordFile(projectRoot, sessionId)

@@ -1,5 +1,4 @@
-import { HarnessError, type HarnessId } from '@chirality/core'
-import { CostMeter } from '../budget/cost-meter.ts'
+import { addCost, costSoFar, HarnessError, type HarnessId, NO_COST } from '@chirality/core'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { SessionLog } from '../log/session-log.ts'
@@ -78,9 +77,9 @@ async function close(
     await recorder.record(turnEnd(sessionId, 'crashed'), turnId)
     await recorder.flush()
   }
-  const meter = new CostMeter(project.prices)
-  for (const event of eventsOfTurn(log, { turnId, afterSeq: 0 })) meter.add(event)
-  await settleTurn({ project, session: view.session, turnId, spentUsd: meter.totalUsd })
+  let ledger = NO_COST
+  for (const event of eventsOfTurn(log, { turnId, afterSeq: 0 })) ledger = addCost(ledger, event)
+  await settleTurn({ project, session: view.session, turnId, spent: costSoFar(ledger) })
   return { kind: 'closed', turnId, stopped }
 }
 

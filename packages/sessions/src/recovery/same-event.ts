@@ -19,9 +19,17 @@ export function isSameEvent(logged: UIEvent, event: UIEvent): boolean {
     case 'permission:request':
     case 'permission:resolved':
       return 'requestId' in logged && logged.requestId === event.requestId
+    case 'usage':
+    case 'session:complete':
+      return isDeepStrictEqual(asStored(unpriced(logged)), asStored(unpriced(event)))
     default:
       return isDeepStrictEqual(logged, asStored(event))
   }
+}
+
+/** The host wrote the list price when it recorded the event. */
+function unpriced(event: UIEvent): UIEvent {
+  return { ...event, estimateUsd: undefined } as UIEvent
 }
 
 /** What may stand in a log between two events of an agent, said by the host or the log, or by nobody a second time. */

@@ -1,5 +1,4 @@
-import { type Envelope, PRICES, type PriceTable, type UIEvent } from '@chirality/core'
-import { CostMeter, roundUsd } from '../budget/cost-meter.ts'
+import { addCost, costSoFar, type Envelope, type UIEvent } from '@chirality/core'
 import type { StoredSession } from './stored-session.ts'
 
 /**
@@ -9,14 +8,10 @@ import type { StoredSession } from './stored-session.ts'
 export class SessionFold {
   #session: StoredSession
   readonly #pending = new Set<string>()
-  readonly #prices: PriceTable
   #turnId: string | null = null
-  #meter: CostMeter
 
-  constructor(session: StoredSession, prices: PriceTable = PRICES) {
+  constructor(session: StoredSession) {
     this.#session = { ...session }
-    this.#prices = prices
-    this.#meter = new CostMeter(prices)
   }
 
   get session(): StoredSession {
@@ -45,13 +40,13 @@ export class SessionFold {
 
   #apply({ event, turnId }: Envelope): void {
     const session = this.#session
+    this.#spend(event)
     switch (event.type) {
       case 'turn:start':
         session.status = 'running'
         session.turnCount += 1
         session.title ??= titleFrom(event.message)
         this.#turnId = turnId
-        this.#meter = new CostMeter(this.#prices)
         return
       case 'turn:end':
         session.status = 'idle'
@@ -62,12 +57,6 @@ export class SessionFold {
         session.claudeSessionId = event.claudeSessionId
         session.model = event.model
         session.harness = event.harness ?? session.harness
-        this.#spend(event)
-        return
-      case 'usage':
-      case 'session:complete':
-      case 'session:error':
-        this.#spend(event)
         return
       case 'permission:request':
         this.#pending.add(event.requestId)
@@ -81,9 +70,10 @@ export class SessionFold {
   }
 
   #spend(event: UIEvent): void {
-    const before = this.#meter.totalUsd
-    this.#meter.add(event)
-    this.#session.costUsd = roundUsd(this.#session.costUsd + this.#meter.totalUsd - before)
+    const ledger = addCost(this.#session.ledger, event)
+    if (ledger === this.#session.ledger) return
+    const { usd: costUsd, isEstimate: costIsEstimate, tokens } = costSoFar(ledger)
+    Object.assign(this.#session, { ledger, costUsd, costIsEstimate, tokens })
   }
 }
 

@@ -26,30 +26,3 @@ export function noteClaudeSession(projectRoot: string, role: string, nativeSessi
     updated_at: new Date().toISOString(),
   }))
 }
-
-/** `state/budget.json`: what the project has spent, and what it may. null is no limit. */
-export interface BudgetState {
-  total_cost_usd: number
-  max_cost_usd: number | null
-  iterations: number
-  max_iterations: number | null
-  /** The last turns that are in the sums, so that none is counted twice. */
-  counted_turns?: string[]
-}
-
-export const budgetFile = defineStateFile<BudgetState>({
-  name: 'budget.json',
-  initial: () => ({ total_cost_usd: 0, max_cost_usd: null, iterations: 0, max_iterations: null }),
-  parse: ({ total_cost_usd, max_cost_usd = null, iterations = 0, max_iterations = null, counted_turns }) => {
-    if (!isAmount(total_cost_usd) || !isAmount(iterations)) return undefined
-    if (max_cost_usd !== null && !isAmount(max_cost_usd)) return undefined
-    if (max_iterations !== null && !isAmount(max_iterations)) return undefined
-    const turns = Array.isArray(counted_turns) ? counted_turns.filter(id => typeof id === 'string') : []
-    const counted = turns.length > 0 ? { counted_turns: turns } : {}
-    return { total_cost_usd, max_cost_usd, iterations, max_iterations, ...counted }
-  },
-})
-
-function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}

@@ -9,18 +9,24 @@ export interface SessionSettings {
   budgetUsd?: number
   /** The most rounds of model and tools in one turn. */
   maxTurns?: number
+  /** The most tokens that models may read and write in all of its turns together. */
+  budgetTokens?: number
 }
 
 /** What is wrong in a file is left out: a setting is never guessed. */
 export function parseSettings(value: unknown): SessionSettings {
   if (typeof value !== 'object' || value === null) return {}
-  const { model, permissionMode, thinking, budgetUsd, maxTurns } = value as Record<string, unknown>
+  const { model, permissionMode, thinking, budgetUsd, budgetTokens, maxTurns } = value as Record<
+    string,
+    unknown
+  >
   const settings: SessionSettings = {}
   if (typeof model === 'string' && model !== '') settings.model = model
   if (isPermissionMode(permissionMode)) settings.permissionMode = permissionMode
   if (thinking === 'low' || thinking === 'med' || thinking === 'high') settings.thinking = thinking
   if (typeof budgetUsd === 'number' && budgetUsd >= 0) settings.budgetUsd = budgetUsd
   if (Number.isSafeInteger(maxTurns) && Number(maxTurns) > 0) settings.maxTurns = Number(maxTurns)
+  if (typeof budgetTokens === 'number' && budgetTokens >= 0) settings.budgetTokens = budgetTokens
   return settings
 }
 

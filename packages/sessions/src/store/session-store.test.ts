@@ -10,6 +10,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { NO_COST } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { range } from '../../test/support/events.ts'
 import { useProject } from '../../test/support/project.ts'
@@ -39,6 +40,9 @@ describe('create, save, resume', () => {
       lastTurn: null,
       turnCount: 0,
       costUsd: 0,
+      costIsEstimate: false,
+      tokens: 0,
+      ledger: NO_COST,
       lastSeq: 0,
       forkedFrom: null,
       settings: {},
@@ -72,13 +76,13 @@ describe('create, save, resume', () => {
     const store = stores.open()
     const { id } = await store.create(project.root, null, 'direct')
     await Promise.all([
-      store.update(id, { costUsd: 1 }),
+      store.update(id, { turnCount: 1 }),
       store.update(id, { model: 'm1' }),
       store.rename(id, 'Title'),
       store.update(id, { harness: 'codex' }),
     ])
     expect(await store.resume(id)).toMatchObject({
-      costUsd: 1,
+      turnCount: 1,
       model: 'm1',
       title: 'Title',
       harness: 'codex',

@@ -13,7 +13,7 @@ import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import type { SessionSettings } from './session-settings.ts'
-import { newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
+import { NOTHING_SPENT, newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
 import { userDataFolder } from './user-data-folder.ts'
 import { UserIndex } from './user-index.ts'
 
@@ -136,6 +136,12 @@ export class SessionStore {
     return session
   }
 
+  async setSettings(sessionId: string, settings: SessionSettings): Promise<StoredSession> {
+    const session = await this.update(sessionId, { settings })
+    await this.#userIndex.put(session)
+    return session
+  }
+
   /** All of them, newest first. `page` is for long lists. */
   async list(projectRoot?: string): Promise<SessionSummary[]> {
     const { sessions } = await this.page({ limit: Number.POSITIVE_INFINITY, projectRoot })
@@ -180,7 +186,7 @@ export class SessionStore {
         ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty })
         : empty
       // Two conversations must not go on under one native id; the harness gets a new one from `forkedFrom`.
-      const fork = { ...copied, claudeSessionId: null, costUsd: 0, updatedAt: createdAt, forkedFrom }
+      const fork = { ...copied, claudeSessionId: null, ...NOTHING_SPENT, updatedAt: createdAt, forkedFrom }
       await this.#add(fork)
       return fork
     } finally {

@@ -1,5 +1,8 @@
 import {
+  type CostLedger,
+  costSoFar,
   type HarnessId,
+  NO_COST,
   SESSION_MODES,
   type Session,
   type SessionMode,
@@ -18,7 +21,14 @@ export interface StoredSession extends Session {
   /** How the last turn ended. */
   lastTurn: TurnEndReason | null
   turnCount: number
-  costUsd: number
+  /** Null when tokens were used and nobody knows their price. Never falls. */
+  costUsd: number | null
+  /** A part of it is by list price, or has no price. */
+  costIsEstimate: boolean
+  /** All that models read and wrote, cached or not. */
+  tokens: number
+  /** What the three above are made of, so that the log need not be read again. */
+  ledger: CostLedger
   /** The last `seq` of the log that is in here. */
   lastSeq: number
   forkedFrom: ForkOrigin | null
@@ -31,6 +41,9 @@ export interface ForkOrigin {
   /** The agent's own id of the conversation that was forked; a harness that can fork starts from it. */
   claudeSessionId: string | null
 }
+
+/** Of a session that has not done anything yet. */
+export const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST }
 
 /** What a list shows. */
 export type SessionSummary = StoredSession
@@ -62,7 +75,7 @@ export function newSession(start: NewSession): StoredSession {
     status: 'idle',
     lastTurn: null,
     turnCount: 0,
-    costUsd: 0,
+    ...NOTHING_SPENT,
     lastSeq: 0,
     forkedFrom: null,
     settings: start.settings ?? {},
@@ -96,7 +109,7 @@ export function parseSession(
     status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
     lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
     turnCount: count(value.turnCount),
-    costUsd: typeof value.costUsd === 'number' && value.costUsd >= 0 ? value.costUsd : 0,
+    ...parseCost(value),
     lastSeq: count(value.lastSeq),
     forkedFrom: parseFork(value.forkedFrom),
     settings: parseSettings(value.settings),
@@ -115,6 +128,25 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
+}
+
+/** A file of an earlier version has only the sum. */
+function parseCost(value: Record<string, unknown>): Pick<StoredSession, keyof typeof NOTHING_SPENT> {
+  const stored = typeof value.ledger === 'object' && value.ledger !== null ? value.ledger : {}
+  const known = amount(value.costUsd)
+  const numbers = Object.entries(NO_COST).flatMap(([name, none]) =>
+    typeof none === 'number' ? [[name, amount((stored as Record<string, unknown>)[name]) ?? none]] : [],
+  )
+  const model = textOrNull((stored as Record<string, unknown>).model) ?? ''
+  const ledger: CostLedger = value.ledger
+    ? { ...NO_COST, ...Object.fromEntries(numbers), model }
+    : { ...NO_COST, statedUsd: known ?? 0, highUsd: known ?? 0 }
+  const { usd: costUsd, isEstimate: costIsEstimate, tokens } = costSoFar(ledger)
+  return { costUsd, costIsEstimate, tokens, ledger }
+}
+
+function amount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }
 
 function parseFork(value: unknown): ForkOrigin | null {

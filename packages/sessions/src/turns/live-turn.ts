@@ -1,4 +1,5 @@
 import type { SessionHarness } from '@chirality/core'
+import type { Spending } from '../budget/budget-book.ts'
 import type { StopSignal } from './stop-signal.ts'
 import type { TurnRecordKeeper } from './turn-record.ts'
 import type { TurnRun, TurnRunEnd } from './turn-run.ts'
@@ -32,8 +33,8 @@ export class LiveTurn {
     })
   }
 
-  get spentUsd(): number {
-    return this.#options.writer.spentUsd
+  get spent(): Spending {
+    return this.#options.writer.spent
   }
 
   interrupt(): void {

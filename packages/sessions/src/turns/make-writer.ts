@@ -1,5 +1,6 @@
 import type { SessionHarness } from '@chirality/core'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
+import type { TurnBudget } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { SessionRecorder } from './session-recorder.ts'
@@ -13,6 +14,7 @@ export interface MakeWriterOptions {
   recorder: SessionRecorder
   turnId: string
   limits: BudgetLimits
+  budget: TurnBudget
   harness: SessionHarness
 }
 
@@ -23,14 +25,21 @@ export function makeWriter({
   recorder,
   turnId,
   limits,
+  budget,
   harness,
 }: MakeWriterOptions): TurnWriter {
   const { id: sessionId } = view.session
   const { budget: projectBudget, prices, harnessLog } = project
+  const watch = new TurnWatch({
+    ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
+    before: budget.session,
+    now: () => view.cost,
+    model: () => view.session.model,
+  })
   return new TurnWriter({
     ...{ turnId, recorder },
     rows: new TurnRows(harnessLog, sessionId),
-    watch: new TurnWatch({ sessionId, turnId, limits, projectBudget, prices }),
+    watch,
     pending: () => view.pending,
     onOverBudget: () => harness.interrupt(sessionId),
   })

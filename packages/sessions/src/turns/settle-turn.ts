@@ -1,3 +1,4 @@
+import type { Spending } from '../budget/budget-book.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -8,22 +9,22 @@ export interface SettleOptions {
   /** As its log has it. */
   session: StoredSession
   turnId: string
-  spentUsd: number
+  spent: Spending
 }
 
 /**
  * Stores what a turn left behind. None of it may fail the turn: what is not stored now is made again from the log, and
  * the record of the turn stays until then.
  */
-export async function settleTurn({ project, session, turnId, spentUsd }: SettleOptions): Promise<void> {
+export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<void> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
   try {
     await project.store.save(session)
-    await project.budget.count(turnId, spentUsd)
+    await project.budget.count(turnId, spent)
     await noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId)
     await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
   } catch (error) {
-    project.budget.owe(turnId, spentUsd)
+    project.budget.owe(turnId, spent)
     const { message, stack } = error instanceof Error ? error : new Error(String(error))
     project.harnessLog.write(sessionId, { event: 'error', message, stack })
   }

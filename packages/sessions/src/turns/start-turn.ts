@@ -1,5 +1,6 @@
 import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
+import type { SpendingLimit } from '../budget/budget-limits.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
@@ -40,9 +41,10 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
   let writer: TurnWriter
   let started: { run: TurnRun; record: TurnRecordKeeper }
   try {
-    const limits = await limitsOfTurn(turnId, budget, project.budget)
+    const sessionLimit = () => sessionLimitOf(view)
+    const limits = await limitsOfTurn({ turnId, budget, sessionLimit, project: project.budget })
     requireBudget(limits)
-    writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, harness })
+    writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, budget, harness })
     const { persona, mode } = session
     project.harnessLog.write(session.id, { event: 'turn:start', userMessage: message, persona, mode })
     started = await begin(options, { prepared, budget, writer })
@@ -59,12 +61,17 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
 /** What there is to know about the turn, and the disk has it. Never rejects: a log that is closed ends the turn itself. */
 async function tellBeginning(
   { project, view, request }: StartTurnOptions,
-  { plan }: PreparedTurn,
+  { plan, harness }: PreparedTurn,
   writer: TurnWriter,
 ): Promise<void> {
   const { id } = view.session
   const { retryOfTurnId } = request
+  const model =
+    plan.opts.model ?? view.session.model ?? harness.models().find(({ isDefault }) => isDefault)?.id
   try {
+    // An alias says nothing of a price; what the agent makes of it comes with `session:init`.
+    await writer.warn(model && /\d/.test(model) ? model : undefined)
+    if (project.budget.problem) await writer.write(notice(id, project.budget.problem))
     for (const text of plan.warnings) await writer.write(notice(id, text))
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
     if (untrusted) await writer.write(notice(id, untrusted, { trust: 'agent-files' }))
@@ -142,13 +149,17 @@ export async function prepareTurn(
 }
 
 function budgetOf({ view, request }: StartTurnOptions, { persona }: PreparedTurn): TurnBudget {
-  const { costUsd, settings } = view.session
+  const { usd, tokens, unpricedTokens } = view.cost
   return {
-    sessionUsd: costUsd,
-    turnLimitUsd: request.maxBudgetUsd,
-    sessionLimitUsd: settings.budgetUsd,
-    personaLimitUsd: persona?.budgetUsd,
+    session: { usd, tokens, unpricedTokens },
+    turnLimit: { usd: request.maxBudgetUsd, tokens: request.maxBudgetTokens },
+    personaLimit: { usd: persona?.budgetUsd, tokens: persona?.budgetTokens },
   }
+}
+
+export function sessionLimitOf(view: SessionView): SpendingLimit {
+  const { budgetUsd, budgetTokens } = view.session.settings
+  return { usd: budgetUsd, tokens: budgetTokens }
 }
 
 async function makeRecord(

@@ -41,14 +41,14 @@ export interface PlanOptions {
 export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
-  const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, ...asked } = request
+  const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, maxBudgetTokens: _m, ...asked } = request
   const decide = capabilities.supportsDecisions ? options.decide : undefined
   // Without anybody to ask, what would have to be asked is denied.
   const permissionMode = session.settings.permissionMode ?? (decide ? 'default' : 'dontAsk')
   const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
   // The host itself holds a persona to its budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
-  const { budgetUsd: _sessionBudget, ...settings } = session.settings
+  const { budgetUsd: _usd, budgetTokens: _tokens, ...settings } = session.settings
   const { projectRoot, mode } = session
   const append = asked.systemPromptAppend
   const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, append)
@@ -79,7 +79,11 @@ function scopeOf(
   if (chosen === null) return { opts: {}, warnings: [] }
   const { persona, isAllowed } = chosen
   const scope = isAllowed ? persona : withoutGrants(persona, mode)
-  const { opts, warnings } = personaTurnOpts(scope, harness.capabilities(), harness.id)
+  const { opts, warnings } = personaTurnOpts(
+    scope,
+    { ...harness.capabilities(), supportsCostTracking: true },
+    harness.id,
+  )
   return { opts, warnings: isAllowed ? warnings : [consentNotice(chosen), ...warnings] }
 }
 

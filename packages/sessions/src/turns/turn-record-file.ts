@@ -104,14 +104,22 @@ function parseRecord(text: string): TurnRecord | undefined {
 }
 
 function parseBudget(value: unknown): TurnBudget {
-  const budget = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
-  const { sessionUsd, turnLimitUsd, sessionLimitUsd, personaLimitUsd } = budget
+  const { session, turnLimit, personaLimit } = fields(value)
+  const spent = fields(session)
+  const limit = (from: unknown) => ({ usd: amount(fields(from).usd), tokens: amount(fields(from).tokens) })
   return {
-    sessionUsd: amount(sessionUsd) ?? 0,
-    turnLimitUsd: amount(turnLimitUsd),
-    sessionLimitUsd: amount(sessionLimitUsd),
-    personaLimitUsd: amount(personaLimitUsd),
+    session: {
+      usd: amount(spent.usd) ?? 0,
+      tokens: amount(spent.tokens) ?? 0,
+      unpricedTokens: amount(spent.unpricedTokens) ?? 0,
+    },
+    turnLimit: limit(turnLimit),
+    personaLimit: limit(personaLimit),
   }
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function amount(value: unknown): number | undefined {

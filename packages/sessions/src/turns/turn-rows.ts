@@ -1,4 +1,4 @@
-import type { UIEvent } from '@chirality/core'
+import { addCost, costSoFar, NO_COST, type UIEvent } from '@chirality/core'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 
 /** Writes what the specification wants of a turn to harness.log. Processes are the harness's to tell. */
@@ -8,7 +8,7 @@ export class TurnRows {
   readonly #startedAt = performance.now()
   /** Names of the tools that are at work; those that were not logged yet have no input so far. */
   readonly #tools = new Map<string, { name: string; logged: boolean }>()
-  #costUsd = 0
+  #ledger = NO_COST
   #inputTokens = 0
   #outputTokens = 0
 
@@ -18,6 +18,7 @@ export class TurnRows {
   }
 
   note(event: UIEvent): void {
+    this.#ledger = addCost(this.#ledger, event)
     switch (event.type) {
       case 'session:init': {
         const { claudeSessionId, model, tools } = event
@@ -34,7 +35,6 @@ export class TurnRows {
         return this.#result(event.toolUseId, event.isError, event.content.length)
       case 'session:complete':
       case 'session:error':
-        this.#costUsd += event.costUsd ?? 0
         this.#inputTokens += event.usage?.input_tokens ?? 0
         this.#outputTokens += event.usage?.output_tokens ?? 0
         if (event.type === 'session:error')
@@ -62,7 +62,7 @@ export class TurnRows {
   #ended(): void {
     this.#log.write(this.#sessionId, {
       event: 'turn:complete',
-      costUsd: this.#costUsd,
+      costUsd: costSoFar(this.#ledger).usd,
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
       durationMs: Math.round(performance.now() - this.#startedAt),

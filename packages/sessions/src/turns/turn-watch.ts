@@ -1,6 +1,16 @@
-import type { PriceTable, UIEvent } from '@chirality/core'
+import {
+  ASSUMED_USD_PER_MILLION,
+  type Cost,
+  costOf,
+  type PriceTable,
+  priceOf,
+  roundUsd,
+  tokensText,
+  type UIEvent,
+  usdText,
+} from '@chirality/core'
+import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
-import { CostMeter } from '../budget/cost-meter.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import { SafePoint } from '../budget/safe-point.ts'
 import { notice } from './turn-events.ts'
@@ -11,60 +21,83 @@ export interface TurnWatchOptions {
   limits: BudgetLimits
   projectBudget: ProjectBudget
   prices: PriceTable
+  /** What the session had spent when the turn began. */
+  before: Spending
+  /** What it has spent by now, with the last event that was recorded. */
+  now: () => Cost
+  /** The model of the session, as far as it is known. */
+  model: () => string | null
 }
 
 /** Follows a turn's events: what it has cost, and whether it has to be stopped for it. */
 export class TurnWatch {
   readonly #options: TurnWatchOptions
-  readonly #meter: CostMeter
   readonly #safePoint = new SafePoint()
   #toldUnpriced = false
-  /** Answers that were paid for after the budget was used up, while a tool was waited for. */
-  #usesBeyond = 0
+  /** An answer was paid for after the budget was used up, while a tool was waited for. */
+  #spendsOn = false
 
   constructor(options: TurnWatchOptions) {
     this.#options = options
-    this.#meter = new CostMeter(options.prices)
-    options.projectBudget.note(options.turnId, 0)
+    options.projectBudget.note(options.turnId, this.spent)
   }
 
-  get spentUsd(): number {
-    return this.#meter.totalUsd
+  get spent(): Spending {
+    const { before, now } = this.#options
+    const { usd, tokens, unpricedTokens } = now()
+    return {
+      usd: usd === null && before.usd === null ? null : roundUsd((usd ?? 0) - (before.usd ?? 0)),
+      tokens: tokens - before.tokens,
+      unpricedTokens: Math.max(0, unpricedTokens - before.unpricedTokens),
+    }
   }
 
-  /** A budget is used up, and no tool would be cut short; or more is spent while one that may have no end goes on. */
+  /** A budget is used up, and no tool would be cut short; or more was spent while one that may have no end goes on. */
   get mustStop(): boolean {
-    const { limits } = this.#options
-    return limits.isExceeded && (this.#safePoint.isSafe || this.#spendsOn)
+    return (this.#safePoint.isSafe || this.#spendsOn) && this.#options.limits.isExceeded(this.spent)
   }
 
-  get #spendsOn(): boolean {
-    if (this.#usesBeyond === 0) return false
-    return this.#usesBeyond >= MAX_USES_BEYOND || this.#options.limits.isFarExceeded(this.spentUsd)
+  /** The event as it is recorded: with its list price, where the agent states none. What it cost is the same for ever then. */
+  priced<E extends UIEvent>(event: E): E {
+    const isUsage = event.type === 'usage'
+    const isResult = event.type === 'session:complete' || event.type === 'session:error'
+    if ((!isUsage && !isResult) || event.usage === undefined || event.estimateUsd !== undefined) return event
+    if (isResult && event.costUsd) return event
+    const { model, prices } = this.#options
+    const estimateUsd = costOf(event.usage, (isUsage && event.model) || model() || '', prices)
+    return estimateUsd === undefined ? event : { ...event, estimateUsd: roundUsd(estimateUsd) }
   }
 
-  /** Takes an event of the turn; gives what is to be said after it. */
+  /** What is to be said before a turn with this model: whether its budgets in dollars can be counted. */
+  warning(model: string | null | undefined): UIEvent[] {
+    const { sessionId, limits, prices } = this.#options
+    const { leftUsd } = limits
+    if (!model || leftUsd === undefined || this.#toldUnpriced || priceOf(model, prices)) return []
+    this.#toldUnpriced = true
+    const tokens = tokensText((leftUsd / ASSUMED_USD_PER_MILLION) * 1e6)
+    const message = `No price is known for ${model}: each million of its tokens counts as ${usdText(ASSUMED_USD_PER_MILLION)} towards budgets, so the ${usdText(leftUsd)} that is left stops it after ${tokens}. Give its price in prices.json in the data folder to count better.`
+    return [notice(sessionId, message, { model })]
+  }
+
+  /** Takes an event of the turn that is recorded; gives what is to be said after it. */
   note(event: UIEvent): UIEvent[] {
     this.#safePoint.note(event)
     if (!COSTS.has(event.type)) return []
     const { sessionId, turnId, limits, projectBudget } = this.#options
-    if (event.type === 'usage' && limits.isExceeded) this.#usesBeyond += 1
-    this.#meter.add(event)
-    projectBudget.note(turnId, this.spentUsd)
-    return [...this.#unpriced(), ...limits.check(sessionId, this.spentUsd)]
+    if (event.type === 'session:init') return this.warning(event.model)
+    const { spent } = this
+    projectBudget.note(turnId, spent)
+    const wasExceeded = limits.hasExceeded
+    const news = limits.check(sessionId, spent)
+    if (event.type === 'usage' && wasExceeded) this.#spendsOn = true
+    return news
   }
 
-  #unpriced(): UIEvent[] {
-    const { sessionId, limits } = this.#options
-    const model = this.#meter.unpriced
-    if (model === undefined || limits.isEmpty || this.#toldUnpriced) return []
-    this.#toldUnpriced = true
-    const message = `No price is known for ${model || 'this model'}: it counts towards budgets when the agent states its cost.`
-    return [notice(sessionId, message, { model })]
+  /** What is to be said before the turn ends. */
+  last(): UIEvent[] {
+    return this.#options.limits.last(this.#options.sessionId, this.spent)
   }
 }
-
-const MAX_USES_BEYOND = 3
 
 const COSTS: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
   'session:init',

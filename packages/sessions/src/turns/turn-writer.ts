@@ -1,4 +1,5 @@
 import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
+import type { Spending } from '../budget/budget-book.ts'
 import type { SessionRecorder } from './session-recorder.ts'
 import { unanswered } from './turn-events.ts'
 import type { TurnRows } from './turn-rows.ts'
@@ -28,21 +29,29 @@ export class TurnWriter {
     return this.#overBudget
   }
 
-  get spentUsd(): number {
-    return this.#options.watch.spentUsd
+  get spent(): Spending {
+    return this.#options.watch.spent
+  }
+
+  /** Before the agent is asked anything: whether budgets in dollars can be counted for this model. */
+  async warn(model: string | undefined): Promise<void> {
+    const { watch, recorder, turnId } = this.#options
+    for (const event of watch.warning(model)) await recorder.record(event, turnId)
   }
 
   /** A promise only where the log cannot take it now. */
-  write(event: UIEvent): Promise<void> | undefined {
-    if (event.type === 'turn:end') return this.#writeEnd(event)
-    const { recorder, turnId } = this.#options
+  write(said: UIEvent): Promise<void> | undefined {
+    if (said.type === 'turn:end') return this.#writeEnd(said)
+    const { recorder, turnId, watch } = this.#options
+    const event = watch.priced(said)
     const waiting = recorder.record(event, turnId)
     return waiting ? waiting.then(() => this.#written(event)) : this.#written(event)
   }
 
   /** Nobody answers a turn that is over, and nothing may look as if somebody could. */
   async #writeEnd(event: UIEvent): Promise<void> {
-    const { recorder, turnId, pending } = this.#options
+    const { recorder, turnId, pending, watch } = this.#options
+    for (const news of watch.last()) await recorder.record(news, turnId)
     for (const { sessionId, requestId } of pending())
       await recorder.record(unanswered(sessionId, requestId), turnId)
     await recorder.record(event, turnId)

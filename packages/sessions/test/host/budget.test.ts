@@ -49,10 +49,10 @@ function works(events: (sessionId: string) => UIEvent[]): TurnScript {
   }
 }
 
-function budgets(events: UIEvent[]): [string, boolean, number][] {
+function budgets(events: UIEvent[]): [string, boolean, number | undefined][] {
   return events
     .filter((event): event is BudgetEvent => event.type === 'budget')
-    .map(({ scope, exceeded, spentUsd }) => [scope, exceeded, spentUsd])
+    .map(({ scope, exceeded, spentUsd, spentTokens }) => [scope, exceeded, spentUsd ?? spentTokens])
 }
 
 function budgetJson() {
@@ -80,10 +80,10 @@ test('a turn is stopped when its budget is used up: after the tool, not in it', 
 })
 
 test.each([
-  ['by a fifth', [9, 2, 1], 3],
-  ['a little, a third time', [10, 0.1, 0.1, 0.1, 0.1], 4],
+  ['by a lot', [9, 2, 1, 1], 3],
+  ['a little', [10, 0.1, 0.1, 0.1, 0.1], 2],
 ])(
-  'a tool without an end does not hold the budget open: stopped when it is over %s',
+  'a tool without an end does not hold the budget open: over %s, one more answer is paid for and no second',
   async (_by, costs, told) => {
     const { session } = await open([
       works(id => [calls(id, 'endless'), ...costs.map(usd => spends(id, usd)), result(id, 'endless')]),
@@ -160,17 +160,25 @@ test('what sub-agents spend counts, and the call that runs them is no reason to 
   expect(session.status.lastTurn).toBe('budget')
 })
 
-test('what the agent states takes the place of the estimate', async () => {
-  const { session } = await open([
-    works(id => [
-      spends(id, 3),
-      { type: 'session:complete', sessionId: id, costUsd: 2.5, usage: { input_tokens: 3, output_tokens: 0 } },
-    ]),
+test('what the agent states takes the place of the estimate, and the cost never falls on the way', async () => {
+  const states = (id: string, costUsd: number): UIEvent => ({
+    ...{ type: 'session:complete', sessionId: id, costUsd },
+    usage: { input_tokens: 3, output_tokens: 0 },
+  })
+  const { session, host } = await open([
+    works(id => [spends(id, 3), states(id, 2.5)]),
+    works(id => [spends(id, 3), states(id, 3.5)]),
   ])
+  const shown: number[] = []
+  host.onStatus(({ costUsd }) => shown.push(costUsd ?? -1))
   await session.start('Go')
   await session.settled()
-  expect(session.status.costUsd).toBe(2.5)
-  expect(budgetJson()).toMatchObject({ total_cost_usd: 2.5, iterations: 1 })
+  expect(session.status).toMatchObject({ costUsd: 3, costIsEstimate: true })
+  await session.start('More')
+  await session.settled()
+  expect(session.status).toMatchObject({ costUsd: 6, costIsEstimate: false, tokens: 6 })
+  expect(shown).toEqual([...shown].sort((a, b) => a - b))
+  expect(budgetJson()).toMatchObject({ total_cost_usd: 6, total_tokens: 6, iterations: 2 })
 })
 
 test('a session over its budget starts no turn', async () => {
@@ -227,22 +235,53 @@ test('a project has a budget for all its sessions, and a number of turns', async
     code: 'budget',
     message: expect.stringContaining('max_iterations'),
   })
-  writeFileSync(world.file('state', 'budget.json'), JSON.stringify({ ...limits, total_cost_usd: 1.5 }))
+  // An agent can write that file: what it raises there counts for nothing.
+  writeFileSync(
+    world.file('state', 'budget.json'),
+    JSON.stringify({ ...limits, max_iterations: 9, max_cost_usd: 9 }),
+  )
+  await expect(session.start('More')).rejects.toMatchObject({ code: 'budget' })
+  await host.budgets.setLimits(world.project, { max_iterations: 9 })
   await expect(session.start('More')).rejects.toMatchObject({
     code: 'budget',
     message: expect.stringContaining('max_cost_usd'),
   })
 })
 
-test('a model without a price is told once, and counts when the agent states it', async () => {
+test('a model without a price is told before it is asked anything, and bounded by tokens', async () => {
+  const { session } = await open(
+    [
+      works(id => [
+        ...[
+          { ...init(id), model: 'local-7b' } as UIEvent,
+          spends(id, 600),
+          calls(id, 't1'),
+          result(id, 't1'),
+        ],
+        ...[spends(id, 600), spends(id, 600)],
+      ]),
+    ],
+    { budgetUsd: 0.01 },
+  )
+  await session.start('Go')
+  await session.settled()
+  const events = eventsOf(session)
+  const told = events.findIndex(event => event.type === 'status' && event.message.includes('No price'))
+  expect(events[told]).toMatchObject({ message: expect.stringContaining('stops it after 1,000 tokens') })
+  expect(told).toBeLessThan(events.findIndex(({ type }) => type === 'usage'))
+  expect(events.filter(({ type }) => type === 'usage')).toHaveLength(2)
+  expect(budgets(events)).toEqual([['session', true, 0.012]])
+  expect(session.status).toMatchObject({ lastTurn: 'budget', costUsd: null, tokens: 1200 })
+  expect(budgetJson()).toMatchObject({ total_cost_usd: 0, unpriced_tokens: 1200 })
+})
+
+test('what the agent states counts for a model without a price', async () => {
   const { session } = await open(
     [
       works(id => [
         ...[spends(id, 3), spends(id, 3)],
         {
-          type: 'session:complete',
-          sessionId: id,
-          costUsd: 12,
+          ...{ type: 'session:complete', sessionId: id, costUsd: 12 },
           usage: { input_tokens: 6, output_tokens: 0 },
         },
       ]),
@@ -252,9 +291,74 @@ test('a model without a price is told once, and counts when the agent states it'
   )
   await session.start('Go')
   await session.settled()
-  const told = eventsOf(session).filter(
-    event => event.type === 'status' && event.message.includes('No price'),
-  )
-  expect(told).toHaveLength(1)
   expect(budgets(eventsOf(session))).toEqual([['session', true, 12]])
+  expect(session.status).toMatchObject({ costUsd: 12, costIsEstimate: false })
+})
+
+test('tokens are a budget too: of a turn, a session, a persona and a project', async () => {
+  mkdirSync(join(world.project, 'agents'))
+  writeFileSync(join(world.project, 'agents', 'AGENT_SHORT.md'), '---\nbudget_tokens: 7\n---\nSave.\n')
+  const spend = works(id => [
+    spends(id, 5),
+    calls(id, 't1'),
+    result(id, 't1'),
+    spends(id, 5),
+    calls(id, 't2'),
+  ])
+  const host = world.host([new ScriptedHarness([spend, spend, spend, spend])], { prices })
+  const run = async (options: NewSession, request: TurnRequest = {}) => {
+    const { id } = await host.createSession(world.project, options)
+    const session = await host.session(id)
+    await session.start('Go', request)
+    await session.settled()
+    expect(session.status).toMatchObject({ lastTurn: 'budget', tokens: 10 })
+    return { session, told: budgets(eventsOf(session)) }
+  }
+  expect((await run({}, { maxBudgetTokens: 8 })).told).toEqual([['turn', true, 10]])
+  const { session, told } = await run({ budgetTokens: 9 })
+  expect(told).toEqual([['session', true, 10]])
+  await expect(session.start('More')).rejects.toMatchObject({
+    ...{ code: 'budget', message: expect.stringContaining('10 tokens of 9 tokens') },
+  })
+  expect((await run({ persona: 'SHORT' })).told).toEqual([['persona', true, 10]])
+  await host.budgets.setLimits(world.project, { max_tokens: 36 })
+  expect((await run({})).told).toEqual([
+    ['project', false, 35],
+    ['project', true, 40],
+  ])
+})
+
+test('a budget that is raised lets the session go on, also while the turn runs', async () => {
+  let raise = async () => {}
+  const { session } = await open(
+    [
+      works(id => [spends(id, 12)]),
+      async function* ({ session: { id: sessionId }, message }) {
+        yield { type: 'turn:start', sessionId, message }
+        yield spends(sessionId, 4)
+        await raise()
+        yield spends(sessionId, 9)
+        yield { type: 'turn:end', sessionId, reason: 'completed' }
+      },
+    ],
+    { budgetUsd: 10 },
+  )
+  await session.start('Go')
+  await session.settled()
+  await expect(session.start('More')).rejects.toMatchObject({ code: 'budget' })
+  await session.setBudget({ usd: 20 })
+  expect(session.status).toMatchObject({ budgetUsd: 20, budgetTokens: null })
+  raise = async () => void (await session.setBudget({ usd: 30 }))
+  await session.start('More')
+  await session.settled()
+  expect(session.status).toMatchObject({ lastTurn: 'completed', costUsd: 25 })
+})
+
+test('a limit that cannot be known starts no turn', async () => {
+  const { session } = await open([works(id => [spends(id, 1)])])
+  mkdirSync(world.file('state'), { recursive: true })
+  writeFileSync(world.file('state', 'budget.json'), '{')
+  await expect(session.start('Go')).rejects.toMatchObject({
+    message: expect.stringContaining('cannot be read, so it is not known what the project may spend'),
+  })
 })

@@ -1,9 +1,10 @@
 import type { PermissionMode, SessionHarness, SessionMode } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, SESSION_MODES } from '@chirality/core'
-import type { TurnRequest } from '@chirality/sessions'
+import type { SessionBudget, TurnRequest } from '@chirality/sessions'
 import { DEFAULT_HARNESS, RUN_HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
 import { projectFolder } from '../../project-folder.ts'
+import { UsageError } from '../../usage-error.ts'
 import { readPersona } from './persona.ts'
 import { readPrompt } from './prompt.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
@@ -15,6 +16,8 @@ export interface RunRequest {
   session: SessionChoice
   prompt: string
   turn: TurnRequest
+  /** What the session may spend from now on. */
+  budget: SessionBudget | undefined
   json: boolean
   /** As `chirality trust allow`, before the turn. */
   trustProject: boolean
@@ -28,6 +31,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
   const maxTurns = wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS })
+  const budget = readBudget(values['budget-usd'], values['budget-tokens'])
   const autoApproveTools = values.allow === undefined ? undefined : splitTools(values.allow)
   if (harnessId !== undefined) refuseUnsupported(await harnesses.load(harnessId), values)
   const project = values.project === undefined ? undefined : await projectFolder(values.project)
@@ -54,9 +58,23 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
       maxTurns: maxTurns ?? (harness.capabilities().supportsMaxTurns ? standing : undefined),
       timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
     },
+    budget,
     json: values.json ?? false,
     trustProject: values['trust-project'] ?? false,
   }
+}
+
+function readBudget(usd: string | undefined, tokens: string | undefined): SessionBudget | undefined {
+  if (usd === undefined && tokens === undefined) return undefined
+  const budget: SessionBudget = {}
+  if (usd !== undefined) {
+    budget.usd = Number(usd)
+    if (usd.trim() === '' || !Number.isFinite(budget.usd) || budget.usd <= 0)
+      throw new UsageError(`--budget-usd is ${JSON.stringify(usd)}: it must be a number of dollars above 0.`)
+  }
+  if (tokens !== undefined)
+    budget.tokens = wholeNumber('budget-tokens', tokens, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  return budget
 }
 
 const OPTIONS = {
@@ -70,6 +88,8 @@ const OPTIONS = {
   tools: { type: 'string', mayBeEmpty: true },
   allow: { type: 'string', mayBeEmpty: true },
   'max-turns': { type: 'string' },
+  'budget-usd': { type: 'string' },
+  'budget-tokens': { type: 'string' },
   timeout: { type: 'string' },
   'trust-project': { type: 'boolean' },
   json: { type: 'boolean' },

@@ -5,7 +5,7 @@ import type { RunRequest } from './request.ts'
 import type { StartTurn } from './running-turn.ts'
 
 /** The turn in this process. */
-export function startHere(host: SessionHost, { session, prompt, turn }: RunRequest): StartTurn {
+export function startHere(host: SessionHost, { session, prompt, turn, budget }: RunRequest): StartTurn {
   return async wasStopped => {
     const { live, newSessionId, discard } = await openSession(host, session)
     if (wasStopped()) {
@@ -14,6 +14,7 @@ export function startHere(host: SessionHost, { session, prompt, turn }: RunReque
     }
     const from = live.log.lastSeq
     try {
+      if (budget !== undefined) await live.setBudget(budget)
       await live.start(prompt, { ...turn, newSessionId })
     } catch (error) {
       await discard()

@@ -6,7 +6,7 @@ import { startThroughServer } from './through-server.ts'
 /** The turn in the server at `address`; `locked` is what to say when that is none that takes turns. */
 export function startThere(
   address: string,
-  { session, prompt, turn }: RunRequest,
+  { session, prompt, turn, budget }: RunRequest,
   locked: unknown,
 ): StartTurn {
   return async () => {
@@ -16,9 +16,16 @@ export function startThere(
         `The server at ${address} has this project. Run \`chirality sessions import ${nativeSessionId}\` first, or stop it.`,
       )
     }
+    if (budget !== undefined && stored)
+      throw new UsageError(
+        `The server at ${address} has this project. Raise the budget of this session in its dashboard, or stop it.`,
+      )
+    const limits = { budgetUsd: budget?.usd, budgetTokens: budget?.tokens }
     const there = await startThroughServer(address, {
       projectRoot,
-      ...(stored ? { sessionId: stored.id } : { newSession: defined({ harness, persona, mode, model }) }),
+      ...(stored
+        ? { sessionId: stored.id }
+        : { newSession: defined({ harness, persona, mode, model, ...limits }) }),
       message: prompt,
       options: defined({ ...turn }),
     })

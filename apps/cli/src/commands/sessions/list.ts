@@ -1,3 +1,4 @@
+import { costText } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { nativeKeepers } from '../../native-keeper.ts'
@@ -60,8 +61,8 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1_000_000
 
 function line(session: StoredSession, paint: Style, withProject: boolean): string {
-  const { id, harness, updatedAt, costUsd, title, status, projectRoot } = session
-  const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${`$${costUsd.toFixed(2)}`.padStart(COST_WIDTH)}`
+  const { id, harness, updatedAt, costUsd, costIsEstimate, title, status, projectRoot } = session
+  const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${(costText({ usd: costUsd, isEstimate: costIsEstimate }) ?? '–').padStart(COST_WIDTH)}`
   const work = status === 'idle' ? '' : `${paint.yellow(status)} `
   const place = withProject ? paint.dim(`  ${plain(projectRoot)}`) : ''
   return `${id}  ${paint.dim(facts)}  ${work}${plain(title ?? 'Untitled')}${place}\n`

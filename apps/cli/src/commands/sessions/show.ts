@@ -1,3 +1,4 @@
+import { costText } from '@chirality/core'
 import type { StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { readOptions } from '../../options.ts'
@@ -35,7 +36,7 @@ function facts(session: StoredSession, paint: Style): string {
     ['created', minute(session.createdAt)],
     ['updated', minute(session.updatedAt)],
     ['turns', `${session.turnCount}${session.lastTurn === null ? '' : `, the last ${session.lastTurn}`}`],
-    ['cost', `$${session.costUsd.toFixed(4)}`],
+    ['cost', costText({ usd: session.costUsd, isEstimate: session.costIsEstimate }) ?? 'not known'],
     ['now', session.status],
     ...(forkedFrom ? [['fork of', `${forkedFrom.sessionId} at ${forkedFrom.seq}`] as [string, string]] : []),
   ]

@@ -3,6 +3,7 @@ import { Markdown } from '../../markdown/Markdown.tsx'
 import { useLiveText, useSession } from '../../state/use-session.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { plural } from '../../ui/format.ts'
+import { BudgetLine } from './BudgetLine.tsx'
 import { errorCommand, errorHelp } from './error-help.ts'
 import { MessageActions } from './MessageActions.tsx'
 import { NoticeLine } from './NoticeLine.tsx'
@@ -33,6 +34,8 @@ export function ItemView({ node }: { node: ItemNode }) {
       return <NoticeLine item={item} />
     case 'error':
       return <ErrorLine item={item} />
+    case 'budget':
+      return <BudgetLine item={item} />
     case 'gap':
       return <GapLine item={item} />
   }

@@ -3,7 +3,7 @@ import { useSessionActions } from '../../state/session-actions.ts'
 import { useSessionStore } from '../../state/use-session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { formatUsd } from '../../ui/format.ts'
+import { formatCost } from '../../ui/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { turnTexts } from './turn-texts.ts'
 
@@ -30,8 +30,8 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
     <div className="turn-end">
       <span className={bad ? 'turn-end__bad' : undefined}>{turn.reason ? WORDS[turn.reason] : 'ended'}</span>
       <span className="number">{formatDuration(Math.max(0, took))}</span>
-      {actions.isPriced === false && turn.costUsd === 0 ? null : (
-        <span className="number">{formatUsd(turn.costUsd)}</span>
+      {turn.costUsd === null ? null : (
+        <span className="number">{formatCost(turn.costUsd, turn.costIsEstimate)}</span>
       )}
       {turn.reason === 'max_turns' && actions.goOn ? (
         <Button onClick={() => actions.goOn?.(id)}>Go on</Button>

@@ -19,7 +19,7 @@ export default function FleetPage() {
   const store = useFleetStore()
   const now = useNow()
   const burn = statuses.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
-  const spent = statuses.reduce((sum, { costUsd }) => sum + costUsd, 0)
+  const spent = statuses.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)
   return (
     <ScrollRegion className="fleet" label="All sessions">
       <header className="fleet__head">

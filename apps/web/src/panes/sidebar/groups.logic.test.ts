@@ -34,7 +34,7 @@ test.each([
   ['it is new', { lastTurn: null }, 'Idle', 'quiet', 'not started'],
   ['it was stopped', { lastTurn: 'interrupted' }, 'Idle', 'quiet', 'stopped · 12 min ago'],
   ['it is through', { lastTurn: 'completed', lastLine: null }, 'Done', 'ok', 'done · 12 min ago'],
-  ['it failed', { lastTurn: 'failed' }, 'Done', 'bad', 'failed · 12 min ago'],
+  ['it failed', { lastTurn: 'failed' }, 'Stopped', 'bad', 'failed · 12 min ago'],
 ] as const)('%s', (_name, fields, group, tone, line) => {
   const status = aStatus({
     updatedAt: '2026-01-01T11:48:00Z',

@@ -5,14 +5,14 @@ import { formatAge } from '../../ui/format.ts'
 import { argumentOf } from '../chat/tool-summary.logic.ts'
 import { decisionLine } from '../decisions/decision.logic.ts'
 
-export type GroupName = 'Needs you' | 'Working' | 'Idle' | 'Done'
+export type GroupName = 'Needs you' | 'Working' | 'Stopped' | 'Idle' | 'Done'
 
 export interface SessionGroup {
   name: GroupName
   sessions: readonly SessionStatus[]
 }
 
-const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Idle', 'Done']
+const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Stopped', 'Idle', 'Done']
 
 /** What matters first: who waits for me, who works, who could, who is through. Empty groups are left out. */
 export function groupSessions(statuses: readonly SessionStatus[]): SessionGroup[] {
@@ -39,7 +39,13 @@ export function sessionBeside(
 export function groupOf({ pending, phase, lastTurn, queueHeld, queue }: SessionStatus): GroupName {
   if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
   if (phase !== 'idle') return 'Working'
-  return lastTurn === null || lastTurn === 'interrupted' ? 'Idle' : 'Done'
+  if (lastTurn === null || lastTurn === 'interrupted') return 'Idle'
+  return lastTurn === 'completed' ? 'Done' : 'Stopped'
+}
+
+/** How many sessions wait for a person: the number in the bar is the number in the list. */
+export function countNeedsYou(statuses: readonly SessionStatus[]): number {
+  return statuses.filter(status => groupOf(status) === 'Needs you').length
 }
 
 /** A session that came to rest since somebody last looked. One that works or waits says so itself. */
@@ -56,8 +62,10 @@ export function toneOf(status: SessionStatus): DotTone {
       return 'work'
     case 'Idle':
       return 'quiet'
+    case 'Stopped':
+      return 'bad'
     case 'Done':
-      return status.lastTurn === 'completed' ? 'ok' : 'bad'
+      return 'ok'
   }
 }
 

@@ -1,3 +1,4 @@
+import { allTokens } from '../../cost.ts'
 import { asNumber, asObject } from '../../native/loose.ts'
 import type { UsageInfo } from '../../ui-event.ts'
 
@@ -84,14 +85,4 @@ function combine(a: UsageInfo, b: UsageInfo, sign: 1 | -1): UsageInfo {
       (a.cache_creation_input_tokens ?? 0) + sign * (b.cache_creation_input_tokens ?? 0),
     ),
   }
-}
-
-/** Every token is in one of the four. */
-export function allTokens(usage: UsageInfo): number {
-  return (
-    usage.input_tokens +
-    usage.output_tokens +
-    (usage.cache_read_input_tokens ?? 0) +
-    (usage.cache_creation_input_tokens ?? 0)
-  )
 }

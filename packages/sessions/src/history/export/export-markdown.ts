@@ -1,4 +1,5 @@
 import {
+  costText,
   type Envelope,
   formatDuration,
   initialSessionState,
@@ -41,7 +42,12 @@ function heading(session: StoredSession): string {
     session.harness && [session.harness, session.model].filter(Boolean).join(' · '),
     session.persona && `Persona ${session.persona}`,
     `${utc(session.createdAt)} to ${utc(session.updatedAt)}`,
-    `${session.turnCount} ${session.turnCount === 1 ? 'turn' : 'turns'} · ${usd(session.costUsd)}`,
+    [
+      `${session.turnCount} ${session.turnCount === 1 ? 'turn' : 'turns'}`,
+      spent(session.costUsd, session.costIsEstimate),
+    ]
+      .filter(Boolean)
+      .join(' · '),
   ]
   const list = facts.filter(Boolean).map(fact => `- ${fact}\n`)
   return `# ${plainLine(session.title ?? 'Untitled session')}\n\n${list.join('')}`
@@ -54,11 +60,11 @@ function turnText(state: SessionState, number: number): string {
   return `${title}${items}${turn === undefined ? '' : `\n${turnEnd(turn)}`}`
 }
 
-function turnEnd({ startedAt, endedAt, reason, costUsd }: TurnState): string {
+function turnEnd({ startedAt, endedAt, reason, costUsd, costIsEstimate }: TurnState): string {
   const facts = [
     reason ?? 'not ended',
     endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
-    usd(costUsd),
+    spent(costUsd, costIsEstimate),
   ]
   return `*${facts.filter(Boolean).join(' · ')}*\n`
 }
@@ -74,6 +80,7 @@ function itemText(item: SessionItem): string {
     case 'tool':
       return toolText(item)
     case 'notice':
+    case 'budget':
       return `*${plainLine(item.message)}*\n`
     case 'error':
       return `**Error** ${plainLine(item.message)}\n`
@@ -111,6 +118,6 @@ function utc(time: string): string {
   return `${time.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ')} UTC`
 }
 
-function usd(value: number): string {
-  return `$${value.toFixed(4)}`
+function spent(usd: number | null, isEstimate: boolean): string | undefined {
+  return costText({ usd, isEstimate })
 }

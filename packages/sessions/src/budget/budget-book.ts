@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Cost, roundUsd } from '@chirality/core'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { writeFileAtomic } from '../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { KeyedQueue } from '../store/keyed-queue.ts'
+import { parseObject } from '../store/stored-session.ts'
+import { userDataFolder } from '../store/user-data-folder.ts'
+import { type BudgetState, initialBudget, mergeBudgets, parseBudget } from './budget-state.ts'
+
+export interface BudgetBookOptions {
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  home?: string
+  ops?: FileOps
+}
+
+export interface BudgetReading {
+  state: BudgetState
+  /** A file that could not be read, and what counts instead. To be told. */
+  problem?: string
+}
+
+export type Spending = Pick<Cost, 'usd' | 'tokens' | 'unpricedTokens'>
+
+/**
+ * What each project has spent and may spend: `state/budget.json` in the project, and a copy in the user's data folder,
+ * because a project's files can be deleted, and written by its agents. Sums never fall, and of two limits the lower one
+ * counts: the file of a project can only narrow. A file that cannot be read never means that there is no limit.
+ */
+export class BudgetBook {
+  readonly #home: string
+  readonly #ops: FileOps
+  readonly #queue = new KeyedQueue()
+  /** As it was read or written last, for when both files are spoilt while turns run. */
+  readonly #known = new Map<string, BudgetState>()
+
+  constructor({ home, ops = realFileOps }: BudgetBookOptions = {}) {
+    this.#home = home ?? userDataFolder()
+    this.#ops = ops
+  }
+
+  /** Throws a StorageError when the limits of the project cannot be known. */
+  async read(projectRoot: string): Promise<BudgetReading> {
+    const root = realProjectRoot(projectRoot)
+    const reading = this.#merge(root, await this.#load(root))
+    this.#known.set(root, reading.state)
+    return reading
+  }
+
+  /** Without looking at the files. */
+  lastKnown(projectRoot: string): BudgetState | undefined {
+    return this.#known.get(projectRoot)
+  }
+
+  /** Reads, changes and writes, one at a time. */
+  update(projectRoot: string, change: (state: BudgetState) => BudgetState): Promise<BudgetState> {
+    const root = realProjectRoot(projectRoot)
+    return this.#queue.run(root, async () => {
+      const files = await this.#load(root)
+      return this.#write(root, change(this.#merge(root, files).state), files)
+    })
+  }
+
+  /** Limits as the user wants them; null is none, what is left out stays. Also the way out when both files are spoilt. */
+  setLimits(projectRoot: string, limits: Partial<BudgetState>): Promise<BudgetState> {
+    const root = realProjectRoot(projectRoot)
+    return this.#queue.run(root, async () => {
+      const files = await this.#load(root)
+      const state = isUnknown(files)
+        ? (this.#known.get(root) ?? initialBudget())
+        : this.#merge(root, files).state
+      return this.#write(root, { ...state, ...limits }, files)
+    })
+  }
+
+  /** Counts a turn or a run that has ended, also when it is told twice: after a crash nobody knows whether it was. */
+  count(projectRoot: string, id: string, spent: Spending): Promise<BudgetState> {
+    return this.update(projectRoot, state => {
+      const turns = state.counted_turns ?? []
+      if (turns.includes(id)) return state
+      return {
+        ...state,
+        total_cost_usd: roundUsd(state.total_cost_usd + (spent.usd ?? 0)),
+        total_tokens: state.total_tokens + spent.tokens,
+        unpriced_tokens: state.unpriced_tokens + spent.unpricedTokens,
+        iterations: state.iterations + 1,
+        counted_turns: [...turns, id].slice(-MAX_COUNTED),
+      }
+    })
+  }
+
+  async #load(root: string): Promise<Files> {
+    const folder = await findProjectFolder(root, STATE_FOLDER)
+    const path = folder && join(folder, NAME)
+    const own = path === undefined ? MISSING : this.#loadFile(path)
+    return { own, copy: this.#loadFile(this.#copyPath(root)) }
+  }
+
+  #loadFile(path: string): Loaded {
+    try {
+      const stats = this.#ops.lstat(path)
+      if (stats === undefined) return { ...MISSING, path }
+      const text = stats.isFile() ? readSmallFile(this.#ops, path, MAX_BYTES) : undefined
+      const value = text && parseObject(text.toString('utf8'))
+      const state = value && parseBudget(value)
+      return state === undefined ? { kind: 'spoilt', path } : { kind: 'read', path, state }
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+  }
+
+  #merge(root: string, files: Files): BudgetReading {
+    const { own, copy } = files
+    const known = this.#known.get(root)
+    if (isUnknown(files) && known === undefined) throw unknownLimits(files)
+    const states = [own, copy].flatMap(file => (file.kind === 'read' ? [file.state] : []))
+    const state = mergeBudgets(states.length > 0 ? states : [known ?? initialBudget()])
+    const spoilt = [own, copy].find(file => file.kind === 'spoilt')
+    if (spoilt === undefined) return { state }
+    const problem = `${spoilt.path} cannot be read. The limits and sums that are known from elsewhere count.`
+    return { state, problem }
+  }
+
+  async #write(root: string, state: BudgetState, { own, copy }: Files): Promise<BudgetState> {
+    const text = `${JSON.stringify(state, null, 2)}\n`
+    const path = join(await ensureProjectFolder(root, STATE_FOLDER), NAME)
+    const copyPath = this.#copyPath(root)
+    try {
+      await mkdir(dirname(this.#home), { recursive: true })
+      await ensurePrivateDirectory(this.#home)
+      await ensurePrivateDirectory(dirname(copyPath))
+      for (const file of [own, copy]) if (file.kind === 'spoilt') this.#keepAside(file.path)
+      // The copy first: what is only there counts as well.
+      await writeFileAtomic(copyPath, `${JSON.stringify({ projectRoot: root, ...state })}\n`, {
+        ops: this.#ops,
+      })
+      await writeFileAtomic(path, text, { ops: this.#ops })
+    } catch (error) {
+      throw toStorageError(error, path)
+    }
+    this.#known.set(root, state)
+    return state
+  }
+
+  #keepAside(path: string): void {
+    this.#ops.rename(path, `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
+  }
+
+  #copyPath(root: string): string {
+    return join(this.#home, 'budgets', `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.json`)
+  }
+}
+
+type Loaded =
+  | { kind: 'missing'; path: string }
+  | { kind: 'spoilt'; path: string }
+  | { kind: 'read'; path: string; state: BudgetState }
+
+interface Files {
+  own: Loaded
+  copy: Loaded
+}
+
+const MISSING: Loaded = { kind: 'missing', path: '' }
+const STATE_FOLDER = 'state'
+const NAME = 'budget.json'
+const MAX_BYTES = 1024 * 1024
+/** More than can be in doubt after a crash: one for each session that was at work. */
+const MAX_COUNTED = 200
+
+/** Nothing could be read, and there was something. */
+function isUnknown({ own, copy }: Files): boolean {
+  return own.kind !== 'read' && copy.kind !== 'read' && (own.kind === 'spoilt' || copy.kind === 'spoilt')
+}
+
+function unknownLimits({ own, copy }: Files): StorageError {
+  const { path } = own.kind === 'spoilt' ? own : copy
+  const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with "chirality budget" or in the dashboard, or remove the file to go on without any.`
+  return new StorageError('io', path, message)
+}

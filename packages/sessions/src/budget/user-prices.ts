@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import { PRICES, type PriceTable, parsePrices } from '@chirality/core'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { readSmallFile } from '../files/read-write.ts'
+import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { userDataFolder } from '../store/user-data-folder.ts'
+
+/** The list prices, with those of `prices.json` in the user's data folder over them. Throws what is wrong with the file. */
+export function readPrices(home: string = userDataFolder(), ops: FileOps = realFileOps): PriceTable {
+  const path = join(home, 'prices.json')
+  let text: string | undefined
+  try {
+    text = ops.lstat(path) === undefined ? undefined : readSmallFile(ops, path, MAX_BYTES)?.toString('utf8')
+  } catch (error) {
+    throw toStorageError(error, path)
+  }
+  if (text === undefined) return PRICES
+  const parsed = parsePrices(text)
+  if ('prices' in parsed) return parsed.prices
+  throw new StorageError('io', path, `${path}: ${parsed.problem}.`)
+}
+
+const MAX_BYTES = 1024 * 1024
