@@ -74,7 +74,10 @@ describe('each event alone', () => {
     usage: [[{ usage }, '']],
     budget: [
       [{ scope: 'session', spentUsd: 1, limitUsd: 2, exceeded: false }, ''],
-      [{ scope: 'session', spentUsd: 2, limitUsd: 2, exceeded: true }, "· Stopped: the session's budget is used up. $2.00 of $2.00 was spent.\n"],
+      [
+        { scope: 'session', spentUsd: 2, limitUsd: 2, exceeded: true },
+        "· Stopped: the session's budget is used up. $2.00 of $2.00 was spent.\n",
+      ],
     ],
     'native:unknown': [
       [
