@@ -79,6 +79,7 @@ const MAX_TOLD = 10_000
 export function describeUntrusted({ files, problem }: ProjectTrustState): string {
   const shown = files.slice(0, 3).map(({ path }) => path)
   const names = files.length > 3 ? [...shown, `${files.length - 3} more`] : shown
-  const remedy = problem === undefined ? 'Look at them first: above the message field, or chirality trust show' : problem
+  const remedy =
+    problem === undefined ? 'Look at them first: above the message field, or chirality trust show' : problem
   return `This project brings its own agent settings (${names.join(', ')}); they are not used. ${remedy}`
 }
