@@ -12,7 +12,11 @@ const VERSIONS = [
   'claude-code@2.1.268',
   'claude-code@2.1.310',
   'claude-agent-sdk@0.3.150',
+  'codex@0.122.0',
+  'codex@0.128.0',
+  'codex@0.150.0',
 ]
+const SCOPES = { 'claude-code': '@anthropic-ai', 'claude-agent-sdk': '@anthropic-ai', codex: '@openai' }
 const folder = path.join(root, '.tools', 'versions')
 
 await setup()
@@ -29,8 +33,10 @@ process.exitCode = await run(
 
 async function install(entry) {
   const [name, version] = entry.split('@')
-  if (!/^claude-(code|agent-sdk)$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version ?? ''))
-    throw new Error(`${entry}: name a version as in claude-code@2.1.86.`)
+  if (!Object.hasOwn(SCOPES, name) || !/^\d+\.\d+\.\d+$/.test(version ?? ''))
+    throw new Error(
+      `${entry}: name a version of ${Object.keys(SCOPES).join(', ')}, as in claude-code@2.1.86.`,
+    )
   const target = path.join(folder, `${name}-${version}`)
   const marker = path.join(target, '.installed')
   if (existsSync(marker)) return
@@ -38,7 +44,7 @@ async function install(entry) {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   writeFileSync(path.join(target, 'package.json'), '{"private":true}\n')
-  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', `@anthropic-ai/${entry}`]
+  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${SCOPES[name]}/${entry}`]
   const code = await run('npm', args, { cwd: target, stdio: ['ignore', 'ignore', 'inherit'] })
   if (code !== 0) throw new Error(`${entry} could not be installed (npm ended with ${code}).`)
   writeFileSync(marker, '')

@@ -59,6 +59,7 @@ ${choices(PERMISSION_WORDS)}
       --json                 One envelope a line
   personas list            The personas of a project, also those that cannot be used, and why
   personas show ID         What one may do
+  personas allow ID        Lets one do without asking what its text says now; personas revoke ID takes that back
   personas prompt ID       What an agent is told; --mode M as for run
       --project DIR  --json
   policy check             Whether the rules that answer agents can be read, file by file

@@ -71,3 +71,22 @@ test('one that is missing, broken or misnamed ends with 2 and says what to do', 
   expect(await run(['personas', 'show', '../x'])).toMatchObject({ code: 2 })
   expect((await run(['personas', 'shwo', 'x'])).stderr).toContain('Did you mean personas show?')
 })
+
+test('what a persona would do unasked is said, and counts from the moment it is allowed until its file changes', async () => {
+  const granting = '---\nauto_approve_tools: Bash(git *)\n---\nGo.\n'
+  const { run, project } = await worldWith({ HELP: granting, REVIEWER })
+  const isAllowed = async () => {
+    const [shown] = jsonLines<{ isAllowed: boolean }>(
+      (await run(['personas', 'show', 'HELP', '--json'])).stdout,
+    )
+    return shown?.isAllowed
+  }
+  expect((await run(['personas', 'show', 'HELP'])).stdout).toContain('chirality personas allow HELP')
+  expect(await isAllowed()).toBe(false)
+  const allowed = await run(['personas', 'allow', 'HELP'])
+  expect(allowed).toMatchObject({ code: 0, stdout: expect.stringContaining('use Bash(git *)') })
+  expect(await isAllowed()).toBe(true)
+  writeFileSync(path.join(project, 'agents/AGENT_HELP.md'), `${granting}More.\n`)
+  expect(await isAllowed()).toBe(false)
+  expect((await run(['personas', 'allow', 'REVIEWER'])).code).toBe(2)
+})

@@ -162,7 +162,7 @@ export type {
   UserItem,
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
-export { narrowestRule, type RememberedRule } from './suggestions.ts'
+export { narrowestRule, type RememberedRule, suggestedRules } from './suggestions.ts'
 export { type AskedDecision, decisionTold, stalled } from './told.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'

@@ -36,17 +36,24 @@ function readSuggestion(value: unknown): (RememberedRule & { breadth: number }) 
   }
 }
 
+/** The narrowest suggestion as rules, each as `Tool(content)`; none where it is about a folder or the mode. */
+export function suggestedRules(suggestions: readonly unknown[] | undefined): string[] {
+  const suggestion = narrowestRule(suggestions)?.suggestion
+  return suggestion?.type === 'addRules' ? ruleTexts(suggestion) : []
+}
+
 function readRules(suggestion: Record<string, unknown>) {
   const rules = Array.isArray(suggestion.rules) ? suggestion.rules.map(asObject) : []
   if (rules.length === 0 || rules.some(rule => typeof rule.toolName !== 'string')) return undefined
   const areNarrow = rules.every(rule => typeof rule.ruleContent === 'string')
   const breadth = areNarrow ? (rules.length === 1 ? 0 : 1) : 2
-  const text = rules
-    .map(({ toolName, ruleContent }) =>
-      typeof ruleContent === 'string' ? `${toolName}(${ruleContent})` : `${toolName}`,
-    )
-    .join(', ')
-  return { suggestion, breadth, text }
+  return { suggestion, breadth, text: ruleTexts(suggestion).join(', ') }
+}
+
+function ruleTexts({ rules }: Record<string, unknown>): string[] {
+  return (Array.isArray(rules) ? rules.map(asObject) : []).map(({ toolName, ruleContent }) =>
+    typeof ruleContent === 'string' ? `${toolName}(${ruleContent})` : `${toolName}`,
+  )
 }
 
 function asTexts(value: unknown): string[] {

@@ -30,6 +30,9 @@ export interface ServerApi {
   harnesses(): Promise<HarnessInfo[]>
   harnessStatus(): Promise<Record<string, HarnessInstallStatus>>
   personas(project: string): Promise<PersonaInfo[]>
+  /** What a persona would do without asking, and whether the user allowed that. */
+  personaConsent(project: string, id: string): Promise<PersonaConsent>
+  allowPersona(project: string, id: string, fingerprint: string): Promise<void>
   personaPrompt(project: string, persona: string | null, mode: SessionMode): Promise<PersonaPrompt>
   slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
   projectSettings(project: string): Promise<ProjectSettingsInfo>
@@ -163,6 +166,13 @@ export interface PersonaInfo {
   model: string | null
   /** Why its file is no persona. */
   error: string | null
+}
+
+export interface PersonaConsent {
+  grants: string[]
+  isAllowed: boolean
+  /** Of the text that was looked at. */
+  fingerprint: string
 }
 
 export interface PersonaPrompt {

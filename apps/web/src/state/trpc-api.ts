@@ -110,6 +110,9 @@ function projectCalls(client: Client) {
         return { id, description, harness, model, error: null }
       })
     },
+    personaConsent: (project: string, id: string) => client.personas.consent.query({ project, id }),
+    allowPersona: (project: string, id: string, fingerprint: string) =>
+      client.personas.allow.mutate({ project, id, fingerprint }),
     personaPrompt: async (...[project, id, mode]: Parameters<ServerApi['personaPrompt']>) => {
       const prompt = await client.personas.prompt.query({ project, id, mode })
       return toPersonaPrompt(prompt)

@@ -21,7 +21,7 @@ export async function* querySdk(
       HARNESS_ID,
     )
   const { content } = await promptMessage(query.prompt, AGENT_SDK)
-  const sessionId = query.resumeSessionId ?? query.newSessionId ?? 'query'
+  const sessionId = context.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query'
   const launch = liveLaunch(query, { context, asks: false, guard: undefined })
   const stderr: string[] = []
   const onStderr = (line: string) => void stderr.push(line)

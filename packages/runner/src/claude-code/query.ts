@@ -10,6 +10,8 @@ import { Rest } from './rest.ts'
 export interface ClaudeQueryContext extends InvocationContext {
   /** Told where the raw output goes, once that is known. */
   onSpool?: (path: string) => void
+  /** Names the raw log. */
+  label?: string | undefined
 }
 
 /** One turn as native events: what `Harness.query` yields. */
@@ -31,6 +33,7 @@ export async function* queryClaude(
       config,
       query,
       invocation,
+      label: context.label,
       onSpawn: process => {
         stopAgent = () => void process.stop(config.stop)
         onSpool?.(process.spoolPath)

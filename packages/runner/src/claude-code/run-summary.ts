@@ -23,6 +23,19 @@ export interface ClaudeResponse {
   usage: UsageInfo
   totalCostUsd: number
   permissionDenials: ClaudePermissionDenial[]
+  /** As the agent counts them; null when it does not say. */
+  durationMs: number | null
+  numTurns: number | null
+  /** Where the agent says that it works, with what, and in which mode. */
+  cwd: string | null
+  tools: string[]
+  permissionMode: string | null
+  /** The conversation that it was to go on with; null when there was none. */
+  continuedFrom: string | null
+  /** It was to go on with one, and is in another now: whoever keeps the id has to take the new one. */
+  forked: boolean
+  /** 2 when the first agent crashed before it had said anything. */
+  attempts: number
   rawEventsPath: string
 }
 
@@ -30,6 +43,8 @@ export interface RunSummaryOptions {
   /** Whom errors name. */
   harnessId: HarnessId
   failOnDenial: boolean
+  attempts: number
+  continues: string | null
 }
 
 /** What a run has shown so far. */
@@ -41,8 +56,10 @@ export class RunSummary {
   #usage: UsageInfo = { input_tokens: 0, output_tokens: 0 }
   #totalCostUsd = 0
   #rawEventsPath = ''
-  #model: string | null = null
-  #version: string | null = null
+  #init: (UIEvent & { type: 'session:init' }) | null = null
+  #durationMs: number | null = null
+  #numTurns: number | null = null
+  #hasBegun = false
   #failure: { error: string; code: HarnessErrorCode } | null = null
 
   constructor(options: RunSummaryOptions) {
@@ -52,6 +69,11 @@ export class RunSummary {
   /** Something was denied that must not be. */
   get isDenied(): boolean {
     return this.#options.failOnDenial && this.#denials.size > 0
+  }
+
+  /** It said something, or used a tool. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   logIsAt(path: string): void {
@@ -79,10 +101,20 @@ export class RunSummary {
     this.#throwIfFailed(signal)
     if (!outcome || (finalText === '' && streamText === ''))
       throw this.#error('Claude Code gave no answer.', 'unknown')
+    const { attempts, continues } = this.#options
+    const sessionId = this.#translator.nativeSessionId
     return {
-      sessionId: this.#translator.nativeSessionId,
-      model: this.#model,
-      version: this.#version,
+      sessionId,
+      model: this.#init?.model ?? null,
+      version: this.#init?.version ?? null,
+      cwd: this.#init?.cwd ?? null,
+      tools: this.#init?.tools ?? [],
+      permissionMode: this.#init?.permissionMode ?? null,
+      durationMs: this.#durationMs,
+      numTurns: this.#numTurns,
+      continuedFrom: continues,
+      forked: continues !== null && sessionId !== continues,
+      attempts,
       finalText: finalText || streamText,
       streamText,
       degraded: finalText === '',
@@ -126,10 +158,8 @@ export class RunSummary {
   }
 
   #seeShown(event: UIEvent): void {
-    if (event.type === 'session:init') {
-      this.#model = event.model
-      this.#version = event.version ?? null
-    }
+    if (event.type === 'session:init') this.#init = event
+    this.#hasBegun ||= event.type === 'chat:message' || event.type === 'tool:start'
     if (event.type === 'chat:message' && event.parentToolUseId === undefined && !event.discarded)
       this.#texts.push(event.text)
   }
@@ -140,6 +170,8 @@ export class RunSummary {
     if (!outcome) return
     this.#totalCostUsd += outcome.costUsd
     this.#usage = sumUsage(this.#usage, outcome.usage)
+    if (outcome.durationMs !== undefined) this.#durationMs = (this.#durationMs ?? 0) + outcome.durationMs
+    if (outcome.numTurns !== undefined) this.#numTurns = (this.#numTurns ?? 0) + outcome.numTurns
     this.#addDenials(outcome.permissionDenials)
   }
 

@@ -22,6 +22,8 @@ export interface CodexHarnessConfig extends TurnConfig {
   /** `key=value` strings in TOML, passed as `-c`; they win over ours. */
   configOverrides?: string[]
   environment?: Record<string, string>
+  /** Where prompts, schemas and images are written for a turn, and the TMPDIR of Codex. Default: TMPDIR of the environment. */
+  tempDir?: string
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
   /** How long an app-server without a turn is kept. Default 10 min. */

@@ -14,6 +14,8 @@ export interface QueryProcessOptions<M> {
   query: HarnessQuery
   /** Cleaned up when the query is over. */
   invocation: Invocation
+  /** Names the raw log, instead of the session. */
+  label?: string | undefined
   onSpawn?(process: AgentProcess): void
   read(record: NdjsonRecord): HarnessEvent<M>[]
   /** What is to be said when it has exited; `said` is for the case that it gave no result. */
@@ -30,7 +32,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
     const spool = await openSpool({
       projectRoot: query.cwd,
       harness: agent.harnessId,
-      sessionId: query.resumeSessionId ?? query.newSessionId ?? 'query',
+      sessionId: options.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query',
       turnId: randomUUID(),
     })
     const events = spawnJsonl<M>({

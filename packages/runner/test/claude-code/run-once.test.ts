@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { ClaudeRunError } from '../../src/claude-code/run-error.ts'
@@ -18,6 +19,9 @@ describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary
       prompt: 'What is 2 + 2?',
       systemPrompt: 'You are a calculator.',
       allowedTools: ['Bash'],
+      tools: 'Bash,Read',
+      disallowedTools: ['Read'],
+      label: 'coder-task-7',
       model: 'claude-opus-5-5',
     })
     expect(response).toMatchObject({
@@ -29,7 +33,14 @@ describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary
       degraded: false,
       usage: { input_tokens: 200, output_tokens: 40 },
       permissionDenials: [],
+      durationMs: expect.any(Number),
+      numTurns: 2,
+      cwd: world.project,
+      tools: ['Bash'],
+      permissionMode: 'dontAsk',
+      ...{ continuedFrom: null, forked: false, attempts: 1 },
     })
+    expect(path.basename(response.rawEventsPath)).toContain('-coder-task-7-')
     expect(response.totalCostUsd).toBeGreaterThan(0)
     expect(response.rawEventsPath.startsWith(`${world.project}/.chirality/logs/claude-code/`)).toBe(true)
     const lines = readFileSync(response.rawEventsPath, 'utf8').trimEnd().split('\n')
@@ -74,6 +85,7 @@ describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary
       appendSystemPrompt: 'Second prompt.',
     })
     expect(second.sessionId).toBe(first.sessionId)
+    expect(second).toMatchObject({ continuedFrom: first.sessionId, forked: false })
     expect(second.finalText).toBe('Still Ada.')
     expect(JSON.stringify(lastBody(model).messages)).toContain('I am Ada.')
     expect(JSON.stringify(lastBody(model).system)).toContain('Second prompt.')
@@ -117,6 +129,20 @@ describe('a run of a CLI', () => {
     const error = await failure(run({ said: ['Half an answer'] }))
     expect(error).toMatchObject({ code: 'process_crashed', harnessId: 'claude-code' })
     expect(readFileSync(error.rawEventsPath, 'utf8')).toContain('Half an answer')
+  })
+
+  test('that crashes before it says anything is started once more, and only once', async () => {
+    const response = await crashing({ crashes: 1 })
+    expect(response).toMatchObject({ finalText: 'Here I am.', attempts: 2 })
+    const error = await failure(crashing({ crashes: 2 }))
+    expect(error.code).toBe('process_crashed')
+  })
+
+  test('that was to go on in one conversation and is in another says so', async () => {
+    const resumeSessionId = '5f0c6f3e-0000-4000-8000-000000000000'
+    const fake = world.fake('fake-claude-result', JSON.stringify({ results: [{ result: 'end' }] }))
+    const response = await world.harness(fake).run({ cwd: world.project, prompt: 'Hi', resumeSessionId })
+    expect(response).toMatchObject({ continuedFrom: resumeSessionId, forked: true })
   })
 
   test('with several results sums up what they cost', async () => {
@@ -168,6 +194,20 @@ describe('a run of a CLI', () => {
     )
     expect(error).toMatchObject({ code: 'aborted', message: 'The run was stopped.', rawEventsPath: '' })
   })
+
+  /** Ends at once so many times, and is asked for its version and its flags in between. */
+  function crashing({ crashes }: { crashes: number }) {
+    const fake = world.fake('fake-claude-result', JSON.stringify({ results: [{ result: 'Here I am.' }] }))
+    const binary = path.join(world.project, `crashes-${crashes}`)
+    const count = `[ "$(cat ${binary}.ran 2> /dev/null | wc -l)" -lt ${crashes} ]`
+    const script = [
+      '#!/bin/sh',
+      `case "$*" in *stream-json*) if ${count}; then echo x >> ${binary}.ran; exit 1; fi;; esac`,
+      `exec ${fake} "$@"`,
+    ]
+    writeFileSync(binary, script.join('\n'), { mode: 0o755 })
+    return world.harness(binary).run({ cwd: world.project, prompt: 'Hi' })
+  }
 
   function run(output: { said?: string[]; results?: Record<string, unknown>[] }) {
     const harness = world.harness(world.fake('fake-claude-result', JSON.stringify(output)))

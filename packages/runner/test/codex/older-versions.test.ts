@@ -5,7 +5,7 @@ import { findByMarker } from '../../src/process/leftovers.ts'
 import { collect, collectAnd, expectOneEnd, ofType } from './support/events.ts'
 import { useWorld, VOICES } from './support/world.ts'
 
-// Stand-ins that say no as older releases do. The releases themselves are driven by `npm run test:versions`.
+// Stand-ins that say no as older releases do. Releases themselves are run by test/versions/codex.versions.ts (`npm run test:versions`).
 
 const world = useWorld()
 const THREAD = '00000000-0000-4000-8000-00000000c0de'

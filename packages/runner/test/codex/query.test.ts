@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import type { CodexEvent, HarnessEvent, HarnessQuery } from '@chirality/core'
 import type { Script } from '@chirality/scripted-model'
@@ -35,6 +35,21 @@ describe('a query of Codex', () => {
     expect(last?.type === 'complete' && last.usage && 'costUsd' in last.usage).toBe(false)
   })
 
+  test('has whole messages only, as its capabilities say', async () => {
+    const model = await world.model({ answers: [{ text: 'One two three four.', chunkChars: 3 }] })
+    const harness = world.harness({ model })
+    const query = world.query({ includePartialMessages: true })
+    const messages = messagesOf(await collect(harness.query(query)))
+    expect(harness.capabilities()).toMatchObject({
+      supportsStreamingTokens: true,
+      streamsTokensInQuery: false,
+    })
+    const withText = messages.filter(message => /One|two|three/.test(JSON.stringify(message)))
+    expect(withText).toMatchObject([
+      { type: 'item.completed', item: { type: 'agent_message', text: 'One two three four.' } },
+    ])
+  })
+
   test('shows a command while it runs and when it has', async () => {
     const { messages } = await query({ answers: [run('echo hi')], otherwise: 'Done.' })
     const commands = messages.filter(message => JSON.stringify(message).includes('command_execution'))
@@ -69,11 +84,14 @@ describe('a query of Codex', () => {
     const model = await world.model({ answers: ['Hi.'] })
     const long = 'x'.repeat(256 * 1024)
     const fields = { systemPrompt: `SECRET SYSTEM ${long}`, appendSystemPrompt: `SECRET PERSONA ${long}` }
-    await collect(world.harness({ model }).query(world.query(fields)))
+    const tempDir = path.join(world.home, 'own-temporary-folder')
+    mkdirSync(tempDir)
+    await collect(world.harness({ model, tempDir }).query(world.query(fields)))
     expect(JSON.stringify(lastBody(model))).toMatch(/SECRET SYSTEM.*SECRET PERSONA/)
     const spawned = world.logs.filter(({ event }) => event === 'process:spawn')
     expect(spawned).toHaveLength(1)
-    expect(JSON.stringify(spawned)).toContain('system-prompt.md')
+    expect(JSON.stringify(spawned)).toMatch(/own-temporary-folder\/chirality-[^/]+\/system-prompt\.md/)
+    expect(readdirSync(tempDir).filter(name => name.startsWith('chirality-'))).toEqual([])
     expect(JSON.stringify(spawned)).not.toContain('SECRET')
   })
 

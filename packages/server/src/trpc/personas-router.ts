@@ -1,4 +1,5 @@
 import type { ComposedPrompt, PersonaConfig, PersonaEntry } from '@chirality/personas'
+import type { PersonaWithConsent } from '@chirality/sessions'
 import { z } from 'zod'
 import { CallError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
@@ -21,6 +22,33 @@ export const personasRouter = router({
         loadPersona(ctx, await ctx.projects.require(input.project), input.id),
     ),
 
+  /** What it would do without asking, and whether the user allowed that. */
+  consent: procedure
+    .input(z.strictObject({ project, id: personaId }))
+    .query(async ({ ctx, input }): Promise<Omit<PersonaWithConsent, 'persona'>> => {
+      const root = await ctx.projects.require(input.project)
+      const found = await ctx.host.consent.load(root, input.id)
+      if (found === null) throw missing(root, input.id)
+      const { grants, isAllowed, fingerprint } = found
+      return { grants, isAllowed, fingerprint }
+    }),
+
+  /** Allows what was shown: the fingerprint is of that text. */
+  allow: procedure
+    .input(z.strictObject({ project, id: personaId, fingerprint: z.string().max(200) }))
+    .mutation(async ({ ctx, input }): Promise<void> => {
+      const root = await ctx.projects.require(input.project)
+      if (await ctx.host.consent.allow(root, input.id, input.fingerprint)) return
+      const message = `The file of ${input.id} has changed since it was shown. Look at it again.`
+      throw new CallError('CONFLICT', 'persona-changed', message)
+    }),
+
+  revoke: procedure
+    .input(z.strictObject({ project, id: personaId }))
+    .mutation(async ({ ctx, input }): Promise<void> => {
+      await ctx.host.consent.revoke(await ctx.projects.require(input.project), input.id)
+    }),
+
   /** The system prompt that a turn would get, with its tokens and what was cut. */
   prompt: procedure
     .input(z.strictObject({ project, id: personaId.nullable(), mode }))
@@ -34,5 +62,9 @@ export const personasRouter = router({
 async function loadPersona({ personas }: CallContext, root: string, id: string): Promise<PersonaConfig> {
   const persona = await personas.load(root, id)
   if (persona !== null) return persona
-  throw new CallError('NOT_FOUND', 'persona-missing', `There is no persona ${id} in ${root}.`)
+  throw missing(root, id)
+}
+
+function missing(root: string, id: string): CallError {
+  return new CallError('NOT_FOUND', 'persona-missing', `There is no persona ${id} in ${root}.`)
 }

@@ -250,7 +250,7 @@ describe('"for the session"', () => {
 
   test.each([
     [[{ type: 'addRules' }], 'session', true],
-    [[{ type: 'addRules' }], 'always', true],
+    [[{ type: 'addRules' }], 'always', false],
     [[{ type: 'addRules', destination: 'session' }], 'session', true],
     [[{ type: 'addRules', destination: 'session' }], 'always', false],
     [[{ type: 'setMode', mode: 'acceptEdits' }], 'session', false],
@@ -278,13 +278,13 @@ describe('"for the session"', () => {
     expect(await isAnswered(broker, { input: { command: 'ls' } })).toBe(true)
   })
 
-  test('of an input that was sent back as it came is left to the agent', async () => {
+  test('"always" is kept by the policies, and the agent keeps it for its session only', async () => {
     const broker = new DecisionBroker()
     const { decision } = await ask(broker, { suggestions: [{ type: 'addRules' }] })
     const updatedInput = { command: 'ls' }
     broker.answer('s1', 'r1', { behavior: 'allow', updatedInput, remember: 'always' })
-    expect(await decision).toEqual({ behavior: 'allow', updatedInput, remember: 'always', by: 'person' })
-    expect(await isAnswered(broker, {})).toBe(false)
+    expect(await decision).toEqual({ behavior: 'allow', updatedInput, remember: 'session', by: 'person' })
+    expect(await isAnswered(broker, {})).toBe(true)
   })
 
   test('"always" also goes to the policies; if it cannot be written that is told', async () => {

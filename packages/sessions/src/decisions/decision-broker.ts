@@ -147,8 +147,8 @@ export class DecisionBroker {
   }
 
   /**
-   * The answer as the agent gets it. Most agents keep their own rule, about what they asked for; of an edited input they
-   * would keep the wrong one.
+   * The answer as the agent gets it. For a session most agents keep their own rule, about what they asked for; of an edited
+   * input they would keep the wrong one.
    */
   #remembered(
     context: AskContext,
@@ -159,11 +159,21 @@ export class DecisionBroker {
     const { remember, ...once } = decision
     const { updatedInput = request.input } = decision
     const isEdited = !isDeepStrictEqual(updatedInput, request.input)
-    if (isEdited) void this.#remember(context, { ...request, input: updatedInput }, remember)
-    else if (!agentRemembers(request, remember)) void this.#remember(context, request, remember)
+    if (isEdited) {
+      const { suggestions: _ofAnother, ...edited } = request
+      void this.#remember(context, { ...edited, input: updatedInput }, remember)
+      return once
+    }
+    if (remember === 'session') {
+      if (!agentRemembers(request)) void this.#remember(context, request, remember)
+      return decision
+    }
+    void this.#remember(context, request, remember)
+    // The rule is in the user's own policy. By itself the agent would write it into a file of the project, and that file is
+    // neither read unless it is trusted, nor may it change without being asked about.
+    if (agentRemembers(request)) return { ...decision, remember: 'session' }
     // Of a tool of an MCP server agents keep the whole tool, and the person was shown this very call.
-    const isCallOfServer = request.toolName.startsWith('mcp__') && remember === 'always'
-    return isEdited || isCallOfServer ? once : decision
+    return request.toolName.startsWith('mcp__') ? once : decision
   }
 
   /** That it cannot be kept does not undo the answer. */

@@ -28,13 +28,12 @@ export class SessionMemory {
 /** How an answer by this memory is told from one by a file. */
 export const SESSION_RULE = 'session: '
 
-/** Whether the agent can keep the answer by a rule that it suggests itself. */
-export function agentRemembers(request: PermissionRequestEvent, scope: 'session' | 'always'): boolean {
+/** Whether the agent can keep the answer for its session, by a rule that it suggests itself. */
+export function agentRemembers(request: PermissionRequestEvent): boolean {
   return (request.suggestions ?? []).some(suggestion => {
     // Codex names what it can do, Claude offers whole rules.
-    if (typeof suggestion === 'string') return scope === 'session' && SESSION_WORDS.has(suggestion)
-    const { type, destination } = (suggestion ?? {}) as { type?: unknown; destination?: unknown }
-    return type === 'addRules' && (scope === 'session' || destination !== 'session')
+    if (typeof suggestion === 'string') return SESSION_WORDS.has(suggestion)
+    return (suggestion as { type?: unknown } | null)?.type === 'addRules'
   })
 }
 

@@ -8,6 +8,7 @@ import { chooseHarness } from '../turns/choose.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { prepareTurn } from '../turns/start-turn.ts'
+import { ApprovedPlans } from './approved-plans.ts'
 import type { ProjectContext } from './host-context.ts'
 import { keepable } from './keepable-mode.ts'
 import type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './live-session.ts'
@@ -37,6 +38,7 @@ export class HostedSession implements LiveSession {
   readonly #waiters = new Waiters()
   readonly #sending: SendQueue
   readonly #steered: SteeredMessages
+  readonly #plans = new ApprovedPlans()
   readonly #turns: SessionTurns
   #closed = false
 
@@ -110,9 +112,7 @@ export class HostedSession implements LiveSession {
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
-    const settings = { ...this.#view.session.settings, permissionMode: keepable(mode) }
-    await this.#project.store.update(this.id, { settings })
-    this.#view.replace({ settings })
+    await this.#keepMode(mode)
     await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
   }
 
@@ -126,6 +126,19 @@ export class HostedSession implements LiveSession {
     const session = await this.#project.store.setSettings(this.id, settings)
     this.#view.replace({ settings })
     return session
+  }
+
+  async #keepMode(mode: PermissionMode): Promise<void> {
+    const before = this.#view.session.settings
+    const settings = { ...before, permissionMode: keepable(mode) }
+    // First in the view: a turn that ends meanwhile stores what the view has.
+    this.#view.replace({ settings })
+    try {
+      await this.#project.store.update(this.id, { settings })
+    } catch (error) {
+      this.#view.replace({ settings: before })
+      throw error
+    }
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {
@@ -149,6 +162,10 @@ export class HostedSession implements LiveSession {
   /** Takes an event that the log has now. */
   note(event: UIEvent): void {
     this.#steered.note(event)
+    const mode = this.#plans.see(event)
+    // A disk that takes nothing does not undo the approval: the turn goes on in the mode that was chosen.
+    if (mode !== undefined && this.#view.session.settings.permissionMode === 'plan')
+      void this.#keepMode(mode).catch(() => {})
   }
 
   /** What an earlier host gave to a turn: taken, as the log says, or first in the queue when the turn is over. */

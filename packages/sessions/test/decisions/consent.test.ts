@@ -108,6 +108,22 @@ test.each(AGENTS)(
   },
 )
 
+test.each(AGENTS.filter(({ name }) => name !== 'agent-sdk'))(
+  '$name: the mode after an approved plan stays, after the turn and in the file; one turn’s own mode does not',
+  async ({ harness }) => {
+    const plan = { tool: 'ExitPlanMode', input: { plan: 'Do it.' } }
+    const model = await world.model({ answers: ['Hello.', plan, 'Done.'] })
+    const host = world.host([harness(model)])
+    const { id } = await host.createSession(world.project, { mode: 'direct', permissionMode: 'plan' })
+    const session = await host.session(id)
+    const mode = async () => (await host.store.get(id))?.settings.permissionMode
+    expect(await asked(host, session, 'Zero', 'allow', { permissionMode: 'acceptEdits' })).toEqual([])
+    expect(await mode()).toBe('plan')
+    expect(await asked(host, session, 'One', 'allow')).toHaveLength(1)
+    await expect.poll(mode).toBe('default')
+  },
+)
+
 test('Codex: the user’s own rule holds with all checks off, and where edits are free', async () => {
   const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
   const patch = (file: string) => ({

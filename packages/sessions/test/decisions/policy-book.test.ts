@@ -286,3 +286,30 @@ test('"always" for a call of an MCP server is for this very call: other argument
   expect((await judge(refund(5))).effect).toBe('allow')
   expect((await judge(refund(99_999))).effect).toBe('ask')
 })
+
+test.each([
+  [
+    'Bash',
+    { command: 'npm test -- x' },
+    [{ toolName: 'Bash', ruleContent: 'npm test:*' }],
+    ['allow Bash(npm test:*)'],
+  ],
+  ['mcp__shop__refund', { order: 'A1' }, [{ toolName: 'mcp__shop__refund' }], ['allow mcp__shop__refund']],
+  // As it is read here the suggested rule does not cover a command with a second one in it.
+  [
+    'Bash',
+    { command: 'cd x && npm test' },
+    [{ toolName: 'Bash', ruleContent: 'npm test:*' }],
+    ['allow Bash(npm test:*)', 'allow Bash(cd x && npm test)'],
+  ],
+])(
+  '"always" writes the rule of %s that the agent suggested, and covers the call %j',
+  async (toolName, input, rules, lines) => {
+    const suggestion = { type: 'addRules', rules, behavior: 'allow', destination: 'localSettings' }
+    const asked = { toolName, input, suggestions: [suggestion] }
+    await book.allowAlways(context(), request(asked))
+    const written = readFileSync(ownFile(), 'utf8').split('\n')
+    expect(written.filter(line => line.startsWith('allow'))).toEqual(lines)
+    expect(await judge(asked)).toMatchObject({ effect: 'allow' })
+  },
+)

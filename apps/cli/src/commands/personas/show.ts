@@ -1,4 +1,5 @@
 import { type PersonaConfig, PersonaManager } from '@chirality/personas'
+import { consentNotice, PersonaConsent, TrustStore } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
@@ -14,9 +15,15 @@ export async function showPersona(args: string[], output: Output): Promise<numbe
     json: { type: 'boolean' },
   })
   const id = oneArgument(positionals, 'the id of a persona')
-  const persona = await findPersona(new PersonaManager(), await projectFolder(values.project), id)
+  const project = await projectFolder(values.project)
+  const personas = new PersonaManager()
+  const persona = await findPersona(personas, project, id)
+  const consent = await new PersonaConsent(personas, new TrustStore()).load(project, id)
   const paint = style(wantsColour(output.isTerminal))
-  await output.write(values.json ? `${JSON.stringify(persona)}\n` : lines(persona, paint))
+  const { grants = [], isAllowed = true } = consent ?? {}
+  if (values.json) await output.write(`${JSON.stringify({ ...persona, grants, isAllowed })}\n`)
+  else
+    await output.write(`${lines(persona, paint)}${isAllowed ? '' : `${consent && consentNotice(consent)}\n`}`)
   return EXIT.done
 }
 

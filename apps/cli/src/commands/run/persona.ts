@@ -6,6 +6,11 @@ export async function readPersona({ projectRoot, persona }: SessionChoice): Prom
   if (persona === null) return null
   // Loaded only when there is one: a parser comes with it.
   const { PersonaManager } = await import('@chirality/personas')
+  const { PersonaConsent, TrustStore, withoutGrants } = await import('@chirality/sessions')
   const { findPersona } = await import('../personas/find-persona.ts')
-  return findPersona(new PersonaManager(), projectRoot, persona)
+  const personas = new PersonaManager()
+  const found = await findPersona(personas, projectRoot, persona)
+  const consent = await new PersonaConsent(personas, new TrustStore()).load(projectRoot, persona)
+  // What it gives counts only as far as the user allowed it.
+  return consent?.isAllowed ? found : withoutGrants(found, 'dontAsk')
 }

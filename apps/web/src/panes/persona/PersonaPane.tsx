@@ -10,6 +10,7 @@ import { formatCount } from '../../ui/format.ts'
 import { Meter } from '../../ui/Meter.tsx'
 import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
+import { Consent } from './Consent.tsx'
 import './persona.css'
 
 /** The system prompt as an agent would get it, and how much of the room it takes. A preview: it sets nothing. */
@@ -61,6 +62,7 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
         </Field>
       </div>
       {broken ? <p className="persona__note">{broken}</p> : null}
+      {persona && !broken ? <Consent project={projectRoot} persona={persona} /> : null}
       {error && !broken ? <p className="persona__note">{messageOf(error)}</p> : null}
       {data ? (
         <>

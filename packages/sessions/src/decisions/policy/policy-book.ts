@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import { type PermissionMode, type PermissionRequestEvent, suggestedRules } from '@chirality/core'
 import { PersonaError, PersonaManager, type PolicyRule, parsePolicyRule } from '@chirality/personas'
 import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { realPath } from '../../files/real-path.ts'
@@ -12,7 +12,7 @@ import { narrowestRule } from './narrowest-rule.ts'
 import type { PolicyProblem } from './parse-policy.ts'
 import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
 import { type PolicySource, restrictingRules } from './policy-source.ts'
-import { describeCall } from './tool-call.ts'
+import { describeCall, type ToolCall } from './tool-call.ts'
 
 export interface PolicyBookOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
@@ -63,12 +63,12 @@ export class PolicyBook implements PolicyJudge {
   async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
     const root = realPath(context.projectRoot)
     const call = describeCall(request, root)
-    const { rule, problem } = parsePolicyRule(narrowestRule(call), 1)
-    if (rule === undefined) throw new Error(`no rule can be written for it: ${problem}`)
-    if (!ruleMatches(rule, call)) throw new Error('it asks for more than a rule can say')
+    const rules = alwaysRules(request, call)
     const path = userPolicyFile(this.#home, root)
     const comment = `What is allowed, asked about or denied in ${JSON.stringify(root)}`
-    const written = this.#writing.then(() => this.#files.append(path, rule.text, comment))
+    const written = this.#writing.then(async () => {
+      for (const rule of rules) await this.#files.append(path, rule.text, comment)
+    })
     this.#writing = written.catch(() => {})
     await written
   }
@@ -121,6 +121,20 @@ export class PolicyBook implements PolicyJudge {
       return { ...source, ...nothing, problems: personaProblems(error) }
     }
   }
+}
+
+/**
+ * What the person was shown: the rules that the agent suggested, else the narrowest for this very call. That one also where the
+ * suggested ones, as they are read here, do not cover the call that was allowed.
+ */
+function alwaysRules(request: PermissionRequestEvent, call: ToolCall): PolicyRule[] {
+  const suggested = suggestedRules(request.suggestions).map(text => parsePolicyRule(`allow ${text}`, 1).rule)
+  const known = suggested.filter(rule => rule !== undefined)
+  if (known.some(rule => ruleMatches(rule, call))) return known
+  const { rule, problem } = parsePolicyRule(narrowestRule(call), 1)
+  if (rule === undefined) throw new Error(`no rule can be written for it: ${problem}`)
+  if (!ruleMatches(rule, call)) throw new Error('it asks for more than a rule can say')
+  return [...known, rule]
 }
 
 function personaProblems(error: unknown): PolicyProblem[] {
