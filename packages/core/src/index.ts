@@ -69,6 +69,18 @@ export type {
   ClaudeStreamEvent,
   ClaudeUserEvent,
 } from './native/claude/message-events.ts'
+export type {
+  ClaudeActiveGoalEvent,
+  ClaudeAuthStatusEvent,
+  ClaudeCommandLifecycleEvent,
+  ClaudeConversationResetEvent,
+  ClaudeKeepAliveEvent,
+  ClaudePromptSuggestionEvent,
+  ClaudeRateLimitEvent,
+  ClaudeRateLimitInfo,
+  ClaudeToolProgressEvent,
+  ClaudeToolUseSummaryEvent,
+} from './native/claude/other-events.ts'
 export { parseClaudeEvent } from './native/claude/parse-claude-event.ts'
 export type {
   ClaudeModelUsage,
@@ -76,9 +88,25 @@ export type {
   ClaudeResultEvent,
 } from './native/claude/result-event.ts'
 export type {
+  ClaudeApiRetryEvent,
+  ClaudeBackgroundTasksEvent,
+  ClaudeCompactBoundaryEvent,
+  ClaudeHookEvent,
+  ClaudeHousekeepingEvent,
+  ClaudeInformationalEvent,
   ClaudeInitEvent,
+  ClaudeLocalCommandOutputEvent,
+  ClaudeModelFallbackEvent,
+  ClaudeModelRefusalEvent,
+  ClaudeNotificationEvent,
+  ClaudePermissionDeniedEvent,
+  ClaudeSessionStateEvent,
+  ClaudeSessionTitleEvent,
+  ClaudeStatusEvent,
   ClaudeSystemEvent,
   ClaudeSystemSubtype,
+  ClaudeTaskEvent,
+  ClaudeTaskUpdatedEvent,
 } from './native/claude/system-events.ts'
 export type {
   CodexAppServerMessage,

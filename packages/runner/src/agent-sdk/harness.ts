@@ -68,7 +68,7 @@ export class AgentSdkHarness extends ClaudeCodeHarness {
   }
 
   get #sdkContext(): ClaudeContext {
-    const { environment = processEnv() } = this.#config
+    const environment = processEnv(this.#config.environment)
     return { config: this.#config, environment, variant: sdkVariant(this.#config) }
   }
 }

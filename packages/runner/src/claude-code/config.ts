@@ -35,7 +35,7 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
    */
   settingSources?: ('user' | 'project' | 'local')[]
   /** Environment the child's is filtered from. Default: that of this process. */
-  environment?: Record<string, string>
+  environment?: Readonly<Record<string, string | undefined>>
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
   /** How long an agent that has answered may stay silent before its process is ended. Default 10 s. */

@@ -45,7 +45,7 @@ import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } fr
 import { claudeProjectFiles } from './project-files.ts'
 import { queryClaude } from './query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
-import { discoverClaudeCommands } from './slash-commands.ts'
+import { discoverClaudeCommands, withSkills } from './slash-commands.ts'
 import { claudeProgram } from './turn-program.ts'
 import { setMode } from './warm/adjust.ts'
 import { closeRequests, fromTheBeginning } from './warm/adopted.ts'
@@ -66,7 +66,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   constructor(config: ClaudeCodeHarnessConfig = {}, variant: ClaudeVariant = PLAIN_VARIANT) {
     this.id = variant.agent.harnessId
-    this.#context = { config, environment: config.environment ?? processEnv(), variant }
+    this.#context = { config, environment: processEnv(config.environment), variant }
     this.#turns = new RunningTurns(this.id)
     this.#pool = new LivePool(config)
   }
@@ -95,7 +95,8 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     const isLike = ({ launch }: LiveClaude) =>
       launch.cwd === cwd && (launch.query.trustProject ?? false) === trustProject
     const known = await this.#pool.all().find(isLike)?.commands()
-    return known ?? discoverClaudeCommands(cwd, this.#context, { signal, trustProject })
+    const found = known ?? (await discoverClaudeCommands(cwd, this.#context, { signal, trustProject }))
+    return withSkills(found, cwd, this.#context.environment)
   }
 
   projectFiles(cwd: string): Promise<ProjectFiles> {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import type { HarnessQuery, SlashCommand } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
@@ -112,6 +114,21 @@ async function ask(
 function commandsOf(value: unknown): SlashCommand[] | undefined {
   const event = value as { type?: unknown; response?: { response?: { commands?: unknown } } } | null
   return event?.type === 'control_response' ? slashCommands(event.response?.response?.commands) : undefined
+}
+
+/** Which of them are skills: the agent does not say, but those of the project and of the user have a file. */
+export function withSkills(
+  commands: SlashCommand[],
+  cwd: string,
+  { CLAUDE_CONFIG_DIR, HOME = '' }: Record<string, string>,
+): SlashCommand[] {
+  const folders = [path.join(cwd, '.claude'), CLAUDE_CONFIG_DIR || path.join(HOME, '.claude')]
+  return commands.map(command => {
+    // A command of a plugin has a colon; its files are elsewhere.
+    if (!/^[\w.-]+$/.test(command.name)) return command
+    const isSkill = folders.some(folder => existsSync(path.join(folder, 'skills', command.name, 'SKILL.md')))
+    return isSkill ? { ...command, type: 'skill' } : command
+  })
 }
 
 /** Those of an answer to `initialize`. */

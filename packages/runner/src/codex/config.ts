@@ -21,7 +21,7 @@ export interface CodexHarnessConfig extends TurnConfig {
   voice?: 'app-server' | 'exec'
   /** `key=value` strings in TOML, passed as `-c`; they win over ours. */
   configOverrides?: string[]
-  environment?: Record<string, string>
+  environment?: Readonly<Record<string, string | undefined>>
   /** Where prompts, schemas and images are written for a turn, and the TMPDIR of Codex. Default: TMPDIR of the environment. */
   tempDir?: string
   /** Names let through beside the allow-list. */

@@ -46,7 +46,8 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   readonly #threads = new Map<string, string>()
 
   constructor(config: CodexHarnessConfig = {}) {
-    const { environment = processEnv(), tempDir } = config
+    const { tempDir } = config
+    const environment = processEnv(config.environment)
     this.#context = { config, environment: tempDir ? { ...environment, TMPDIR: tempDir } : environment }
     this.#pool = new AppServerPool(config.idleMs ?? IDLE_MS)
   }

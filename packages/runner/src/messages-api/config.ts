@@ -10,7 +10,7 @@ export const STALL_MS = 120_000
 
 export interface MessagesApiHarnessConfig extends TurnConfig {
   /** Where the key, the address and what commands may see come from. Default: the environment of this process. */
-  environment?: Record<string, string>
+  environment?: Readonly<Record<string, string | undefined>>
   /** Names that commands see beside the allow-list. */
   allowEnvironment?: string[]
   /** Of each answer. Default: 16 384, or what an older model can. */

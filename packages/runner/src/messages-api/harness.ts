@@ -36,7 +36,7 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
   readonly #memory = new SessionMemory()
 
   constructor(config: MessagesApiHarnessConfig = {}) {
-    const environment = config.environment ?? processEnv()
+    const environment = processEnv(config.environment)
     this.#context = { config, environment, busyConversations: new Set() }
   }
 

@@ -44,8 +44,6 @@ describe('the command line', () => {
       '25',
       '--permission-mode',
       'dontAsk',
-      '--tools',
-      'default',
       '--add-dir',
       world.project,
     ])

@@ -36,9 +36,11 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
     const model = await world.model({})
     const ran = path.join(world.root, 'ran')
     const touch = (name: string) => ['-c', `touch '${ran}-${name}'; cat`]
-    mkdirSync(path.join(world.project, '.claude', 'commands'), { recursive: true })
+    for (const folder of ['commands', 'skills/talent'])
+      mkdirSync(path.join(world.project, '.claude', folder), { recursive: true })
     const write = (file: string, text: string) => writeFileSync(path.join(world.project, file), text)
     write('.claude/commands/release.md', '---\ndescription: Cut a release\n---\nDo it.')
+    write('.claude/skills/talent/SKILL.md', '---\nname: talent\ndescription: Sing\n---\nSing.')
     write('.mcp.json', JSON.stringify({ mcpServers: { bad: { command: 'sh', args: touch('server') } } }))
     const hook = { type: 'command', command: `touch '${ran}-hook'` }
     write('.claude/settings.json', JSON.stringify({ hooks: { SessionStart: [{ hooks: [hook] }] } }))
@@ -51,6 +53,7 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
       type: 'slash_command',
       description: expect.stringContaining('Cut a release'),
     })
+    expect(commands.find(({ name }) => name === 'talent')).toMatchObject({ type: 'skill' })
     expect(commands.map(({ name }) => name)).toContain('compact')
     expect(modelRequests(model)).toEqual([])
     expect([existsSync(`${ran}-server`), existsSync(`${ran}-hook`)]).toEqual([false, false])

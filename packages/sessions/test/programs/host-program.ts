@@ -10,7 +10,7 @@ export interface HostProgramOptions {
   data: string
   sessionId: string
   binary: string
-  environment: Record<string, string>
+  environment: Readonly<Record<string, string | undefined>>
   keepAlive: boolean
   /** The agent is Codex, with these overrides. */
   codex?: { configOverrides: string[]; allowEnvironment: string[] }

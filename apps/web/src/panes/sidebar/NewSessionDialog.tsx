@@ -161,14 +161,20 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             />
           ) : null}
           <SelectField
+            label="Effort"
+            value={form.thinking}
+            onChange={thinking => set({ thinking })}
+            options={EFFORTS}
+          />
+        </div>
+        <div className="new-session__pair">
+          <SelectField
             label="Mode"
             value={form.mode}
             onChange={mode => set({ mode })}
             options={SESSION_MODES.map(mode => ({ value: mode, label: MODE_WORDS[mode].label }))}
             hint={MODE_WORDS[form.mode].consequence}
           />
-        </div>
-        <div className="new-session__pair">
           <SelectField
             label="Permissions"
             value={permissionMode ?? ''}
@@ -179,12 +185,8 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             }))}
             hint={permissionMode && PERMISSION_WORDS[permissionMode].consequence}
           />
-          <SelectField
-            label="Effort"
-            value={form.thinking}
-            onChange={thinking => set({ thinking })}
-            options={EFFORTS}
-          />
+        </div>
+        <div className="new-session__pair">
           {can.budget ? (
             <Field label="Budget in $">
               {id => (
