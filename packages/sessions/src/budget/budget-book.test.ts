@@ -66,7 +66,7 @@ test('a file that cannot be read is told and kept aside', async () => {
 test('limits that nobody can know are no limits of none: reading throws until they are set again', async () => {
   mkdirSync(project.file('state'), { recursive: true })
   writeFileSync(file(), 'junk')
-  await expect(open().read(project.root)).rejects.toThrow(/budget\.json cannot be read.*chirality budget/)
+  await expect(open().read(project.root)).rejects.toThrow(/budget\.json cannot be read.*budgets\.set/)
   await expect(open().count(project.root, 't1', spent)).rejects.toThrow('cannot be read')
   await open().setLimits(project.root, { max_cost_usd: 3 })
   expect((await open().read(project.root)).state).toMatchObject({ max_cost_usd: 3 })

@@ -180,6 +180,6 @@ function isUnknown({ own, copy }: Files): boolean {
 
 function unknownLimits({ own, copy }: Files): StorageError {
   const { path } = own.kind === 'spoilt' ? own : copy
-  const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with "chirality budget" or in the dashboard, or remove the file to go on without any.`
+  const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with budgets.set of the API, or remove the file to go on without any.`
   return new StorageError('io', path, message)
 }

@@ -59,5 +59,5 @@ const REMEDY = {
   session: 'Raise the budget of the session, or start another one.',
   persona: "Raise the budget of the session, or budget_usd and budget_tokens in the persona's file.",
   project:
-    'Raise the budget of the project (max_cost_usd, max_tokens): in the dashboard, or with "chirality budget".',
+    'Raise the budget of the project (max_cost_usd, max_tokens) in the dashboard, or with budgets.set of the API.',
 }
