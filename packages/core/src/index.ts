@@ -170,6 +170,9 @@ export {
   priceOf,
 } from './prices.ts'
 export { isProtectedName, isProtectedPath } from './protected-files.ts'
+export { anywhere, escapeGlob, type Glob, globMatches, literalOf, parseGlob } from './rules/glob.ts'
+export { allowsCommand, findsCommand } from './rules/match-command.ts'
+export { unwrapShell } from './rules/shell-commands.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'

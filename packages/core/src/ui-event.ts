@@ -134,7 +134,7 @@ export type SessionErrorCode =
   | 'timeout'
   | 'unknown'
 
-/** The last event of a turn that ran in a process of its own. */
+/** The last event of a turn whose process ended in it or with it. An agent that is kept for the next turn has none. */
 export interface ProcessExitEvent extends Base {
   type: 'process:exit'
   code: number | null

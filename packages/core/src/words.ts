@@ -27,7 +27,7 @@ export const PERMISSION_WORDS: Readonly<Record<PermissionMode, ChoiceWords>> = {
   },
   bypassPermissions: {
     label: 'Everything, unasked',
-    consequence: 'Edits files and runs commands at once, with nobody to say no.',
+    consequence: 'Edits files and runs commands at once. Only a rule of yours can still deny one.',
   },
 }
 

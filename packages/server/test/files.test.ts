@@ -7,8 +7,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { CallError } from '../src/errors/call-error.ts'
 import { changesFromTools } from '../src/files/changes-from-tools.ts'
 import { confine } from '../src/files/confine.ts'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
 
 async function projectWithFiles() {
   const server = await startTestServer()
@@ -154,6 +157,70 @@ test('without git the tools tell what a turn changed', async () => {
     truncated: false,
   })
   expect(changesFromTools(log, 'other', server.project)).toBeUndefined()
+})
+
+test('without git a tool that changes several files tells of each', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 5)
+  const changed = (...changes: unknown[]) =>
+    log.append(
+      {
+        ...{ type: 'tool:result', sessionId: id, toolUseId: 'c', content: '', isError: false },
+        detail: { changes },
+      },
+      { turnId: 't' },
+    )
+  const file = (name: string) => path.join(server.project, name)
+  changed(
+    { path: file('new.txt'), kind: 'add', diff: 'one\ntwo\n' },
+    { path: file('empty.txt'), kind: 'add', diff: '' },
+    { path: file('old.txt'), kind: 'delete', diff: 'gone\n' },
+    { path: file('from.txt'), kind: 'update', movePath: file('to.txt'), diff: '@@ -1 +1,2 @@\n-a\n+b\n+c\n' },
+    ...[null, 'odd', { path: 3 }, { path: '/etc/passwd', kind: 'add', diff: 'x' }, { path: server.project }],
+  )
+  changed({ path: file('new.txt'), kind: 'update', diff: '@@ -2 +2 @@ x\n-two\n+three\n' })
+  await log.flush()
+  const { files, patch } = changesFromTools(log, 't', server.project) ?? {}
+  expect(files).toEqual([
+    { path: 'new.txt', kind: 'added', added: 3, removed: 1 },
+    { path: 'empty.txt', kind: 'added', added: 0, removed: 0 },
+    { path: 'old.txt', kind: 'deleted', added: 0, removed: 1 },
+    { path: 'to.txt', kind: 'renamed', renamedFrom: 'from.txt', added: 2, removed: 1 },
+  ])
+  expect(patch).toContain('deleted file mode 100644\n--- a/old.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-gone\n')
+  expect(patch).toContain(
+    'diff --git a/from.txt b/to.txt\nrename from from.txt\nrename to to.txt\n--- a/from.txt\n+++ b/to.txt\n@@ -1,1 +1,2 @@\n-a',
+  )
+})
+
+test('a turn of Codex shows its diff where there is no git', async () => {
+  const input =
+    '*** Begin Patch\n*** Add File: new.txt\n+new line\n*** Update File: old.txt\n@@\n-old\n+changed\n*** End Patch\n'
+  const world = await createWorld({ answers: [{ tool: 'apply_patch', input }], otherwise: 'Done.' })
+  writeFileSync(path.join(world.project, 'old.txt'), 'old\n')
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const options = { project: world.project, harness: 'codex' }
+  const { id: sessionId } = await client.sessions.create.mutate(options)
+  const watch = new SessionWatch(client, sessionId)
+  const { turnId } = await client.turns.start.mutate({
+    ...{ sessionId, message: 'Go' },
+    options: { permissionMode: 'bypassPermissions' },
+  })
+  await watch.until('turn:end')
+  const { source, files, patch } = await client.files.turnDiff.query({ sessionId, turnId })
+  expect({ source, files }).toEqual({
+    source: 'tools',
+    files: [
+      { path: 'new.txt', kind: 'added', added: 1, removed: 0 },
+      { path: 'old.txt', kind: 'changed', added: 1, removed: 1 },
+    ],
+  })
+  expect(patch).toContain('-old\n+changed\n')
 })
 
 test('files are found by letters of their path, names first, and nothing of git’s or ours', async () => {

@@ -185,7 +185,7 @@ describe('what goes wrong', () => {
     expect(ofType(events, 'session:error')).toMatchObject([
       { code: 'process_crashed', error: expect.stringContaining('code 3') },
     ])
-    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
   })
 
   test('so it does when its agent is gone before it is', async () => {
@@ -215,7 +215,7 @@ describe('what goes wrong', () => {
     expect(ofType(events, 'session:error')).toMatchObject([
       { code: 'process_crashed', error: expect.stringContaining('code 3') },
     ])
-    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
   })
 
   test('an SDK that ends before its agent takes no message and never answers: the agent is ended', async () => {
@@ -231,7 +231,7 @@ describe('what goes wrong', () => {
     expect(ofType(events, 'session:error')).toMatchObject([
       { code: 'process_crashed', error: expect.stringContaining('The SDK ended before its agent did') },
     ])
-    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
   })
 
   test('an SDK that never starts its agent is given up, and says so', async () => {
@@ -254,7 +254,7 @@ describe('what goes wrong', () => {
       ({ type }) => type === 'chat:delta',
       () => harness.kill(session.id),
     )
-    expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'killed' })
+    expect(ofType(all, 'turn:end')).toMatchObject([{ reason: 'killed' }])
   })
 })
 

@@ -95,7 +95,7 @@ describe('while an agent is started ahead', () => {
     expect(await events.next()).toMatchObject({ value: { type: 'turn:start' } })
     const rest = collect(events)
     await harness.kill(session.id)
-    expect((await rest).at(-1)).toMatchObject({ type: 'turn:end', reason: 'killed' })
+    expect(ofType(await rest, 'turn:end')).toMatchObject([{ reason: 'killed' }])
     await prewarming
     expect(await findByMarker(world.marker)).toEqual([])
   })
@@ -122,7 +122,7 @@ test('a turn after one that was stopped at its start begins anew', async () => {
   expect(await findByMarker(world.marker)).toHaveLength(1)
   const rest = collect(next)
   await harness.kill(session.id)
-  expect((await rest).at(-1)).toMatchObject({ type: 'turn:end', reason: 'killed' })
+  expect(ofType(await rest, 'turn:end')).toMatchObject([{ reason: 'killed' }])
 })
 
 test('kill does not wait for the good-bye of an agent that has answered', async () => {

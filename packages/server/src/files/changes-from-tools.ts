@@ -14,20 +14,40 @@ export function changesFromTools(
   let found = false
   for (const event of eventsOf(log, turnId)) {
     found = true
-    const edit = event.type === 'tool:result' && !event.isError ? editOf(event.detail) : undefined
-    const file = edit === undefined ? '..' : path.relative(root, edit.filePath).split(path.sep).join('/')
-    if (edit === undefined || file.startsWith('..')) continue
-    const lines = edit.hunks.flatMap(hunk => hunk.lines)
-    const known = files.get(file)
-    files.set(file, {
-      path: file,
-      kind: known?.kind ?? (edit.created ? 'added' : 'changed'),
-      added: (known?.added ?? 0) + lines.filter(line => line.startsWith('+')).length,
-      removed: (known?.removed ?? 0) + lines.filter(line => line.startsWith('-')).length,
-    })
-    patches.push(patchOf(file, edit))
+    for (const edit of event.type === 'tool:result' && !event.isError ? editsOf(event.detail) : []) {
+      const file = within(root, edit.filePath)
+      const from = edit.movedFrom === undefined ? undefined : within(root, edit.movedFrom)
+      if (file === undefined) continue
+      const known = files.get(from ?? file)
+      if (from !== undefined) files.delete(from)
+      files.set(file, combined(known, { path: file, from, edit }))
+      patches.push(patchOf(file, from, edit))
+    }
   }
   return found ? { files: [...files.values()], patch: patches.join(''), truncated: false } : undefined
+}
+
+/** Undefined for what is not in the project. */
+function within(root: string, file: string): string | undefined {
+  const relative = path.relative(root, path.resolve(root, file)).split(path.sep).join('/')
+  return relative === '' || relative === '..' || relative.startsWith('../') ? undefined : relative
+}
+
+/** Of a file that a turn changed more than once. */
+function combined(
+  known: FileChange | undefined,
+  { path: file, from, edit }: { path: string; from: string | undefined; edit: Edit },
+): FileChange {
+  const lines = edit.hunks.flatMap(hunk => hunk.lines)
+  const renamedFrom = known?.renamedFrom ?? (known?.kind === 'added' ? undefined : from)
+  const before = known?.kind === 'deleted' ? 'changed' : known?.kind
+  return {
+    path: file,
+    kind: edit.kind === 'deleted' ? 'deleted' : renamedFrom === undefined ? (before ?? edit.kind) : 'renamed',
+    ...(renamedFrom === undefined ? {} : { renamedFrom }),
+    added: (known?.added ?? 0) + lines.filter(line => line.startsWith('+')).length,
+    removed: (known?.removed ?? 0) + lines.filter(line => line.startsWith('-')).length,
+  }
 }
 
 const PAGE = 2000
@@ -58,22 +78,69 @@ interface Hunk {
 
 interface Edit {
   filePath: string
-  created: boolean
+  kind: 'added' | 'deleted' | 'changed'
+  movedFrom?: string
   hunks: Hunk[]
 }
 
-/** The shape in which Claude Code tells of its edits. */
-function editOf(detail: unknown): Edit | undefined {
-  if (typeof detail !== 'object' || detail === null) return undefined
-  const { filePath, structuredPatch, type, content } = detail as Record<string, unknown>
-  if (typeof filePath !== 'string' || !Array.isArray(structuredPatch)) return undefined
-  const hunks = structuredPatch.filter(isHunk)
-  if (type === 'create' && typeof content === 'string') {
-    const lines = content.replace(/\n$/, '').split('\n')
-    const whole = { oldStart: 0, oldLines: 0, newStart: 1, newLines: lines.length }
-    return { filePath, created: true, hunks: [{ ...whole, lines: lines.map(line => `+${line}`) }] }
+/** A tool tells of one file with its hunks, or of several changes with a diff each. */
+function editsOf(detail: unknown): Edit[] {
+  const { changes, ...one } = asRecord(detail)
+  return Array.isArray(changes) ? changes.flatMap(change => editOfChange(asRecord(change))) : editOfFile(one)
+}
+
+function editOfFile({ filePath, structuredPatch, type, content }: Record<string, unknown>): Edit[] {
+  if (typeof filePath !== 'string' || !Array.isArray(structuredPatch)) return []
+  if (type === 'create' && typeof content === 'string')
+    return [{ filePath, kind: 'added', hunks: wholeFile(content, '+') }]
+  return [{ filePath, kind: 'changed', hunks: structuredPatch.filter(isHunk) }]
+}
+
+/** The diff of a file that is added or deleted is its content. */
+function editOfChange({ path: file, kind, diff, movePath }: Record<string, unknown>): Edit[] {
+  if (typeof file !== 'string' || file === '') return []
+  const text = typeof diff === 'string' ? diff : ''
+  if (kind === 'add') return [{ filePath: file, kind: 'added', hunks: wholeFile(text, '+') }]
+  if (kind === 'delete') return [{ filePath: file, kind: 'deleted', hunks: wholeFile(text, '-') }]
+  const hunks = hunksIn(text)
+  return typeof movePath === 'string' && movePath !== ''
+    ? [{ filePath: movePath, kind: 'changed', movedFrom: file, hunks }]
+    : [{ filePath: file, kind: 'changed', hunks }]
+}
+
+function wholeFile(content: string, sign: '+' | '-'): Hunk[] {
+  if (content === '') return []
+  const lines = content.replace(/\n$/, '').split('\n')
+  const [none, all] = [
+    { start: 0, lines: 0 },
+    { start: 1, lines: lines.length },
+  ]
+  const [before, after] = sign === '+' ? [none, all] : [all, none]
+  return [
+    {
+      ...{ oldStart: before.start, oldLines: before.lines, newStart: after.start, newLines: after.lines },
+      lines: lines.map(line => sign + line),
+    },
+  ]
+}
+
+function hunksIn(diff: string): Hunk[] {
+  const hunks: Hunk[] = []
+  for (const line of diff.replace(/\n$/, '').split('\n')) {
+    const [head, oldStart, oldLines = '1', newStart, newLines = '1'] = HUNK_HEAD.exec(line) ?? []
+    if (head !== undefined) {
+      const [before, after] = [Number(oldStart), Number(newStart)]
+      const sizes = { oldLines: Number(oldLines), newLines: Number(newLines) }
+      hunks.push({ oldStart: before, newStart: after, ...sizes, lines: [] })
+    } else if (/^[-+ \\]/.test(line)) hunks.at(-1)?.lines.push(line)
   }
-  return { filePath, created: false, hunks }
+  return hunks
+}
+
+const HUNK_HEAD = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function isHunk(value: unknown): value is Hunk {
@@ -87,11 +154,15 @@ function isHunk(value: unknown): value is Hunk {
   )
 }
 
-function patchOf(file: string, { created, hunks }: Edit): string {
+function patchOf(file: string, from: string | undefined, { kind, hunks }: Edit): string {
+  const before = from ?? file
   const head = [
-    `diff --git a/${file} b/${file}`,
-    ...(created ? ['new file mode 100644', '--- /dev/null'] : [`--- a/${file}`]),
-    `+++ b/${file}`,
+    `diff --git a/${before} b/${file}`,
+    ...(from === undefined ? [] : [`rename from ${from}`, `rename to ${file}`]),
+    ...(kind === 'added' ? ['new file mode 100644', '--- /dev/null'] : []),
+    ...(kind === 'deleted' ? ['deleted file mode 100644'] : []),
+    ...(kind === 'added' ? [] : [`--- a/${before}`]),
+    kind === 'deleted' ? '+++ /dev/null' : `+++ b/${file}`,
   ]
   const body = hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
     `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,

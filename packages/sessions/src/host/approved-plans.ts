@@ -27,8 +27,8 @@ export class ApprovedPlans {
   }
 }
 
+/** Claude Code goes back to the mode before the plan, which may have been for one turn only: no edit is free by that. */
 function modeOf(value: unknown): PermissionMode | undefined {
-  return MODES.find(mode => mode === value)
+  if (value === 'dontAsk') return value
+  return value === 'default' || value === 'acceptEdits' ? 'default' : undefined
 }
-
-const MODES: readonly PermissionMode[] = ['default', 'acceptEdits', 'dontAsk']

@@ -39,6 +39,8 @@ export interface LiveEnd {
   stderr: string
   /** What it had started and left alive. */
   leftBehind: number
+  /** What could not be stopped; undefined when it is not known that there is nothing. */
+  leftRunning: number | undefined
 }
 
 /** A `claude` that stays between the turns of a session. */
@@ -247,7 +249,9 @@ export class LiveClaude {
     await this.#release(launch)
     this.inbox.end()
     const leftBehind = report.stopped.filter(pid => pid !== this.process.pid).length
-    return { exit, stderr: this.#stderr.join('\n'), leftBehind }
+    const left = report.leftRunning.length
+    const leftRunning = report.isSure || left > 0 ? left : undefined
+    return { exit, stderr: this.#stderr.join('\n'), leftBehind, leftRunning }
   }
 
   async #pump(): Promise<void> {
@@ -287,12 +291,12 @@ export class LiveClaude {
   }
 
   /** What it had started goes with it. Nobody may have to wait for an end that never comes. */
-  async #sweep(): Promise<Pick<StopReport, 'stopped' | 'leftRunning'>> {
+  async #sweep(): Promise<Pick<StopReport, 'stopped' | 'leftRunning' | 'isSure'>> {
     try {
       return await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
     } catch (error) {
       this.#log.write('error', 'turn:release', { error: String(error) })
-      return { stopped: [], leftRunning: [] }
+      return { stopped: [], leftRunning: [], isSure: false }
     }
   }
 

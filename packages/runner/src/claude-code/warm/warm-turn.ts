@@ -34,15 +34,18 @@ export interface WarmTurnOptions {
   pool: LivePool
 }
 
-/** One turn of a session in the process that its session keeps. The process goes on, so `turn:end` is the last event. */
+/**
+ * One turn of a session in the process that its session keeps. The process goes on, so `turn:end` is the last event; when the
+ * process ended in the turn, or was ended with it, `process:exit` follows.
+ */
 export class WarmTurn {
-  readonly lastEvent = 'turn:end'
   readonly #options: WarmTurnOptions
   readonly #log: HarnessLog
   #lease: LiveLease | null = null
   #turn: LiveTurn | null = null
   #notes: TurnNotes | null = null
   #stopReason: StopReason | null = null
+  #exit: LiveEnd | null = null
   /** What the agent said when it no longer had the conversation. */
   #resumeError = ''
   readonly #stopping = new AbortController()
@@ -50,6 +53,10 @@ export class WarmTurn {
   constructor(options: WarmTurnOptions) {
     this.#options = options
     this.#log = new HarnessLog(options.context.config, options.session.id)
+  }
+
+  get lastEvent(): UIEvent['type'] {
+    return this.#exit ? 'process:exit' : 'turn:end'
   }
 
   /** By a request to the agent; if that is not heeded, by signals. */
@@ -88,6 +95,7 @@ export class WarmTurn {
       await this.#release()
       const durationMs = Math.round(performance.now() - startedAt)
       yield { type: 'turn:end', sessionId: session.id, reason: end.reason, durationMs }
+      if (this.#exit) yield exitEvent(session.id, this.#exit)
     } finally {
       signal.removeEventListener('abort', onAbort)
       await this.#release()
@@ -197,6 +205,8 @@ export class WarmTurn {
   async *#runIn(query: HarnessQuery, message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
     const { session } = this.#options
     let lease: LiveLease | null
+    // What became of the process before is told by what follows.
+    this.#exit = null
     try {
       lease = await this.#acquire(query)
     } catch (error) {
@@ -212,8 +222,10 @@ export class WarmTurn {
   async *#closing(live: LiveClaude, failure: { error: unknown } | undefined): AsyncGenerator<UIEvent> {
     const sessionId = this.#options.session.id
     if (failure) yield failed(sessionId, failure.error)
-    if (live.isUsable || this.#turn?.isAnswered) return
+    if (live.isUsable) return
     const end = await live.ended
+    this.#exit = end
+    if (this.#turn?.isAnswered) return
     yield* live.translator.end()
     if (end.leftBehind > 0 && !this.#stopReason) yield leftBehind(sessionId, end.leftBehind)
     if (failure) return
@@ -304,6 +316,14 @@ interface Verdict {
 const INTERRUPT_GRACE_MS = 5_000
 /** Long enough for tests and builds, which are worth waiting for. */
 const BACKGROUND_MS = 120_000
+
+function exitEvent(sessionId: string, { exit, leftRunning }: LiveEnd): UIEvent {
+  const { code, signal } = exit
+  return {
+    ...{ type: 'process:exit', sessionId, code, signal },
+    ...(leftRunning === undefined ? {} : { leftRunning }),
+  }
+}
 
 function goesOn(sessionId: string, how: string): UIEvent {
   const message = `${how}. The conversation goes on in a new process.`

@@ -62,6 +62,20 @@ describe('allowing is strict', () => {
 })
 
 describe('denying is generous', () => {
+  test.each([
+    '/bin/rm x',
+    '"rm" x',
+    'rm\tx',
+    "bash -c 'rm x'",
+    'ls | xargs rm',
+    'env -i A=b rm x',
+    'sudo -u bob rm x',
+    'command rm x',
+    'RM x',
+  ])('bash(rm *) is found in %j, by the same matcher as in a policy', subject => {
+    expect(check(denies, 'bash(rm *)', command(subject))).toBe(true)
+  })
+
   test.each<[string, boolean]>([
     ['rm -rf x', true],
     ['rm', true],

@@ -1,3 +1,4 @@
+import { findsCommand } from '@chirality/core'
 import { globMatcher } from '../tools/glob-pattern.ts'
 
 /** A tool, or some uses of it: `bash`, `bash(git *)`, `write(docs/**)`. */
@@ -47,18 +48,13 @@ export function denies(rule: Rule, use: Use): boolean {
   const { argument } = rule
   if (argument === undefined || use.subject === undefined) return true
   if (!use.isCommand) return fitsPath(argument, use.subject)
-  const parts = use.subject.split(COMMAND_BREAKS).map(part => part.trim().replace(LEADING_NOISE, ''))
-  return [use.subject, ...parts].some(command => fitsCommand(argument, command))
+  return findsCommand(argument, use.subject)
 }
 
 /** A command with none of the characters by which a shell makes more of it than it says. */
 function isPlain(command: string): boolean {
   return !/[;&|<>`$(){}[\]\\!#~\n\r\0]/.test(command)
 }
-
-const COMMAND_BREAKS = /[;&|\n\r`(){}]|\$\(/
-/** `FOO=1 sudo env rm` is still `rm`. */
-const LEADING_NOISE = /^(?:(?:[A-Za-z_]\w*=\S*|sudo|env|exec|command|nohup|time|then|do|else|!)\s+)+/
 
 /** `git *` and `git:*` both fit `git` and all that follows; elsewhere `*` is any text. */
 function fitsCommand(argument: string, command: string): boolean {

@@ -4,6 +4,7 @@ import type { PermissionDecision } from '@chirality/core'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
+import { isEnclosing } from '../../../src/process/run-group.ts'
 import { filesWith } from '../../support/files-with.ts'
 import { untilGone } from '../../support/programs.ts'
 import { lastBody, ofType } from '../support/events.ts'
@@ -23,7 +24,10 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
       second.push(event)
       if (event.type === 'chat:delta') process.kill(pids()[1] ?? 0, 'SIGKILL')
     }
-    expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(second.slice(-2)).toMatchObject([
+      { type: 'turn:end', reason: 'crashed' },
+      { type: 'process:exit', code: null, signal: 'SIGKILL' },
+    ])
     expect(ofType(second, 'session:error')).toMatchObject([
       { code: 'process_crashed', error: expect.stringContaining('SIGKILL') },
     ])
@@ -62,7 +66,10 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
     const reading = turn('wait', BYPASS)
     await world.fileAppears(started)
     harness.kill(session.id)
-    expect((await reading).at(-1)).toMatchObject({ type: 'turn:end', reason: 'killed' })
+    expect((await reading).slice(-2)).toMatchObject([
+      { type: 'turn:end', reason: 'killed' },
+      { type: 'process:exit', ...(isEnclosing() ? { leftRunning: 0 } : {}) },
+    ])
     expect(await findByMarker(world.marker)).toEqual([])
     const next = await turn('next', BYPASS)
     expect(restarts(next)).toEqual([])
@@ -157,7 +164,7 @@ describe('an agent that is not as it should be', () => {
   test('one that exits at once ends the turn with its own words', async () => {
     const { turn } = world.chat({ binary: world.fake('fake-claude-early-exit') })
     const events = await turn('x'.repeat(2_000_000))
-    expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
     expect(ofType(events, 'session:error')).toMatchObject([{ code: 'process_crashed' }])
   })
 
@@ -171,7 +178,10 @@ describe('an agent that is not as it should be', () => {
       all.push(event)
       if (event.type === 'session:init') harness.interrupt(session.id)
     }
-    expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'interrupted' })
+    expect(all.slice(-2)).toMatchObject([
+      { type: 'turn:end', reason: 'interrupted' },
+      { type: 'process:exit' },
+    ])
     expect(await findByMarker(world.marker)).toEqual([])
   })
 

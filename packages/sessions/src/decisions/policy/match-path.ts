@@ -1,6 +1,5 @@
 import { posix } from 'node:path'
-import { isProtectedName } from '@chirality/core'
-import { globMatches, parseGlob } from './glob.ts'
+import { globMatches, isProtectedName, parseGlob } from '@chirality/core'
 
 /** A path that a tool was given: as it was written, made absolute, and where it leads on the disk. */
 export interface CallPath {

@@ -1,6 +1,13 @@
+import {
+  allowsCommand,
+  anywhere,
+  findsCommand,
+  type Glob,
+  globMatches,
+  literalOf,
+  parseGlob,
+} from '@chirality/core'
 import type { PolicyRule } from '@chirality/personas'
-import { anywhere, type Glob, globMatches, literalOf, parseGlob } from './glob.ts'
-import { allowsCommand, findsCommand } from './match-command.ts'
 import { allowsPath, findsPath } from './match-path.ts'
 import { allowsUrl, findsUrl } from './match-url.ts'
 import { argumentText, type ToolCall } from './tool-call.ts'

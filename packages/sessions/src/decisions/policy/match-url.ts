@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { anywhere, globMatches, parseGlob } from './glob.ts'
+import { anywhere, globMatches, parseGlob } from '@chirality/core'
 
 /**
  * Whether an `allow` pattern covers an address. `example.org` and `domain:example.org` are this host alone, by https;

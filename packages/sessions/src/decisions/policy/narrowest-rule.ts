@@ -1,5 +1,4 @@
-import { escapeGlob } from './glob.ts'
-import { unwrapShell } from './shell-commands.ts'
+import { escapeGlob, unwrapShell } from '@chirality/core'
 import type { ToolCall } from './tool-call.ts'
 
 /** The rule that allows this call and as little else as possible: the same argument, of an MCP tool all of its input. */
