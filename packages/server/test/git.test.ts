@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -104,3 +105,39 @@ test('a folder above that only looks like a repository is none', async () => {
   mkdirSync(path.join(folder, 'project'))
   expect(await gitStatus(path.join(folder, 'project'))).toBeNull()
 })
+
+test('of a large untracked file the snapshot keeps a line that says so, and sees that it changed', async () => {
+  const repository = createCommitted()
+  repository.write('large.bin', 'x'.repeat(2000))
+  repository.write('small.txt', 'new\n')
+  const changes = new TurnChanges({ maxFileBytes: 1000 })
+  const patch = async () => (await changes.workingTree(repository.root))?.patch ?? ''
+  const first = await patch()
+  expect(first).toContain('+Not kept: 2000 bytes, more than 1000. Last changed ')
+  expect(first).toContain('+new')
+  expect(first).not.toContain('xxx')
+  repository.write('large.bin', 'y'.repeat(2001))
+  expect(await patch()).toContain('+Not kept: 2001 bytes')
+  // A file that git has is compared in full, whatever its size.
+  repository.write('kept.txt', 'z'.repeat(3000))
+  expect(await patch()).toContain('+zzz')
+})
+
+test('snapshots begin anew when they take more than their limit, while the server runs', async () => {
+  const repository = createCommitted()
+  const changes = new TurnChanges({ maxBytes: 512 * 1024 })
+  const sizes: number[] = []
+  for (let turn = 0; turn < 8; turn++) {
+    repository.write('noise.bin', randomBytes(100 * 1024).toString('base64'))
+    await Promise.all([changes.workingTree(repository.root), changes.workingTree(repository.root)])
+    sizes.push(sizeOf(path.join(repository.root, '.chirality/state/snapshots')))
+  }
+  expect(Math.max(...sizes)).toBeLessThan(1024 * 1024)
+  expect(sizes.some((size, turn) => size < (sizes[turn - 1] ?? 0))).toBe(true)
+})
+
+function sizeOf(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter(entry => entry.isFile())
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(path.join(parentPath, name)).size, 0)
+}

@@ -16,7 +16,7 @@ const RESUMED = { claudeSessionId: '5e551011-0000-4000-8000-000000000000' }
 const PERSONA = { systemPromptAppend: 'Be brief.' }
 
 /** All time limits are those of a patient world: what waits for one of them fails by the test's own. */
-function start(where: 'version' | 'started', config: { keepAlive: boolean }) {
+function start(where: 'version' | 'version-once' | 'started', config: { keepAlive: boolean }) {
   const binary = world.fake('fake-claude-hangs', where)
   const harness = world.harness(binary, config)
   world.atEnd(() => harness.close())
@@ -111,12 +111,12 @@ describe('while an agent is started ahead', () => {
 })
 
 test('a turn after one that was stopped at its start begins anew', async () => {
-  const { harness, session, hangs } = start('version', { keepAlive: true })
+  const { harness, session, hangs } = start('version-once', { keepAlive: true })
   const reading = collect(harness.startTurn(session, 'Go', PERSONA))
   await hangs()
   harness.interrupt(session.id)
   await reading
-  // Without a persona nobody asks for the version, and the agent is started: it hangs then.
+  // It says its version now, and hangs when it is started.
   const next = harness.startTurn(session, 'Again')
   expect(await next.next()).toMatchObject({ value: { type: 'turn:start' } })
   expect(await findByMarker(world.marker)).toHaveLength(1)
@@ -136,6 +136,6 @@ test('kill does not wait for the good-bye of an agent that has answered', async 
     all.push(event)
     if (event.type === 'session:complete') await harness.kill(session.id)
   }
-  expect(all.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+  expect(all.slice(-2)).toMatchObject([{ type: 'turn:end', reason: 'completed' }, { type: 'process:exit' }])
   expect(await findByMarker(world.marker)).toEqual([])
 })

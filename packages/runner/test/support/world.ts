@@ -115,7 +115,7 @@ export function useBareWorld(harness: string): BareWorld {
       const file = inRoot(`agent-${randomUUID()}`)
       const words = [process.execPath, program, ...args].map(quoted).join(' ')
       // Every release says so much of itself, except one that is to hang when it is asked.
-      const answers = name.startsWith('fake-claude') && args[0] !== 'version'
+      const answers = name.startsWith('fake-claude') && !args[0]?.startsWith('version')
       const questions = `--version) echo '2.1.325 (Claude Code)'; exit;; --help) exit;;`
       const asked = answers ? `case "$1" in ${questions} esac\n` : ''
       writeFileSync(file, `#!/bin/sh\n${asked}FAKE_AGENT="$0" exec ${words} "$@"\n`)

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { type GitOptions, type GitRepository, git } from './git.ts'
@@ -8,11 +8,29 @@ export interface Snapshot {
   tree: string
 }
 
+export interface SnapshotLimits {
+  /** What all snapshots of a project may take on the disk, before the one that is being made. */
+  maxBytes: number
+  maxObjects: number
+  /** A larger file is kept only if git has it already. */
+  maxFileBytes: number
+}
+
+export const SNAPSHOT_LIMITS: SnapshotLimits = {
+  maxBytes: 512 * 1024 * 1024,
+  maxObjects: 100_000,
+  maxFileBytes: 5 * 1024 * 1024,
+}
+
 /**
  * Records the files of a project as a git tree, with an index and an object folder of our own: the user's index, refs and objects
- * are only read. Ignored files are left out.
+ * are only read. Ignored files are left out. Of a large file that git does not have, a line stands there that says so.
  */
-export async function takeSnapshot(repository: GitRepository, stateFolder: string): Promise<Snapshot> {
+export async function takeSnapshot(
+  repository: GitRepository,
+  stateFolder: string,
+  { maxFileBytes = SNAPSHOT_LIMITS.maxFileBytes }: Partial<SnapshotLimits> = {},
+): Promise<Snapshot> {
   const env = await snapshotEnvironment(repository, stateFolder)
   const folder = await mkdtemp(path.join(stateFolder, 'index-'))
   const withIndex = {
@@ -25,6 +43,7 @@ export async function takeSnapshot(repository: GitRepository, stateFolder: strin
       await git(repository, ['read-tree', head], withIndex)
       await passOverSubmodules(repository, head, withIndex)
     }
+    await passOverLargeFiles(repository, maxFileBytes, withIndex)
     await git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
       ...withIndex,
       okCodes: [0, 1],
@@ -53,12 +72,51 @@ async function passOverSubmodules(
   await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], { ...options, input })
 }
 
-/** Begins anew when there are too many snapshots: old turns are then told by their tools. */
-export async function trimSnapshots(stateFolder: string): Promise<void> {
-  const objects = path.join(stateFolder, 'objects')
-  // Names are hashes, so one of the 256 folders tells of all.
-  const sample = await readdir(path.join(objects, '17')).catch(() => [])
-  if (sample.length * 256 > MAX_OBJECTS) await rm(stateFolder, { recursive: true, force: true })
+/** Each change of such a file would be kept as a whole. Its size and time still tell that it changed. */
+async function passOverLargeFiles(
+  repository: GitRepository,
+  maxFileBytes: number,
+  options: GitOptions,
+): Promise<void> {
+  const where = ['--', repository.prefix || '.']
+  const listed = await git(repository, ['ls-files', '--others', '--exclude-standard', '-z', ...where], {
+    ...options,
+    maxBytes: MAX_LIST_BYTES,
+  })
+  const names = listed.toString('latin1').split('\0').filter(Boolean)
+  const large: { name: string; note: string }[] = []
+  for (const name of names) {
+    const file = Buffer.from(`${Buffer.from(repository.top).toString('latin1')}/${name}`, 'latin1')
+    const facts = await lstat(file).catch(() => undefined)
+    if (!facts?.isFile() || facts.size <= maxFileBytes) continue
+    const note = `Not kept: ${facts.size} bytes, more than ${maxFileBytes}. Last changed ${facts.mtime.toISOString()}.\n`
+    large.push({ name, note })
+  }
+  if (large.length === 0) return
+  const entries: string[] = []
+  for (const { name, note } of large) {
+    const id = await git(repository, ['hash-object', '-w', '--stdin'], { ...options, input: note })
+    entries.push(`100644 ${id.toString('latin1').trim()}\t${name}\0`)
+  }
+  const asInput = (text: string) => ({ ...options, input: Buffer.from(text, 'latin1') })
+  await git(repository, ['update-index', '-z', '--index-info'], asInput(entries.join('')))
+  const passed = large.map(({ name }) => `${name}\0`).join('')
+  await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], asInput(passed))
+}
+
+/** Begins anew when the snapshots take too much: old turns are then told by their tools. Nobody else may use them meanwhile. */
+export async function trimSnapshots(
+  repository: GitRepository,
+  stateFolder: string,
+  { maxBytes, maxObjects }: SnapshotLimits = SNAPSHOT_LIMITS,
+): Promise<void> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const counted = await git(repository, ['count-objects', '-v'], { env })
+  const numberOf = (name: string) =>
+    Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(counted.toString('utf8'))?.[1] ?? 0)
+  const kilobytes = numberOf('size') + numberOf('size-pack') + numberOf('size-garbage')
+  if (kilobytes * 1024 <= maxBytes && numberOf('count') <= maxObjects) return
+  await rm(stateFolder, { recursive: true, force: true })
   await mkdir(stateFolder, { recursive: true, mode: 0o700 })
 }
 
@@ -85,5 +143,5 @@ export async function snapshotEnvironment(
 }
 
 export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
-const MAX_OBJECTS = 100_000
+const MAX_LIST_BYTES = 64 * 1024 * 1024
 const SNAPSHOT_TIMEOUT_MS = 30_000

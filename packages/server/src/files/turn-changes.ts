@@ -7,7 +7,7 @@ import { changesFromTools } from './changes-from-tools.ts'
 import { type Changes, diffTrees } from './diff-trees.ts'
 import { findRepository } from './find-repository.ts'
 import type { GitRepository } from './git.ts'
-import { headTree, takeSnapshot, trimSnapshots } from './snapshot.ts'
+import { headTree, SNAPSHOT_LIMITS, type SnapshotLimits, takeSnapshot, trimSnapshots } from './snapshot.ts'
 import { TurnTrees } from './turn-trees.ts'
 
 export type ChangesSource = 'git' | 'tools'
@@ -22,8 +22,14 @@ export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #running = new Map<string, string>()
   readonly #pending = new Set<Promise<void>>()
-  readonly #trimmed = new Set<string>()
+  readonly #limits: SnapshotLimits
+  /** Who reads or writes the snapshots of a project: they are trimmed when nobody does. */
+  readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
   #stop: () => void = () => {}
+
+  constructor(limits: Partial<SnapshotLimits> = {}) {
+    this.#limits = { ...SNAPSHOT_LIMITS, ...limits }
+  }
 
   /** Records a snapshot when a turn of any session begins and when it ends. */
   watch(host: SessionHost): void {
@@ -40,23 +46,20 @@ export class TurnChanges {
   async workingTree(root: string): Promise<Changes | null> {
     const repository = await findRepository(root)
     if (repository === undefined) return null
-    const stateFolder = await stateFolderOf(root)
-    const [from, { tree: to }] = [await headTree(repository), await takeSnapshot(repository, stateFolder)]
-    return diffTrees(repository, { from, to, stateFolder })
+    return this.#using(root, repository, async stateFolder => {
+      const from = await headTree(repository)
+      const { tree: to } = await takeSnapshot(repository, stateFolder, this.#limits)
+      return diffTrees(repository, { from, to, stateFolder })
+    })
   }
 
   async turn(session: LiveSession, turnId: string): Promise<TurnDiff> {
     const root = session.status.projectRoot
     await Promise.allSettled(this.#pending)
-    const trees = await this.#trees.read(root, session.id, turnId)
-    const repository = trees === undefined ? undefined : await findRepository(root)
-    if (trees !== undefined && repository !== undefined) {
-      const stateFolder = await stateFolderOf(root)
-      const to = trees.after ?? (await takeSnapshot(repository, stateFolder)).tree
-      return { ...(await diffTrees(repository, { from: trees.before, to, stateFolder })), source: 'git' }
-    }
-    const changes = changesFromTools(session.log, turnId, root)
-    if (changes !== undefined) return { ...changes, source: 'tools' }
+    const changes = await this.#changesByTrees(root, session.id, turnId)
+    if (changes !== undefined) return { ...changes, source: 'git' }
+    const told = changesFromTools(session.log, turnId, root)
+    if (told !== undefined) return { ...told, source: 'tools' }
     throw new CallError('NOT_FOUND', 'turn-missing', `Session ${session.id} has no turn ${turnId}.`)
   }
 
@@ -91,12 +94,41 @@ export class TurnChanges {
   async #snapshot(root: string): Promise<string | undefined> {
     const repository: GitRepository | undefined = await findRepository(root)
     if (repository === undefined) return undefined
+    return this.#using(root, repository, async stateFolder => {
+      return (await takeSnapshot(repository, stateFolder, this.#limits)).tree
+    })
+  }
+
+  async #changesByTrees(root: string, sessionId: string, turnId: string): Promise<Changes | undefined> {
+    const repository = await findRepository(root)
+    if (repository === undefined) return undefined
+    return this.#using(root, repository, async stateFolder => {
+      const trees = await this.#trees.read(root, sessionId, turnId)
+      if (trees === undefined) return undefined
+      const to = trees.after ?? (await takeSnapshot(repository, stateFolder, this.#limits)).tree
+      return diffTrees(repository, { from: trees.before, to, stateFolder })
+    })
+  }
+
+  async #using<T>(
+    root: string,
+    repository: GitRepository,
+    work: (stateFolder: string) => Promise<T>,
+  ): Promise<T> {
     const stateFolder = await stateFolderOf(root)
-    if (!this.#trimmed.has(root)) {
-      this.#trimmed.add(root)
-      await trimSnapshots(stateFolder)
+    const users = this.#users.get(root) ?? {
+      count: 0,
+      trimmed: trimSnapshots(repository, stateFolder, this.#limits),
     }
-    return (await takeSnapshot(repository, stateFolder)).tree
+    users.count += 1
+    this.#users.set(root, users)
+    try {
+      await users.trimmed
+      return await work(stateFolder)
+    } finally {
+      users.count -= 1
+      if (users.count === 0) this.#users.delete(root)
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
+import type { SessionStatus } from './session-status.ts'
 
 /** What every session of a host works with. */
 export interface HostContext {
@@ -33,4 +34,6 @@ export interface ProjectContext extends HostContext {
   projectRoot: string
   harnessLog: HarnessLog
   budget: ProjectBudget
+  /** The other sessions of the project that have a turn: their agents work in the same folder. */
+  othersAtWork: (sessionId: string) => SessionStatus[]
 }

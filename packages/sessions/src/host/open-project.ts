@@ -31,10 +31,14 @@ export class OpenProject {
   readonly #repairs: NodeJS.Timeout
   #repairing = false
 
-  private constructor(lock: ProjectLock, context: ProjectContext, onStatus: (status: SessionStatus) => void) {
+  private constructor(
+    lock: ProjectLock,
+    context: Omit<ProjectContext, 'othersAtWork'>,
+    onStatus: (status: SessionStatus) => void,
+  ) {
     this.projectRoot = lock.projectRoot
     this.#lock = lock
-    this.#context = context
+    this.#context = { ...context, othersAtWork: id => this.#othersAtWork(id) }
     this.#onStatus = onStatus
     this.#repairs = setInterval(() => void this.#repair(), REPAIR_MS)
     this.#repairs.unref()
@@ -113,6 +117,11 @@ export class OpenProject {
     }
   }
 
+  #othersAtWork(sessionId: string): SessionStatus[] {
+    const statuses = this.sessions().map(({ status }) => status)
+    return statuses.filter(other => other.sessionId !== sessionId && !AT_REST.has(other.phase))
+  }
+
   /** An agent that is kept between turns goes with its session. */
   async #endAgents(id: string): Promise<void> {
     const { harnesses, harnessLog } = this.#context
@@ -147,3 +156,4 @@ export class OpenProject {
 }
 
 const REPAIR_MS = 2000
+const AT_REST: ReadonlySet<SessionStatus['phase']> = new Set(['idle', 'ending'])

@@ -13,7 +13,7 @@ import { LiveTurn } from './live-turn.ts'
 import { makeWriter } from './make-writer.ts'
 import type { SessionRecorder } from './session-recorder.ts'
 import type { StopSignal } from './stop-signal.ts'
-import { notice } from './turn-events.ts'
+import { notice, sharedFolder } from './turn-events.ts'
 import { planTurn, type TurnPlan } from './turn-options.ts'
 import { TurnRecordKeeper } from './turn-record.ts'
 import { TurnRecordFile } from './turn-record-file.ts'
@@ -75,6 +75,8 @@ async function tellBeginning(
     for (const text of plan.warnings) await writer.write(notice(id, text))
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
     if (untrusted) await writer.write(notice(id, untrusted, { trust: 'agent-files' }))
+    const others = project.othersAtWork(id)
+    if (others.length > 0) await writer.write(sharedFolder(id, others))
     if (retryOfTurnId) await writer.write(notice(id, 'This turn repeats an earlier one.', { retryOfTurnId }))
     await writer.flush()
   } catch {

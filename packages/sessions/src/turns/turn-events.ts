@@ -16,6 +16,21 @@ export function notice(sessionId: string, message: string, data: Record<string, 
   }
 }
 
+/** Agents of one project work in one folder, and none knows of the other. */
+export function sharedFolder(
+  sessionId: string,
+  others: readonly { sessionId: string; title: string | null }[],
+): StatusEvent {
+  const [first] = others
+  const title = first?.title ? ` ("${first.title.slice(0, 80)}")` : ''
+  const who =
+    others.length === 1
+      ? `Another session${title} is at work in this folder.`
+      : `${others.length} other sessions are at work in this folder.`
+  const message = `${who} What one agent changes, the other may overwrite.`
+  return notice(sessionId, message, { sharedFolderWith: others.map(other => other.sessionId) })
+}
+
 export function retrying(sessionId: string, error: string): StatusEvent {
   const message = 'The agent ended before it answered. Nothing was spent, so the message is sent once more.'
   const data = { attempt: 1, maxRetries: 1, error }
