@@ -47,17 +47,19 @@ test('every command in docs/api.md does what is written there', async () => {
   }
   const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env })
   expect(stderr).toBe('')
-  const [, said, health, created, listed, turn, resumed, interrupted, exported, deleted, core, error, trpc] =
-    stdout.split(BREAK)
+  const [, said, health, created, listed, trust, turn, resumed, pending, ...rest] = stdout.split(BREAK)
+  const [interrupted, exported, deleted, core, error, trpc] = rest
   expect(said).toContain(`URL=${server.url}`)
   expect(health).toContain('"status":"ok"')
   expect(created).toBe('')
   expect(listed).toMatch(/^\[\{"id":.*\{"session":\{"id":/s)
+  expect(trust).toMatch(/"isTrusted":false.*"files":\[\]/)
   expect(turn).toMatch(
     /id: 1\nevent: turn:start\ndata: .*event: chat:message\ndata: .*Hello\..*event: turn:end/s,
   )
   expect(resumed).toContain('event: session:init')
   expect(resumed).not.toContain('event: turn:start')
+  expect(pending).toBe('{"pending":[]}')
   expect(interrupted).toBe('{"interrupted":false}')
   expect(exported).toContain('Say hello.')
   expect(deleted).toBe('204\n')

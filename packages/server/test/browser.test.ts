@@ -183,10 +183,12 @@ test('its own page signs in with the link, and opens a socket', async () => {
     )
     return { token, message, cookies: document.cookie, html: document.documentElement.outerHTML }
   })
-  expect(result.token).toBe(server.token)
+  // A token of its own, which can be taken back without the others.
+  expect(result.token).toMatch(/^[\w-]{43,}$/)
+  expect(result.token).not.toBe(server.token)
   expect(result.message).toContain('"version":"1.2.3"')
   expect(result.cookies).toBe('')
-  expect(result.html).not.toContain(server.token)
+  for (const token of [server.token, result.token]) expect(result.html).not.toContain(token)
   // Scripts that text of an agent could bring do not run.
   const ran = await page.evaluate(() => {
     const script = document.createElement('script')

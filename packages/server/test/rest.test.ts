@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { readSse } from './support/read-sse.ts'
 import { notice, sessionWith, startTestServer, type TestServer } from './support/test-server.ts'
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
@@ -167,23 +168,14 @@ test('every route is in the description', async () => {
   )
 })
 
-interface ReceivedEvent {
-  id?: string
-  event?: string
-  data: Record<string, unknown>
-}
-
-async function* readSse(response: Response): AsyncGenerator<ReceivedEvent, void, undefined> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true })
-    const blocks = text.split('\n\n')
-    text = blocks.pop() ?? ''
-    for (const block of blocks) {
-      if (block.startsWith(':')) continue
-      const fields = Object.fromEntries(block.split('\n').map(line => line.split(/: (.*)/s).slice(0, 2)))
-      yield { ...fields, data: JSON.parse(fields.data ?? 'null') }
-    }
-  }
-}
+test('a fresh data folder shows the sessions that a project has already', async () => {
+  const first = await startTestServer()
+  const id = await createSession(first)
+  await first.close()
+  const fresh = await startTestServer({ projects: [first.project] })
+  const all = await fresh.fetch('/trpc/sessions.list')
+  expect(await all.json()).toMatchObject({ result: { data: { sessions: [{ id }] } } })
+  const listed = await fresh.fetch('/api/harness/session/list')
+  expect(await listed.json()).toMatchObject([{ id }])
+  expect((await fresh.fetch(`/api/harness/session/${id}`)).status).toBe(200)
+})

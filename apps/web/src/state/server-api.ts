@@ -131,6 +131,8 @@ export interface SessionStatus {
   lastLine: string | null
   pending: PermissionRequestEvent[]
   queue: QueuedMessage[]
+  /** Given to the turn that runs, and not taken by its agent yet. */
+  steered: QueuedMessage[]
   queueHeld: boolean
   logHealth: 'ok' | 'paused'
 }

@@ -309,7 +309,7 @@ function toStatus(stored: Stored): SessionStatus {
       lastSeq,
     },
     ...{ phase: 'idle', turnId: null, turnStartedAt: null, lastLine: null, logHealth: 'ok' },
-    ...{ pending: [], queue: [], queueHeld: false },
+    ...{ pending: [], queue: [], steered: [], queueHeld: false },
   }
 }
 

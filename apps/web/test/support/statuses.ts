@@ -24,6 +24,7 @@ export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {
     lastLine: null,
     pending: [],
     queue: [],
+    steered: [],
     queueHeld: false,
     logHealth: 'ok',
     ...fields,

@@ -291,6 +291,17 @@ describe('turns', () => {
     expect(state.usage).toMatchObject({ input_tokens: 2, output_tokens: 4, cache_read_input_tokens: 6 })
     expect(last(state)).toMatchObject({ kind: 'error', code: 'api_error', message: 'x' })
   })
+
+  test('a cost that nobody knows is absent, not 0', () => {
+    const usage = { input_tokens: 8, output_tokens: 2 }
+    const state = fold([
+      { type: 'turn:start', message: 'go' },
+      { type: 'session:init', claudeSessionId: 'n', model: 'a-model-without-a-price', tools: [] },
+      { type: 'session:complete', usage },
+    ])
+    expect([state.costUsd, state.turns[0]?.costUsd]).toEqual([null, null])
+    expect(state.usage).toMatchObject(usage)
+  })
 })
 
 describe('statuses', () => {

@@ -1,16 +1,34 @@
-import type { Envelope, UIEvent } from '@chirality/core'
+import type {
+  Envelope,
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  SessionErrorCode,
+  UIEvent,
+} from '@chirality/core'
 
 /** What `GET /events` sends. */
 export type CoreEvent =
   | { type: 'user' | 'text' | 'reasoning'; content: string; timestamp: number }
   | { type: 'tool_call'; id: string; name: string; input: Record<string, unknown>; timestamp: number }
   | { type: 'tool_result'; id: string; result: string; isError: boolean; timestamp: number }
-  | { type: 'status'; state: 'thinking' | 'running tool' | 'idle'; message: string }
+  /** Answered with `POST /api/harness/decisions`. */
+  | {
+      type: 'permission_request'
+      id: string
+      name: string
+      input: Record<string, unknown>
+      timestamp: number
+    }
+  /** Why a turn failed; with `recovered` it goes on. */
+  | { type: 'error'; code: SessionErrorCode; message: string; recovered: boolean; timestamp: number }
+  | { type: 'status'; state: 'thinking' | 'running tool' | 'waiting' | 'idle'; message: string }
 
 /** UI events to the few of the core harness: whole texts and whole calls, no pieces. */
 export class CoreEvents {
   /** Calls whose input the model is still writing. */
   readonly #unfinished = new Map<string, string>()
+  /** Requests that wait for leave, and the tools they are for. */
+  readonly #waiting = new Map<string, string>()
 
   from({ event, at }: Envelope): CoreEvent[] {
     const timestamp = Math.floor(Date.parse(at) / 1000)
@@ -40,11 +58,44 @@ export class CoreEvents {
           },
           { type: 'status', state: 'thinking', message: 'The agent has the result.' },
         ]
+      case 'permission:request':
+        return this.#request(event, timestamp)
+      case 'permission:resolved':
+        return this.#resolved(event)
+      case 'session:error':
+        return [
+          {
+            ...{ type: 'error', code: event.code, message: event.error },
+            ...{ recovered: event.recovered ?? false, timestamp },
+          },
+        ]
       case 'turn:end':
+        this.#waiting.clear()
         return [{ type: 'status', state: 'idle', message: `The turn ended: ${event.reason}.` }]
       default:
         return []
     }
+  }
+
+  #request(event: PermissionRequestEvent, timestamp: number): CoreEvent[] {
+    const { requestId, toolName, input } = event
+    this.#waiting.set(requestId, toolName)
+    return [
+      { type: 'permission_request', id: requestId, name: toolName, input, timestamp },
+      { type: 'status', state: 'waiting', message: `${toolName} waits for leave.` },
+    ]
+  }
+
+  #resolved({ requestId, outcome, message }: PermissionResolvedEvent): CoreEvent[] {
+    const name = this.#waiting.get(requestId)
+    if (name === undefined) return []
+    this.#waiting.delete(requestId)
+    const [other] = this.#waiting.values()
+    if (other !== undefined)
+      return [{ type: 'status', state: 'waiting', message: `${other} waits for leave.` }]
+    if (outcome === 'allowed') return [{ type: 'status', state: 'running tool', message: name }]
+    const why = message === undefined ? '' : `: ${message}`
+    return [{ type: 'status', state: 'thinking', message: `${name} was ${outcome}${why}` }]
   }
 
   #toolStart(event: Extract<UIEvent, { type: 'tool:start' }>, timestamp: number): CoreEvent[] {

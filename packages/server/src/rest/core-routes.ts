@@ -15,7 +15,7 @@ import { DefaultSession } from './default-session.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { MAX_CALL_BYTES } from './trpc-route.ts'
 
-const PROMPT = z.strictObject({ content: inputs.message })
+export const PROMPT = z.strictObject({ content: inputs.message, options: inputs.turnOptions.optional() })
 
 /** `/events`, `/prompt` and `/cancel`: one conversation, without ids. `?session=ID` names another than the default. */
 export function coreRoutes(services: AppServices, streams: OpenStreams): Route[] {
@@ -52,9 +52,9 @@ export function coreRoutes(services: AppServices, streams: OpenStreams): Route[]
       path: '/prompt',
       kind: 'call',
       handle: async ({ request, response, url }) => {
-        const { content } = await readBody(request, PROMPT, { maxBytes: MAX_CALL_BYTES })
+        const { content, options } = await readBody(request, PROMPT, { maxBytes: MAX_CALL_BYTES })
         const session = await sessionOf(url)
-        const { turnId } = await session.start(content)
+        const { turnId } = await session.start(content, options)
         sendJson(response, 202, { sessionId: session.id, turnId })
       },
     },

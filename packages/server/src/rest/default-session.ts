@@ -31,7 +31,9 @@ export class DefaultSession {
     const root = host.projects()[0] ?? (await projects.list())[0]?.root
     if (root === undefined) throw new HttpError(409, 'no-project', 'There is no project yet. Add one first.')
     const harness = harnesses.has(CORE_HARNESS) ? CORE_HARNESS : harnesses.getAll()[0]?.id
-    const session = await host.createSession(await projects.require(root), { harness, title: 'Default' })
+    // Its clients may not know that an agent can ask: it denies what it would have to ask for, and goes on.
+    const chosen = { harness, title: 'Default', permissionMode: 'dontAsk' as const }
+    const session = await host.createSession(await projects.require(root), chosen)
     return session.id
   }
 }

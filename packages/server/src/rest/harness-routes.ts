@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import type { Envelope } from '@chirality/core'
-import { EXPORT_FORMATS, exportSession, type SessionSummary } from '@chirality/sessions'
+import { EXPORT_FORMATS, exportSession } from '@chirality/sessions'
 import { HttpError } from '../http/http-error.ts'
 import { readBody } from '../http/read-body.ts'
 import { sendJson, sendNothing } from '../http/respond.ts'
@@ -10,7 +10,7 @@ import type { AppServices } from '../trpc/context.ts'
 import { deleteSession } from '../trpc/delete-session.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
 import * as inputs from '../trpc/inputs.ts'
-import { liveSession, storedSession } from '../trpc/live-session.ts'
+import { liveSession, shownSession, shownSessions, storedSession } from '../trpc/live-session.ts'
 import { shown, trustInput } from '../trpc/trust-router.ts'
 import { cursorOf } from './cursor.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -55,6 +55,19 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       sendJson(response, 200, { interrupted })
     }),
 
+    /** What agents wait for leave to do, oldest first. */
+    route('GET', 'decisions', async ({ response, url }) => {
+      const id = url.searchParams.get('sessionId')
+      if (id !== null) await storedSession(services, idOf({ id }))
+      sendJson(response, 200, { pending: services.host.decisions.pending(id ?? undefined) })
+    }),
+
+    route('POST', 'decisions', async ({ request, response }) => {
+      const { sessionId, requestId, decision } = await readBody(request, inputs.answer, BODY)
+      services.host.decisions.answer(sessionId, requestId, decision)
+      sendNothing(response)
+    }),
+
     route('POST', 'session/create', async ({ request, response }) => {
       const { projectRoot, ...options } = await readBody(request, CREATE, BODY)
       const session = await services.host.createSession(await services.projects.require(projectRoot), options)
@@ -79,11 +92,13 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     }),
 
     route('GET', 'session/list', async ({ response, url }) => {
-      sendJson(response, 200, await listSessions(services, url.searchParams.get('projectRoot')))
+      const projectRoot = url.searchParams.get('projectRoot') ?? undefined
+      const all = await shownSessions(services, { projectRoot, limit: Number.POSITIVE_INFINITY })
+      sendJson(response, 200, all.sessions)
     }),
 
     route('GET', 'session/:id', async ({ response, params }) => {
-      sendJson(response, 200, { session: await storedSession(services, idOf(params)) })
+      sendJson(response, 200, { session: await shownSession(services, idOf(params)) })
     }),
 
     route('DELETE', 'session/:id', async ({ response, params }) => {
@@ -134,13 +149,4 @@ function idOf({ id }: RouteRequest['params']): string {
   const parsed = inputs.sessionId.safeParse(id)
   if (parsed.success) return parsed.data
   throw new HttpError(404, 'not-found', 'There is no such session.')
-}
-
-async function listSessions(services: AppServices, projectRoot: string | null): Promise<SessionSummary[]> {
-  if (projectRoot !== null) {
-    return services.host.store.list(await services.projects.require(projectRoot))
-  }
-  const registered = new Set((await services.projects.list()).map(({ root }) => root))
-  const sessions = await services.host.store.list()
-  return sessions.filter(session => registered.has(session.projectRoot))
 }

@@ -5,6 +5,7 @@ import type { Route } from '../http/routes.ts'
 import * as inputs from '../trpc/inputs.ts'
 import { trustInput } from '../trpc/trust-router.ts'
 import { SIGN_IN } from './basic-routes.ts'
+import { PROMPT } from './core-routes.ts'
 
 /** `GET /openapi.json`: the REST and SSE routes, for tools that make clients of it. */
 export function openApiRoute(version: string): Route {
@@ -86,6 +87,18 @@ const paths = () => ({
       body(inputs.bySession),
     ),
   },
+  '/api/harness/decisions': {
+    get: operation(
+      'What agents wait for leave to do, oldest first',
+      { 200: ok('The requests'), 404: FAILED },
+      { parameters: [{ name: 'sessionId', in: 'query', schema: { type: 'string' } }] },
+    ),
+    post: operation(
+      'Answers a request: allow or deny. The first answer counts',
+      { 204: { description: 'The agent has it' }, 404: FAILED, 409: FAILED },
+      body(inputs.answer),
+    ),
+  },
   '/api/harness/session/create': {
     post: operation(
       'Makes a session',
@@ -151,7 +164,7 @@ const paths = () => ({
       'Gives the default session a prompt',
       { 202: ok('The turn'), 409: FAILED },
       {
-        ...body(z.strictObject({ content: inputs.message })),
+        ...body(PROMPT),
         parameters: [OTHER_SESSION],
       },
     ),

@@ -1,6 +1,6 @@
 import type { PendingDecision } from '@chirality/sessions'
 import { z } from 'zod'
-import { decision, sessionId } from './inputs.ts'
+import { answer, sessionId } from './inputs.ts'
 import { procedure, router } from './trpc.ts'
 
 export const decisionsRouter = router({
@@ -9,9 +9,7 @@ export const decisionsRouter = router({
     .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
     .query(({ ctx, input }): PendingDecision[] => ctx.host.decisions.pending(input?.sessionId)),
 
-  answer: procedure
-    .input(z.strictObject({ sessionId, requestId: z.string().min(1).max(200), decision }))
-    .mutation(({ ctx, input }) => {
-      ctx.host.decisions.answer(input.sessionId, input.requestId, input.decision)
-    }),
+  answer: procedure.input(answer).mutation(({ ctx, input }) => {
+    ctx.host.decisions.answer(input.sessionId, input.requestId, input.decision)
+  }),
 })

@@ -58,6 +58,8 @@ export const turnOptions = z.strictObject({
   outputSchema: z.record(z.string(), z.unknown()).optional(),
   stallMs: z.int().positive().optional(),
   timeoutMs: z.int().positive().max(2_147_483_647).optional(),
+  decisionTimeoutMs: z.int().positive().max(2_147_483_647).optional(),
+  verbose: z.boolean().optional(),
   retryOfTurnId: z.string().max(64).optional(),
 }) satisfies z.ZodType<Partial<HarnessTurnOpts>>
 
@@ -94,3 +96,6 @@ export const decision = z.discriminatedUnion('behavior', [
   }),
   z.strictObject({ behavior: z.literal('deny'), interrupt: z.boolean().optional(), ...decidedBy }),
 ])
+
+/** An answer to what an agent asked. */
+export const answer = z.strictObject({ sessionId, requestId: z.string().min(1).max(200), decision })

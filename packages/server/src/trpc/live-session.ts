@@ -1,4 +1,4 @@
-import type { LiveSession, StoredSession } from '@chirality/sessions'
+import type { LiveSession, PageOptions, SessionPage, SessionStatus, StoredSession } from '@chirality/sessions'
 import type { AppServices } from './context.ts'
 
 /** A session whose project the user registered. Its project is opened if it is not yet. */
@@ -15,3 +15,40 @@ export async function storedSession(
   await projects.require(session.projectRoot)
   return session
 }
+
+/** A session, with what it does now. */
+export async function shownSession(services: AppServices, sessionId: string): Promise<StoredSession> {
+  const session = await storedSession(services, sessionId)
+  return asItIsNow(services, [session])[0] ?? session
+}
+
+/** Newest first, with what each does now; of all registered projects when none is named. */
+export async function shownSessions(
+  services: AppServices,
+  { projectRoot, ...page }: PageOptions,
+): Promise<SessionPage> {
+  const { host, projects } = services
+  const of =
+    projectRoot === undefined
+      ? { projectRoots: (await projects.list()).map(({ root }) => root) }
+      : { projectRoot: await projects.require(projectRoot) }
+  const found = await host.store.page({ ...page, ...of })
+  return { ...found, sessions: asItIsNow(services, found.sessions) }
+}
+
+/** The file of a session says what it did when the file was written. One that is not open here does nothing that we know of. */
+function asItIsNow({ host }: AppServices, sessions: StoredSession[]): StoredSession[] {
+  const phases = new Map(host.statuses().map(({ sessionId, phase }) => [sessionId, phase]))
+  return sessions.map(session => {
+    const phase = phases.get(session.id)
+    return phase === undefined ? session : { ...session, status: PHASES[phase] }
+  })
+}
+
+const PHASES = {
+  idle: 'idle',
+  starting: 'running',
+  running: 'running',
+  waiting: 'waiting',
+  ending: 'running',
+} as const satisfies Record<SessionStatus['phase'], StoredSession['status']>

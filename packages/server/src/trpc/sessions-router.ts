@@ -16,7 +16,7 @@ import { exportPage } from '../files/export-page.ts'
 import type { CallContext } from './context.ts'
 import { deleteSession } from './delete-session.ts'
 import { bySession, harnessId, newSession, project, sessionId, title } from './inputs.ts'
-import { liveSession, storedSession } from './live-session.ts'
+import { liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
 
 const seq = z.int().nonnegative()
@@ -48,12 +48,8 @@ export const sessionsRouter = router({
         .optional(),
     )
     .query(async ({ ctx, input }): Promise<SessionPage> => {
-      const { project: root, ...page } = input ?? {}
-      if (root !== undefined)
-        return ctx.host.store.page({ ...page, projectRoot: await ctx.projects.require(root) })
-      const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
-      const all = await ctx.host.store.page(page)
-      return { ...all, sessions: all.sessions.filter(session => registered.has(session.projectRoot)) }
+      const { project: projectRoot, ...page } = input ?? {}
+      return shownSessions(ctx, { ...page, projectRoot })
     }),
 
   /** Up to which event each session was read, by whichever browser of the user. */
@@ -63,7 +59,7 @@ export const sessionsRouter = router({
     .input(z.strictObject({ sessionId, seq }))
     .mutation(({ ctx, input }): Promise<void> => ctx.readMarks.raise(input.sessionId, input.seq)),
 
-  get: procedure.input(bySession).query(({ ctx, input }) => storedSession(ctx, input.sessionId)),
+  get: procedure.input(bySession).query(({ ctx, input }) => shownSession(ctx, input.sessionId)),
 
   /** Events before a point, oldest first: for a reader who scrolls back. */
   history: procedure

@@ -7,6 +7,8 @@ export interface AskContext {
   projectRoot: string
   persona: string | null
   harness: HarnessId
+  /** Milliseconds after which nobody's answer means no, in this turn. Left out: as the broker was told. */
+  timeoutMs?: number
 }
 
 /** What the written rules say about a request. */

@@ -123,22 +123,17 @@ export class DecisionBroker {
         this.#tell(sessionId)
       }
       const withdraw = () => settle(WITHDRAWN, 'closed')
-      const timer = this.#startTimer(() => settle(this.#timedOut(), 'closed'))
+      const timeoutMs = context.timeoutMs ?? this.#timeoutMs
+      const onTimeout = () => settle(timedOut(timeoutMs ?? 0), 'closed')
+      // Timers take no more; a longer one would fire at once.
+      const timer =
+        timeoutMs === null ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, MAX_TIMEOUT_MS)).unref()
       const pending: PendingDecision = { sessionId, askedAt: new Date().toISOString(), request }
       if (verdict.problem !== undefined) pending.policyProblem = verdict.problem
       this.#open.set(key, { context, pending, settle })
       signal.addEventListener('abort', withdraw, { once: true })
       this.#tell(sessionId)
     })
-  }
-
-  #startTimer(onTimeout: () => void): NodeJS.Timeout | undefined {
-    return this.#timeoutMs === null ? undefined : setTimeout(onTimeout, this.#timeoutMs).unref()
-  }
-
-  #timedOut(): PermissionDecision {
-    const message = `Nobody answered within ${(this.#timeoutMs ?? 0) / 1000} s.`
-    return { behavior: 'deny', message, by: 'timeout' }
   }
 
   #withdrawn(key: string): PermissionDecision {
@@ -216,7 +211,6 @@ interface Held {
   verdict: PolicyVerdict
 }
 
-/** Timers take no more; a longer one would fire at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 const WITHDRAWN: PermissionDecision = {
   behavior: 'deny',
@@ -240,6 +234,10 @@ function answerOf({ effect, rule }: PolicyVerdict): PermissionDecision | undefin
   if (effect === 'allow') return { behavior: 'allow', ...by }
   if (effect === 'deny') return { behavior: 'deny', message: `Denied by a rule: ${rule}`, ...by }
   return undefined
+}
+
+function timedOut(timeoutMs: number): PermissionDecision {
+  return { behavior: 'deny', message: `Nobody answered within ${timeoutMs / 1000} s.`, by: 'timeout' }
 }
 
 function failed(message: string): PermissionDecision {

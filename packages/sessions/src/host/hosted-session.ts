@@ -62,7 +62,8 @@ export class HostedSession implements LiveSession {
     const { queue, log } = this
     return {
       ...this.#view.facts,
-      ...{ queue: queue.list(), queueHeld: queue.held, logHealth: log.health.state },
+      ...{ queue: queue.list(), steered: this.#steered.list(), queueHeld: queue.held },
+      logHealth: log.health.state,
     }
   }
 

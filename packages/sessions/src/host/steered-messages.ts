@@ -39,6 +39,11 @@ export class SteeredMessages {
     return { taken, given }
   }
 
+  /** Those that no agent has taken yet. */
+  list(): QueuedMessage[] {
+    return this.#open.map(({ afterSeq: _, ...message }) => message)
+  }
+
   /** Takes an event of the log, for those that say that a message was taken. */
   note(event: UIEvent): void {
     const text = takenText(event)
@@ -115,6 +120,7 @@ function isSame(message: string, text: string): boolean {
 }
 
 function untaken(count: number): string {
-  const [what, it] = count === 1 ? ['A message', 'It is'] : [`${count} messages`, 'They are']
-  return `${what} for the turn came too late for its agent, as far as the log can tell. ${it} first in the queue, which is held.`
+  return count === 1
+    ? 'The turn ended before the agent read your message. It is first in the queue and was not sent again.'
+    : `The turn ended before the agent read ${count} messages. They are first in the queue and were not sent again.`
 }

@@ -36,6 +36,8 @@ export interface CreateOptions {
 export interface PageOptions {
   /** Default: every project the user has sessions in. */
   projectRoot?: string
+  /** Those of these projects. One of them that was moved away does not hide the others. */
+  projectRoots?: readonly string[]
   /** Default 50. */
   limit?: number
   /** Where the page before this one ended. */
@@ -149,9 +151,11 @@ export class SessionStore {
   }
 
   /** Newest first. */
-  async page({ projectRoot, limit = DEFAULT_PAGE, cursor }: PageOptions = {}): Promise<SessionPage> {
-    const after = parseCursor(cursor)
-    const roots = projectRoot === undefined ? this.#userIndex.projects() : [realProjectRoot(projectRoot)]
+  async page(options: PageOptions = {}): Promise<SessionPage> {
+    const { projectRoot, limit = DEFAULT_PAGE } = options
+    const after = parseCursor(options.cursor)
+    const all = options.projectRoots ?? this.#userIndex.projects()
+    const roots = projectRoot === undefined ? all : [realProjectRoot(projectRoot)]
     const pages = await Promise.all(
       roots.map(root =>
         withStorageErrors(root, () => this.#project(root).page(limit + 1, after)).catch((error: unknown) => {

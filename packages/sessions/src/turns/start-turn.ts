@@ -137,7 +137,8 @@ export async function prepareTurn(
   const harness = chooseHarness(session, persona, harnesses)
   const { id: sessionId, projectRoot } = session
   const context = { sessionId, projectRoot, persona: session.persona, harness: harness.id }
-  const decide = project.decider(context)
+  const { decisionTimeoutMs: timeoutMs } = request
+  const decide = project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
   const guard = (mode: PermissionMode) => project.guard(context, mode)
   // A fork has no conversation of its own yet: its first turn branches off from the one it was made of.
   const origin = session.claudeSessionId === null ? (session.forkedFrom?.claudeSessionId ?? null) : null

@@ -41,10 +41,12 @@ export interface PlanOptions {
 export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
-  const { timeoutMs: _t, signal: _s, retryOfTurnId: _r, maxBudgetTokens: _m, ...asked } = request
+  const { timeoutMs: _t, decisionTimeoutMs: _d, maxBudgetTokens: _m, ...rest } = request
+  const { signal: _s, retryOfTurnId: _r, ...asked } = rest
   const decide = capabilities.supportsDecisions ? options.decide : undefined
-  // Without anybody to ask, what would have to be asked is denied.
-  const permissionMode = session.settings.permissionMode ?? (decide ? 'default' : 'dontAsk')
+  // Without anybody to ask, what would have to be asked is denied. A pipeline has nobody who watches it.
+  const isWatched = session.mode !== 'pipeline'
+  const permissionMode = session.settings.permissionMode ?? (decide && isWatched ? 'default' : 'dontAsk')
   const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
   // The host itself holds a persona to its budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
@@ -55,9 +57,7 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   await personas.savePrompt(session.projectRoot, session.id, prompt.text)
   const wanted: HarnessTurnOpts = {
     // A person who watches stops it; without one a loop would go on for ever.
-    ...(capabilities.supportsMaxTurns
-      ? { maxTurns: session.mode === 'pipeline' ? DEFAULT_MAX_TURNS : null }
-      : {}),
+    ...(capabilities.supportsMaxTurns ? { maxTurns: isWatched ? null : DEFAULT_MAX_TURNS } : {}),
     ...definedOnly(settings),
     permissionMode,
     ...definedOnly(limits),

@@ -33,6 +33,7 @@ test('a steered message is on the disk before the agent is given it', async () =
   })
   expect(await session.steer('Use tabs.')).toEqual({ steered: true })
   expect(seen).toEqual(['Use tabs.'])
+  expect(session.status.steered).toMatchObject([{ message: 'Use tabs.' }])
   expect(session.queue.list()).toEqual([])
 })
 
@@ -52,6 +53,7 @@ test.each<TurnEndReason>(['interrupted', 'crashed', 'killed', 'completed'])(
     expect(session.queue.list().map(({ message }) => message)).toEqual(['one', 'two', 'later'])
     expect(session.status.queueHeld).toBe(true)
     expect(onDisk(session)).toMatchObject({ given: [] })
+    expect(session.status.steered).toEqual([])
     expect(eventsOf(session).at(-1)).toMatchObject({ message: expect.stringContaining('2 messages') })
   },
 )

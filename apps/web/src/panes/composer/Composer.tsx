@@ -14,7 +14,7 @@ import { Chips } from './Chips.tsx'
 import { CompletionList } from './CompletionList.tsx'
 import { OutboxList } from './OutboxList.tsx'
 import { putIntoOutbox } from './outbox.ts'
-import { QueueList } from './QueueList.tsx'
+import { QueueList, SteeredList } from './QueueList.tsx'
 import { StopButton } from './StopButton.tsx'
 import { useAttachments } from './use-attachments.ts'
 import { useCompletions } from './use-completions.ts'
@@ -85,6 +85,7 @@ export function Composer({ status }: { status: SessionStatus }) {
         </p>
       ) : null}
       <ProjectSettings status={status} when="unused" />
+      <SteeredList steered={status.steered} />
       <QueueList status={status} />
       <OutboxList sessionId={sessionId} />
       <div className="composer__box">

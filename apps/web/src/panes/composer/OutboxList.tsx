@@ -16,7 +16,8 @@ export function OutboxList({ sessionId }: { sessionId: string }) {
     const timer = setTimeout(() => setLate(true), PATIENCE_MS)
     return () => clearTimeout(timer)
   }, [isEmpty])
-  if (isEmpty || !late) return null
+  // What goes to the agent at once is in view from the click on, here and then as what the agent has not taken yet.
+  if (isEmpty || !(late || outbox.some(({ how }) => how === 'steer'))) return null
   return (
     <section className="queue" aria-label="Not sent yet">
       <p className="queue__wait" role="status">

@@ -37,7 +37,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
     <section className="queue" aria-label="Queue">
       {queueHeld ? (
         <p className="queue__held">
-          The queue is held, because the last turn did not end well.
+          {heldBecause(status.lastTurn)}
           <Button size="small" onClick={() => attempt(api.queueRelease(sessionId))}>
             Go on
           </Button>
@@ -64,6 +64,32 @@ export function QueueList({ status }: { status: SessionStatus }) {
       </ol>
     </section>
   )
+}
+
+/** What was sent into the turn and its agent has not taken yet. */
+export function SteeredList({ steered }: Pick<SessionStatus, 'steered'>) {
+  if (steered.length === 0) return null
+  return (
+    <section className="queue" aria-label="Sent to the agent">
+      <p className="queue__wait" role="status">
+        Sent. The agent reads it after its current step.
+      </p>
+      <ol>
+        {steered.map(({ id, message }) => (
+          <li key={id} className="queue__item">
+            <span className="truncate">{message}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function heldBecause(lastTurn: SessionStatus['lastTurn']): string {
+  if (lastTurn === 'interrupted' || lastTurn === 'killed')
+    return 'You stopped the turn, so these messages were not sent.'
+  if (lastTurn === 'completed') return 'These messages were not sent.'
+  return 'The last turn failed, so these messages were not sent.'
 }
 
 interface EditingProps {

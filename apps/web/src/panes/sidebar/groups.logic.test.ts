@@ -20,7 +20,7 @@ test.each([
     { queueHeld: true, queue: [{ id: 'q', message: 'm' }] },
     'Needs you',
     'need',
-    'queue is held, go on?',
+    'queued messages wait, go on?',
   ],
   ['it works', { phase: 'running', lastLine: 'editing a.ts' }, 'Working', 'work', 'editing a.ts'],
   [

@@ -84,7 +84,7 @@ const ENDS: Readonly<Record<TurnEndReason, string>> = {
 export function statusLine(status: SessionStatus, now: number): string {
   const [request] = status.pending
   if (request) return decisionLine(request, argumentOf(request.input, status.projectRoot))
-  if (status.queueHeld && status.queue.length > 0) return 'queue is held, go on?'
+  if (status.queueHeld && status.queue.length > 0) return 'queued messages wait, go on?'
   if (status.phase === 'starting') return 'starting'
   if (status.phase === 'ending') return 'ending'
   const line = status.lastLine && plainLine(status.lastLine)

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import type { Script } from '@chirality/scripted-model'
+import { expect, test } from 'vitest'
+import { createWorld } from './support/agents.ts'
+import { type ReceivedEvent, readSse } from './support/read-sse.ts'
+import { startTestServer } from './support/test-server.ts'
+
+const MAKES = { text: 'I make it.', tool: 'bash', input: { command: 'echo made > made.txt' } }
+
+async function open(answers: Script['answers']) {
+  const world = await createWorld({ answers })
+  const server = await startTestServer({ harnesses: world.harnesses(), projects: [world.project] })
+  const create = async (options: object) => {
+    const response = await server.post('/api/harness/session/create', {
+      ...{ projectRoot: world.project, harness: 'messages-api', ...options },
+    })
+    const { session } = (await response.json()) as { session: { id: string } }
+    return session.id
+  }
+  const turn = async (sessionId: string, options?: object) => {
+    const response = await server.post('/api/harness/turn', { sessionId, message: 'Go.', options })
+    expect(response.status).toBe(200)
+    return readSse(response)
+  }
+  const get = async (url: string) => (await server.fetch(url)).json()
+  const isMade = () => existsSync(path.join(world.project, 'made.txt'))
+  return { world, server, create, turn, get, isMade }
+}
+
+type Events = AsyncGenerator<ReceivedEvent, void, undefined>
+
+async function until(events: Events, type: string): Promise<Record<string, unknown>> {
+  for (let next = await events.next(); !next.done; next = await events.next())
+    if (next.value.data.type === type) return next.value.data
+  throw new Error(`The stream ended without ${type}.`)
+}
+
+test('a pipeline asks nobody: what it would have to ask for is denied, and it goes on', async () => {
+  const { create, turn, isMade } = await open([MAKES, 'It was denied.'])
+  const events = await turn(await create({ mode: 'pipeline' }))
+  expect(await until(events, 'tool:result')).toMatchObject({ isError: true })
+  expect(await until(events, 'turn:end')).toMatchObject({ reason: 'completed' })
+  expect(isMade()).toBe(false)
+})
+
+test('nobody’s answer is no after the time that the turn allows', async () => {
+  const { create, turn, isMade } = await open([MAKES, 'It was denied.'])
+  const events = await turn(await create({}), { decisionTimeoutMs: 1, verbose: true })
+  expect(await until(events, 'permission:resolved')).toMatchObject({ outcome: 'denied', by: 'timeout' })
+  expect(await until(events, 'turn:end')).toMatchObject({ reason: 'completed' })
+  expect(isMade()).toBe(false)
+})
+
+test('what waits for leave is listed and answered, and the session says that it waits', async () => {
+  const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
+  const sessionId = await create({})
+  const status = async () => {
+    const { session } = (await get(`/api/harness/session/${sessionId}`)) as { session: { status: string } }
+    const [listed] = (await get('/api/harness/session/list')) as { status: string }[]
+    const own = await get(`/trpc/sessions.get?input=${encodeURIComponent(JSON.stringify({ sessionId }))}`)
+    const { result } = own as { result: { data: { status: string } } }
+    return [session.status, listed?.status, result.data.status]
+  }
+  expect(await status()).toEqual(['idle', 'idle', 'idle'])
+  const events = await turn(sessionId)
+  await until(events, 'turn:start')
+  const { requestId } = await until(events, 'permission:request')
+  expect(await status()).toEqual(['waiting', 'waiting', 'waiting'])
+  const pending = () => get(`/api/harness/decisions?sessionId=${sessionId}`)
+  const waiting = { sessionId, request: { requestId, toolName: 'bash', input: MAKES.input } }
+  await expect.poll(pending).toMatchObject({ pending: [waiting] })
+  expect(await get('/api/harness/decisions')).toMatchObject({ pending: [waiting] })
+  const answer = (decision: object, id = requestId) =>
+    server.post('/api/harness/decisions', { sessionId, requestId: id, decision }).then(({ status }) => status)
+  expect(await answer({ behavior: 'perhaps' })).toBe(400)
+  expect(await answer({ behavior: 'allow' }, 'another')).toBe(404)
+  expect(isMade()).toBe(false)
+  expect(await answer({ behavior: 'allow' })).toBe(204)
+  expect(await answer({ behavior: 'deny' })).toBe(409)
+  expect(await until(events, 'turn:end')).toMatchObject({ reason: 'completed' })
+  expect(isMade()).toBe(true)
+  expect(await pending()).toEqual({ pending: [] })
+  expect((await server.fetch('/api/harness/decisions?sessionId=../x')).status).toBe(404)
+})
+
+test('spec 003: the default session goes on without leave; /events says what waits and why a turn failed', async () => {
+  const { server, isMade } = await open([
+    ...[MAKES, 'It was denied.'],
+    ...[MAKES, 'Made.'],
+    { error: { status: 400, message: 'messages: no' } },
+  ])
+  const events = readSse(await server.fetch('/events?after=0'))
+  const prompt = async (options?: object) =>
+    expect((await server.post('/prompt', { content: 'Go.', options })).status).toBe(202)
+  const states = async (last: string) => {
+    const seen: string[] = []
+    while (seen.at(-1) !== last) seen.push(String((await until(events, 'status')).state))
+    return seen
+  }
+  const rests = () => expect.poll(() => server.host.statuses().map(({ phase }) => phase)).toEqual(['idle'])
+  await prompt()
+  expect(await states('idle')).not.toContain('waiting')
+  expect(isMade()).toBe(false)
+  await rests()
+  await prompt({ permissionMode: 'default' })
+  const request = await until(events, 'permission_request')
+  expect(request).toMatchObject({ name: 'bash', input: MAKES.input })
+  expect(await until(events, 'status')).toEqual({
+    ...{ type: 'status', state: 'waiting', message: 'bash waits for leave.' },
+  })
+  const [{ sessionId = '' } = {}] = server.host.statuses()
+  const decision = { behavior: 'allow' }
+  await server.post('/api/harness/decisions', { sessionId, requestId: request.id, decision })
+  expect((await until(events, 'status')).state).toBe('running tool')
+  await states('idle')
+  expect(isMade()).toBe(true)
+  await rests()
+  await prompt()
+  expect(await until(events, 'error')).toMatchObject({
+    ...{ code: 'invalid_request', message: expect.stringContaining('messages: no'), recovered: false },
+  })
+  expect(await until(events, 'status')).toMatchObject({ state: 'idle', message: 'The turn ended: failed.' })
+  await events.return?.()
+})
