@@ -293,12 +293,7 @@ describe('turns', () => {
   })
 
   test('a cost that nobody knows is absent, not 0', () => {
-    const init: Loose = {
-      type: 'session:init',
-      claudeSessionId: 'n',
-      model: 'a-model-without-a-price',
-      tools: [],
-    }
+    const init: Loose = { type: 'session:init', claudeSessionId: 'n', model: 'unpriced', tools: [] }
     const complete: Loose = { type: 'session:complete', usage: { input_tokens: 8, output_tokens: 2 } }
     const state = fold([{ type: 'turn:start', message: 'go' }, init, complete])
     expect([state.costUsd, state.turns[0]?.costUsd]).toEqual([null, null])
