@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { CallError } from '../src/errors/call-error.ts'
 import { changesFromTools } from '../src/files/changes-from-tools.ts'
 import { confine } from '../src/files/confine.ts'
+import { readProjectFile } from '../src/files/read-file.ts'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
@@ -23,6 +25,7 @@ async function projectWithFiles() {
   put('src/main.ts', 'export {}\n')
   put('a.txt', 'hello\n')
   put('.git/config', '[core]\n')
+  put('src/.git/config', '[remote]\n')
   put('data.bin', Buffer.from([1, 0, 2]))
   put('latin.txt', Buffer.from([0xe4, 0xf6]))
   put('pixel.png', Buffer.from('89504e47', 'hex'))
@@ -87,6 +90,7 @@ test('nothing outside of the project is read', async () => {
       '.GIT/config',
       '.chirality/sessions',
       'src/../.git/config',
+      'src/.git/config',
       'ours/sessions',
       'a.txt\0.png',
       '..',
@@ -99,6 +103,35 @@ test('nothing outside of the project is read', async () => {
     expect(answer, file).toMatchObject({ code: expect.stringMatching(/FORBIDDEN|NOT_FOUND/) })
     await expect(confine(project, file), file).rejects.toBeInstanceOf(CallError)
   }
+})
+
+test('a folder that is swapped for a link while files are read leads nowhere', async () => {
+  const { project } = await projectWithFiles()
+  const [folder, aside, link] = ['swap', 'aside', 'evil'].map(name => path.join(project, name)) as [
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(folder)
+  writeFileSync(path.join(folder, 'x.txt'), 'mine')
+  symlinkSync('../project-evil', link)
+  let isOver = false
+  const swapping = (async () => {
+    while (!isOver) {
+      await rename(folder, aside)
+      await rename(link, folder)
+      await rename(folder, link)
+      await rename(aside, folder)
+    }
+  })()
+  const texts = new Set<string>()
+  for (let i = 0; i < 500; i++) {
+    const file = await readProjectFile(project, 'swap/x.txt').catch(() => undefined)
+    if (file?.kind === 'text') texts.add(file.text)
+  }
+  isOver = true
+  await swapping
+  expect([...texts].filter(text => text !== 'mine')).toEqual([])
 })
 
 test('a pipe in the project holds nobody up', async () => {

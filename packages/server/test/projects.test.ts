@@ -52,6 +52,17 @@ test.each([
   expect(error).toMatchObject({ data: { reason } })
 })
 
+test('neither the data folder nor a folder of git is a project', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const git = path.join(server.project, '.git')
+  mkdirSync(git)
+  for (const folder of [server.home, git]) {
+    const error = await client.projects.register.mutate({ path: folder }).catch((cause: unknown) => cause)
+    expect(error).toMatchObject({ data: { reason: 'project-reserved' } })
+  }
+})
+
 test('the agent files of a project are shown, agreed to by what was shown, and refused when they changed', async () => {
   const harnesses = new HarnessRegistry<SessionHarness>()
   harnesses.register(new ClaudeCodeHarness({ environment: {} }))

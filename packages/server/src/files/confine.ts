@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { errnoOf } from '@chirality/runner'
 import { CallError } from '../errors/call-error.ts'
@@ -13,6 +13,22 @@ export async function confine(root: string, relative: string): Promise<string> {
   })
   requireInside(root, real, relative)
   return real
+}
+
+/**
+ * After it was opened: a folder on the way may have become a link meanwhile. Where the system does not tell where an open file is, its path is looked up
+ * once more.
+ */
+export async function requireStillInside(
+  root: string,
+  relative: string,
+  opened: { fd: number; dev: number; ino: number },
+): Promise<void> {
+  const real = await realpath(`/proc/self/fd/${opened.fd}`).catch(() => undefined)
+  if (real !== undefined) return requireInside(root, real, relative)
+  const again = await confine(root, relative)
+  const { dev, ino } = await lstat(again)
+  if (dev !== opened.dev || ino !== opened.ino) throw outside(relative)
 }
 
 /** What the system says about a file, for those who asked for it. */
@@ -43,10 +59,12 @@ export const HIDDEN_FOLDERS: ReadonlySet<string> = new Set(['.git', '.chirality'
 
 function requireInside(root: string, file: string, relative: string): void {
   const inside = path.relative(root, file)
-  const [first] = inside.split(path.sep)
-  if (first === '..' || path.isAbsolute(inside) || HIDDEN_FOLDERS.has(first?.toLowerCase() ?? '')) {
-    throw outside(relative)
-  }
+  const parts = inside.split(path.sep)
+  const [first = ''] = parts
+  // A repository in the project has its own `.git`, with addresses and what is needed to log in there.
+  const isHidden =
+    HIDDEN_FOLDERS.has(first.toLowerCase()) || parts.some(part => part.toLowerCase() === '.git')
+  if (first === '..' || path.isAbsolute(inside) || isHidden) throw outside(relative)
 }
 
 function outside(relative: string): CallError {

@@ -26,7 +26,9 @@ export async function listFolder(root: string, relative: string): Promise<Folder
   const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     throw toFileError(error, relative)
   })
-  const shown = found.filter(({ name }) => folder !== root || !HIDDEN_FOLDERS.has(name)).sort(byKindAndName)
+  const shown = found
+    .filter(({ name }) => name.toLowerCase() !== '.git' && (folder !== root || !HIDDEN_FOLDERS.has(name)))
+    .sort(byKindAndName)
   const from = path.relative(root, folder)
   const entries = await Promise.all(
     shown.slice(0, MAX_ENTRIES).map(async entry => {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
 import { CallError } from '../errors/call-error.ts'
-import { confine, toFileError } from './confine.ts'
+import { confine, requireStillInside, toFileError } from './confine.ts'
 
 export type FileContent = TextContent | ImageContent | BinaryContent
 
@@ -39,6 +39,7 @@ export async function readProjectFile(root: string, relative: string): Promise<F
   })
   try {
     const stats = await handle.stat()
+    await requireStillInside(root, relative, { fd: handle.fd, dev: stats.dev, ino: stats.ino })
     if (!stats.isFile()) throw new CallError('BAD_REQUEST', 'not-a-file', `${relative} is not a file.`)
     const base = { path: relative, sizeBytes: stats.size, modifiedAt: stats.mtime.toISOString() }
     const mediaType = IMAGE_TYPES[path.extname(file).toLowerCase()]

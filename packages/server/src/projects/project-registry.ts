@@ -43,6 +43,7 @@ export class ProjectRegistry {
 
   async add(folder: string, name?: string): Promise<RegisteredProject> {
     const root = await realFolder(folder)
+    await requireNotOurs(root, this.#home)
     const file = fileOf(root)
     const known = await this.#read(file)
     if (known && (name === undefined || known.name === name)) return known
@@ -119,6 +120,19 @@ async function realFolder(typed: string): Promise<string> {
     )
   }
   return root
+}
+
+/** An agent in git's own folder, or in the one with the user's token and policies, would read or change what guards it. */
+async function requireNotOurs(root: string, home: string): Promise<void> {
+  const isGit = root.split(path.sep).some(part => part.toLowerCase() === '.git')
+  const isData = root === (await realpath(home).catch(() => home))
+  if (!isGit && !isData) return
+  const what = isGit ? "git's own folder" : 'the data folder of Chirality'
+  throw new CallError(
+    'BAD_REQUEST',
+    'project-reserved',
+    `${root} is ${what}. Choose the folder of your project.`,
+  )
 }
 
 function unknownProject(folder: string): CallError {
