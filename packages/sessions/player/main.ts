@@ -1,4 +1,4 @@
-import type { Envelope, SessionState } from '@chirality/core'
+import { costText, type Envelope, type SessionState } from '@chirality/core'
 import { ReplayClock } from './clock.ts'
 import { Controls } from './controls.ts'
 import { element } from './dom.ts'
@@ -92,11 +92,11 @@ function draw(): void {
   if (follows) page.scrollTop = page.scrollHeight
 }
 
-function factsOf({ agent, phase, costUsd, turns }: SessionState): (Node | string)[] {
+function factsOf({ agent, phase, costUsd, costIsEstimate, turns }: SessionState): (Node | string)[] {
   const parts = [
     [agent.harness ?? session.harness, agent.model ?? session.model].filter(Boolean).join(' '),
     `${turns.length} ${turns.length === 1 ? 'turn' : 'turns'}`,
-    `$${costUsd.toFixed(4)}`,
+    costText({ usd: costUsd, isEstimate: costIsEstimate }),
   ]
   return [element('i', `dot ${phase}`), `${PHASES[phase]} · ${parts.filter(Boolean).join(' · ')}`]
 }

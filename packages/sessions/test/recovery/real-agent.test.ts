@@ -53,7 +53,8 @@ function said(events: UIEvent[]): unknown[] {
     if (isAside(event) || HOST_EVENTS.has(event.type)) continue
     const piece = pieceOf(event)
     if (piece !== undefined && open?.id === piece.id) open.text += piece.text
-    else all.push(piece ?? JSON.parse(JSON.stringify(event)))
+    // The host adds what it thinks it cost; the agent says no such thing.
+    else all.push(piece ?? JSON.parse(JSON.stringify({ ...event, estimateUsd: undefined })))
     open = piece === undefined ? undefined : (all.at(-1) as { id: string; text: string })
   }
   return all
