@@ -15,8 +15,9 @@ export function itemElement(item: SessionItem, live: string): HTMLElement {
     case 'tool':
       return toolElement(item)
     case 'notice':
-    case 'budget':
       return element('div', `notice ${item.level}`, item.message)
+    case 'budget':
+      return element('div', 'notice warn', item.message)
     case 'error':
       return element('div', 'error', item.message)
     case 'gap':
