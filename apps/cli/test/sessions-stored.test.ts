@@ -116,8 +116,12 @@ test('sessions fork makes another session, up to an event', async () => {
   ])
   expect(code).toBe(0)
   expect(jsonLines<StoredSession>(stdout)).toMatchObject([
-    { title: 'Ducks', lastSeq: 2, forkedFrom: { sessionId: id, seq: 1 } },
+    { title: 'Ducks', lastSeq: 3, forkedFrom: { sessionId: id, seq: 1, history: 'account' } },
   ])
+  const told = await world.run(['sessions', 'fork', id, '--at', '1'])
+  expect(told.stdout).toContain(
+    '\nIts agent begins a new conversation, with a written account of the history',
+  )
   expect(await world.run(['sessions', 'fork', id, '--at', '9'])).toEqual(
     usage('--at is 9, but the session has 3 events.'),
   )

@@ -131,10 +131,26 @@ describe('forking', () => {
     const session = await store.create(project.root, null, 'direct')
     await appendTurn(session, 'Go', { open: true })
     const fork = await store.fork(session.id, { atSeq: 2, title: 'Half' })
-    expect(fork).toMatchObject({ title: 'Half', status: 'idle', lastTurn: 'interrupted', lastSeq: 3 })
+    expect(fork).toMatchObject({ title: 'Half', status: 'idle', lastTurn: 'interrupted', lastSeq: 4 })
     const log = await readSessionLog(project.root, fork.id)
-    expect(log?.readLast(1)[0]).toMatchObject({ turnId: 'turn-1', event: { type: 'turn:end' } })
+    expect(log?.readLast(2)).toMatchObject([
+      { turnId: 'turn-1', event: { type: 'turn:end' } },
+      { turnId: null, event: { type: 'status', data: { forkedFrom: { history: 'account' } } } },
+    ])
     log?.close()
+  })
+
+  test('before the end of the conversation is told, and the log alone knows it', async () => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    await store.update(session.id, { claudeSessionId: 'native-1' })
+    expect((await store.fork(session.id)).forkedFrom?.history).toBe('whole')
+    await appendTurn(session, 'More')
+    const fork = await store.fork(session.id, { atSeq: 5 })
+    const forkedFrom = { sessionId: session.id, seq: 5, claudeSessionId: 'native-1', history: 'account' }
+    expect(fork).toMatchObject({ forkedFrom, lastSeq: 6, claudeSessionId: null })
+    rmSync(join(project.root, '.chirality', 'sessions', `${fork.id}.json`))
+    expect(await stores.open().get(fork.id)).toMatchObject({ forkedFrom, lastSeq: 6, claudeSessionId: null })
   })
 
   test('a session without a log gives one without a log', async () => {

@@ -1,4 +1,5 @@
 import { addCost, costSoFar, type Envelope, type UIEvent } from '@chirality/core'
+import { originIn } from './fork-history.ts'
 import type { StoredSession } from './stored-session.ts'
 
 /**
@@ -58,6 +59,14 @@ export class SessionFold {
         session.model = event.model
         session.harness = event.harness ?? session.harness
         return
+      case 'status': {
+        const forkedFrom = originIn(event)
+        if (forkedFrom === null) return
+        // What the log says of an agent's conversation before this is the other session's.
+        session.forkedFrom = forkedFrom
+        session.claudeSessionId = null
+        return
+      }
       case 'permission:request':
         this.#pending.add(event.requestId)
         session.status = 'waiting'

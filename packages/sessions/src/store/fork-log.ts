@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { Envelope } from '@chirality/core'
+import type { Envelope, UIEvent } from '@chirality/core'
 import { removeIfThere, syncFolder, temporaryName } from '../files/atomic-write.ts'
 import type { FileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
@@ -16,6 +16,8 @@ export interface WriteLogOptions {
   ops: FileOps
   /** The session the log is for, still empty. */
   session: StoredSession
+  /** What is to be said at the end. `isCut`: a turn was open there. */
+  closing?: (copied: StoredSession, isCut: boolean) => UIEvent | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ export interface WriteLogOptions {
  */
 export async function writeWholeLog(
   batches: AsyncIterable<readonly Envelope[]>,
-  { ops, session }: WriteLogOptions,
+  { ops, session, closing }: WriteLogOptions,
 ): Promise<StoredSession> {
   const folder = await ensureProjectFolder(session.projectRoot, EVENTS_FOLDER)
   const path = join(folder, `${session.id}.ndjson`)
@@ -39,7 +41,10 @@ export async function writeWholeLog(
     }
     try {
       for await (const batch of batches) write(batch)
-      if (fold.openTurn !== undefined) write([interruption(fold.openTurn.turnId, fold.session)])
+      const cut = fold.openTurn
+      if (cut !== undefined) write([interruption(cut.turnId, fold.session)])
+      const last = closing?.(fold.session, cut !== undefined)
+      if (last !== undefined) write([spoken(last, fold.session)])
       await ops.sync(fd)
     } finally {
       ops.close(fd)
@@ -67,6 +72,10 @@ const BATCH_EVENTS = 1000
 
 function makeOwn(envelope: Envelope, sessionId: string, seq: number): Envelope {
   return { ...envelope, seq, sessionId, event: { ...envelope.event, sessionId } }
+}
+
+function spoken(event: UIEvent, { id, lastSeq, updatedAt }: StoredSession): Envelope {
+  return { seq: lastSeq + 1, at: updatedAt, sessionId: id, turnId: null, event }
 }
 
 function interruption(turnId: string | null, { id, lastSeq, updatedAt }: StoredSession): Envelope {

@@ -9,6 +9,7 @@ import { StorageError, toStorageError, withStorageErrors } from '../files/storag
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { SpoolIndex } from '../spools/spool-index.ts'
+import { accountNotice, goesOnAfter } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
@@ -173,7 +174,10 @@ export class SessionStore {
       : { sessions }
   }
 
-  /** A new session with the same history, up to a point. */
+  /**
+   * A new session with the same history, up to a point. `forkedFrom.history` says what its agent gets: at the end of the
+   * conversation all of it, else a written account of what is shown.
+   */
   async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
     const { projectRoot, persona, mode, harness, model, settings } = source
@@ -184,11 +188,19 @@ export class SessionStore {
       ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model, settings },
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
     })
-    const forkedFrom = { sessionId, seq: lastSeq, claudeSessionId: source.claudeSessionId }
+    const origin = { sessionId, seq: lastSeq, claudeSessionId: source.claudeSessionId }
+    let history: 'whole' | 'account' = 'whole'
     try {
+      const isEarlier = log !== undefined && goesOnAfter(log, lastSeq)
+      const closing = ({ turnCount }: StoredSession, isCut: boolean) => {
+        if (turnCount === 0 || !(isEarlier || isCut || source.claudeSessionId === null)) return undefined
+        history = 'account'
+        return accountNotice(empty.id, origin)
+      }
       const copied = log
-        ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty })
+        ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty, closing })
         : empty
+      const forkedFrom = { ...origin, history }
       // Two conversations must not go on under one native id; the harness gets a new one from `forkedFrom`.
       const fork = { ...copied, claudeSessionId: null, ...NOTHING_SPENT, updatedAt: createdAt, forkedFrom }
       await this.#add(fork)

@@ -40,6 +40,11 @@ export interface ForkOrigin {
   seq: number
   /** The agent's own id of the conversation that was forked; a harness that can fork starts from it. */
   claudeSessionId: string | null
+  /**
+   * What the agent of the fork gets: all of that conversation, where the fork is at its end, or a written account of what is
+   * shown. `whole` holds as long as the other session does not go on before the fork's first turn.
+   */
+  history?: 'whole' | 'account'
 }
 
 /** Of a session that has not done anything yet. */
@@ -149,11 +154,12 @@ function amount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }
 
-function parseFork(value: unknown): ForkOrigin | null {
+export function parseFork(value: unknown): ForkOrigin | null {
   if (typeof value !== 'object' || value === null) return null
-  const { sessionId, seq, claudeSessionId } = value as Record<string, unknown>
+  const { sessionId, seq, claudeSessionId, history } = value as Record<string, unknown>
   if (!isSessionId(sessionId)) return null
-  return { sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) }
+  const origin = { sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) }
+  return history === 'whole' || history === 'account' ? { ...origin, history } : origin
 }
 
 function isTime(value: unknown): value is string {

@@ -2,13 +2,16 @@ import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@
 import type { PersonaConfig } from '@chirality/personas'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
+import { withAccount } from '../history/written-account.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import { KeptAgentsFile } from '../recovery/kept-agents-file.ts'
 import { SpoolIndex } from '../spools/spool-index.ts'
+import { accountNotice } from '../store/fork-history.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness, choosePersona } from './choose.ts'
+import { accountOf, historyOf, type TurnHistory } from './fork-turn.ts'
 import { LiveTurn } from './live-turn.ts'
 import { makeWriter } from './make-writer.ts'
 import type { SessionRecorder } from './session-recorder.ts'
@@ -60,8 +63,8 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
 
 /** What there is to know about the turn, and the disk has it. Never rejects: a log that is closed ends the turn itself. */
 async function tellBeginning(
-  { project, view, request }: StartTurnOptions,
-  { plan, harness }: PreparedTurn,
+  { project, view, request, message }: StartTurnOptions,
+  { plan, harness, history }: PreparedTurn,
   writer: TurnWriter,
 ): Promise<void> {
   const { id } = view.session
@@ -72,6 +75,13 @@ async function tellBeginning(
     // An alias says nothing of a price; what the agent makes of it comes with `session:init`.
     await writer.warn(model && /\d/.test(model) ? model : undefined)
     if (project.budget.problem) await writer.write(notice(id, project.budget.problem))
+    // The other session went on after the fork was made.
+    if (history.kind === 'account' && history.forkedFrom.history !== 'account')
+      await writer.write(accountNotice(id, history.forkedFrom))
+    if (history.kind === 'account' && message.startsWith('/'))
+      await writer.write(
+        notice(id, `${message.split(/\s/, 1)[0]} is sent as text and not as a command, behind the account.`),
+      )
     for (const text of plan.warnings) await writer.write(notice(id, text))
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
     if (untrusted) await writer.write(notice(id, untrusted, { trust: 'agent-files' }))
@@ -96,6 +106,8 @@ async function begin(
   await spools.prepare()
   const agents = new KeptAgentsFile(projectRoot, sessionId)
   await agents.prepare()
+  const account = prepared.history.kind === 'account' ? await accountOf(view.session) : undefined
+  const sent = account === undefined ? message : withAccount(account, message)
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
@@ -107,8 +119,9 @@ async function begin(
   }
   const run = new TurnRun({
     sessionId,
-    open: () => prepared.harness.startTurn(prepared.from, message, opts),
-    record: event => writer.write(event),
+    open: () => prepared.harness.startTurn(prepared.from, sent, opts),
+    // The log has what the user said.
+    record: event => writer.write(event.type === 'turn:start' ? { ...event, message } : event),
     onRetry: async () => record.again(view.session.lastSeq),
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })
@@ -123,6 +136,7 @@ export interface PreparedTurn {
   plan: TurnPlan
   /** What the harness goes on from. */
   from: Session
+  history: TurnHistory
 }
 
 /** Everything about a turn that is decided before it starts. */
@@ -140,15 +154,24 @@ export async function prepareTurn(
   const { decisionTimeoutMs: timeoutMs } = request
   const decide = project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
   const guard = (mode: PermissionMode) => project.guard(context, mode)
-  // A fork has no conversation of its own yet: its first turn branches off from the one it was made of.
-  const origin = session.claudeSessionId === null ? (session.forkedFrom?.claudeSessionId ?? null) : null
-  const branches = origin !== null && request.forkSession === undefined
-  const asked = branches ? { ...request, forkSession: true } : request
+  const history: TurnHistory =
+    request.forkSession === undefined ? await historyOf(session, harness, project) : { kind: 'own' }
+  const asked = history.kind === 'branch' ? { ...request, forkSession: true } : request
   const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
   const parts = { session, persona: chosen, harness, personas, decide, guard, trust }
   const plan = await planTurn({ ...parts, request: asked })
-  const from = branches && plan.opts.forkSession ? { ...session, claudeSessionId: origin } : session
-  return { harness, persona, plan, from }
+  return {
+    harness,
+    persona,
+    plan,
+    history,
+    from: { ...session, claudeSessionId: nativeIdOf(session, history) },
+  }
+}
+
+function nativeIdOf({ claudeSessionId }: StoredSession, history: TurnHistory): string | null {
+  if (history.kind === 'own') return claudeSessionId
+  return history.kind === 'branch' ? history.nativeSessionId : null
 }
 
 function budgetOf({ view, request }: StartTurnOptions, { persona }: PreparedTurn): TurnBudget {

@@ -177,6 +177,71 @@ test('a fork branches off from the conversation it was made of, once', async () 
   expect(harness.turns[2]?.opts).not.toHaveProperty('forkSession')
 })
 
+/** Ends before the agent said anything. */
+const fails: TurnScript = async function* ({ session: { id: sessionId }, message }) {
+  yield { type: 'turn:start', sessionId, message }
+  yield init(sessionId)
+  yield { type: 'session:error', sessionId, error: 'Overloaded.', code: 'api_error' }
+  yield { type: 'turn:end', sessionId, reason: 'failed' }
+}
+
+test('an account of the past is sent until the agent has answered, also by another host, and not again', async () => {
+  const { host, session } = await open({}, { scripts: [answers('A heron.'), answers('A pelican.')] })
+  await session.start('One')
+  await session.settled()
+  const atSeq = session.log.lastSeq
+  await session.start('Two')
+  await session.settled()
+  const { id } = await host.forkSession(session.id, { atSeq })
+  await host.close()
+  const harness = new ScriptedHarness([fails, answers('Done.')])
+  const fork = await world.host([harness]).session(id)
+  for (const message of ['Three', 'Four', 'Five']) {
+    await fork.start(message)
+    await fork.settled()
+  }
+  const [first, second, third] = harness.turns
+  for (const turn of [first, second]) {
+    expect(turn?.session.claudeSessionId).toBeNull()
+    expect(turn?.opts).not.toHaveProperty('forkSession')
+    expect(turn?.message).toContain('> One\n')
+    expect(turn?.message).toContain('> A heron.\n')
+    expect(turn?.message).not.toMatch(/Two|pelican/)
+  }
+  expect(first?.message).toMatch(/<\/earlier-conversation>\n\nThree$/)
+  expect(second?.message).toMatch(/> Three\n[\s\S]*<\/earlier-conversation>\n\nFour$/)
+  expect(third).toMatchObject({ message: 'Five', session: { claudeSessionId: 'native-1' } })
+  const said = eventsOf(fork).flatMap(event => (event.type === 'turn:start' ? [event.message] : []))
+  expect(said).toEqual(['One', 'Three', 'Four', 'Five'])
+  expect(notices(eventsOf(fork)).filter(text => text.includes('written account'))).toHaveLength(1)
+})
+
+test('a fork at the end gets an account, too, when the other session went on before its first turn', async () => {
+  const { host, harness, session } = await open({}, { scripts: [answers('A.'), answers('B.'), fails] })
+  await session.start('One')
+  await session.settled()
+  const forked = await host.forkSession(session.id)
+  expect(forked.forkedFrom?.history).toBe('whole')
+  await session.start('Two')
+  await session.settled()
+  const fork = await host.session(forked.id)
+  for (const message of ['/review it', 'Four', 'Five']) {
+    await fork.start(message)
+    await fork.settled()
+  }
+  const [first, second, third] = harness.turns.slice(2)
+  expect(first).toMatchObject({ session: { claudeSessionId: null } })
+  expect(first?.message).toMatch(/> One\n[\s\S]*\n\n\/review it$/)
+  expect(first?.message).not.toContain('Two')
+  expect(second?.message).toContain('> One\n')
+  expect(third?.message).toBe('Five')
+  const told = notices(eventsOf(fork)).filter(text => /account/.test(text))
+  expect(told).toEqual([
+    expect.stringContaining('begins a new one'),
+    '/review is sent as text and not as a command, behind the account.',
+  ])
+})
+
 test('prewarm, permission mode, title', async () => {
   const { host, harness, session } = await open({}, { scripts: [waits()] })
   await session.prewarm()

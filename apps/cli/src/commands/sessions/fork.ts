@@ -1,4 +1,4 @@
-import { SessionStore } from '@chirality/sessions'
+import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { readOptions, wholeNumber } from '../../options.ts'
 import type { Output } from '../../output.ts'
@@ -22,6 +22,11 @@ export async function forkCommand(args: string[], output: Output): Promise<numbe
   const { title } = values
   const fork = await store.fork(session.id, { atSeq, title })
   if (values.json) await output.write(`${JSON.stringify(fork)}\n`)
-  else await output.write(`${fork.id}\nContinue with: ${continueCommand(fork)}\n`)
+  else await output.write(`${fork.id}\n${whatItKnows(fork)}Continue with: ${continueCommand(fork)}\n`)
   return EXIT.done
+}
+
+function whatItKnows({ forkedFrom }: StoredSession): string {
+  if (forkedFrom?.history !== 'account') return ''
+  return 'Its agent begins a new conversation, with a written account of the history up to here and nothing later.\n'
 }
