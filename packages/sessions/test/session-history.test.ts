@@ -44,6 +44,8 @@ describe('a file that is spoilt', () => {
       lastTurn: 'completed',
       turnCount: 1,
       costUsd: 0.3,
+      tokens: 6,
+      ledger: expect.any(Object),
       lastSeq: 5,
     })
     const names = readdirSync(project.file('sessions'))
