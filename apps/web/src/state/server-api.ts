@@ -130,6 +130,8 @@ export interface SessionStatus {
   lastSeq: number
   lastLine: string | null
   pending: PermissionRequestEvent[]
+  /** Why no rule could answer what is pending, by file and line. */
+  policyProblem: string | null
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]

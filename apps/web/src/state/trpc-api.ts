@@ -309,7 +309,7 @@ function toStatus(stored: Stored): SessionStatus {
       lastSeq,
     },
     ...{ phase: 'idle', turnId: null, turnStartedAt: null, lastLine: null, logHealth: 'ok' },
-    ...{ pending: [], queue: [], steered: [], queueHeld: false },
+    ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false },
   }
 }
 

@@ -23,6 +23,7 @@ export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {
     lastSeq: 0,
     lastLine: null,
     pending: [],
+    policyProblem: null,
     queue: [],
     steered: [],
     queueHeld: false,

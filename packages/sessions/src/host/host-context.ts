@@ -25,6 +25,8 @@ export interface HostContext {
   secrets: readonly string[]
   /** Where what an agent asks is put. */
   decider: (context: AskContext) => NonNullable<HarnessTurnOpts['decide']>
+  /** What is wrong with the policies, for as long as a request of the session waits because of it. */
+  policyProblem: (sessionId: string) => string | null
   /** What holds before each call of a tool. */
   guard: (context: AskContext, mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }

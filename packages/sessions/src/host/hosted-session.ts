@@ -64,6 +64,7 @@ export class HostedSession implements LiveSession {
       ...this.#view.facts,
       ...{ queue: queue.list(), steered: this.#steered.list(), queueHeld: queue.held },
       logHealth: log.health.state,
+      policyProblem: this.#project.policyProblem(this.id),
     }
   }
 

@@ -60,12 +60,19 @@ export class SessionHost {
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretsOf(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
+      policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,
       onStatus: status => this.#tell(status),
       onClosed: id => this.decisions.closeSession(id),
+    })
+    // The request is in the log, and told, before the policies were read.
+    this.decisions.onChange(id => {
+      if (this.#policyProblem(id) === null) return
+      const session = this.#projects.sessions().find(one => one.id === id)
+      if (session !== undefined) this.#tell(session.status)
     })
   }
 
@@ -164,6 +171,11 @@ export class SessionHost {
   async #stop(id: string): Promise<void> {
     this.decisions.closeSession(id)
     for (const project of this.#projects.open) await project.stop(id)
+  }
+
+  #policyProblem(sessionId: string): string | null {
+    const waiting = this.decisions.pending(sessionId)
+    return waiting.find(({ policyProblem }) => policyProblem !== undefined)?.policyProblem ?? null
   }
 
   #warn(sessionId: string, message: string): void {

@@ -29,6 +29,8 @@ export interface SessionStatus {
   /** The last thing the agent said or did, one line. */
   lastLine: string | null
   pending: PermissionRequestEvent[]
+  /** Why no rule could answer what is pending: `<file>:<line>: <what is wrong>`, one a line. Null when no file is broken. */
+  policyProblem: string | null
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]

@@ -48,7 +48,7 @@ export class SessionView {
   }
 
   /** Everything but what belongs to the log and the queue. */
-  get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth'> {
+  get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
     const { costUsd, costIsEstimate, tokens, settings } = rest
     return {

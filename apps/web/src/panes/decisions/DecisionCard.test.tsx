@@ -3,11 +3,14 @@ import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core
 import { act } from 'react'
 import { expect, test } from 'vitest'
 import { buttonNamed, click, render } from '../../../test/support/render.tsx'
+import { aStatus } from '../../../test/support/statuses.ts'
+import { FleetStore } from '../../state/fleet-store.ts'
 import type { ServerApi } from '../../state/server-api.ts'
 import { ApiContext } from '../../state/use-api.ts'
+import { FleetContext } from '../../state/use-fleet.ts'
 import { DecisionCard } from './DecisionCard.tsx'
 
-function card(fields: Partial<PermissionRequestEvent>) {
+function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore()) {
   const answers: PermissionDecision[] = []
   const decide: ServerApi['decide'] = async (_sessionId, _requestId, decision) => void answers.push(decision)
   const request: PermissionRequestEvent = {
@@ -22,7 +25,9 @@ function card(fields: Partial<PermissionRequestEvent>) {
   }
   const page = render(
     <ApiContext value={{ decide } as ServerApi}>
-      <DecisionCard request={request} />
+      <FleetContext value={fleet}>
+        <DecisionCard request={request} />
+      </FleetContext>
     </ApiContext>,
   )
   return { page, answers }
@@ -67,4 +72,14 @@ test('a request of an unknown sort is shown whole', () => {
   const { page } = card({ kind: 'unknown', toolName: 'future/ask' })
   expect(page.textContent).toContain('future/ask')
   expect(page.textContent).toContain('"some": "thing"')
+})
+
+test('a policy file with an error is named, with the line, where no rule could answer', () => {
+  const fleet = new FleetStore()
+  const { page } = card({}, fleet)
+  expect(page.textContent).not.toContain('policy file')
+  const policyProblem = '/home/u/policy:3: "alow" is no effect. Write allow, ask or deny.'
+  act(() => fleet.update([aStatus({ sessionId: 's', policyProblem })]))
+  expect(page.textContent).toContain('No rule answered this: the policy file has an error.')
+  expect(page.textContent).toContain(policyProblem)
 })

@@ -1,6 +1,8 @@
 import { type MouseEvent, type ReactNode, type Ref, useId } from 'react'
+import { useStatus } from '../../state/use-fleet.ts'
 
 export interface DecisionFrameProps {
+  sessionId: string
   title: string
   reason?: string | undefined
   children: ReactNode
@@ -16,8 +18,21 @@ export function DecisionFrame(props: DecisionFrameProps) {
         {props.title}
       </h3>
       {props.reason ? <p className="decision__reason">{props.reason}</p> : null}
+      <PolicyProblem sessionId={props.sessionId} />
       {props.children}
     </section>
+  )
+}
+
+/** A rule that would have answered may be in the file that cannot be read: else nobody knows why it asks. */
+function PolicyProblem({ sessionId }: { sessionId: string }) {
+  const problem = useStatus(sessionId)?.policyProblem
+  if (!problem) return null
+  return (
+    <div className="decision__problem">
+      <p>No rule answered this: the policy file has an error.</p>
+      <pre>{problem}</pre>
+    </div>
   )
 }
 

@@ -37,7 +37,12 @@ function QuestionForm({ request, busy, answer, questions }: DecisionProps & { qu
     enabled: !denying && !busy,
   })
   return (
-    <DecisionFrame ref={card} title="The agent has a question" reason={request.reason}>
+    <DecisionFrame
+      ref={card}
+      sessionId={request.sessionId}
+      title="The agent has a question"
+      reason={request.reason}
+    >
       <form
         className="decision__form"
         onSubmit={event => {

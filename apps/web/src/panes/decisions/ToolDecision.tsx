@@ -32,7 +32,12 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const edits = inputEdits(request.toolName, request.input)
   const title = edits ? 'Change this file?' : decisionTitle(request, toolName(request.toolName))
   return (
-    <DecisionFrame ref={card} title={title} reason={request.reason ?? describe(request.input)}>
+    <DecisionFrame
+      ref={card}
+      sessionId={request.sessionId}
+      title={title}
+      reason={request.reason ?? describe(request.input)}
+    >
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
       ) : (
