@@ -28,7 +28,8 @@ export function noticeOf(now: SessionStatus, before: SessionStatus | undefined):
   }
   const hasEnded = before.phase !== 'idle' && now.phase === 'idle' && now.queue.length === 0
   if (!hasEnded) return undefined
-  const body = now.lastTurn === 'completed' ? 'is done' : `ended: ${now.lastTurn ?? 'stopped'}`
+  const done = now.wentOnUnanswered ? 'went on without your answer' : 'is done'
+  const body = now.lastTurn === 'completed' ? done : `ended: ${now.lastTurn ?? 'stopped'}`
   return { kind: 'ended', sessionId, title, body }
 }
 

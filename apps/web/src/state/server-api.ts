@@ -118,6 +118,8 @@ export interface SessionStatus {
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
+  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
+  wentOnUnanswered: boolean
   /** Null where nobody knows it. */
   costUsd: number | null
   /** A part of it is by list price. */

@@ -14,6 +14,7 @@ export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {
     turnId: null,
     turnStartedAt: null,
     lastTurn: null,
+    wentOnUnanswered: false,
     costUsd: 0,
     costIsEstimate: false,
     tokens: 0,

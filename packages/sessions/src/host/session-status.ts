@@ -16,6 +16,8 @@ export interface SessionStatus {
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
+  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
+  wentOnUnanswered: boolean
   /** What the agent stated, and an estimate for what it has not stated yet. Null where nobody knows it. Never falls. */
   costUsd: number | null
   costIsEstimate: boolean

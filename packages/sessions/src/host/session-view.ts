@@ -50,9 +50,9 @@ export class SessionView {
   /** Everything but what belongs to the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
-    const { costUsd, costIsEstimate, tokens, settings } = rest
+    const { costUsd, costIsEstimate, tokens, settings, wentOnUnanswered } = rest
     return {
-      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn },
+      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, wentOnUnanswered },
       ...{ costUsd, costIsEstimate, tokens },
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,

@@ -1,4 +1,11 @@
-import type { HarnessId, SessionHarness, TurnEndReason, UIEvent } from '@chirality/core'
+import type {
+  HarnessId,
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  SessionHarness,
+  TurnEndReason,
+  UIEvent,
+} from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
@@ -10,6 +17,7 @@ import { makeWriter } from '../turns/make-writer.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { sessionLimitOf } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
+import { askedNobody } from '../turns/turn-events.ts'
 import { TurnRecordKeeper } from '../turns/turn-record.ts'
 import { type TurnRecord, TurnRecordFile } from '../turns/turn-record-file.ts'
 import { TurnRun } from '../turns/turn-run.ts'
@@ -70,7 +78,10 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   view.resume(record.turnId, logged)
   const run = new TurnRun({
     sessionId,
-    open: () => tellMissing(harness.adoptTurn(session, record, opts), eventsOfTurn(log, record), writer),
+    open: () => {
+      const events = harness.adoptTurn(session, record, opts)
+      return tellUnanswered(tellMissing(events, eventsOfTurn(log, record), writer), view.pending)
+    },
     record: event => writer.write(event),
     known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
     endAs: () => (writer.overBudget ? 'budget' : undefined),
@@ -107,6 +118,31 @@ async function* missingAfterEnd(
     hasExit ||= event.type === 'process:exit'
   }
   for await (const event of events) if (event.type === 'process:exit' && !hasExit) yield event
+}
+
+/** A request that ended without an answer, after which the agent went on, is told as what it is. */
+async function* tellUnanswered(
+  events: AsyncGenerator<UIEvent>,
+  pending: readonly PermissionRequestEvent[],
+): AsyncGenerator<UIEvent> {
+  const open = new Map(pending.map(request => [request.requestId, request]))
+  const closed: PermissionResolvedEvent[] = []
+  for await (const event of events) {
+    if (event.type === 'permission:request') open.set(event.requestId, event)
+    if (event.type === 'permission:resolved' && event.outcome === 'cancelled') {
+      // What comes next says whether the agent went on.
+      closed.push(event)
+      continue
+    }
+    const wentOn = event.type !== 'turn:end' || event.reason === 'completed'
+    for (const resolved of closed.splice(0)) {
+      const request = open.get(resolved.requestId)
+      if (request !== undefined && wentOn) yield askedNobody(request, { wentOn })
+      yield resolved
+    }
+    yield event
+  }
+  yield* closed
 }
 
 function decideOf(

@@ -5,7 +5,7 @@ import type { SessionLog } from '../log/session-log.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
-import { crashed, turnEnd, unanswered } from '../turns/turn-events.ts'
+import { askedNobody, crashed, turnEnd, unanswered } from '../turns/turn-events.ts'
 import { TurnRecordFile } from '../turns/turn-record-file.ts'
 import { adoptTurn, canAdopt } from './adopt-turn.ts'
 import { stopRecorded } from './stop-recorded.ts'
@@ -72,7 +72,10 @@ async function close(
   const { turnId } = turn
   const sessionId = view.session.id
   if (turn.ended === undefined) {
-    for (const { requestId } of view.pending) await recorder.record(unanswered(sessionId, requestId), turnId)
+    for (const request of view.pending) {
+      await recorder.record(askedNobody(request, { wentOn: false }), turnId)
+      await recorder.record(unanswered(sessionId, request.requestId), turnId)
+    }
     await recorder.record(crashed(sessionId, STOPPED), turnId)
     await recorder.record(turnEnd(sessionId, 'crashed'), turnId)
     await recorder.flush()

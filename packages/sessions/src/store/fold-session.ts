@@ -1,4 +1,5 @@
 import { addCost, costSoFar, type Envelope, type UIEvent } from '@chirality/core'
+import { isWentOn } from '../turns/turn-events.ts'
 import { originIn } from './fork-history.ts'
 import type { StoredSession } from './stored-session.ts'
 
@@ -45,6 +46,7 @@ export class SessionFold {
     switch (event.type) {
       case 'turn:start':
         session.status = 'running'
+        session.wentOnUnanswered = false
         session.turnCount += 1
         session.title ??= titleFrom(event.message)
         this.#turnId = turnId
@@ -60,11 +62,13 @@ export class SessionFold {
         session.harness = event.harness ?? session.harness
         return
       case 'status': {
+        session.wentOnUnanswered ||= isWentOn(event)
         const forkedFrom = originIn(event)
         if (forkedFrom === null) return
         // What the log says of an agent's conversation before this is the other session's.
         session.forkedFrom = forkedFrom
         session.claudeSessionId = null
+        session.wentOnUnanswered = false
         return
       }
       case 'permission:request':

@@ -20,6 +20,8 @@ export interface StoredSession extends Session {
   status: SessionPhase
   /** How the last turn ended. */
   lastTurn: TurnEndReason | null
+  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
+  wentOnUnanswered: boolean
   turnCount: number
   /** Null when tokens were used and nobody knows their price. Never falls. */
   costUsd: number | null
@@ -79,6 +81,7 @@ export function newSession(start: NewSession): StoredSession {
     model: start.model ?? null,
     status: 'idle',
     lastTurn: null,
+    wentOnUnanswered: false,
     turnCount: 0,
     ...NOTHING_SPENT,
     lastSeq: 0,
@@ -113,6 +116,7 @@ export function parseSession(
     model: textOrNull(value.model),
     status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
     lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
+    wentOnUnanswered: value.wentOnUnanswered === true,
     turnCount: count(value.turnCount),
     ...parseCost(value),
     lastSeq: count(value.lastSeq),

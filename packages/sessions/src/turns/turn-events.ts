@@ -1,4 +1,5 @@
 import type {
+  PermissionRequestEvent,
   PermissionResolvedEvent,
   SessionErrorEvent,
   StatusEvent,
@@ -6,6 +7,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
+import { lineOf } from '../host/last-line.ts'
 
 // What the host itself says about a turn. All that the agent says comes from its harness.
 
@@ -48,6 +50,21 @@ export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent 
 export function unanswered(sessionId: string, requestId: string): PermissionResolvedEvent {
   return { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
 }
+
+/** Chirality was gone when the agent needed an answer. `wentOn`: the session needs a person, though its turn ended well. */
+export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentOn: boolean }): StatusEvent {
+  const { sessionId, requestId } = request
+  const asked = `Chirality was stopped while the agent waited for an answer (${lineOf(request)}), so nobody could give one.`
+  const message = wentOn ? `${asked} The call failed, and the agent went on without it.` : asked
+  return notice(sessionId, message, { requestId, ...(wentOn ? { [WENT_ON]: true } : {}) })
+}
+
+/** Whether an event says that the agent went on without an answer. */
+export function isWentOn(event: StatusEvent): boolean {
+  return event.data?.kind === 'chirality' && event.data[WENT_ON] === true
+}
+
+const WENT_ON = 'wentOnUnanswered'
 
 /** Something the model said or did: a turn with any of it has cost money, or changed something. */
 export function isOutput(event: UIEvent): boolean {

@@ -46,6 +46,7 @@ const host = new SessionHost({ harnesses, address: 'http://127.0.0.1:1', home: d
 const report = await host.openProject(project)
 say({ opened: report })
 const session = await host.session(sessionId)
+host.decisions.onChange(() => say({ pending: host.decisions.pending().length }))
 void (async () => {
   for await (const batch of session.log.subscribe(0)) say({ seqs: batch.map(({ seq }) => seq) })
 })()

@@ -25,7 +25,7 @@ async function newSession(): Promise<string> {
 function launch(
   sessionId: string,
   model: ScriptedModel,
-  more: { keepAlive: boolean; message?: string; until?: 'leave' },
+  more: { keepAlive: boolean; message?: string; until?: 'leave'; allow?: string[] },
 ) {
   return new HostProgram(program.file, {
     ...{ project: world.project, data: world.data, sessionId, binary: claudeBinary() },
@@ -164,4 +164,34 @@ test('a host that leaves its agents at work: the next one goes on with them', as
   await session.settled()
   expect(session.status.lastTurn).toBe('completed')
   expect(said(eventsOf(session))).toEqual(said(spooled(id)))
+})
+
+test('the host is killed while a request waits: the log says that nobody could answer, and the next turn clears it', async () => {
+  const model = await world.model({
+    answers: [{ tool: 'Bash', input: { command: "sh -c ': > made'" } }, 'The plan is done.', 'Next.'],
+  })
+  const id = await newSession()
+  const killed = launch(id, model, { keepAlive: true, message: 'Go', allow: [] })
+  await killed.until(line => line.pending === 1)
+  await killed.kill()
+  while ((await findByMarker(world.marker)).length > 0) await new Promise(resolve => setTimeout(resolve, 20))
+
+  const host = world.host([world.claude(model, { keepAlive: true })])
+  expect((await host.openProject(world.project)).adopted).toEqual([id])
+  const session = await host.session(id)
+  await session.settled()
+  const events = eventsOf(session)
+  expect(events.filter(({ type }) => type === 'permission:resolved')).toMatchObject([
+    { outcome: 'cancelled', by: 'failure' },
+  ])
+  const told = events.findIndex(event => event.type === 'status' && event.data?.wentOnUnanswered === true)
+  expect(events[told]).toMatchObject({
+    level: 'warn',
+    message: expect.stringMatching(/Asks for Bash sh -c ': > made'.*nobody could.*went on without it/),
+  })
+  expect(told).toBeLessThan(events.findIndex(({ type }) => type === 'tool:result'))
+  expect(session.status).toMatchObject({ lastTurn: 'completed', wentOnUnanswered: true, pending: [] })
+  await session.start('And now?')
+  await session.settled()
+  expect(session.status.wentOnUnanswered).toBe(false)
 })

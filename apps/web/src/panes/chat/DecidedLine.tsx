@@ -14,6 +14,7 @@ const WHO: Readonly<Record<string, string>> = {
   timeout: 'because nobody answered',
   agent: 'by the agent itself',
   'turn-end': 'with the end of the turn',
+  failure: 'because no answer could be had',
 }
 
 function wordsOf({ outcome, by, rule, message }: Decided): string {

@@ -34,6 +34,13 @@ test.each([
   ['it is new', { lastTurn: null }, 'Idle', 'quiet', 'not started'],
   ['it was stopped', { lastTurn: 'interrupted' }, 'Idle', 'quiet', 'stopped · 12 min ago'],
   ['it is through', { lastTurn: 'completed', lastLine: null }, 'Done', 'ok', 'done · 12 min ago'],
+  [
+    'it went on without an answer',
+    { lastTurn: 'completed', wentOnUnanswered: true, lastLine: 'All is done.' },
+    'Needs you',
+    'need',
+    'went on without your answer · 12 min ago',
+  ],
   ['it failed', { lastTurn: 'failed' }, 'Stopped', 'bad', 'failed · 12 min ago'],
 ] as const)('%s', (_name, fields, group, tone, line) => {
   const status = aStatus({

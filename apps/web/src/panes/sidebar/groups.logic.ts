@@ -36,9 +36,11 @@ export function sessionBeside(
   return order[at + step]
 }
 
-export function groupOf({ pending, phase, lastTurn, queueHeld, queue }: SessionStatus): GroupName {
+export function groupOf(status: SessionStatus): GroupName {
+  const { pending, phase, lastTurn, wentOnUnanswered, queueHeld, queue } = status
   if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
   if (phase !== 'idle') return 'Working'
+  if (wentOnUnanswered) return 'Needs you'
   if (lastTurn === null || lastTurn === 'interrupted') return 'Idle'
   return lastTurn === 'completed' ? 'Done' : 'Stopped'
 }
@@ -91,6 +93,7 @@ export function statusLine(status: SessionStatus, now: number): string {
   if (status.phase !== 'idle') return line || 'working'
   if (status.lastTurn === null) return 'not started'
   const age = formatAge(status.updatedAt, now)
+  if (status.wentOnUnanswered) return `went on without your answer · ${age}`
   const how = ENDS[status.lastTurn]
   if (status.lastTurn !== 'completed') return `${how} · ${age}`
   return line && status.title ? `${age} · ${line}` : `${how} · ${age}`

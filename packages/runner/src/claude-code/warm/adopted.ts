@@ -17,12 +17,18 @@ export function fromTheBeginning(
 
 /** Nobody can answer what the agent asked: its stdin went with the Chirality that held it. */
 export async function* closeRequests(events: AsyncIterable<UIEvent>): AsyncGenerator<UIEvent> {
-  const open = new Set<string>()
+  const open = new Map<string, string | undefined>()
   for await (const event of events) {
-    if (event.type === 'permission:request') open.add(event.requestId)
+    if (event.type === 'permission:request') open.set(event.requestId, event.toolUseId)
     // An answer may cross a withdrawal; the first of them counts.
     if (event.type === 'permission:resolved' && !open.delete(event.requestId)) continue
-    if (event.type === 'turn:end') yield* cancelled(event.sessionId, open)
+    if (event.type === 'turn:end') yield* cancelled(event.sessionId, [...open.keys()], 'turn-end')
+    if (event.type === 'tool:result') {
+      // The call is over, so nothing waits for the answer any more, though the turn may go on for hours.
+      const over = [...open].flatMap(([id, toolUseId]) => (toolUseId === event.toolUseId ? [id] : []))
+      for (const requestId of over) open.delete(requestId)
+      yield* cancelled(event.sessionId, over, 'failure')
+    }
     yield event
   }
 }
@@ -50,7 +56,11 @@ function tellFrom(begin: number, reader: TurnReader): TurnReader {
   }
 }
 
-function* cancelled(sessionId: string, open: Set<string>): Generator<UIEvent> {
+function* cancelled(
+  sessionId: string,
+  open: readonly string[],
+  by: 'turn-end' | 'failure',
+): Generator<UIEvent> {
   for (const requestId of open)
-    yield { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
+    yield { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by }
 }
