@@ -40,3 +40,23 @@ test('the last line that a command printed, as plain text', () => {
   expect(lastLine('10 %\r50 %\r')).toBe('50 %')
   expect(lastLine('')).toBe('')
 })
+
+test('a question that was answered keeps its words and the answer on its line', () => {
+  const questions = [
+    { question: 'Which colour?', options: [] },
+    { question: 'How many?', options: [] },
+  ]
+  const asked = { name: 'AskUserQuestion', input: { questions }, content: null, status: 'running' } as const
+  expect(toolSummary(asked, '')).toEqual({
+    name: 'Question',
+    argument: 'Which colour? · How many?',
+    note: '',
+  })
+  const detail = { answers: { 'Which colour?': 'Blue', 'How many?': '3' } }
+  expect(toolSummary({ ...asked, status: 'done', content: 'x', detail }, '').note).toBe('Blue · 3')
+  const content = 'Which colour?\nBlue\n\nHow many?\n3'
+  expect(toolSummary({ ...asked, status: 'done', content }, '').note).toBe('Blue · 3')
+  const long = { answers: { 'Which colour?': 'b'.repeat(200) } }
+  expect(toolSummary({ ...asked, status: 'done', content: '', detail: long }, '').note).toHaveLength(60)
+  expect(toolSummary({ ...asked, status: 'failed', content: 'Denied' }, '').note).toBe('failed')
+})

@@ -1,6 +1,7 @@
 import type { ToolItem } from '@chirality/core'
 import Anser from 'anser'
 import { own } from '../../ui/own.ts'
+import { readQuestions } from '../decisions/decision.logic.ts'
 
 export interface ToolSummary {
   name: string
@@ -39,10 +40,14 @@ const NAMES: Readonly<Record<string, string>> = {
 const MAX_ARGUMENT_CHARS = 300
 
 export function toolSummary(
-  tool: Pick<ToolItem, 'name' | 'input' | 'content' | 'status'>,
+  tool: Pick<ToolItem, 'name' | 'input' | 'content' | 'status' | 'detail'>,
   cwd: string,
 ): ToolSummary {
-  return { name: toolName(tool.name), argument: argumentOf(tool.input, cwd), note: noteOf(tool) }
+  return {
+    name: toolName(tool.name),
+    argument: argumentOf(tool.input, cwd),
+    note: answerNote(tool) || noteOf(tool),
+  }
 }
 
 /** `mcp__github__list` is `github list`. */
@@ -54,6 +59,8 @@ export function toolName(name: string): string {
 
 export function argumentOf(input: Record<string, unknown>, cwd: string): string {
   if (Array.isArray(input.changes)) return paths(input.changes, cwd)
+  const questions = readQuestions(input)
+  if (questions.length > 0) return oneLine(questions.map(({ name }) => name).join(' · '))
   if (Array.isArray(input.todos)) return `${input.todos.length} steps`
   for (const key of ARGUMENTS) {
     const value = input[key]
@@ -86,6 +93,36 @@ function paths(changes: unknown[], cwd: string): string {
 
 function oneLine(text: string): string {
   return text.slice(0, MAX_ARGUMENT_CHARS).replace(/\s+/g, ' ').trim()
+}
+
+/** What the person answered, of each question; empty where there was no question, or no answer. */
+function answerNote({
+  input,
+  content,
+  status,
+  detail,
+}: Omit<Parameters<typeof toolSummary>[0], 'name'>): string {
+  if (status !== 'done') return ''
+  const given = isObject(detail) && isObject(detail.answers) ? detail.answers : {}
+  const answers = readQuestions(input).flatMap(({ name }) => {
+    const answer = own(given, name) ?? lineBelow(content ?? '', name)
+    return typeof answer === 'string' && answer !== '' ? [answer] : []
+  })
+  const line = oneLine(answers.join(' · '))
+  return line.length > MAX_ANSWER_CHARS ? `${line.slice(0, MAX_ANSWER_CHARS - 1)}…` : line
+}
+
+/** The whole answer is one click away; the line has to leave room for the question. */
+const MAX_ANSWER_CHARS = 60
+
+/** An agent that gives no more than text back has each answer below the words of its question. */
+function lineBelow(content: string, question: string): string | undefined {
+  const at = `\n${content}`.indexOf(`\n${question}\n`)
+  return at < 0 ? undefined : content.slice(at + question.length + 1).split('\n', 1)[0]
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 function noteOf({ status, content, name }: Pick<ToolItem, 'name' | 'content' | 'status'>): string {
