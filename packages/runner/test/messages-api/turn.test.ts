@@ -74,7 +74,7 @@ describe('a turn', () => {
     const prices = { 'claude-sonnet': { input: 1e6, output: 0, cacheRead: 0, cacheWrite: 0 } }
     const listed = await world.open({ answers })
     const [complete] = ofType(await turnOf(listed.harness, world.session(), 'Go'), 'session:complete')
-    const dollars = (2 * (1000 * 3 + 100 * 15 + 2000 * 0.3 + 400 * 3.75)) / 1e6
+    const dollars = (2 * (1000 * 2 + 100 * 10 + 2000 * 0.1 + 400 * 2.5)) / 1e6
     expect(complete?.costUsd).toBeCloseTo(dollars, 9)
     expect(complete).toMatchObject({
       numTurns: 2,
@@ -262,10 +262,10 @@ describe('limits', () => {
   test('of money, which is not asked for in vain', async () => {
     const usage = { input: 1_000_000, output: 0 }
     const { harness, model } = await world.open({ answers: [{ tool: 'list', input: {}, usage, times: 9 }] })
-    const events = await turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 5 })
+    const events = await turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 3 })
     expect(endOf(events)).toBe('budget')
     expect(model.requests).toHaveLength(2)
-    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'budget_exceeded', costUsd: 6 }])
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'budget_exceeded', costUsd: 4 }])
     const unknown = turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 5, model: 'of-unknown-price' })
     await expect(unknown).rejects.toMatchObject({ code: 'invalid_query' })
   })

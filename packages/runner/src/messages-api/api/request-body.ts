@@ -26,9 +26,9 @@ export function requestBody(options: RequestOptions): Record<string, unknown> {
   const { model, maxTokens, systemPrompt, tools, messages, caching, extra } = options
   const marked = caching ? lastTwoOfUser(messages) : []
   return {
-    ...extra,
     model,
     max_tokens: maxTokens,
+    ...extra,
     stream: true,
     ...(systemPrompt ? { system: [mark({ type: 'text', text: systemPrompt }, caching)] } : {}),
     ...(tools.length > 0 ? { tools: toolSpecs(tools, caching), tool_choice: { type: 'auto' } } : {}),

@@ -21,7 +21,7 @@ export interface Config extends Endpoint {
   promptCaching?: boolean | undefined
   /** How long a tool that runs when the prompt is cancelled is waited for. Default 1,000. */
   toolGraceMs?: number | undefined
-  /** Further fields of the request, such as `thinking`. Fields that the loop sets itself cannot be replaced. */
+  /** Further fields of the request, such as `thinking`. Not `messages`, `system`, `stream`, and with tools not `tools` and `tool_choice`. */
   extraBody?: Readonly<Record<string, unknown>> | undefined
   /** The conversation so far. */
   history?: readonly Message[] | undefined
