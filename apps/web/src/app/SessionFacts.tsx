@@ -78,6 +78,8 @@ function Spent({ sessionId }: { sessionId: string }) {
       <span className="number">{`${usd}${formatCount(tokens)}${ofTokens} tokens`}</span>
     ) : null
   }
+  // Nothing was asked of a model yet, and it may be one whose price nobody knows.
+  if (tokens === 0 && costUsd === 0 && budgetUsd === null) return null
   return (
     <span className="number">
       {formatCost(costUsd, costIsEstimate)}

@@ -131,7 +131,7 @@ test('without checks is for one message, and is said before it is sent', async (
   const { page, api, close } = await dashboard.open({
     path: '/s/s1',
     scene: canned => {
-      canned.add({ lastTurn: 'completed' })
+      canned.add({ lastTurn: 'completed', budgetUsd: 5 })
       canned.settings.s1 = { permissionMode: 'plan', budgetUsd: 5 }
     },
   })
