@@ -43,6 +43,8 @@ export class AppServer {
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
   readonly #closing = new Map<string, () => void>()
+  /** Threads with a turn, and who waits for its end. */
+  readonly #turns = new Map<string, () => void>()
   /** Its last words, for when there are no others. */
   #noise: string[] = []
   /** Kinds of messages that no session heard. */
@@ -60,6 +62,8 @@ export class AppServer {
     this.#rpc = new JsonRpcConnection(process, {
       onNotification: (method, params, source) => {
         if (method === 'thread/closed') this.#forget(params)
+        if (method === 'turn/started') this.#turns.set(String(asObject(params).threadId), () => {})
+        if (method === 'turn/completed') this.#endTurn(String(asObject(params).threadId))
         if (method === 'thread/tokenUsage/updated') this.#noteContext(params)
         if (isCompaction(method, params)) this.instructions.delete(String(asObject(params).threadId))
         if (!this.news.tell(source)) this.#noteUnheard(method)
@@ -142,6 +146,7 @@ export class AppServer {
     if (!this.loaded.has(threadId)) return
     const closed = new Promise<void>(resolve => this.#closing.set(threadId, resolve))
     const patience = setTimeout(() => this.#closing.get(threadId)?.(), UNLOAD_MS)
+    this.loaded.delete(threadId)
     this.send('thread/unsubscribe', { threadId })
     await closed
     clearTimeout(patience)
@@ -150,11 +155,27 @@ export class AppServer {
   /** Ends what runs for a thread, and lets go of it. Its commands know their thread by a variable that Codex gives them. */
   async evict(threadId: string): Promise<void> {
     if (this.#isUsable && this.loaded.has(threadId)) {
+      // Of a thread that is let go of nobody hears the end of its turn.
+      await this.#turnOver(threadId)
       await this.request('thread/backgroundTerminals/clean', { threadId }).catch(() => {})
       await this.unload(threadId)
     }
     const options = { ...this.#config.stop, interruptGraceMs: 0 }
     await stopByVariable(this.process.marker, { name: THREAD_VARIABLE, value: threadId }, options)
+  }
+
+  /** The turn has been interrupted. Gives up after a while, as `unload` does. */
+  async #turnOver(threadId: string): Promise<void> {
+    if (!this.#turns.has(threadId)) return
+    const over = new Promise<void>(resolve => this.#turns.set(threadId, resolve))
+    const patience = setTimeout(() => this.#endTurn(threadId), UNLOAD_MS)
+    await over
+    clearTimeout(patience)
+  }
+
+  #endTurn(threadId: string): void {
+    this.#turns.get(threadId)?.()
+    this.#turns.delete(threadId)
   }
 
   /** Closing stdin is the polite way: commands are ended with the server. */

@@ -228,10 +228,13 @@ export class ThreadTurn {
    */
   async #cleanCommands(): Promise<void> {
     const { server, thread, interruptGraceMs } = this.#options
-    if (!server.isUsable) return
+    // One that was let go of meanwhile has been cleaned up with that, and the server goes on for others.
+    const isGone = () => !server.isUsable || !server.loaded.has(thread.id)
+    if (isGone()) return
     try {
       await server.request(CLEAN, { threadId: thread.id }, AbortSignal.timeout(interruptGraceMs))
     } catch (error) {
+      if (isGone()) return
       server.refused(CLEAN, error)
       await server.stop({ interruptGraceMs: 0 })
     }
