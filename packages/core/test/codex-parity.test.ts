@@ -66,8 +66,9 @@ function view(state: SessionState) {
     })
     // Text that no attempt finished, which exec does not print.
     .filter(item => !('aborted' in item && item.aborted === true))
-  const { driftCount, pending, phase, live, costUsd } = state
-  return { items, driftCount, pending, phase, live, costUsd }
+  // Nor what a turn that failed has cost: exec tells its tokens only with the next one that succeeds.
+  const { driftCount, pending, phase, live } = state
+  return { items, driftCount, pending, phase, live }
 }
 
 function plain(value: unknown): unknown {

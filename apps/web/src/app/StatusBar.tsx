@@ -32,7 +32,7 @@ function FleetFacts() {
       <span>{plural(fleet.length, 'session')}</span>
       <span>{`${working} working`}</span>
       <span className="spacer" />
-      <span className="number">{formatUsd(spent)}</span>
+      {spent > 0 && <span className="number">{formatUsd(spent)}</span>}
     </>
   )
 }

@@ -84,7 +84,7 @@ test.each(['light', 'dark'] as const)(
     await page.keyboard.press('Escape')
     for (const path of ['/', '/fleet', '/s/none']) {
       await page.goto(new URL(path, page.url()).href)
-      await page.locator('main h1, main .empty').first().waitFor()
+      await page.locator('main h1, main .empty').filter({ visible: true }).first().waitFor()
       await check(path)
     }
     expect(complaints).toEqual([])

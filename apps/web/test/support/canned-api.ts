@@ -301,6 +301,7 @@ export class CannedApi {
         ...status,
         id: status.sessionId,
         status: 'idle',
+        settings: this.settings[status.sessionId] ?? {},
       })),
     }),
     'sessions.get': ({ sessionId }: { sessionId: string }) => ({
