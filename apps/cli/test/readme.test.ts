@@ -44,5 +44,5 @@ function block(language: string): string {
 
 /** Ids and seconds are never the same twice. */
 function withoutChance(text: string): string {
-  return text.replace(/session [0-9a-f-]{36}/, 'session ID').replace(/\d+\.\d s$/m, 'N s')
+  return text.replace(/session [0-9a-f-]{36}/, 'session ID').replace(/(\d+\.\d s|\d+ ms)$/m, 'N s')
 }

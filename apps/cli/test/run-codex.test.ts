@@ -30,7 +30,7 @@ describe('chirality run --harness codex', () => {
       expect.stringMatching(/^▸ command .*echo hi/),
       '  ✓ hi',
       'It says hi.',
-      expect.stringMatching(/^200 in · 40 out · \d+\.\d s$/),
+      expect.stringMatching(/^≈ \$[\d.]+ · 200 in · 40 out · (\d+\.\d s|\d+ ms)$/),
       '',
     ])
     expect(world.spools('codex')).toHaveLength(1)

@@ -31,7 +31,7 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
       '  ✓ one (2 lines)',
       'Two lines.',
     ])
-    expect(lines[5]).toMatch(/^\$\d+\.\d{4} · 1100 in · 70 out · \d+\.\d s$/)
+    expect(lines[5]).toMatch(/^\$\d+\.\d{4} · 1100 in · 70 out · (\d+\.\d s|\d+ ms)$/)
     expect(lines.slice(6)).toEqual([''])
     expect(stdout).not.toContain(ESCAPE)
   })
@@ -113,7 +113,9 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
 
     expect(code).toBe(4)
     expect(stdout).toContain('✗ ')
-    expect(stderr).toContain('chirality: Not logged in. Run `claude auth login`, or set ANTHROPIC_API_KEY')
+    expect(stderr).toContain(
+      'chirality: The key in ANTHROPIC_API_KEY was refused. Correct it, or unset it and log in.',
+    )
   })
 
   test('no credential at all ends with 4', async () => {

@@ -1,4 +1,4 @@
-import type { UIEvent } from '@chirality/core'
+import { NO_COST, type UIEvent } from '@chirality/core'
 import { openSessionLog, SessionStore, type StoredSession, userDataFolder } from '@chirality/sessions'
 import type { World } from './world.ts'
 
@@ -27,7 +27,13 @@ export async function stored(
   for (const event of events) log.append({ ...event, sessionId: id } as UIEvent, { turnId: 't1' })
   await log.close()
   const turnCount = events.filter(({ type }) => type === 'turn:start').length
-  return store.update(id, { turnCount, lastSeq: events.length, costUsd: 0.25, harness: 'claude-code' })
+  return store.update(id, {
+    turnCount,
+    lastSeq: events.length,
+    ledger: { ...NO_COST, statedUsd: 0.25, highUsd: 0.25 },
+    costUsd: 0.25,
+    harness: 'claude-code',
+  })
 }
 
 export function turn(message: string, answer: string): LooseEvent[] {

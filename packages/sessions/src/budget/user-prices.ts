@@ -12,6 +12,8 @@ export function readPrices(home: string = userDataFolder(), ops: FileOps = realF
   try {
     text = ops.lstat(path) === undefined ? undefined : readSmallFile(ops, path, MAX_BYTES)?.toString('utf8')
   } catch (error) {
+    // A data folder that is no folder is told where it is made.
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return PRICES
     throw toStorageError(error, path)
   }
   if (text === undefined) return PRICES

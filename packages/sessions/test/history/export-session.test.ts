@@ -1,3 +1,4 @@
+import { NO_COST } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { createRedactor } from '../../src/harness-log/redact.ts'
 import { type ExportOptions, exportSession } from '../../src/history/export/export-session.ts'
@@ -119,9 +120,10 @@ describe('secrets', () => {
 describe('Markdown', () => {
   test('reads as a transcript', async () => {
     const made = await session(TURN, 'Fix *the* <thing>')
-    await stores
-      .open()
-      .update(made.id, { costUsd: 0.25, turnCount: 1, updatedAt: '2026-02-07T11:00:00.000Z' })
+    await stores.open().update(made.id, {
+      ...{ costUsd: 0.25, ledger: { ...NO_COST, statedUsd: 0.25, highUsd: 0.25 }, turnCount: 1 },
+      updatedAt: '2026-02-07T11:00:00.000Z',
+    })
     expect(await exported(made, { format: 'markdown' })).toBe(`# Fix \\*the\\* \\<thing\\>
 
 - Session \`${made.id}\`
