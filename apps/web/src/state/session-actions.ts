@@ -7,8 +7,6 @@ export interface SessionActions {
   goOn?: (turnId: string | null) => void
   fork?: (turnId: string) => void
   showChanges?: (turnId: string) => void
-  /** Whether the harness tells what a turn costs. */
-  isPriced?: boolean
 }
 
 export const SessionActionsContext = createContext<SessionActions>({})

@@ -155,8 +155,7 @@ function useActions(status: SessionStatus) {
         await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
       })
     }
-    const isPriced = can?.supportsCostTracking ?? true
-    return { retry, goOn, isPriced, ...(can?.supportsFork ? { fork } : {}) }
+    return { retry, goOn, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, navigate, sessionId, can])
 }
 
