@@ -2,7 +2,7 @@
 // `npm test -- --filter=@chirality/core`: the same for the packages that turbo's filter names.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { packagesWith, root, run, say, setup, turbo } from './setup.mjs'
 
 const started = performance.now()
@@ -43,6 +43,7 @@ for (const file of results) {
   totals.failed += report.testResults.filter(
     suite => suite.status === 'failed' && suite.assertionResults.length === 0,
   ).length
+  for (const suite of report.testResults) sayFailures(suite)
   const skipped = report.numPendingTests + report.numTodoTests
   if (skipped > 0) {
     totals.failed += skipped
@@ -73,6 +74,22 @@ async function runTests() {
   const test = ['test', '--only', '--concurrency=1', '--continue']
   const codes = await Promise.all(lanes.map(lane => turbo([...test, ...lane], { logs: 'full' })))
   return codes.find(code => code !== 0) ?? 0
+}
+
+/** The end of a long log is what a CI shows: what failed is said there again, with the first lines of the reason. */
+function sayFailures(suite) {
+  const file = path.relative(root, suite.name)
+  const failed = suite.assertionResults.filter(test => test.status === 'failed')
+  if (suite.status === 'failed' && failed.length === 0) say(`${file}: ${firstLines(suite.message)}`)
+  for (const test of failed) say(`${file} > ${test.fullName}: ${firstLines(test.failureMessages.join('\n'))}`)
+}
+
+function firstLines(message) {
+  return stripVTControlCharacters(message ?? '')
+    .split('\n')
+    .slice(0, 12)
+    .join('\n  ')
+    .slice(0, 2000)
 }
 
 /** Every workspace package has tests; one that reports none has failed. */
