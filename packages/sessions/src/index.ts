@@ -5,6 +5,7 @@ export {
   type Spending,
 } from './budget/budget-book.ts'
 export type { BudgetState } from './budget/budget-state.ts'
+export { RunBudgets, type RunBudgetsOptions } from './budget/run-budgets.ts'
 export { readPrices } from './budget/user-prices.ts'
 export type {
   AskContext,

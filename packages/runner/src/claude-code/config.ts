@@ -5,6 +5,7 @@ import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
 import { CLAUDE_VERSIONS, type ClaudeFeatures } from './features.ts'
+import type { RunAccount } from './run-account.ts'
 import type { GuardHook } from './warm/guard-hook.ts'
 
 export const HARNESS_ID = 'claude-code'
@@ -48,6 +49,8 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
   idleMs?: number
   /** How many kept agents may have nothing to do at a time; the least recently used is ended first. Default 4. */
   maxIdle?: number
+  /** Counts what `run()` spends, and stops it at a budget. Without one nobody does. Turns are counted by their host. */
+  account?: RunAccount
 }
 
 /** What every way of running the agent needs to know. */

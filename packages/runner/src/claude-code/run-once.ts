@@ -1,7 +1,9 @@
-import type { HarnessQuery } from '@chirality/core'
+import { randomUUID } from 'node:crypto'
+import type { HarnessQuery, UIEvent } from '@chirality/core'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { queryClaude } from './query.ts'
+import type { RunEntry } from './run-account.ts'
 import { ClaudeRunError } from './run-error.ts'
 import { type ClaudeResponse, RunSummary, type RunSummaryOptions } from './run-summary.ts'
 
@@ -21,6 +23,8 @@ export interface ClaudeRequest {
   disallowedTools?: string[]
   /** Names the raw log, `<mode>-<task>` say. */
   label?: string
+  /** What the run is for, `planner` or `coder` say: `state/claude-session.json` has its conversation under this. Default `run`. */
+  role?: string
   /** Continue the newest conversation of `cwd`. */
   continue?: boolean
   resumeSessionId?: string
@@ -52,43 +56,62 @@ export async function runClaudeOnce(
   request: ClaudeRequest,
   context: RunOnceContext,
 ): Promise<ClaudeResponse> {
+  const { cwd, model, role = 'run' } = request
+  const { config, variant = PLAIN_VARIANT } = context
+  const { harnessId } = variant.agent
   const continues = await continuedId(request, context)
-  const first = await attempt(request, context, { attempts: 1, continues })
-  const { answer } = first.mayRepeat ? await attempt(request, context, { attempts: 2, continues }) : first
-  if (answer instanceof Error) throw answer
-  return answer
+  const entry = await config.account?.begin({ runId: randomUUID(), cwd, harnessId, model, role })
+  let nativeSessionId: string | null = null
+  try {
+    let last = await attempt(request, context, { attempts: 1, continues, entry })
+    if (last.mayRepeat) last = await attempt(request, context, { attempts: 2, continues, entry })
+    nativeSessionId = last.nativeSessionId
+    if (last.answer instanceof Error) throw last.answer
+    return last.answer
+  } finally {
+    await entry?.end(nativeSessionId)
+  }
 }
 
 interface Attempt {
   answer: ClaudeResponse | ClaudeRunError
   /** It crashed, and nothing was said, done or paid for. */
   mayRepeat: boolean
+  /** Of the conversation that it began, or went on with. */
+  nativeSessionId: string | null
 }
 
 async function attempt(
   request: ClaudeRequest,
   context: RunOnceContext,
-  facts: Pick<RunSummaryOptions, 'attempts' | 'continues'>,
+  { entry, ...facts }: Pick<RunSummaryOptions, 'attempts' | 'continues'> & { entry: RunEntry | undefined },
 ): Promise<Attempt> {
   const { ask = queryClaude, variant = PLAIN_VARIANT } = context
   const { harnessId } = variant.agent
   const signal = request.signal ?? new AbortController().signal
-  // Ends the agent at the first denial, so that it spends no more.
-  const denied = new AbortController()
-  const summary = new RunSummary({ failOnDenial: request.failOnDenial ?? false, harnessId, ...facts })
-  const query = queryOf(request, AbortSignal.any([signal, denied.signal]))
+  // Ends the agent at the first denial, and when a budget is used up, so that it spends no more.
+  const enough = new AbortController()
+  const failOnDenial = request.failOnDenial ?? false
+  const onShown = entry && ((event: UIEvent) => entry.note(event))
+  const summary = new RunSummary({ failOnDenial, harnessId, onShown, ...facts })
+  const query = {
+    ...queryOf(request, AbortSignal.any([signal, enough.signal])),
+    // What each answer cost is told only with its pieces; without them a budget would be known at the end.
+    includePartialMessages: entry !== undefined,
+  }
   const { extraArgs, label } = request
   const onSpool = (path: string) => summary.logIsAt(path)
   for await (const event of ask(query, { ...context, extraArgs, label, onSpool })) {
     summary.see(event)
-    if (summary.isDenied) denied.abort()
+    if (summary.isDenied || summary.isOverBudget) enough.abort()
   }
+  const { nativeSessionId } = summary
   try {
-    return { answer: summary.response(signal), mayRepeat: false }
+    return { answer: summary.response(signal), mayRepeat: false, nativeSessionId }
   } catch (error) {
     if (!(error instanceof ClaudeRunError)) throw error
     const mayRepeat = error.code === 'process_crashed' && !summary.hasBegun && !signal.aborted
-    return { answer: error, mayRepeat }
+    return { answer: error, mayRepeat, nativeSessionId }
   }
 }
 
@@ -110,7 +133,6 @@ function queryOf(request: ClaudeRequest, signal: AbortSignal): HarnessQuery {
     maxBudgetUsd: request.maxBudgetUsd,
     mode: 'read-only',
     permissionMode: request.permissionMode ?? 'dontAsk',
-    includePartialMessages: false,
     signal,
   }
 }

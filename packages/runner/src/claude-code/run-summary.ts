@@ -45,6 +45,8 @@ export interface RunSummaryOptions {
   failOnDenial: boolean
   attempts: number
   continues: string | null
+  /** Takes what the agent shows; returns why the run has to stop, once a budget is used up. */
+  onShown?: ((event: UIEvent) => string | undefined) | undefined
 }
 
 /** What a run has shown so far. */
@@ -60,6 +62,7 @@ export class RunSummary {
   #durationMs: number | null = null
   #numTurns: number | null = null
   #hasBegun = false
+  #overBudget: string | undefined
   #failure: { error: string; code: HarnessErrorCode } | null = null
 
   constructor(options: RunSummaryOptions) {
@@ -69,6 +72,14 @@ export class RunSummary {
   /** Something was denied that must not be. */
   get isDenied(): boolean {
     return this.#options.failOnDenial && this.#denials.size > 0
+  }
+
+  get isOverBudget(): boolean {
+    return this.#overBudget !== undefined
+  }
+
+  get nativeSessionId(): string | null {
+    return this.#translator.nativeSessionId
   }
 
   /** It said something, or used a tool. */
@@ -130,6 +141,8 @@ export class RunSummary {
       const tools = new Set([...this.#denials.values()].map(denial => denial.tool_name))
       throw this.#error(`The agent was not allowed to use ${[...tools].join(', ')}.`, 'unknown')
     }
+    if (this.#overBudget !== undefined && this.#translator.outcome?.reason !== 'completed')
+      throw this.#error(this.#overBudget, 'budget_exceeded')
     // An abort that came after the answer changes nothing.
     if (signal.aborted && this.#translator.outcome?.reason !== 'completed') {
       throw signal.reason?.name === 'TimeoutError'
@@ -158,6 +171,7 @@ export class RunSummary {
   }
 
   #seeShown(event: UIEvent): void {
+    this.#overBudget ??= this.#options.onShown?.(event)
     if (event.type === 'session:init') this.#init = event
     this.#hasBegun ||= event.type === 'chat:message' || event.type === 'tool:start'
     if (event.type === 'chat:message' && event.parentToolUseId === undefined && !event.discarded)

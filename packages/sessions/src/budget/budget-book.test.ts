@@ -29,6 +29,14 @@ test('a hundred turns at once add up, and one that is told twice counts once', a
   expect(statSync(copies()[0] ?? '').mode & 0o777).toBe(0o600)
 })
 
+test('two programs that count at the same time lose nothing', async () => {
+  const count = (who: string) =>
+    Promise.all(range(1, 20).map(i => open().count(project.root, `${who}${i}`, spent)))
+  await Promise.all([count('a'), count('b')])
+  expect(json()).toMatchObject({ total_cost_usd: 40, iterations: 40 })
+  expect(copies()).toHaveLength(1)
+})
+
 test.each([
   ['deleted', () => rmSync(file())],
   ['emptied', () => writeFileSync(file(), '')],
@@ -66,7 +74,7 @@ test('a file that cannot be read is told and kept aside', async () => {
 test('limits that nobody can know are no limits of none: reading throws until they are set again', async () => {
   mkdirSync(project.file('state'), { recursive: true })
   writeFileSync(file(), 'junk')
-  await expect(open().read(project.root)).rejects.toThrow(/budget\.json cannot be read.*budgets\.set/)
+  await expect(open().read(project.root)).rejects.toThrow(/budget\.json cannot be read.*chirality budget set/)
   await expect(open().count(project.root, 't1', spent)).rejects.toThrow('cannot be read')
   await open().setLimits(project.root, { max_cost_usd: 3 })
   expect((await open().read(project.root)).state).toMatchObject({ max_cost_usd: 3 })

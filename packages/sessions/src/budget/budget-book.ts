@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { type Cost, roundUsd } from '@chirality/core'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { writeFileAtomic } from '../files/atomic-write.ts'
+import { withFileLock } from '../files/file-lock.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { readSmallFile } from '../files/read-write.ts'
@@ -60,7 +61,7 @@ export class BudgetBook {
   /** Reads, changes and writes, one at a time. */
   update(projectRoot: string, change: (state: BudgetState) => BudgetState): Promise<BudgetState> {
     const root = realProjectRoot(projectRoot)
-    return this.#queue.run(root, async () => {
+    return this.#alone(root, async () => {
       const files = await this.#load(root)
       return this.#write(root, change(this.#merge(root, files).state), files)
     })
@@ -69,7 +70,7 @@ export class BudgetBook {
   /** Limits as the user wants them; null is none, what is left out stays. Also the way out when both files are spoilt. */
   setLimits(projectRoot: string, limits: Partial<BudgetState>): Promise<BudgetState> {
     const root = realProjectRoot(projectRoot)
-    return this.#queue.run(root, async () => {
+    return this.#alone(root, async () => {
       const files = await this.#load(root)
       const state = isUnknown(files)
         ? (this.#known.get(root) ?? initialBudget())
@@ -90,6 +91,21 @@ export class BudgetBook {
         unpriced_tokens: state.unpriced_tokens + spent.unpricedTokens,
         iterations: state.iterations + 1,
         counted_turns: [...turns, id].slice(-MAX_COUNTED),
+      }
+    })
+  }
+
+  /** One after the other, in this process and in others: a server, and a program that counts its own runs. */
+  #alone<T>(root: string, work: () => Promise<T>): Promise<T> {
+    const copy = this.#copyPath(root)
+    return this.#queue.run(root, async () => {
+      try {
+        await mkdir(dirname(this.#home), { recursive: true })
+        await ensurePrivateDirectory(this.#home)
+        await ensurePrivateDirectory(dirname(copy))
+        return await withFileLock(this.#ops, `${copy}.lock`, work)
+      } catch (error) {
+        throw toStorageError(error, copy)
       }
     })
   }
@@ -131,9 +147,6 @@ export class BudgetBook {
     const path = join(await ensureProjectFolder(root, STATE_FOLDER), NAME)
     const copyPath = this.#copyPath(root)
     try {
-      await mkdir(dirname(this.#home), { recursive: true })
-      await ensurePrivateDirectory(this.#home)
-      await ensurePrivateDirectory(dirname(copyPath))
       for (const file of [own, copy]) if (file.kind === 'spoilt') this.#keepAside(file.path)
       // The copy first: what is only there counts as well.
       await writeFileAtomic(copyPath, `${JSON.stringify({ projectRoot: root, ...state })}\n`, {
@@ -180,6 +193,6 @@ function isUnknown({ own, copy }: Files): boolean {
 
 function unknownLimits({ own, copy }: Files): StorageError {
   const { path } = own.kind === 'spoilt' ? own : copy
-  const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with budgets.set of the API, or remove the file to go on without any.`
+  const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with "chirality budget set", or remove the file to go on without any.`
   return new StorageError('io', path, message)
 }

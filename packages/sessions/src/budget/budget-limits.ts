@@ -64,13 +64,21 @@ export class BudgetLimits {
     })
   }
 
-  /** The first that has nothing left before the turn begins. */
-  usedUp(): { scope: BudgetScope; unit: 'usd' | 'tokens'; spent: number; most: number } | undefined {
-    const limit = this.#limits.find(each => amountOf(each, each.before()) >= limitOf(each))
+  /** The first that has nothing left, before the turn begins or when it has spent this much. */
+  usedUp(turn: Spending = NOTHING): UsedUp | undefined {
+    const limit = this.#limits.find(each => spentOf(each, turn) >= limitOf(each))
     if (limit === undefined) return undefined
     const { scope, unit } = limit
-    return { scope, unit, spent: amountOf(limit, limit.before()), most: limitOf(limit) }
+    return { scope, unit, spent: spentOf(limit, turn), most: limitOf(limit) }
   }
+}
+
+/** A budget of which nothing is left. */
+export interface UsedUp {
+  scope: BudgetScope
+  unit: BudgetLimit['unit']
+  spent: number
+  most: number
 }
 
 const WARN_SHARE = 0.8

@@ -1,7 +1,7 @@
 import { tokensText, usdText } from '@chirality/core'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { Spending } from './budget-book.ts'
-import { BudgetLimits, limits, NOTHING, type SpendingLimit } from './budget-limits.ts'
+import { BudgetLimits, limits, NOTHING, type SpendingLimit, type UsedUp } from './budget-limits.ts'
 import type { ProjectBudget } from './project-budget.ts'
 
 /** What a turn may cost, as it was when the turn began. */
@@ -47,17 +47,19 @@ export async function limitsOfTurn(options: LimitsOptions): Promise<BudgetLimits
 /** Throws when something is used up already: then no turn begins. */
 export function requireBudget(limits: BudgetLimits): void {
   const usedUp = limits.usedUp()
-  if (usedUp === undefined) return
-  const { scope, unit, spent, most } = usedUp
+  if (usedUp !== undefined) throw new SessionStartError('budget', usedUpText(usedUp))
+}
+
+/** What was spent, of what, and what to do. */
+export function usedUpText({ scope, unit, spent, most }: UsedUp): string {
   const text = unit === 'usd' ? usdText : tokensText
-  const message = `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`
-  throw new SessionStartError('budget', message)
+  return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`
 }
 
 const REMEDY = {
   turn: 'Give the turn more.',
-  session: 'Raise the budget of the session, or start another one.',
-  persona: "Raise the budget of the session, or budget_usd and budget_tokens in the persona's file.",
-  project:
-    'Raise the budget of the project (max_cost_usd, max_tokens) in the dashboard, or with budgets.set of the API.',
+  session: 'Raise it in the dashboard or with "chirality budget set --session ID", or start another session.',
+  persona:
+    'Raise the budget of the session in the dashboard or with "chirality budget set --session ID", or that of the persona with "chirality budget set --persona ID".',
+  project: 'Raise it in the dashboard or with "chirality budget set".',
 }

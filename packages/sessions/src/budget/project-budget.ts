@@ -27,7 +27,7 @@ export class ProjectBudget {
     const begun = iterations + running.length
     // Nothing may be waited for from here on: another session could take the last turn meanwhile.
     if (max_iterations === null || begun < max_iterations) return this.note(turnId, NOTHING)
-    const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with budgets.set of the API.`
+    const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
     throw new SessionStartError('budget', message)
   }
 

@@ -244,7 +244,7 @@ test('a project has a budget for all its sessions, and a number of turns', async
   await host.budgets.setLimits(world.project, { max_iterations: 9 })
   await expect(session.start('More')).rejects.toMatchObject({
     code: 'budget',
-    message: expect.stringContaining('max_cost_usd'),
+    message: expect.stringContaining('$1.50 of $1.00'),
   })
 })
 

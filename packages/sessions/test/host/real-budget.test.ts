@@ -1,6 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { claudeBinary } from '@chirality/fixtures'
 import { MessagesApiHarness } from '@chirality/runner'
+import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptAnswer, ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
+import { BudgetBook } from '../../src/budget/budget-book.ts'
+import { RunBudgets } from '../../src/budget/run-budgets.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
@@ -12,6 +17,12 @@ const forever = (tool: string, input: Record<string, unknown>): ScriptAnswer => 
 test.each([
   ['codex', (model: ScriptedModel) => world.codex(model), forever('exec_command', { cmd: 'true' })],
   ['claude-code', (model: ScriptedModel) => world.claude(model), forever('Glob', { pattern: '*' })],
+  [
+    'agent-sdk',
+    (model: ScriptedModel) =>
+      new AgentSdkHarness({ binaryPath: claudeBinary(), environment: world.environment(model) }),
+    forever('Glob', { pattern: '*' }),
+  ],
   [
     'messages-api',
     (model: ScriptedModel) => new MessagesApiHarness({ environment: world.environment(model) }),
@@ -40,3 +51,39 @@ test.each([
     await expect(session.start('More')).rejects.toMatchObject({ code: 'budget' })
   },
 )
+
+const state = (name: string) => JSON.parse(readFileSync(world.file('state', name), 'utf8'))
+
+test('run() of Claude Code counts in budget.json and claude-session.json, and is stopped by the budget of its project', async () => {
+  const model = await world.model({ answers: ['Once.', ...Array(8).fill(forever('Glob', { pattern: '*' }))] })
+  const account = new RunBudgets({ home: world.data })
+  const harness = world.claude(model, { account })
+  const request = { cwd: world.project, role: 'Coder', allowedTools: ['Glob'] }
+
+  const { sessionId, totalCostUsd, usage } = await harness.run({ ...request, prompt: 'First' })
+  expect(state('budget.json')).toMatchObject({
+    ...{ total_cost_usd: totalCostUsd, iterations: 1, unpriced_tokens: 0 },
+    total_tokens: usage.input_tokens + usage.output_tokens,
+  })
+  expect(state('claude-session.json')).toEqual({
+    coder_session_id: sessionId,
+    updated_at: expect.any(String),
+  })
+
+  const book = new BudgetBook({ home: world.data })
+  await book.setLimits(world.project, { max_cost_usd: totalCostUsd + 0.05 })
+  await expect(harness.run({ ...request, prompt: 'Forever' })).rejects.toMatchObject({
+    ...{ name: 'ClaudeRunError', code: 'budget_exceeded' },
+    message: expect.stringMatching(/The budget of the project is used up: \$\d.*chirality budget set/),
+  })
+  const asked = () => model.requests.filter(({ body }) => JSON.stringify(body).includes('Forever')).length
+  expect(asked()).toBeLessThanOrEqual(2)
+  const { total_cost_usd, iterations } = state('budget.json')
+  expect(iterations).toBe(2)
+  expect(total_cost_usd).toBeGreaterThan(totalCostUsd + 0.05)
+
+  const before = model.requests.length
+  await expect(harness.run({ ...request, prompt: 'More' })).rejects.toMatchObject({ code: 'budget_exceeded' })
+  expect(model.requests).toHaveLength(before)
+  expect(state('budget.json')).toMatchObject({ iterations: 2 })
+})

@@ -1,0 +1,29 @@
+import type { HarnessId, UIEvent } from '@chirality/core'
+
+/**
+ * Who knows what runs may spend, and counts what they did. `RunBudgets` of `@chirality/sessions` is one: it keeps
+ * `state/budget.json` and `state/claude-session.json` of the project.
+ */
+export interface RunAccount {
+  /** Before the agent is started. Rejects when nothing is left to spend, and nothing is started then. */
+  begin(run: RunStart): Promise<RunEntry>
+}
+
+export interface RunStart {
+  /** Names this run, so that it is counted once. */
+  runId: string
+  cwd: string
+  harnessId: HarnessId
+  /** As it was asked for; undefined leaves it to the agent. */
+  model: string | undefined
+  /** What the run is for, `planner` or `coder` say. */
+  role: string
+}
+
+/** One run that was let begin. */
+export interface RunEntry {
+  /** Takes what the agent shows, in order. Returns why the run has to stop, once it has to. */
+  note(event: UIEvent): string | undefined
+  /** Called once, however the run ended. The id is the agent's own, null when no conversation began. Never rejects. */
+  end(nativeSessionId: string | null): Promise<void>
+}
