@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
@@ -244,3 +245,44 @@ test('without --json it prints one link', async () => {
   command.signal('SIGTERM')
   expect(await command.result()).toMatchObject({ code: 0, stderr: 'Stopping, and the agents with it.\n' })
 })
+
+test('keys that the server was started with are in the environment of no process, and in no export', async () => {
+  const canary = `kept${randomBytes(12).toString('hex')}`
+  const names = CANARIES.filter(name => name !== 'ANTHROPIC_API_KEY')
+  const env = Object.fromEntries(names.map((name, at) => [name, `${canary}-${at}`]))
+  // Every process of this user, the server among them: whatever is readable there is readable for the command.
+  const command = `cat /proc/$PPID/environ | tr '\\0' '\\n'; grep -alF "${canary.slice(0, 4)}""${canary.slice(4)}" /proc/[0-9]*/environ 2>/dev/null; echo "$PPID looked"`
+  const world = await createWorld({ answers: [{ tool: 'bash', input: { command } }, 'Done.'] })
+  const { command: server, facts } = await startServing(world, [], {
+    ...env,
+    ANTHROPIC_API_KEY: `${canary}-api`,
+  })
+  const body = { projectRoot: world.project, persona: null, mode: 'direct', harness: 'messages-api' }
+  const created = await call(facts, '/api/harness/session/create', body)
+  const { session } = (await created.json()) as { session: { id: string } }
+  const message = `These are mine:\n${Object.values(env).join('\n')}`
+  const options = { permissionMode: 'bypassPermissions' }
+  const turn = await call(facts, '/api/harness/turn', { sessionId: session.id, message, options })
+  const stream = await turn.text()
+  expect(stream).toContain(`${facts.pid} looked`)
+  const result = /event: tool:result\ndata: (.*)/.exec(stream)?.[1] ?? ''
+  expect(result).toContain('CHIRALITY_RUN=')
+  expect(result).not.toContain(canary)
+  expect(result).not.toMatch(/\/proc\/\d+\/environ/)
+  // It still has its own key, and uses it.
+  expect(world.model.requests.map(({ headers }) => headers['x-api-key'])).toContain(`${canary}-api`)
+
+  for (const format of ['markdown', 'json', 'html']) {
+    const exported = await call(facts, `/api/harness/session/${session.id}/export?format=${format}`)
+    const text = await exported.text()
+    expect(text).toContain('These are mine')
+    expect(names.filter((_, at) => text.includes(`${canary}-${at}`))).toEqual([])
+  }
+  server.signal('SIGTERM')
+  expect((await server.result()).code).toBe(0)
+})
+
+const CANARIES =
+  'ANTHROPIC_API_KEY OPENAI_API_KEY CODEX_API_KEY MYSQL_PWD AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY GITHUB_PAT GITHUB_TOKEN DATABASE_URL SENTRY_DSN SLACK_WEBHOOK NPM_CONFIG__AUTH GRAFANA_SA LDAP_BIND_PW JIRA_PAT TELEGRAM_BOT UNHEARD_OF'.split(
+    ' ',
+  )

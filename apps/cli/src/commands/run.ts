@@ -1,3 +1,4 @@
+import { hideEnvironment } from '@chirality/runner'
 import { DecisionBroker, SessionHost } from '@chirality/sessions'
 import { RunHarnesses } from '../harnesses.ts'
 import type { Output } from '../output.ts'
@@ -8,6 +9,7 @@ import { startHere } from './run/start-here.ts'
 
 /** One turn of a session, shown while it happens, out of the log that keeps it. */
 export async function run(args: string[], output: Output): Promise<number> {
+  hideEnvironment()
   let host: SessionHost | undefined
   const harnesses = new RunHarnesses(entry => host?.log(entry))
   const request = await readRequest(args, harnesses)

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hideEnvironment } from '@chirality/runner'
 import {
   BindingError,
   LINK_MINUTES,
@@ -26,6 +27,7 @@ import { serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Runs the server until it is told to stop. */
 export async function serve(args: string[], output: Output): Promise<number> {
+  hideEnvironment()
   const options = await readServeOptions(args)
   const stop = stopSignals()
   const demo = options.demo ? await (await import('../demo/start-demo.ts')).startDemo() : undefined

@@ -10,7 +10,7 @@ function cleanObject(data: object, redact: Redactor, depth: number): Record<stri
   const entries = Object.entries(data).slice(0, MAX_ENTRIES)
   return Object.fromEntries(
     entries.map(([name, value]) => {
-      if (SECRET_NAME.test(name) && typeof value === 'string') return [name, REDACTED]
+      if (isSecretField(name) && typeof value === 'string') return [name, REDACTED]
       return [
         cut(name, redact, MAX_NAME_CHARS),
         clean(value, redact, { depth, maxChars: MAX_CHARS[name] ?? MAX_OTHER_CHARS }),
@@ -35,8 +35,15 @@ function cut(text: string, redact: Redactor, maxChars: number): string {
   return clean.length > maxChars ? clean.slice(0, maxChars) : clean
 }
 
-/** Fields that hold a secret, by their name. */
-export const SECRET_NAME = /^(?:.*_)?(?:api_?key|secret|password|passwd|credentials?|token|authorization)$/i
+/** Whether a field holds a secret, by its name. */
+export function isSecretField(name: string): boolean {
+  return SECRET_WORD.test(name) || SECRET_VARIABLE.test(name)
+}
+
+const SECRET_WORD =
+  /^(?:.*_)?(?:api_?key|access_?key(?:_?id)?|secret|password|passwd|passphrase|credentials?|token|authorization)$/i
+/** Short words mean it only in the name of a variable. */
+const SECRET_VARIABLE = /^[A-Z0-9_]+_(?:PWD|PASS|PW|PAT|KEY|AUTH|JWT|DSN|CREDS?|WEBHOOK(?:_URL)?)$/
 const MAX_NAME_CHARS = 200
 const LONGEST_SECRET_CHARS = 8192
 const MAX_ENTRIES = 500

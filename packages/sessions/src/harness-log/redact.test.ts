@@ -16,6 +16,10 @@ describe('by look', () => {
     'Authorization: Bearer abcdefghijklmnop',
     'curl -H "x-api-key: abcdefghijkl"',
     'GITHUB_TOKEN=abcdefghijkl npm publish',
+    'MYSQL_PWD=abcdefghijkl mysql',
+    'AWS_ACCESS_KEY_ID: abcdefghijkl',
+    '{"GITHUB_PAT":"abcdefghijkl"}',
+    'passphrase: abcdefghijkl',
     '{"client_secret": "abcdefghijkl"}',
     `xoxb-${'1'.repeat(20)}`,
     `glpat-${'a'.repeat(20)}`,
@@ -28,6 +32,9 @@ describe('by look', () => {
 
   test.each([
     'The token was missing.',
+    'PWD=/home/somebody/work',
+    'primary_key: something',
+    'first pass: everything',
     'https://example.com:8080/path',
     'git@github.com:owner/repo.git',
     'sk-short',

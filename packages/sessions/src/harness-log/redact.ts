@@ -55,7 +55,12 @@ const PATTERNS: [RegExp, string][] = [
   [/\b(Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{8,}/gi, `$1 ${REDACTED}`],
   // NAME=value and "name": "value", where the name says what it is.
   [
-    /\b([A-Z0-9_-]{0,64}(?:API[_-]?KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|TOKEN(?!S))[A-Z0-9_-]{0,64})(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/gi,
+    /\b([A-Z0-9_-]{0,64}(?:API[_-]?KEY|ACCESS[_-]?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|TOKEN(?!S))[A-Z0-9_-]{0,64})(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/gi,
+    `$1$2${REDACTED}`,
+  ],
+  // Shorter words that mean it only at the end of the name of a variable.
+  [
+    /\b([A-Z0-9_]{1,64}_(?:PWD|PASS|PW|PAT|KEY|AUTH|JWT|DSN|CREDS?|WEBHOOK(?:_URL)?))(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/g,
     `$1$2${REDACTED}`,
   ],
 ]

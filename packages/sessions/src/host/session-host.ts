@@ -1,6 +1,6 @@
 import type { HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import { isSecretLike, processEnv, type RunnerLogEntry } from '@chirality/runner'
+import { processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
@@ -58,7 +58,7 @@ export class SessionHost {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
       budgets: this.budgets,
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
-      secrets: options.secrets ?? secretsOf(processEnv()),
+      secrets: options.secrets ?? secretValues(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
       policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
@@ -194,8 +194,4 @@ export class SessionHost {
       }
     }
   }
-}
-
-function secretsOf(environment: Readonly<Record<string, string>>): string[] {
-  return Object.entries(environment).flatMap(([name, value]) => (isSecretLike(name, value) ? [value] : []))
 }

@@ -1,7 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { processEnv } from '@chirality/runner'
-import { createRedactor, type ExportFormat, exportSession } from '@chirality/sessions'
+import { type ExportFormat, exportSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { oneOf, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
@@ -18,8 +17,7 @@ export async function exportCommand(args: string[], output: Output): Promise<num
   const id = oneArgument(positionals, 'the id of a session')
   const format = FORMATS[oneOf('format', values.format, NAMES) ?? formatOf(values.output)]
   const session = await findSession(id)
-  const redactor = createRedactor(secretsIn(processEnv()))
-  const parts = exportSession(session.projectRoot, session.id, { format, redactor })
+  const parts = exportSession(session.projectRoot, session.id, { format })
   if (values.output === undefined) {
     for await (const part of parts) if (!(await output.write(part))) break
     return EXIT.done
@@ -37,13 +35,6 @@ function formatOf(file: string | undefined): FormatName {
   const ending = path.extname(file ?? '').slice(1)
   return NAMES.find(name => name === ending) ?? 'md'
 }
-
-/** Whatever is called a secret in our environment is one, also if it looks like a word. */
-function secretsIn(env: Readonly<Record<string, string>>): string[] {
-  return Object.entries(env).flatMap(([name, value]) => (SECRET_NAME.test(name) ? [value] : []))
-}
-
-const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i
 
 async function writeNew(file: string, parts: AsyncIterable<string>): Promise<void> {
   const fd = openNew(file)

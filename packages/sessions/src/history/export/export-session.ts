@@ -1,3 +1,4 @@
+import { processEnv, secretValues } from '@chirality/runner'
 import { createRedactor, type Redactor } from '../../harness-log/redact.ts'
 import { readSessionLog } from '../../log/read-log.ts'
 import type { StoredSession } from '../../store/stored-session.ts'
@@ -15,7 +16,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 export interface ExportOptions {
   format: ExportFormat
-  /** Takes secrets out. Default: what looks like one; give one that knows values, too. */
+  /** Takes secrets out. Default: what looks like one, and the values of secrets in our own environment. */
   redactor?: Redactor
   /** The user's data folder. */
   home?: string
@@ -25,7 +26,7 @@ export interface ExportOptions {
 export async function* exportSession(
   projectRoot: string,
   sessionId: string,
-  { format, redactor = createRedactor(), home }: ExportOptions,
+  { format, redactor = createRedactor(secretValues(processEnv())), home }: ExportOptions,
 ): AsyncGenerator<string> {
   const session = await sessionOf(projectRoot, sessionId, { home })
   const log = await readSessionLog(session.projectRoot, sessionId)

@@ -1,4 +1,4 @@
-import { SECRET_NAME } from '../../harness-log/clean-data.ts'
+import { isSecretField } from '../../harness-log/clean-data.ts'
 import { REDACTED, type Redactor } from '../../harness-log/redact.ts'
 
 /** A value with the secrets taken out of all its texts, and of fields whose name says that they hold one. */
@@ -8,7 +8,7 @@ export function redactValue(value: unknown, redact: Redactor, depth = 0): unknow
   if (depth >= MAX_DEPTH) return TOO_DEEP
   if (Array.isArray(value)) return value.map(item => redactValue(item, redact, depth + 1))
   const entries = Object.entries(value).map(([name, field]) => {
-    const isSecret = typeof field === 'string' && SECRET_NAME.test(name)
+    const isSecret = typeof field === 'string' && isSecretField(name)
     return [redact(name), isSecret ? REDACTED : redactValue(field, redact, depth + 1)]
   })
   return Object.fromEntries(entries)

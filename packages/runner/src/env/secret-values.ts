@@ -1,0 +1,64 @@
+import {
+  BASE_NAMES,
+  BASE_PREFIXES,
+  CLAUDE_CLOUDS,
+  CLAUDE_NAMES,
+  CODEX_NAMES,
+  PROXY_NAMES,
+} from './allowed-names.ts'
+import { isSecretLike } from './secret-like.ts'
+
+/**
+ * The values of an environment that nobody else may read: of variables that are called like a secret, and of those that no agent is
+ * given unless they are known to be harmless or hold what everybody may know, such as a path.
+ */
+export function secretValues(environment: Readonly<Record<string, string>>): string[] {
+  const values = Object.entries(environment).flatMap(([name, value]) => {
+    const password = PROXY_NAMES.includes(name)
+      ? /^[a-z0-9+.-]+:\/\/[^/]*:([^/]+)@/i.exec(value)?.[1]
+      : undefined
+    if (password !== undefined) return [password]
+    return isSecret(name, value) ? [value, value.trim()] : []
+  })
+  return [...new Set(values)]
+}
+
+function isSecret(name: string, value: string): boolean {
+  if (isSecretLike(name, value)) return true
+  if (KNOWN.has(name) || HARMLESS.test(name)) return false
+  // A file of that name may hold one; its path is none.
+  if (isPath(value)) return false
+  return SECRET_WORD.test(name) || isOpaque(value)
+}
+
+/** What is in the tables of what agents are given, and is not called like a secret, is a setting. */
+const KNOWN = new Set([
+  ...[...BASE_NAMES, ...PROXY_NAMES],
+  ...[...CLAUDE_NAMES, ...CODEX_NAMES, ...CLAUDE_CLOUDS.flatMap(cloud => cloud.names)].filter(
+    name => !/ACCESS_KEY|BEARER|TOKEN$|HEADERS$/.test(name),
+  ),
+])
+
+/** Set by shells, desktops, terminals and package managers. */
+const HARMLESS = new RegExp(
+  `^(${BASE_PREFIXES.join('|')}|CHIRALITY_|XDG_|npm_(package|lifecycle|node|execpath|command|config_(user_agent|registry|cache|prefix))|` +
+    'VSCODE_|TERM_|KDE_|GNOME_|GTK_|QT_|ITERM_|TMUX|WSL|WT_|COLOR|LESS|GREP_|LS_|MANPATH|INFOPATH|SSH_(CLIENT|CONNECTION|TTY)|' +
+    'DBUS_|DISPLAY|WAYLAND_|PWD$|OLDPWD$|SHLVL$|_$|HOSTNAME$|HOST$|USERNAME$|MAIL$|PS1$|HIST|COLUMNS$|LINES$|CI$|GIT_(AUTHOR|COMMITTER)_)',
+)
+
+const SECRET_WORD =
+  /(^|_)(KEY|TOKEN|SECRET|PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|AUTH|JWT|DSN|CREDENTIALS?|CREDS?|WEBHOOK|BOT|SA|ACCESS|SERVICE_ROLE|HEADERS|VALUE_\d+|CONNECTION_STRING|BUNDLE|MONGO(DB)?_UR[IL]|AMQP_URL|[A-Z]*SQL_URL|POSTGRES_URL|REST_URL|CLOUDINARY_URL|LICENSE)(_|$)|(KEY|TOKEN|SECRET|PASSWORD)$/i
+
+function isPath(value: string): boolean {
+  return value.split(':').every(part => /^(~|\.{0,2}\/)/.test(part))
+}
+
+/** Long, without a space, with letters and digits: nobody writes that by hand. */
+function isOpaque(value: string): boolean {
+  return (
+    /^\S{16,}$/.test(value) &&
+    /\d/.test(value) &&
+    /[A-Za-z]/.test(value) &&
+    !/^https?:\/\/[^?@]*$/.test(value)
+  )
+}
