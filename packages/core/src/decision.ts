@@ -5,7 +5,10 @@ export interface AllowDecision {
   behavior: 'allow'
   /** Replaces the input that was asked for. Answers to a question are here, too: `{ ...input, answers: { question: text } }`. */
   updatedInput?: Record<string, unknown>
-  /** Do not ask for the like again, by the narrowest rule the agent suggests: in this session, or ever. */
+  /**
+   * Do not ask for the like again, in this session or ever. To a host: by the rule that the request carries as `always`. To a
+   * harness itself: by the narrowest rule that the agent suggests.
+   */
   remember?: 'session' | 'always'
   by?: DecidedBy
   /** The rule of a policy that answered. */

@@ -193,7 +193,7 @@ export type {
   UserItem,
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
-export { narrowestRule, type RememberedRule, suggestedRules } from './suggestions.ts'
+export { narrowestSuggestion, type Suggestion } from './suggestions.ts'
 export { type AskedDecision, decisionTold, stalled } from './told.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
@@ -214,6 +214,7 @@ export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export type { TurnProcess, TurnTrace } from './turn-trace.ts'
 export type {
+  AlwaysRule,
   BudgetEvent,
   BudgetScope,
   ChatCompleteEvent,

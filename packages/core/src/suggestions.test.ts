@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { narrowestRule } from './suggestions.ts'
+import { narrowestSuggestion } from './suggestions.ts'
 
 const call = {
   type: 'addRules',
@@ -12,12 +12,12 @@ const folder = { type: 'addDirectories', directories: ['/p', '/q'], destination:
 const edits = { type: 'setMode', mode: 'acceptEdits', destination: 'session' }
 
 test.each([
-  ['the call before all', [edits, folder, tool, call], call, 'Bash(npm test)'],
-  ['the tool before a folder', [edits, folder, tool], tool, 'WebFetch'],
-  ['a folder before the mode', [edits, folder], folder, 'everything in /p, /q'],
-  ['the mode, said as what it is', [edits], edits, 'mode "Edit freely" for this session'],
-])('%s', (_, suggestions, suggestion, text) => {
-  expect(narrowestRule(suggestions)).toEqual({ suggestion, text })
+  ['the call before all', [edits, folder, tool, call], call, ['Bash(npm test)']],
+  ['the tool before a folder', [edits, folder, tool], tool, ['WebFetch']],
+  ['a folder before the mode', [edits, folder], folder, []],
+  ['the mode where there is nothing else', [edits], edits, []],
+])('%s', (_, suggestions, suggestion, rules) => {
+  expect(narrowestSuggestion(suggestions)).toEqual({ suggestion, rules })
 })
 
 test('several calls at once are still narrower than a tool', () => {
@@ -28,7 +28,7 @@ test('several calls at once are still narrower than a tool', () => {
       { toolName: 'Bash', ruleContent: 'b' },
     ],
   }
-  expect(narrowestRule([tool, both])?.text).toBe('Bash(a), Bash(b)')
+  expect(narrowestSuggestion([tool, both])?.rules).toEqual(['Bash(a)', 'Bash(b)'])
 })
 
 test.each([
@@ -39,5 +39,5 @@ test.each([
   ['a kind that nobody knows', [{ type: 'addEverything' }]],
   ['nonsense', [null, 7, 'x', [], {}]],
 ])('%s: nothing to remember', (_, suggestions) => {
-  expect(narrowestRule(suggestions)).toBeUndefined()
+  expect(narrowestSuggestion(suggestions)).toBeUndefined()
 })

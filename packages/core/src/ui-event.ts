@@ -203,8 +203,18 @@ export interface PermissionRequestEvent extends Base, MaybeNested {
   toolUseId?: string
   reason?: string
   suggestions?: unknown[]
+  /** What "always" writes. Set by the host when it records the request; absent where no rule says exactly what is asked. */
+  always?: AlwaysRule
   agentId?: string
   raw: unknown
+}
+
+/** The one rule that "always" stands for: cards show it, and the user's policy gets it, word for word. */
+export interface AlwaysRule {
+  /** A line of a policy: `allow Bash(npm test)`. */
+  rule: string
+  /** How much that is: `this exact command`, `every call of this tool, with any input`. */
+  words: string
 }
 
 export interface PermissionResolvedEvent extends Base {

@@ -2,6 +2,7 @@ import type {
   ChatCompleteEvent,
   ChatMessageEvent,
   NativeUnknownEvent,
+  PermissionRequestEvent,
   SessionErrorEvent,
   StatusEvent,
   TurnEndReason,
@@ -62,7 +63,9 @@ export class TerminalRenderer {
       case 'status':
         return this.#status(event)
       case 'permission:request':
-        return this.#line(paint.yellow(`? ${plain(event.toolName)} asks for permission`))
+        return this.#line(
+          paint.yellow(`? ${plain(event.toolName)} asks for permission`) + this.#always(event),
+        )
       case 'budget':
         return event.exceeded ? this.#line(paint.yellow(`· ${plain(budgetText(event))}`)) : ''
       case 'log:gap':
@@ -87,6 +90,11 @@ export class TerminalRenderer {
     if (header === this.#header) return ''
     this.#header = header
     return this.#line(this.#paint.dim(plain(header)))
+  }
+
+  /** What "always" would write, in one line. */
+  #always({ always }: PermissionRequestEvent): string {
+    return always === undefined ? '' : this.#paint.dim(` · always: ${plain(always.rule)}`)
   }
 
   #message(event: ChatMessageEvent): string {

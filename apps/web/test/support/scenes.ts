@@ -30,9 +30,7 @@ export const RUN_TESTS: LooseEvent = {
   toolName: 'Bash',
   input: { command: 'npm test -- ndjson', description: 'Run the tests of the framer' },
   toolUseId: 'u4',
-  suggestions: [
-    { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test *' }], behavior: 'allow' },
-  ],
+  always: { rule: 'allow Bash(npm test *)', words: 'every command that fits this pattern' },
   raw: { type: 'control_request' },
 }
 

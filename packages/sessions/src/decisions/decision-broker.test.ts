@@ -48,7 +48,7 @@ test('a request is listed until a person answers it', async () => {
   expect(broker.pending()[0]).toEqual({
     sessionId: 's1',
     askedAt: expect.stringMatching(/^\d{4}-/),
-    request: request(),
+    request: request({ always: { rule: 'allow Bash(ls)', words: 'this exact command' } }),
   })
   expect(broker.pending('other')).toEqual([])
   broker.answer('s1', 'r1', { behavior: 'allow', updatedInput: { command: 'ls -l' } })
@@ -171,10 +171,27 @@ describe('a policy', () => {
     })
   })
 
-  test('that is broken is shown with the request', async () => {
+  test('that is broken is shown with the request, and told once in the session', async () => {
     const broker = new DecisionBroker({ policies: judge({ effect: 'ask', problem: 'f:3: what is this?' }) })
+    const told: string[] = []
+    broker.onProblem((sessionId, message) => told.push(`${sessionId} ${message}`))
     await ask(broker)
+    await ask(broker, { requestId: 'r2' })
     expect(broker.pending()[0]?.policyProblem).toBe('f:3: what is this?')
+    expect(told).toEqual(['s1 No rule allows anything while a policy has an error: f:3: what is this?'])
+  })
+
+  test.each([
+    [undefined, 'No rule allows it, and nobody is there to ask.'],
+    [
+      'f:3: what is this?',
+      'No rule allows it, and nobody is there to ask. No rule allows anything while a policy has an error: f:3: what is this?',
+    ],
+  ])('that denies without a rule because nobody can be asked says so (%s)', async (problem, message) => {
+    const broker = new DecisionBroker({
+      policies: judge({ effect: 'deny', ...(problem ? { problem } : {}) }),
+    })
+    expect(await broker.ask(context, request(), never())).toEqual({ behavior: 'deny', message, by: 'policy' })
   })
 
   test.each([
@@ -249,24 +266,47 @@ describe('"for the session"', () => {
   })
 
   test.each([
-    [[{ type: 'addRules' }], 'session', true],
-    [[{ type: 'addRules' }], 'always', false],
-    [[{ type: 'addRules', destination: 'session' }], 'session', true],
-    [[{ type: 'addRules', destination: 'session' }], 'always', false],
-    [[{ type: 'setMode', mode: 'acceptEdits' }], 'session', false],
-    [['accept', 'acceptForSession'], 'session', true],
-    [['session', 'always'], 'always', false],
-    [[null, 3, 'accept'], 'session', false],
-    [[], 'session', false],
+    [[{ type: 'addRules', rules: [{ toolName: 'Bash' }], behavior: 'allow' }], 'session'],
+    [[{ type: 'setMode', mode: 'acceptEdits' }], 'session'],
+    [['accept', 'acceptForSession'], 'session'],
+    [['session', 'always'], 'session'],
+    [['session', 'always'], 'always'],
+    [[null, 3, 'accept'], 'always'],
+    [[], 'session'],
   ] as const)(
-    'with the suggestions %j and %s: left to the agent: %s',
-    async (suggestions, remember, left) => {
+    'with the suggestions %j and %s: the agent is told yes for once, and the same call is answered here',
+    async (suggestions, remember) => {
       const broker = new DecisionBroker()
-      await ask(broker, { suggestions: [...suggestions] })
+      const { decision } = await ask(broker, { suggestions: [...suggestions] })
       broker.answer('s1', 'r1', { behavior: 'allow', remember })
-      expect(await isAnswered(broker, {})).toBe(!left)
+      expect(await decision).toEqual({ behavior: 'allow', by: 'person' })
+      expect(await isAnswered(broker, {})).toBe(true)
     },
   )
+
+  test('of a call of an MCP server that the agent would keep as a whole tool is this very call', async () => {
+    const broker = new DecisionBroker()
+    const refund = (amount: number) => ({ toolName: 'mcp__shop__refund', input: { order: 'A1', amount } })
+    const { decision } = await ask(broker, { ...refund(5), suggestions: ['session', 'always'] })
+    expect(broker.pending()[0]?.request.always).toEqual({
+      rule: 'allow mcp__shop__refund({"amount":5,"order":"A1"})',
+      words: 'this tool with exactly this input',
+    })
+    broker.answer('s1', 'r1', { behavior: 'allow', remember: 'session' })
+    expect(await decision).toEqual({ behavior: 'allow', by: 'person' })
+    expect(await isAnswered(broker, refund(5))).toBe(true)
+    expect(await isAnswered(broker, refund(99_999))).toBe(false)
+  })
+
+  test('of a rule with a star is that rule', async () => {
+    const broker = new DecisionBroker()
+    const rules = [{ toolName: 'Bash', ruleContent: 'npm test *' }]
+    const suggestions = [{ type: 'addRules', rules, behavior: 'allow' }]
+    await ask(broker, { input: { command: 'npm test a' }, suggestions })
+    broker.answer('s1', 'r1', { behavior: 'allow', remember: 'session' })
+    expect(await isAnswered(broker, { input: { command: 'npm test b' } })).toBe(true)
+    expect(await isAnswered(broker, { input: { command: 'npm test b; rm x' } })).toBe(false)
+  })
 
   test('of an edited input means the edited one; the agent would keep a rule for what it asked', async () => {
     const broker = new DecisionBroker()
@@ -278,15 +318,6 @@ describe('"for the session"', () => {
     expect(await isAnswered(broker, { input: { command: 'ls' } })).toBe(true)
   })
 
-  test('"always" is kept by the policies, and the agent keeps it for its session only', async () => {
-    const broker = new DecisionBroker()
-    const { decision } = await ask(broker, { suggestions: [{ type: 'addRules' }] })
-    const updatedInput = { command: 'ls' }
-    broker.answer('s1', 'r1', { behavior: 'allow', updatedInput, remember: 'always' })
-    expect(await decision).toEqual({ behavior: 'allow', updatedInput, remember: 'session', by: 'person' })
-    expect(await isAnswered(broker, {})).toBe(true)
-  })
-
   test('"always" also goes to the policies; if it cannot be written that is told', async () => {
     const problems: string[] = []
     const told = new Promise<void>(resolve => {
@@ -295,11 +326,11 @@ describe('"for the session"', () => {
           judge: async () => ({ effect: 'ask' }),
           allowAlways: () => Promise.reject(new Error('disk full')),
         },
-        onProblem: (sessionId, message) => {
-          problems.push(`${sessionId} ${message}`)
-          resolve()
-          throw new Error('a listener that fails')
-        },
+      })
+      broker.onProblem((sessionId, message) => {
+        problems.push(`${sessionId} ${message}`)
+        resolve()
+        throw new Error('a listener that fails')
       })
       void ask(broker).then(() => broker.answer('s1', 'r1', { behavior: 'allow', remember: 'always' }))
     })

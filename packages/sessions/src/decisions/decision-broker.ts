@@ -3,34 +3,34 @@ import type { PermissionDecision, PermissionMode, PermissionRequestEvent } from 
 import type { AskContext, PendingDecision, PolicyGuard, PolicyJudge, PolicyVerdict } from './ask-context.ts'
 import { DecisionError } from './decision-error.ts'
 import { parseAnswer } from './parse-answer.ts'
-import { agentRemembers, SessionMemory } from './session-memory.ts'
+import { withAlways } from './policy/always-rule.ts'
+import { SessionMemory } from './session-memory.ts'
 import { type Ending, SettledRequests } from './settled-requests.ts'
 
 export interface DecisionBrokerOptions {
   /** Milliseconds after which nobody's answer means no. Null, the default: a request waits for ever. */
   timeoutMs?: number | null
   policies?: PolicyJudge
-  /** Told what a person should know and no answer says: that "always" could not be written down. */
-  onProblem?: (sessionId: string, message: string) => void
 }
 
 /** Holds what agents ask until a policy, a person, the timeout or the agent itself settles it, each exactly once. */
 export class DecisionBroker {
   readonly #timeoutMs: number | null
   readonly #policies: PolicyJudge | undefined
-  readonly #onProblem: DecisionBrokerOptions['onProblem']
   readonly #open = new Map<string, OpenRequest>()
   readonly #judging = new Map<string, Judging>()
   readonly #settled = new SettledRequests()
   readonly #memory = new SessionMemory()
   readonly #listeners = new Set<(sessionId: string) => void>()
+  readonly #problemListeners = new Set<ProblemListener>()
+  /** What was told of the policies of each session, so that it is told once. */
+  readonly #toldProblems = new Map<string, string>()
 
-  constructor({ timeoutMs = null, policies, onProblem }: DecisionBrokerOptions = {}) {
+  constructor({ timeoutMs = null, policies }: DecisionBrokerOptions = {}) {
     if (timeoutMs !== null && !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS))
       throw new RangeError(`timeoutMs must be null or from 1 to ${MAX_TIMEOUT_MS}, not ${timeoutMs}.`)
     this.#timeoutMs = timeoutMs
     this.#policies = policies
-    this.#onProblem = onProblem
   }
 
   /**
@@ -39,16 +39,18 @@ export class DecisionBroker {
    */
   async ask(
     context: AskContext,
-    request: PermissionRequestEvent,
+    asked: PermissionRequestEvent,
     signal: AbortSignal,
   ): Promise<PermissionDecision> {
     try {
+      const request = withAlways(asked, context.projectRoot)
       const key = keyOf(context.sessionId, request.requestId)
       if (this.#open.has(key) || this.#judging.has(key)) return failed('The agent asked twice under one id.')
       this.#settled.forget(key)
       const judging: Judging = { request }
       this.#judging.set(key, judging)
       const verdict = await this.#judge(context, request).finally(() => this.#judging.delete(key))
+      this.#tellPolicyProblem(context.sessionId, verdict.problem)
       if (signal.aborted) return this.#withdrawn(key)
       const early = judging.answer && { ...this.#remembered(context, request, judging.answer), by: BY_PERSON }
       const answered = answerOf(verdict) ?? early
@@ -92,6 +94,7 @@ export class DecisionBroker {
     for (const { pending, settle } of [...this.#open.values()])
       if (pending.sessionId === sessionId) settle(WITHDRAWN, 'closed')
     this.#memory.forget(sessionId)
+    this.#toldProblems.delete(sessionId)
   }
 
   /** Told when a request of a session begins to wait, or ends. */
@@ -100,6 +103,13 @@ export class DecisionBroker {
     const own = (sessionId: string) => listener(sessionId)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
+  }
+
+  /** Told what a person should know and no answer says: "always" could not be written, or a policy has an error. */
+  onProblem(listener: ProblemListener): () => void {
+    const own: ProblemListener = (...problem) => listener(...problem)
+    this.#problemListeners.add(own)
+    return () => this.#problemListeners.delete(own)
   }
 
   async #judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
@@ -142,8 +152,8 @@ export class DecisionBroker {
   }
 
   /**
-   * The answer as the agent gets it. For a session most agents keep their own rule, about what they asked for; of an edited
-   * input they would keep the wrong one.
+   * The answer as the agent gets it: for this once. What is remembered is kept here and in the user's policy, so that it is the
+   * rule that the person was shown. Agents keep other rules: Codex the whole of an MCP tool, Claude Code a mode or a folder.
    */
   #remembered(
     context: AskContext,
@@ -154,21 +164,10 @@ export class DecisionBroker {
     const { remember, ...once } = decision
     const { updatedInput = request.input } = decision
     const isEdited = !isDeepStrictEqual(updatedInput, request.input)
-    if (isEdited) {
-      const { suggestions: _ofAnother, ...edited } = request
-      void this.#remember(context, { ...edited, input: updatedInput }, remember)
-      return once
-    }
-    if (remember === 'session') {
-      if (!agentRemembers(request)) void this.#remember(context, request, remember)
-      return decision
-    }
-    void this.#remember(context, request, remember)
-    // The rule is in the user's own policy. By itself the agent would write it into a file of the project, and that file is
-    // neither read unless it is trusted, nor may it change without being asked about.
-    if (agentRemembers(request)) return { ...decision, remember: 'session' }
-    // Of a tool of an MCP server agents keep the whole tool, and the person was shown this very call.
-    return request.toolName.startsWith('mcp__') ? once : decision
+    const { suggestions: _ofAnother, ...edited } = request
+    const meant = isEdited ? withAlways({ ...edited, input: updatedInput }, context.projectRoot) : request
+    void this.#remember(context, meant, remember)
+    return once
   }
 
   /** That it cannot be kept does not undo the answer. */
@@ -182,14 +181,30 @@ export class DecisionBroker {
       if (scope === 'always') await this.#policies?.allowAlways?.(context, request)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      quietly(() => this.#onProblem?.(context.sessionId, `"Always" holds for this session only: ${reason}`))
+      this.#tellProblem(context.sessionId, `"Always" holds for this session only: ${reason}`)
     }
+  }
+
+  /** Until it is another one, or the policies are right again. */
+  #tellPolicyProblem(sessionId: string, problem: string | undefined): void {
+    if (problem === this.#toldProblems.get(sessionId)) return
+    if (problem === undefined) this.#toldProblems.delete(sessionId)
+    else {
+      this.#toldProblems.set(sessionId, problem)
+      this.#tellProblem(sessionId, policyError(problem))
+    }
+  }
+
+  #tellProblem(sessionId: string, message: string): void {
+    for (const listener of [...this.#problemListeners]) quietly(() => listener(sessionId, message))
   }
 
   #tell(sessionId: string): void {
     for (const listener of [...this.#listeners]) quietly(() => listener(sessionId))
   }
 }
+
+type ProblemListener = (sessionId: string, message: string) => void
 
 /** Held against the rules, and perhaps answered meanwhile. */
 interface Judging {
@@ -229,11 +244,20 @@ function keyOf(sessionId: string, requestId: string): string {
   return JSON.stringify([sessionId, requestId])
 }
 
-function answerOf({ effect, rule }: PolicyVerdict): PermissionDecision | undefined {
+function answerOf({ effect, rule, problem }: PolicyVerdict): PermissionDecision | undefined {
   const by = { by: 'policy' as const, ...(rule === undefined ? {} : { rule }) }
   if (effect === 'allow') return { behavior: 'allow', ...by }
-  if (effect === 'deny') return { behavior: 'deny', message: `Denied by a rule: ${rule}`, ...by }
-  return undefined
+  if (effect !== 'deny') return undefined
+  if (rule !== undefined) return { behavior: 'deny', message: `Denied by a rule: ${rule}`, ...by }
+  const message = problem === undefined ? NOBODY : `${NOBODY} ${policyError(problem)}`
+  return { behavior: 'deny', message, ...by }
+}
+
+/** Where nobody is there who could be asked, no rule means no. */
+const NOBODY = 'No rule allows it, and nobody is there to ask.'
+
+function policyError(problem: string): string {
+  return `No rule allows anything while a policy has an error: ${problem}`
 }
 
 function timedOut(timeoutMs: number): PermissionDecision {

@@ -3,6 +3,7 @@ import { StorageError } from '../files/storage-error.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { PolicyVerdict } from './ask-context.ts'
+import { alwaysRule } from './policy/always-rule.ts'
 import { judgeCall } from './policy/judge-call.ts'
 import type { PolicyBook } from './policy/policy-book.ts'
 import type { PolicySource } from './policy/policy-source.ts'
@@ -17,6 +18,8 @@ export interface RehearsedRequest {
   toolName: string
   /** What the rules go by: a command, paths, an address … */
   argument: string
+  /** The rule that "always" would have written, as the person was shown it. */
+  always?: string
   was: PastAnswer
   wouldBe: PolicyVerdict
   /** A person would be asked who was not, or not asked who was, or it would be denied instead of allowed … */
@@ -113,6 +116,8 @@ function* rehearseEvent(
 
 function judge(at: string, event: PermissionRequestEvent, session: PastSession): Unanswered {
   const call = describeCall(event, session.projectRoot)
+  // Logs of older versions do not have it.
+  const { rule: always } = event.always ?? alwaysRule(event, session.projectRoot) ?? {}
   const argument = argumentText(call.argument)
   return {
     sessionId: session.id,
@@ -120,6 +125,7 @@ function judge(at: string, event: PermissionRequestEvent, session: PastSession):
     persona: session.persona,
     toolName: event.toolName,
     argument: argument.length > MAX_SHOWN_CHARS ? `${argument.slice(0, MAX_SHOWN_CHARS)}…` : argument,
+    ...(always === undefined ? {} : { always }),
     wouldBe: judgeCall(session.sources, event, call),
   }
 }

@@ -1,23 +1,39 @@
 import type { PermissionRequestEvent } from '@chirality/core'
+import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
 import type { AskContext } from './ask-context.ts'
+import { ruleMatches } from './policy/match-rule.ts'
 import { argumentText, describeCall, sortedJson } from './policy/tool-call.ts'
 
-/** What people allowed "for the session", for agents that do not keep it themselves. Never on disk. */
+interface Allowed {
+  /** By tool and argument: a call that no rule can say is kept, too. */
+  calls: Map<string, string>
+  rules: Map<string, PolicyRule>
+}
+
+/** What people allowed "for the session": the rule that the request carries, and this very call. Never on disk. */
 export class SessionMemory {
-  readonly #allowed = new Map<string, Map<string, string>>()
+  readonly #allowed = new Map<string, Allowed>()
 
   add(context: AskContext, request: PermissionRequestEvent): void {
     if (request.kind !== 'tool') return
     const { key, text } = sameCall(context, request)
-    const allowed = this.#allowed.get(context.sessionId) ?? new Map<string, string>()
-    this.#allowed.set(context.sessionId, allowed.set(key, text))
+    const allowed = this.#allowed.get(context.sessionId) ?? { calls: new Map(), rules: new Map() }
+    this.#allowed.set(context.sessionId, allowed)
+    const rule = request.always && parsePolicyRule(request.always.rule, 1).rule
+    if (rule !== undefined) allowed.rules.set(rule.text, rule)
+    allowed.calls.set(key, rule === undefined ? text : `${SESSION_RULE}${rule.text}`)
   }
 
   /** What allows this request, if anything does. */
   ruleFor(context: AskContext, request: PermissionRequestEvent): string | undefined {
     const allowed = this.#allowed.get(context.sessionId)
     if (allowed === undefined || request.kind !== 'tool') return undefined
-    return allowed.get(sameCall(context, request).key)
+    const same = allowed.calls.get(sameCall(context, request).key)
+    if (same !== undefined) return same
+    const call = describeCall(request, context.projectRoot)
+    for (const rule of allowed.rules.values())
+      if (ruleMatches(rule, call)) return `${SESSION_RULE}${rule.text}`
+    return undefined
   }
 
   forget(sessionId: string): void {
@@ -27,17 +43,6 @@ export class SessionMemory {
 
 /** How an answer by this memory is told from one by a file. */
 export const SESSION_RULE = 'session: '
-
-/** Whether the agent can keep the answer for its session, by a rule that it suggests itself. */
-export function agentRemembers(request: PermissionRequestEvent): boolean {
-  return (request.suggestions ?? []).some(suggestion => {
-    // Codex names what it can do, Claude offers whole rules.
-    if (typeof suggestion === 'string') return SESSION_WORDS.has(suggestion)
-    return (suggestion as { type?: unknown } | null)?.type === 'addRules'
-  })
-}
-
-const SESSION_WORDS = new Set(['acceptForSession', 'session'])
 
 /** The same tool with the same argument, of an MCP tool all of its input. What asks for more has to be the same in all. */
 function sameCall(

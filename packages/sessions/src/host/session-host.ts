@@ -49,7 +49,6 @@ export class SessionHost {
       new DecisionBroker({
         timeoutMs: options.decisionTimeoutMs,
         policies: new PolicyBook({ home, personas }),
-        onProblem: (id, message) => this.#warn(id, message),
       })
     this.trust = new ProjectTrust(harnesses, { home })
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
@@ -68,6 +67,7 @@ export class SessionHost {
       onStatus: status => this.#tell(status),
       onClosed: id => this.decisions.closeSession(id),
     })
+    this.decisions.onProblem((id, message) => this.#warn(id, message))
     // The request is in the log, and told, before the policies were read.
     this.decisions.onChange(id => {
       if (this.#policyProblem(id) === null) return

@@ -28,7 +28,7 @@ export function makeWriter({
   budget,
   harness,
 }: MakeWriterOptions): TurnWriter {
-  const { id: sessionId } = view.session
+  const { id: sessionId, projectRoot } = view.session
   const { budget: projectBudget, prices, harnessLog } = project
   const watch = new TurnWatch({
     ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
@@ -37,7 +37,7 @@ export function makeWriter({
     model: () => view.session.model,
   })
   return new TurnWriter({
-    ...{ turnId, recorder },
+    ...{ turnId, projectRoot, recorder },
     rows: new TurnRows(harnessLog, sessionId),
     watch,
     pending: () => view.pending,

@@ -1,5 +1,6 @@
 import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
+import { withAlways } from '../decisions/policy/always-rule.ts'
 import type { SessionRecorder } from './session-recorder.ts'
 import { unanswered } from './turn-events.ts'
 import type { TurnRows } from './turn-rows.ts'
@@ -7,6 +8,7 @@ import type { TurnWatch } from './turn-watch.ts'
 
 export interface TurnWriterOptions {
   turnId: string
+  projectRoot: string
   recorder: SessionRecorder
   rows: TurnRows
   watch: TurnWatch
@@ -42,8 +44,8 @@ export class TurnWriter {
   /** A promise only where the log cannot take it now. */
   write(said: UIEvent): Promise<void> | undefined {
     if (said.type === 'turn:end') return this.#writeEnd(said)
-    const { recorder, turnId, watch } = this.#options
-    const event = watch.priced(said)
+    const { recorder, turnId, watch, projectRoot } = this.#options
+    const event = withAlways(watch.priced(said), projectRoot)
     const waiting = recorder.record(event, turnId)
     return waiting ? waiting.then(() => this.#written(event)) : this.#written(event)
   }

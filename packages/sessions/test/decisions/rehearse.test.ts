@@ -104,6 +104,7 @@ test('tells what would change: who answered, and which rule would', async () => 
     persona: null,
     toolName: 'Bash',
     argument: 'rm -rf build',
+    always: 'allow Bash(rm -rf build)',
     was: { outcome: 'allowed', by: 'person' },
     wouldBe: { effect: 'deny', rule: `${file}:1 deny Bash(rm *)` },
     differs: true,

@@ -58,13 +58,17 @@ class Totals {
   }
 }
 
-function text({ sessionId, at, toolName, argument, was, wouldBe }: RehearsedRequest, paint: Style): string {
+function text(change: RehearsedRequest, paint: Style): string {
+  const { sessionId, at, toolName, argument, always, was, wouldBe } = change
   const when = at.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ')
   const past = was.by === undefined ? 'not answered' : `${was.outcome} by ${PAST_NAMES[was.by]}`
   const rule = wouldBe.rule === undefined ? 'no rule' : wouldBe.rule
   return (
     `${paint.dim(`${when}  ${sessionId}`)}  ${plain(toolName)}  ${oneLine(argument)}\n` +
-    `    ${past} → ${paint.bold(FUTURE_NAMES[wouldBe.effect])}  ${paint.dim(oneLine(rule))}\n`
+    `    ${past} → ${paint.bold(FUTURE_NAMES[wouldBe.effect])}  ${paint.dim(oneLine(rule))}\n` +
+    (wouldBe.effect === 'ask' && always
+      ? `    ${paint.dim(`"Always" would write: ${oneLine(always)}`)}\n`
+      : '')
   )
 }
 

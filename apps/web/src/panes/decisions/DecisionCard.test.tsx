@@ -33,14 +33,21 @@ function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore())
   return { page, answers }
 }
 
-test('always shows the exact rule and remembers it', () => {
-  const suggestions = [
-    { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test *' }], behavior: 'allow' },
-  ]
-  const { page, answers } = card({ suggestions })
-  expect(page.textContent).toContain('Always allows Bash(npm test *)')
+test('always shows the rule that the request carries, word for word', () => {
+  const always = { rule: 'allow Bash(npm test *)', words: 'every command that fits this pattern' }
+  const { page, answers } = card({ always })
+  expect(page.textContent).toContain(
+    'Always writes "allow Bash(npm test *)": every command that fits this pattern',
+  )
   click(buttonNamed(page, 'Always: npm test *'))
   expect(answers).toEqual([{ behavior: 'allow', remember: 'always' }])
+})
+
+test('without a rule there is no "always", whatever the agent suggests', () => {
+  const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
+  const { page } = card({ suggestions })
+  expect(buttonNamed(page, 'Allow')).toBeDefined()
+  expect(page.textContent).not.toContain('Always')
 })
 
 test('an answer is sent once', () => {

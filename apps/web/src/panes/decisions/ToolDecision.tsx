@@ -1,3 +1,4 @@
+import type { AlwaysRule } from '@chirality/core'
 import { useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import type { FileDiff } from '../../diff/file-diff.ts'
@@ -8,7 +9,7 @@ import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
 import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
-import { alwaysRule, decisionTitle } from './decision.logic.ts'
+import { decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
@@ -18,9 +19,9 @@ import { usePlacedEdits } from './use-placed-edits.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
-  const rule = alwaysRule(request)
+  const { always: offered } = request
   const allow = () => answer({ behavior: 'allow' })
-  const always = () => rule !== undefined && answer({ behavior: 'allow', remember: 'always' })
+  const always = () => offered !== undefined && answer({ behavior: 'allow', remember: 'always' })
   const card = useRef<HTMLElement>(null)
   const hasKeys = useDecisionKeys(card, {
     allow,
@@ -51,9 +52,9 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                 <Button look="primary" disabled={busy} onClick={allow}>
                   Allow
                 </Button>
-                {rule ? (
-                  <Button disabled={busy} onClick={always} title={rule}>
-                    <span className="decision__rule">{`Always: ${shortRule(rule)}`}</span>
+                {offered ? (
+                  <Button disabled={busy} onClick={always} title={offered.rule}>
+                    <span className="decision__rule">{`Always: ${shortRule(offered.rule)}`}</span>
                   </Button>
                 ) : null}
                 <Button look="quiet" disabled={busy} onClick={() => setForm('edit')}>
@@ -64,7 +65,7 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
                 </Button>
               </div>
               <div className="decision__foot">
-                {rule ? <Rule rule={rule} /> : null}
+                {offered ? <Rule {...offered} /> : null}
                 <span className="spacer" />
                 <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
               </div>
@@ -77,12 +78,12 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
 }
 
 /** The whole of it, word for word. A long one scrolls: the buttons must stay in reach. */
-function Rule({ rule }: { rule: string }) {
-  const words = `Always allows ${rule}`
-  if (rule.length <= SHORT_RULE_CHARS) return <p className="decision__fine">{words}</p>
+function Rule({ rule, words }: AlwaysRule) {
+  const text = `Always writes "${rule}": ${words}`
+  if (rule.length <= SHORT_RULE_CHARS) return <p className="decision__fine">{text}</p>
   return (
     <ScrollRegion className="decision__fine decision__fine--long" label="The rule">
-      {words}
+      {text}
     </ScrollRegion>
   )
 }
@@ -119,7 +120,7 @@ function describe(input: Record<string, unknown>): string | undefined {
     : undefined
 }
 
-/** `Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
+/** `allow Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
 function shortRule(rule: string): string {
-  return /^\w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule
+  return /^allow \w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule.replace(/^allow /, '')
 }

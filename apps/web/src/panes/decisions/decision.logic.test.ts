@@ -1,13 +1,6 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import {
-  alwaysRule,
-  collectAnswers,
-  decisionLine,
-  decisionTitle,
-  parseInput,
-  readQuestions,
-} from './decision.logic.ts'
+import { collectAnswers, decisionLine, decisionTitle, parseInput, readQuestions } from './decision.logic.ts'
 
 const request = (fields: Partial<PermissionRequestEvent>): PermissionRequestEvent => ({
   type: 'permission:request',
@@ -18,43 +11,6 @@ const request = (fields: Partial<PermissionRequestEvent>): PermissionRequestEven
   input: { command: 'npm test' },
   raw: null,
   ...fields,
-})
-
-describe('alwaysRule', () => {
-  test('Claude: the narrowest rule that the agent suggests', () => {
-    const suggestions = [
-      { type: 'setMode', mode: 'acceptEdits' },
-      { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test *' }], behavior: 'allow' },
-    ]
-    expect(alwaysRule(request({ suggestions }))).toBe('Bash(npm test *)')
-  })
-
-  test('Claude: where it would let all edits pass, that is what is said', () => {
-    const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
-    expect(alwaysRule(request({ suggestions }))).toBe('mode "Edit freely" for this session')
-  })
-
-  test('Codex: the words of the command', () => {
-    const suggestions = [
-      'accept',
-      { acceptWithExecpolicyAmendment: { execpolicy_amendment: ['npm', 'test'] } },
-    ]
-    expect(alwaysRule(request({ toolName: 'command', suggestions }))).toBe('command(npm test)')
-  })
-
-  test('without a suggestion: this very call', () => {
-    expect(alwaysRule(request({}))).toBe('Bash(npm test)')
-    expect(alwaysRule(request({ toolName: 'Write', input: { path: 'a' } }))).toBe('Write({"path":"a"})')
-  })
-
-  test.each(['question', 'plan', 'unknown'] as const)('a %s is never remembered', kind => {
-    expect(alwaysRule(request({ kind }))).toBeUndefined()
-  })
-
-  test.each([[[null]], [[1, 'x', {}]], [[{ type: 'addRules' }]], [[{ type: 'addRules', rules: [{}] }]]])(
-    'suggestions of the wrong shape fall back: %j',
-    suggestions => expect(alwaysRule(request({ suggestions }))).toBe('Bash(npm test)'),
-  )
 })
 
 describe('questions', () => {

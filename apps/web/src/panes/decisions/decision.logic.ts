@@ -1,4 +1,4 @@
-import { narrowestRule, type PermissionRequestEvent } from '@chirality/core'
+import type { PermissionRequestEvent } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
 export interface Question {
@@ -43,30 +43,6 @@ export function decisionLine(request: PermissionRequestEvent, argument: string):
       if (typeof request.input.command === 'string') return `wants to run ${argument}`
       return `wants to use ${request.toolName}${argument ? `: ${argument}` : ''}`
   }
-}
-
-/**
- * What "always" would allow, word for word: the narrowest rule that the agent suggests, else this very call. Undefined
- * when there is nothing to remember, as with a question.
- */
-export function alwaysRule({
-  kind,
-  toolName,
-  input,
-  suggestions,
-}: PermissionRequestEvent): string | undefined {
-  if (kind !== 'tool') return undefined
-  const suggested = narrowestRule(suggestions)?.text ?? suggestions?.map(codexRule).find(Boolean)
-  if (suggested !== undefined) return suggested
-  const exact = typeof input.command === 'string' ? input.command : JSON.stringify(input)
-  return `${toolName}(${exact})`
-}
-
-function codexRule(suggestion: unknown): string | undefined {
-  if (!isObject(suggestion)) return undefined
-  const amendment = suggestion.acceptWithExecpolicyAmendment
-  const words = isObject(amendment) ? amendment.execpolicy_amendment : undefined
-  return Array.isArray(words) && words.length > 0 ? `command(${words.join(' ')})` : undefined
 }
 
 export function readQuestions(input: Record<string, unknown>): Question[] {

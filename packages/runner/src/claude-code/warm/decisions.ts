@@ -1,4 +1,4 @@
-import { narrowestRule, type PermissionDecision } from '@chirality/core'
+import { narrowestSuggestion, type PermissionDecision } from '@chirality/core'
 import { asObject } from '../../native-sessions/json.ts'
 
 /** The agent's question, as far as the answer depends on it. */
@@ -26,7 +26,7 @@ export function claudeAnswer(question: ClaudeQuestion, decision: PermissionDecis
   // 2.1.197 takes an allow without its input for a no.
   const updatedInput = decision.updatedInput ?? question.input
   if (!decision.remember) return { response: { behavior: 'allow', updatedInput } }
-  const rule = narrowestRule(question.suggestions)?.suggestion
+  const rule = narrowestSuggestion(question.suggestions)?.suggestion
   if (!rule) return { response: { behavior: 'allow', updatedInput }, note: NOTHING_TO_REMEMBER }
   const kept = decision.remember === 'session' ? { ...rule, destination: 'session' } : rule
   return { response: { behavior: 'allow', updatedInput, updatedPermissions: [kept] } }

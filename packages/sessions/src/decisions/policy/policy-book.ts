@@ -1,18 +1,17 @@
 import { join } from 'node:path'
-import { type PermissionMode, type PermissionRequestEvent, suggestedRules } from '@chirality/core'
-import { PersonaError, PersonaManager, type PolicyRule, parsePolicyRule } from '@chirality/personas'
+import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import { PersonaError, PersonaManager, type PolicyRule } from '@chirality/personas'
 import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { realPath } from '../../files/real-path.ts'
 import { userDataFolder } from '../../store/user-data-folder.ts'
 import type { AskContext, PolicyGuard, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
+import { alwaysRule } from './always-rule.ts'
 import { guardCall, hasRestrictions } from './guard-call.ts'
 import { judgeCall } from './judge-call.ts'
-import { ruleMatches } from './match-rule.ts'
-import { narrowestRule } from './narrowest-rule.ts'
 import type { PolicyProblem } from './parse-policy.ts'
 import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
 import { type PolicySource, restrictingRules } from './policy-source.ts'
-import { describeCall, type ToolCall } from './tool-call.ts'
+import { describeCall } from './tool-call.ts'
 
 export interface PolicyBookOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
@@ -41,6 +40,8 @@ export class PolicyBook implements PolicyJudge {
   }
 
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
+    // An "always" that is still being written counts already.
+    await this.#writing
     const sources = await this.sources(context.projectRoot, context.persona)
     return judgeCall(sources, request, describeCall(request, context.projectRoot))
   }
@@ -59,16 +60,14 @@ export class PolicyBook implements PolicyJudge {
     }
   }
 
-  /** "Always", in the user's own policy for the project. Nothing in the project is written. */
+  /** "Always", in the user's own policy for the project: the rule on the request. Nothing in the project is written. */
   async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
     const root = realPath(context.projectRoot)
-    const call = describeCall(request, root)
-    const rules = alwaysRules(request, call)
+    const always = request.always ?? alwaysRule(request, root)
+    if (always === undefined) throw new Error('no rule of a policy can say exactly this call.')
     const path = userPolicyFile(this.#home, root)
     const comment = `What is allowed, asked about or denied in ${JSON.stringify(root)}`
-    const written = this.#writing.then(async () => {
-      for (const rule of rules) await this.#files.append(path, rule.text, comment)
-    })
+    const written = this.#writing.then(() => this.#files.append(path, always.rule, comment))
     this.#writing = written.catch(() => {})
     await written
   }
@@ -121,20 +120,6 @@ export class PolicyBook implements PolicyJudge {
       return { ...source, ...nothing, problems: personaProblems(error) }
     }
   }
-}
-
-/**
- * What the person was shown: the rules that the agent suggested, else the narrowest for this very call. That one also where the
- * suggested ones, as they are read here, do not cover the call that was allowed.
- */
-function alwaysRules(request: PermissionRequestEvent, call: ToolCall): PolicyRule[] {
-  const suggested = suggestedRules(request.suggestions).map(text => parsePolicyRule(`allow ${text}`, 1).rule)
-  const known = suggested.filter(rule => rule !== undefined)
-  if (known.some(rule => ruleMatches(rule, call))) return known
-  const { rule, problem } = parsePolicyRule(narrowestRule(call), 1)
-  if (rule === undefined) throw new Error(`no rule can be written for it: ${problem}`)
-  if (!ruleMatches(rule, call)) throw new Error('it asks for more than a rule can say')
-  return [...known, rule]
 }
 
 function personaProblems(error: unknown): PolicyProblem[] {

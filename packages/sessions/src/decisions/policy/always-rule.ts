@@ -1,0 +1,83 @@
+import {
+  type AlwaysRule,
+  escapeGlob,
+  literalOf,
+  narrowestSuggestion,
+  type PermissionRequestEvent,
+  parseGlob,
+  type UIEvent,
+  unwrapShell,
+} from '@chirality/core'
+import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
+import { ruleMatches } from './match-rule.ts'
+import { describeCall, type ToolCall } from './tool-call.ts'
+
+/**
+ * The rule that "always" stands for. The one place that decides it, for every agent: the rule that the agent suggests, if it is
+ * one rule and covers this call as rules are read here; else the call itself, word for word. Undefined where no rule can say it.
+ */
+export function alwaysRule(
+  request: Pick<PermissionRequestEvent, 'kind' | 'toolName' | 'input' | 'suggestions'>,
+  projectRoot: string,
+): AlwaysRule | undefined {
+  // A question has an answer, and a plan is approved once.
+  if (request.kind !== 'tool') return undefined
+  const call = describeCall(request, projectRoot)
+  const [suggested, ...more] = narrowestSuggestion(request.suggestions)?.rules ?? []
+  const candidates = [more.length === 0 ? suggested : undefined, exactCall(call)]
+  for (const candidate of candidates) {
+    const rule = candidate === undefined ? undefined : parsePolicyRule(`allow ${candidate}`, 1).rule
+    if (rule !== undefined && ruleMatches(rule, call)) return { rule: rule.text, words: wordsOf(rule, call) }
+  }
+  return undefined
+}
+
+/** A request as it is recorded and answered: with its rule. What an agent put there does not count. */
+export function withAlways<E extends UIEvent>(event: E, projectRoot: string): E {
+  if (event.type !== 'permission:request') return event
+  const { always: _claimed, ...request } = event
+  const always = alwaysRule(event, projectRoot)
+  return (always === undefined ? request : { ...request, always }) as E
+}
+
+/** As little as possible: the same argument, or of a tool whose argument is not known all of its input. */
+function exactCall({ toolName, argument }: ToolCall): string | undefined {
+  switch (argument.kind) {
+    case 'command':
+      return `${toolName}(${escapeGlob(unwrapShell(argument.command))})`
+    case 'paths': {
+      const [only, ...more] = argument.paths
+      // A rule has one path.
+      return only === undefined || more.length > 0 ? undefined : `${toolName}(${escapeGlob(only.real)})`
+    }
+    case 'url': {
+      if (!URL.canParse(argument.url)) return undefined
+      // Without the part that no server sees.
+      const { origin, pathname, search } = new URL(argument.url)
+      return `${toolName}(${escapeGlob(`${origin}${pathname}${search}`)})`
+    }
+    case 'text':
+      return `${toolName}(${escapeGlob(argument.text)})`
+    case 'input':
+      return `${toolName}(${escapeGlob(argument.json)})`
+  }
+}
+
+function wordsOf({ pattern }: PolicyRule, { argument }: ToolCall): string {
+  if (pattern === undefined) return 'every call of this tool, with any input'
+  const isExact = !pattern.endsWith(':*') && literalOf(parseGlob(pattern)) !== undefined
+  switch (argument.kind) {
+    case 'command':
+      return isExact ? 'this exact command' : 'every command that fits this pattern'
+    case 'paths':
+      return isExact && !pattern.endsWith('/')
+        ? 'this tool on this file'
+        : 'this tool on every file that fits this pattern'
+    case 'url':
+      if (!isExact) return 'every address that fits this pattern'
+      return /^(?:domain:|[^/]*$)/.test(pattern) ? 'every address of this host' : 'this exact address'
+    case 'text':
+    case 'input':
+      return 'this tool with exactly this input'
+  }
+}
