@@ -1,3 +1,6 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { PolicyBook } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from './support/running-command.ts'
 import { createWorld } from './support/world.ts'
@@ -21,4 +24,23 @@ describe('chirality run', () => {
       expect(second.stdout).toContain('It was 42.')
     },
   )
+
+  test('a policy file with an error is named before the answer, and a call that it leaves open is denied for it', async () => {
+    const answers = [{ tool: 'bash', input: { command: 'touch made' } }, 'Done.']
+    const { run, home, project } = await createWorld({ answers })
+    const data = path.join(home, 'data')
+    const { project: own } = new PolicyBook({ home: data }).places(project)
+    mkdirSync(path.dirname(own), { recursive: true })
+    writeFileSync(own, 'allow Bash(touch *)\nalow Read\n', { mode: 0o600 })
+    const args = ['run', 'Go', '--harness', 'messages-api', '--permission-mode', 'default']
+    const { stdout } = await run(args, { env: { CHIRALITY_HOME: data } })
+    const problem = `No rule allows anything while a policy has an error: ${own}:2: `
+    const [notice, asked, denied] = [problem, '? bash asks for permission', 'nobody is there to ask'].map(
+      text => stdout.indexOf(text),
+    )
+    expect(notice).toBeGreaterThanOrEqual(0)
+    expect(asked).toBeGreaterThan(notice ?? 0)
+    expect(denied).toBeGreaterThan(asked ?? 0)
+    expect(stdout).toContain('always: allow bash(touch made)')
+  })
 })

@@ -64,6 +64,13 @@ describe('each event alone', () => {
         { requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, raw: {} },
         '? Bash asks for permission\n',
       ],
+      [
+        {
+          ...{ requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, raw: {} },
+          always: { rule: 'allow Bash(npm test)', words: 'this exact command' },
+        },
+        '? Bash asks for permission · always: allow Bash(npm test)\n',
+      ],
     ],
     'permission:resolved': [[{ requestId: 'r', outcome: 'denied', by: 'policy' }, '']],
     status: [

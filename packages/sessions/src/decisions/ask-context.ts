@@ -25,6 +25,8 @@ export interface PolicyVerdict {
 export interface PolicyGuard extends Guard {
   /** Those that ask or deny. */
   rules: readonly PolicyRule[]
+  /** What is wrong with the policies, when something is. To be told at the beginning of the turn. */
+  problem?: string
 }
 
 /** Answers without a person. `PolicyBook` is the one that reads files. */
@@ -34,6 +36,11 @@ export interface PolicyJudge {
   guard?(context: AskContext, mode: PermissionMode): Promise<PolicyGuard>
   /** Keeps "always" for this project, in the user's own policy. */
   allowAlways?(context: AskContext, request: PermissionRequestEvent): Promise<void>
+}
+
+/** For people: what an error in a policy means. */
+export function policyError(problem: string): string {
+  return `No rule allows anything while a policy has an error: ${problem}`
 }
 
 /** A request that waits for a person. */

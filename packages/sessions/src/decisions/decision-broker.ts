@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PermissionDecision, PermissionMode, PermissionRequestEvent } from '@chirality/core'
-import type { AskContext, PendingDecision, PolicyGuard, PolicyJudge, PolicyVerdict } from './ask-context.ts'
+import {
+  type AskContext,
+  type PendingDecision,
+  type PolicyGuard,
+  type PolicyJudge,
+  type PolicyVerdict,
+  policyError,
+} from './ask-context.ts'
 import { DecisionError } from './decision-error.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { withAlways } from './policy/always-rule.ts'
@@ -64,7 +71,11 @@ export class DecisionBroker {
 
   /** For `HarnessTurnOpts.guard`: what holds for a turn whether the agent asks or not. */
   async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard | undefined> {
-    return this.#policies?.guard?.(context, mode)
+    const guard = await this.#policies?.guard?.(context, mode)
+    // The turn tells it as it begins.
+    if (guard?.problem === undefined) this.#toldProblems.delete(context.sessionId)
+    else this.#toldProblems.set(context.sessionId, guard.problem)
+    return guard
   }
 
   /** What waits for a person, oldest first. */
@@ -255,10 +266,6 @@ function answerOf({ effect, rule, problem }: PolicyVerdict): PermissionDecision 
 
 /** Where nobody is there who could be asked, no rule means no. */
 const NOBODY = 'No rule allows it, and nobody is there to ask.'
-
-function policyError(problem: string): string {
-  return `No rule allows anything while a policy has an error: ${problem}`
-}
 
 function timedOut(timeoutMs: number): PermissionDecision {
   return { behavior: 'deny', message: `Nobody answered within ${timeoutMs / 1000} s.`, by: 'timeout' }

@@ -7,7 +7,7 @@ import {
   type SessionHarness,
 } from '@chirality/core'
 import { type PersonaManager, personaTurnOpts } from '@chirality/personas'
-import type { PolicyGuard } from '../decisions/ask-context.ts'
+import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -68,7 +68,12 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   }
   const guard = await options.guard?.(wanted.permissionMode ?? permissionMode)
   const { opts, warnings } = withinCapabilities(withGuard(wanted, guard, harness), capabilities, harness.id)
-  return { opts, warnings: [...unmet, ...prompt.warnings, ...warnings], ...(trust ? { trust } : {}) }
+  const broken = guard?.problem === undefined ? [] : [policyError(guard.problem)]
+  return {
+    opts,
+    warnings: [...broken, ...unmet, ...prompt.warnings, ...warnings],
+    ...(trust ? { trust } : {}),
+  }
 }
 
 function scopeOf(

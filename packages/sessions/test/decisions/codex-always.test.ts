@@ -35,7 +35,10 @@ test('Codex, a tool of an MCP server: "always" and "for the session" keep the ca
   const configOverrides = [...config.configOverrides, 'mcp_optional_startup_grace_ms=0']
   const host = world.host([new CodexHarness({ ...config, configOverrides })])
   const own = new PolicyBook({ home: world.data }).places(world.project).project
-  const rules = () => readFileSync(own, 'utf8').split('\n').filter(line => line.startsWith('allow'))
+  const rules = () =>
+    readFileSync(own, 'utf8')
+      .split('\n')
+      .filter(line => line.startsWith('allow'))
 
   const first = await turn(host, [{ behavior: 'allow', remember: 'always' }, { behavior: 'deny' }])
   expect(first.cards).toEqual([

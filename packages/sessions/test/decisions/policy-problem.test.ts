@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PolicyBook, type SessionStatus } from '@chirality/sessions'
 import { expect, test } from 'vitest'
-import { useHostWorld } from '../support/host-world.ts'
+import { eventsOf, useHostWorld } from '../support/host-world.ts'
 import { init, ScriptedHarness } from '../support/scripted-harness.ts'
 import { permissionRequest } from './permission-request.ts'
 
@@ -37,4 +37,9 @@ test('a session that asks because its policy file is broken says so in its statu
   host.decisions.answer(id, 'r1', { behavior: 'allow' })
   await session.settled()
   expect(session.status.policyProblem).toBeNull()
+  // Whoever reads the log, as `chirality run` does, is told as the turn begins, and once.
+  const notices = eventsOf(session).flatMap(event => (event.type === 'status' ? [event.message] : []))
+  expect(notices).toEqual([
+    expect.stringContaining(`No rule allows anything while a policy has an error: ${own}:2: `),
+  ])
 })

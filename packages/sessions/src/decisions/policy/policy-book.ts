@@ -10,7 +10,7 @@ import { guardCall, hasRestrictions } from './guard-call.ts'
 import { judgeCall } from './judge-call.ts'
 import type { PolicyProblem } from './parse-policy.ts'
 import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
-import { type PolicySource, restrictingRules } from './policy-source.ts'
+import { type PolicySource, problemLines, restrictingRules } from './policy-source.ts'
 import { describeCall } from './tool-call.ts'
 
 export interface PolicyBookOptions {
@@ -51,7 +51,9 @@ export class PolicyBook implements PolicyJudge {
     const { projectRoot, persona } = context
     const protects = mode !== 'bypassPermissions'
     const sources = await this.sources(projectRoot, persona)
+    const problem = sources.flatMap(problemLines).join('\n')
     return {
+      ...(problem === '' ? {} : { problem }),
       hasRules: hasRestrictions(sources),
       rules: restrictingRules(sources),
       // Read anew for each call: a rule that is written now holds from now on.
