@@ -1,3 +1,5 @@
+import { plain } from './render/plain.ts'
+
 /** stdout, for as long as someone takes what is written to it. */
 export class Output {
   readonly #stream: NodeJS.WriteStream
@@ -88,6 +90,6 @@ const LAST_WORDS_MS = 2_000
 export function tell(text: string): Promise<void> {
   return new Promise(resolve => {
     process.stderr.once('error', () => resolve())
-    process.stderr.write(text, () => resolve())
+    process.stderr.write(plain(text), () => resolve())
   })
 }

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { HELP } from '../src/help.ts'
 import { createWorld } from './support/world.ts'
@@ -36,6 +37,24 @@ test.each([
   const { run } = await createWorld()
   const stderr = `chirality: Unknown command "${name}".${hint}\nSee \`chirality --help\`.\n`
   expect(await run([name])).toEqual({ code: 2, signal: null, stdout: '', stderr })
+})
+
+test('what an argument or a folder is called does nothing to the terminal', async () => {
+  const { run, project } = await createWorld()
+  const name = 'x\u001b]0;title\u0007\u001b[2J\u202ey'
+  const folder = path.join(project, name)
+  mkdirSync(folder)
+  const commands: [string[], string][] = [
+    [[name], project],
+    [['sessions', 'list', '--project', folder], project],
+    [['personas', 'list'], folder],
+    [['run', 'Hi', '--project', path.join(folder, 'missing')], project],
+  ]
+  for (const [args, cwd] of commands) {
+    const { stdout, stderr } = await run(args, { cwd })
+    expect(stderr).toContain('xy')
+    for (const harmful of ['\u001b', '\u0007', '\u202e']) expect(stdout + stderr).not.toContain(harmful)
+  }
 })
 
 test.each(['run', 'doctor', 'sessions', 'translate'])('%s does not load the scripted model', name => {

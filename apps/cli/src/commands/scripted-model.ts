@@ -2,6 +2,7 @@ import { ScriptError, type ScriptedModel, startScriptedModel } from '@chirality/
 import { EXIT } from '../exit-code.ts'
 import { readOptions, wholeNumber } from '../options.ts'
 import type { Output } from '../output.ts'
+import { plain } from '../render/plain.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** Serves a script as a model until it is told to stop. */
@@ -58,7 +59,7 @@ function facts({ url, port }: ScriptedModel): string {
 }
 
 function welcome(file: string, { url, openaiUrl }: ScriptedModel): string {
-  return `Serving ${file} at ${url}
+  return `Serving ${plain(file)} at ${url}
   Claude Code: ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any
   OpenAI Responses: ${openaiUrl}
 Ctrl-C ends it.

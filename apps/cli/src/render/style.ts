@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util'
 import { processEnv } from '@chirality/runner'
 
 export interface Style {
@@ -30,15 +29,3 @@ export function wantsColour(isTerminal: boolean, readEnv: typeof processEnv = pr
   const { NO_COLOR, TERM } = readEnv()
   return !NO_COLOR && TERM !== 'dumb'
 }
-
-/**
- * What an agent printed, made harmless: no sequence that moves the cursor, sets the title or fills the clipboard, and
- * nothing that shows text in another order than it has.
- */
-export function plain(text: string): string {
-  return stripVTControlCharacters(text).replace(HARMFUL, control => (KEPT.has(control) ? control : ''))
-}
-
-/** Control characters, and the marks that turn the direction of writing. */
-const HARMFUL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
-const KEPT = new Set(['\n', '\t'])

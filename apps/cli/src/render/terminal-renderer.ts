@@ -11,7 +11,8 @@ import type {
 import { budgetText } from '@chirality/core'
 import { agentFacts } from '../agent-facts.ts'
 import { costLine } from './cost-line.ts'
-import { plain, type Style, style } from './style.ts'
+import { plain } from './plain.ts'
+import { type Style, style } from './style.ts'
 import { ToolLines } from './tool-lines.ts'
 
 /** Turns UI events into text for a terminal: streamed answers, a line for each tool, the cost at the end. */

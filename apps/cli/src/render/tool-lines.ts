@@ -1,5 +1,6 @@
 import type { ToolResultEvent, ToolStartEvent } from '@chirality/core'
-import { plain, type Style } from './style.ts'
+import { plain } from './plain.ts'
+import type { Style } from './style.ts'
 import { resultSummary, toolSummary } from './tool-summary.ts'
 
 /** A line for each call and one for each result. Knows which tools run. */

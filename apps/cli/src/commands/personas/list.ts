@@ -3,7 +3,8 @@ import { EXIT } from '../../exit-code.ts'
 import { readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { projectFolder } from '../../project-folder.ts'
-import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { plain } from '../../render/plain.ts'
+import { type Style, style, wantsColour } from '../../render/style.ts'
 import { noArgument } from '../actions.ts'
 
 /** All of them by id, also those that cannot be used, with what is wrong and where. */

@@ -1,6 +1,7 @@
 import { ignoredRules, type PolicySource } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { plain } from '../../render/plain.ts'
+import { type Style, style, wantsColour } from '../../render/style.ts'
 import type { PolicyRequest } from './policy-request.ts'
 import { allSources, SOURCE_NAMES } from './sources.ts'
 

@@ -1,7 +1,8 @@
 import { problemLines, type RehearsedRequest, rehearsePolicy, SessionStore } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { tell } from '../../output.ts'
-import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { plain } from '../../render/plain.ts'
+import { type Style, style, wantsColour } from '../../render/style.ts'
 import type { PolicyRequest } from './policy-request.ts'
 import { allSources } from './sources.ts'
 

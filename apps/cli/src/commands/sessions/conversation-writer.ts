@@ -1,5 +1,6 @@
 import type { UIEvent } from '@chirality/core'
-import { plain, style } from '../../render/style.ts'
+import { plain } from '../../render/plain.ts'
+import { style } from '../../render/style.ts'
 import { TerminalRenderer } from '../../render/terminal-renderer.ts'
 
 /** What was said by both sides. `run` does not repeat the user's message; who reads later has not written it just now. */
