@@ -192,6 +192,34 @@ function cut(input: Uint8Array, sizes: number[]): Uint8Array[] {
   return [...chunks, input.subarray(at)]
 }
 
+describe('a write that failed in the middle', () => {
+  const whole = '{"type":"result","text":"a {b} \\"{\\" c","of":{"n":[1]}}'
+  const before = '{"type":"delta","of":{"n":1,"text":"some words"}}'
+
+  test('an object that breaks off anywhere before a whole one on its line is torn', () => {
+    for (let cut = 2; cut < before.length; cut += 1)
+      expect(frameText(`${before.slice(0, cut)}${whole}\n`)).toMatchObject([
+        { kind: 'malformed', isTorn: true },
+      ])
+  })
+
+  test('an object that breaks off where the stream ends is torn, and words are not', () => {
+    expect(frameText(`${whole}\n${before.slice(0, 20)}`).at(-1)).toMatchObject({ isTorn: true })
+    expect(frameText(`${whole}\nbye`).at(-1)).not.toHaveProperty('isTorn')
+  })
+
+  test.each([
+    ['two whole objects on a line', `${before}${whole}`],
+    ['an object that breaks off at the end of its line', before.slice(0, 20)],
+    ['braces that are no JSON', '{"a": b, {"c": d}}'],
+    ['words before an object', `hello ${whole}`],
+  ])('%s: not torn', (_name, line) => {
+    const [record] = frameText(`${line}\n`)
+    expect(record).toMatchObject({ kind: 'malformed' })
+    expect(record).not.toHaveProperty('isTorn')
+  })
+})
+
 describe('many malformed lines in a row', () => {
   const junk = 'not json at all\n'.repeat(25_000)
   const input = new TextEncoder().encode(`{"n":1}\n${junk}{"n":2}\n${junk}`)

@@ -6,8 +6,19 @@ export const MALFORMED_TEXT_CHARS = 4096
 /** `offset` is the byte offset of the line in the stream, `bytes` its length without the newline. */
 export type NdjsonRecord =
   | { kind: 'json'; value: unknown; bytes: number; offset: number }
-  /** With `lines` it stands for so many malformed lines in a row, and `text` and `error` are of the first of them. */
-  | { kind: 'malformed'; text: string; bytes: number; offset: number; error: string; lines?: number }
+  /**
+   * With `lines` it stands for so many malformed lines in a row, and `text` and `error` are of the first of them. `isTorn`: an
+   * object that breaks off where the stream ends, or before a whole one on its line. A write failed, and what followed is missing.
+   */
+  | {
+      kind: 'malformed'
+      text: string
+      bytes: number
+      offset: number
+      error: string
+      lines?: number
+      isTorn?: true
+    }
   | { kind: 'oversize'; bytes: number; offset: number }
 
 export type NdjsonFramerOptions = LineFramerOptions
@@ -36,7 +47,11 @@ export class NdjsonFramer {
   end(): NdjsonRecord[] {
     const records = this.#parse(this.#lines.end())
     this.#endRow(records)
-    return records
+    return records.map(record =>
+      record.kind === 'malformed' && record.text.startsWith(OBJECT_START)
+        ? { ...record, isTorn: true }
+        : record,
+    )
   }
 
   #parse(lines: LineRecord[]): NdjsonRecord[] {
@@ -101,7 +116,33 @@ function parseLine(line: LineRecord & { kind: 'line' }): NdjsonRecord | undefine
     return { kind: 'json', value: JSON.parse(text), bytes, offset }
   } catch (error) {
     if (text.trim() === '') return undefined
-    return { kind: 'malformed', text: excerpt(text), bytes, offset, error: reason(error) }
+    const torn = isTorn(text) ? { isTorn: true as const } : {}
+    return { kind: 'malformed', text: excerpt(text), bytes, offset, error: reason(error), ...torn }
+  }
+}
+
+/** Inside a string of JSON the quote would be escaped, so each of these begins an object. */
+const OBJECT_START = '{"'
+/** So many objects may have begun before the place where the first of them breaks off. */
+const MAX_STARTS = 64
+
+function isTorn(text: string): boolean {
+  if (!text.startsWith(OBJECT_START) || !text.trimEnd().endsWith('}')) return false
+  let start = text.indexOf(OBJECT_START, 1)
+  for (let tries = 0; start !== -1 && tries < MAX_STARTS; tries += 1) {
+    // Two whole values on a line are odd, but nothing is missing.
+    if (isJson(text.slice(start))) return !isJson(text.slice(0, start))
+    start = text.indexOf(OBJECT_START, start + 1)
+  }
+  return false
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }
 

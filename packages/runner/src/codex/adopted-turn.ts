@@ -67,7 +67,7 @@ export class AdoptedAppServerTurn {
       for await (const item of itemsOf(agent, known, notes)) yield* view.show(item)
       yield* view.end()
       if (view.outcome) return view.outcome
-      yield failed(session.id, STOPPED)
+      yield failed(session.id, agent.fault === null ? STOPPED : `${STOPPED} ${agent.fault}`)
     } catch (error) {
       await this.kill()
       yield failed(session.id, startFailure(error, CODEX))

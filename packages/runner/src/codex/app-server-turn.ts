@@ -195,9 +195,8 @@ export class AppServerTurn {
       yield failed(session.id, failure)
       return 'failed'
     }
-    const fault =
-      lease.server.process.fault ?? 'Codex ended before the turn did. The next turn starts it again.'
-    yield failed(session.id, new Error(fault))
+    const why = lease.server.process.fault ?? 'The next turn starts it again.'
+    yield failed(session.id, new Error(`Codex ended before the turn did. ${why}`))
     return 'crashed'
   }
 

@@ -195,7 +195,7 @@ export class AppServer {
       await this.process.close()
     }
     this.#isUsable = false
-    this.#log.exited(await this.process.exited)
+    this.#log.exited(await this.process.exited, this.process.fault)
     this.news.end()
   }
 

@@ -1,8 +1,8 @@
 import type { TurnProcess } from '@chirality/core'
 import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './agent-output.ts'
 import type { AgentProcess, ProcessExit } from './agent-process.ts'
+import { type LostOutput, watchLostOutput } from './lost-output.ts'
 import { reopenSpool, type SpoolPlace } from './reopen-spool.ts'
-import { watchSpace } from './space-watch.ts'
 import type { SpoolSource } from './spool-source.ts'
 import type { StopOptions, StopReport } from './stop.ts'
 import { TracedProcess } from './traced-process.ts'
@@ -28,7 +28,7 @@ class AdoptedAgent implements AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
-  fault: string | null = null
+  readonly #lost: LostOutput
   readonly #process: TracedProcess
   readonly #spool: SpoolSource
   readonly #reader: AgentOutputReader
@@ -41,23 +41,21 @@ class AdoptedAgent implements AgentProcess {
     this.stderrPath = stderrPath
     this.#process = process
     this.#spool = spool
-    this.#reader = new AgentOutputReader({ ...options, spool, offset: spoolOffset })
-    if (process.hasExited) this.#reader.end()
-    const endWatch = watchSpace({
-      path: spoolPath,
-      onFull: reason => {
-        this.fault = reason
-        this.#reader.say(reason)
-        void this.stop({ interruptGraceMs: 0 })
-      },
-    })
+    const onLost = () => void this.stop({ interruptGraceMs: 0 })
+    this.#lost = watchLostOutput({ stdout: spool.stdout, onLost })
+    const { onTorn } = this.#lost
+    this.#reader = new AgentOutputReader({ ...options, spool, offset: spoolOffset, onTorn })
+    if (process.hasExited) this.#ended()
     const adoptedAt = performance.now()
     this.exited = process.exited.then(() => {
-      endWatch()
-      this.#reader.end()
+      this.#ended()
       const durationMs = performance.now() - adoptedAt
       return { code: null, signal: null, durationMs, stopped: process.stopped }
     })
+  }
+
+  get fault(): string | null {
+    return this.#lost.reason
   }
 
   output(): AsyncGenerator<AgentOutput> {
@@ -79,8 +77,14 @@ class AdoptedAgent implements AgentProcess {
   }
 
   close(): Promise<void> {
+    this.#lost.end()
     this.#process.close()
     this.#reader.close()
     return this.#spool.close()
+  }
+
+  #ended(): void {
+    this.#lost.end()
+    this.#reader.end()
   }
 }

@@ -22,6 +22,8 @@ export interface AgentOutputOptions {
   idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
+  /** A line of stdout was cut by a write that failed. */
+  onTorn?: () => void
 }
 
 /** Both files of a run as one sequence. It can be left and taken up again: what was read but not taken is kept. */
@@ -35,7 +37,7 @@ export class AgentOutputReader {
   readonly #silence: Silence
 
   constructor(options: AgentOutputOptions) {
-    const { spool, offset = 0, maxLineBytes, idleMs, watch } = options
+    const { spool, offset = 0, maxLineBytes, idleMs, watch, onTorn } = options
     this.#silence = new Silence(idleMs)
     const source = ({ path, readFd: fd }: SpoolReadEnd, framer: Framer, offset?: number): Source => {
       const onWake = () => {
@@ -47,9 +49,13 @@ export class AgentOutputReader {
       return made
     }
     const stdout = new NdjsonFramer({ maxLineBytes })
+    const told = (records: NdjsonRecord[]) => {
+      if (records.some(record => record.kind === 'malformed' && record.isTorn)) onTorn?.()
+      return records.map(record => toRecord(record, offset))
+    }
     const framer = {
-      push: (chunk: Uint8Array) => stdout.push(chunk).map(record => toRecord(record, offset)),
-      end: () => stdout.end().map(record => toRecord(record, offset)),
+      push: (chunk: Uint8Array) => told(stdout.push(chunk)),
+      end: () => told(stdout.end()),
     }
     this.#sources = [source(spool.stdout, framer, offset)]
     if (spool.stderr === undefined) return
@@ -60,12 +66,6 @@ export class AgentOutputReader {
         end: () => stderr.end().map(toStderr),
       }),
     )
-  }
-
-  /** A line of ours, as if the agent had said it last. */
-  say(line: string): void {
-    this.#add([{ kind: 'stderr', line }])
-    this.#wake.notify()
   }
 
   /** The agent is gone: read to the end of the files and finish. */

@@ -2,9 +2,9 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
 import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
+import { type LostOutput, watchLostOutput } from './lost-output.ts'
 import { sendSignal, startTimeNow } from './process-table.ts'
 import { enclose } from './run-group.ts'
-import { watchSpace } from './space-watch.ts'
 import { toSpawnError } from './spawn-error.ts'
 import type { Spool } from './spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
@@ -26,6 +26,8 @@ export interface AgentProcessOptions {
   watch?: boolean
   /** With less space than this where it prints to, the agent is stopped. Default 1 MiB. */
   minFreeBytes?: number
+  /** An agent whose output ends in the middle of a line for so long is stopped. Default 10 s. */
+  tornMs?: number
 }
 
 export interface ProcessExit {
@@ -43,7 +45,7 @@ export interface AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
-  /** Why we had to stop it ourselves: the disk is full. */
+  /** How part of what it printed was lost. One that still runs is stopped then. */
   readonly fault: string | null
   /** Ends when the agent has exited and both files are read. May be left and called again, one reader at a time. */
   output(): AsyncGenerator<AgentOutput>
@@ -94,7 +96,7 @@ class SpawnedAgent implements AgentProcess {
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
-  fault: string | null = null
+  readonly #lost: LostOutput
   readonly #child: ChildProcess
   readonly #spool: Spool
   readonly #reader: AgentOutputReader
@@ -118,20 +120,14 @@ class SpawnedAgent implements AgentProcess {
     this.#child = child
     this.#spool = spool
     spool.closeWriters()
-    this.#reader = new AgentOutputReader(options)
-    const endWatch = watchSpace({
-      path: spool.path,
-      minFreeBytes: options.minFreeBytes,
-      onFull: reason => {
-        this.fault = reason
-        this.#reader.say(reason)
-        void this.stop({ interruptGraceMs: 0 })
-      },
-    })
+    const { minFreeBytes, tornMs } = options
+    const onLost = () => void this.stop({ interruptGraceMs: 0 })
+    this.#lost = watchLostOutput({ stdout: spool.stdout, minFreeBytes, tornMs, onLost })
+    this.#reader = new AgentOutputReader({ ...options, onTorn: this.#lost.onTorn })
     this.exited = new Promise(resolve => {
       child.once('exit', (code, signal) => {
         this.#hasExited = true
-        endWatch()
+        this.#lost.end()
         this.#leftGroupBehind = sendSignal(-pid, 0)
         this.#reader.end()
         const durationMs = performance.now() - startedAt
@@ -148,6 +144,10 @@ class SpawnedAgent implements AgentProcess {
     })
     if (stdin !== undefined) child.stdin?.write(stdin)
     if (!keepInputOpen) child.stdin?.end()
+  }
+
+  get fault(): string | null {
+    return this.#lost.reason
   }
 
   output(): AsyncGenerator<AgentOutput> {
@@ -175,6 +175,7 @@ class SpawnedAgent implements AgentProcess {
   }
 
   close(): Promise<void> {
+    this.#lost.end()
     this.#reader.close()
     return this.#spool.close()
   }

@@ -7,7 +7,7 @@ export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
   /** Gets every line of stdout, also what is not JSON or is too long. */
   parseRecord: (record: NdjsonRecord) => HarnessEvent<M>[]
   /** Gets the last part of stderr, at most 64 KB. */
-  onExit?: (exit: ProcessExit, stderr: string) => HarnessEvent<M>[]
+  onExit?: (exit: ProcessExit & Pick<AgentProcess, 'fault'>, stderr: string) => HarnessEvent<M>[]
   onSpawn?(process: AgentProcess): void
   stop?: StopOptions
 }
@@ -48,7 +48,8 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
           unreachable(output)
       }
     }
-    yield* onExit?.(await agent.exited, stderr.text()) ?? []
+    const exit = await agent.exited
+    yield* onExit?.({ ...exit, fault: agent.fault }, stderr.text()) ?? []
   } finally {
     signal.removeEventListener('abort', stop)
     await stop()

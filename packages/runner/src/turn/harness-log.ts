@@ -35,8 +35,9 @@ export class HarnessLog {
     if (record.kind === 'oversize') this.write('warn', 'parse:error', { bytes: record.bytes })
   }
 
-  exited({ code, signal, durationMs, stopped }: ProcessExit): void {
-    this.write('info', 'process:exit', { code, signal, durationMs: Math.round(durationMs), stopped })
+  exited({ code, signal, durationMs, stopped }: ProcessExit, fault: string | null): void {
+    const lost = fault === null ? {} : { fault }
+    this.write('info', 'process:exit', { code, signal, durationMs: Math.round(durationMs), stopped, ...lost })
   }
 
   /** What went wrong on our side, with where. */

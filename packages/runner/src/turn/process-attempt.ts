@@ -31,7 +31,7 @@ export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnI
 }
 
 export interface AttemptEnd {
-  exit: ProcessExit
+  exit: ProcessExit & Pick<AgentProcess, 'fault'>
   /** Of the last result; null when there was none. */
   outcome: TurnOutcome | null
   /** Whether that result was its last word, or more had begun. */
@@ -144,9 +144,9 @@ export class ProcessAttempt {
   async end(): Promise<AttemptEnd> {
     const { program, log } = this.#options
     const report = await this.stop({ ...program.config.stop, interruptGraceMs: 0 })
-    const exit = await this.#process.exited
+    const exit = { ...(await this.#process.exited), fault: this.#process.fault }
     this.#reader.close()
-    log.exited(exit)
+    log.exited(exit, exit.fault)
     if (report.leftRunning.length > 0) log.write('error', 'process:left', { pids: report.leftRunning })
     return {
       exit,

@@ -49,7 +49,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
         return options.read(record)
       },
       onExit: (exit, stderr) => {
-        log.exited(exit)
+        log.exited(exit, exit.fault)
         return options.end(describeExit(agent.name, exit, stderr))
       },
     })

@@ -64,11 +64,11 @@ export function failed(sessionId: string, error: unknown): SessionErrorEvent {
 
 export function describeExit(
   name: string,
-  { code, signal }: Pick<ProcessExit, 'code' | 'signal'>,
+  { code, signal, fault }: Pick<ProcessExit, 'code' | 'signal'> & { fault?: string | null },
   stderr: string,
 ): string {
   const exited = code === null ? 'ended' : `exited with code ${code}`
   const how = signal ? `was ended by ${signal}` : exited
   const said = stderr.trim()
-  return `${name} ${how} without a result.${said ? ` It said: ${said}` : ''}`
+  return `${name} ${how} without a result.${fault ? ` ${fault}` : ''}${said ? ` It said: ${said}` : ''}`
 }

@@ -287,10 +287,27 @@ describe('what is printed beyond measure', () => {
     const options = await script(project.root, 'setInterval(() => console.log("{}"), 5)')
     // More than any disk has: the look at the space is real.
     const agent = await spawnAgent({ ...options, minFreeBytes: Number.MAX_SAFE_INTEGER })
-    const outputs = await collect(agent)
-    expect(outputs).toContainEqual({ kind: 'stderr', line: expect.stringContaining('is full') })
+    await collect(agent)
     expect(agent.fault).toContain('is full')
     expect(await agent.exited).toMatchObject({ stopped: true })
+  })
+
+  test.each([
+    ['and then says no more', `write('{"n":1}\\n{"text":"some wo'); setInterval(() => {}, 1000)`],
+    ['and goes on after a gap', `write('{"text":"some wo{"n":2}\\n'); setInterval(() => {}, 1000)`],
+  ])('an agent whose output breaks off in a line %s is stopped, and it is said why', async (_how, source) => {
+    const write = "const write = text => require('node:fs').writeSync(1, text);"
+    const agent = await spawnAgent({ ...(await script(project.root, write + source)), tornMs: 100 })
+    await collect(agent)
+    expect(agent.fault).toContain('breaks off in the middle of a line')
+    expect(await agent.exited).toMatchObject({ stopped: true })
+  })
+
+  test('an agent that dies in the middle of a line has lost output, one that ends with words has not', async () => {
+    const torn = await runProgram(await script(project.root, `process.stdout.write('{"text":"some wo')`))
+    expect(torn.agent.fault).toContain('breaks off')
+    const words = await runProgram(await script(project.root, `process.stdout.write('{}\\nbye')`))
+    expect(words.agent.fault).toBeNull()
   })
 
   test('a flood of junk lines and of stderr is few outputs, and no junk line is uncounted', async () => {

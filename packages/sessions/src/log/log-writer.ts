@@ -206,7 +206,7 @@ export class LogWriter {
     const error = this.#paused
     if (error === undefined) return
     this.#paused = undefined
-    const message = `The session log could not be written for a while: ${error.message} Nothing is missing.`
+    const message = `The session log could not be written for a while: ${error.message} Nothing that reached it is missing.`
     const event = notice(this.#options.sessionId, 'warn', { kind: 'log_resumed', message })
     this.append(event, null, true)
     this.#options.onHealth({ state: 'ok' })

@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs'
 import type { SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry } from '@chirality/runner'
+import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import { SessionHost } from '../../src/host/session-host.ts'
 
 export interface HostProgramOptions {
@@ -12,6 +13,8 @@ export interface HostProgramOptions {
   binary: string
   environment: Readonly<Record<string, string | undefined>>
   keepAlive: boolean
+  /** The agent is the Agent SDK, not Claude Code. */
+  sdk?: boolean
   /** The agent is Codex, with these overrides. */
   codex?: { configOverrides: string[]; allowEnvironment: string[] }
   /** Dies as by `kill -9` when the harness has told all of a turn, before anything else is done about it. */
@@ -33,7 +36,9 @@ const harnesses = new HarnessRegistry<SessionHarness>()
 const stop = { interruptGraceMs: 10_000, termGraceMs: 10_000, killGraceMs: 10_000 }
 const harness: SessionHarness = options.codex
   ? new CodexHarness({ binaryPath: binary, environment, stop, ...options.codex })
-  : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
+  : options.sdk
+    ? new AgentSdkHarness({ binaryPath: binary, environment, stop })
+    : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
 if (options.dieAtEnd) {
   const startTurn = harness.startTurn.bind(harness)
   harness.startTurn = async function* (...args) {

@@ -35,7 +35,7 @@ export interface LiveClaudeOptions {
 
 /** How a process came to its end. */
 export interface LiveEnd {
-  exit: ProcessExit
+  exit: ProcessExit & Pick<AgentProcess, 'fault'>
   stderr: string
   /** What it had started and left alive. */
   leftBehind: number
@@ -241,10 +241,10 @@ export class LiveClaude {
     this.#isUsable = false
     this.control.close()
     const report = await this.#sweep()
-    const exit = await this.process.exited
+    const exit = { ...(await this.process.exited), fault: this.process.fault }
     this.#rest.end()
     this.shownRest.end()
-    this.#log.exited(exit)
+    this.#log.exited(exit, exit.fault)
     if (report.leftRunning.length > 0) this.#log.write('error', 'process:left', { pids: report.leftRunning })
     await this.#release(launch)
     this.inbox.end()
