@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
@@ -89,12 +90,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const connections = new OpenSockets()
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
+    onTrusted: stream => connections.trust(stream as Socket),
     onSocket: accepted => serveTrpc(accepted, { router: appRouter, services, pace: options.pace, onFault }),
   })
   const files = new StaticFiles(options.dashboard)
   const create = (tls?: TlsFiles) => {
     const server = createHttpServer({
       ...{ keys, routes, files, tls, place: () => place },
+      onTrusted: socket => connections.trust(socket),
       headersMs: options.limits?.authenticateMs,
       unreadMs: options.limits?.unreadMs,
       toHttpError: error => {

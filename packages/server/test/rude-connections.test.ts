@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { UPGRADE } from './support/raw-request.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
 
@@ -89,6 +90,34 @@ test('1,000 silent connections are closed when their time is over', async () => 
   const sockets = await openMany(server, 1000, '')
   await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
   await expect.poll(() => connections(server)).toBe(0)
+})
+
+test('2,048 half-written requests, sent again when they are cut off, keep the owner out of nothing', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 120_000 } })
+  // What the owner has open stays open, also when it has been silent for longest.
+  const kept = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {
+    headers: { authorization: `Bearer ${server.token}` },
+  })
+  await once(kept, 'open')
+  let left = 3 * 1024
+  const hold = () => {
+    if (left === 0) return
+    left -= 1
+    const socket = connect({ port: server.port, host: '127.0.0.1' })
+    opened.push(socket)
+    socket.on('error', () => {})
+    socket.on('connect', () => socket.write('GET /healthz HTTP/1.1\r\nX: '))
+    socket.on('close', hold)
+  }
+  for (let i = 0; i < 2_048; i += 1) hold()
+  const ask = async () =>
+    (await server.fetch('/trpc/system.info', { headers: { connection: 'close' } })).status
+  await expect.poll(() => left, { timeout: 60_000 }).toBe(0)
+  for (let i = 0; i < 15; i += 1) expect(await ask()).toBe(200)
+  expect(await connections(server)).toBeLessThanOrEqual(1_025)
+  kept.send(JSON.stringify({ id: 1, method: 'query', params: { path: 'system.info' } }))
+  expect(JSON.parse(String((await once(kept, 'message'))[0]))).toMatchObject({ id: 1, result: {} })
+  kept.terminate()
 })
 
 test('whoever leaves in the middle of a request is no fault of ours', async () => {

@@ -87,6 +87,47 @@ test('only so many sockets may be there, and the oldest silent one makes room', 
   for (const socket of [...silent, trusted]) socket.terminate()
 })
 
+test('strangers who used up all handshakes keep no page with a token out', async () => {
+  const server = await startTestServer({ limits: { maxSockets: 20, handshakesPerSecond: 0 } })
+  const address = `${server.url.replace('http', 'ws')}/trpc`
+  const knock = (protocols: string[]) =>
+    new Promise<string>(resolve => {
+      const socket = new WebSocket(address, protocols, { origin: server.url })
+      socket.on('error', ({ message }) => resolve(message))
+      socket.on('unexpected-response', (request, response) => {
+        request.destroy()
+        resolve(String(response.statusCode))
+      })
+      socket.on('open', () => {
+        resolve(`open as ${socket.protocol || 'nothing'}`)
+        socket.terminate()
+      })
+    })
+  const answers: string[] = []
+  for (let i = 0; i < 25; i += 1) answers.push(await knock(['chirality', `chirality.token.${'x'.repeat(i)}`]))
+  expect(new Set(answers.slice(0, 20))).toEqual(new Set(['open as chirality']))
+  expect(new Set(answers.slice(20))).toEqual(new Set(['503']))
+  expect(await knock(['chirality', `chirality.token.${server.token}`])).toBe('open as chirality')
+  // The token is never the answer, which other programs may log.
+  expect(await knock([`chirality.token.${server.token}`])).toBe('Server sent no subprotocol')
+})
+
+test('a socket whose handshake shows the token needs no first message', async () => {
+  const server = await startTestServer({ limits: { authenticateMs: 50 } })
+  const protocols = ['chirality', `chirality.token.${server.token}`]
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, protocols, { origin: server.url })
+  expect(await firstMessage(socket, JSON.stringify(CALL))).toMatchObject({ id: 1, result: {} })
+  socket.terminate()
+  const foreign = rawRequest(server.port, {
+    path: '/trpc',
+    headers: {
+      ...{ ...UPGRADE, host: `127.0.0.1:${server.port}`, origin: 'http://evil.example' },
+      'sec-websocket-protocol': protocols.join(', '),
+    },
+  })
+  expect((await foreign).status).toBe(403)
+})
+
 test('a batch, a rate and a message have limits', async () => {
   const server = await startTestServer()
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {

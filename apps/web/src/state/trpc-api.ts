@@ -35,9 +35,21 @@ export function createTrpcApi(
     void socket.close()
     options.onRefused()
   }
+  let shown = ''
+  // The handshake shows the token already, so that the server has room for this page however many strangers knock.
+  class SocketWithToken extends WebSocket {
+    constructor(url: string | URL) {
+      super(url, [SOCKET_PROTOCOL, `${TOKEN_PROTOCOL}${shown}`])
+    }
+  }
   const socket = createWSClient({
-    url: options.url,
-    connectionParams: async () => ({ token: await token() }),
+    url: async () => {
+      shown = await token()
+      return options.url
+    },
+    // Again: a proxy may take the protocols away.
+    connectionParams: () => ({ token: shown }),
+    WebSocket: SocketWithToken,
     retryDelayMs: attempt => (attempt === 0 ? 0 : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt)),
     onOpen: () => connection.set('connected'),
     onClose: cause => {
@@ -55,6 +67,10 @@ export function createTrpcApi(
     ...fileCalls(client),
   }
 }
+
+/** As the server has them in `socket-server.ts`. */
+const SOCKET_PROTOCOL = 'chirality'
+const TOKEN_PROTOCOL = 'chirality.token.'
 
 /** What a WebSocket is closed with when its token is not taken. */
 const UNAUTHORIZED_CLOSE = 4401

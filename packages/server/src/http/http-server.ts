@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   routes: readonly Route[]
   files: StaticFiles
   tls?: TlsFiles
+  /** Told of a connection whose request has shown a token. */
+  onTrusted?: (socket: Socket) => void
   /** How long a connection may take to say who it is and what it wants. */
   headersMs?: number
   /** How long an answer waits for a reader that does not read. */
@@ -92,8 +94,10 @@ async function answer(
   const url = requestUrl(request)
   if (url === undefined) throw new HttpError(400, 'invalid-url', 'The address cannot be read.')
   const match = matchRoute(options.routes, request.method ?? '', url.pathname)
-  const verdict = guard(factsOf(request, kindOf(match, url.pathname), options.keys), options.place())
+  const facts = factsOf(request, kindOf(match, url.pathname), options.keys)
+  const verdict = guard(facts, options.place())
   if (!verdict.allow) throw refusal(verdict.status, verdict.reason)
+  if (facts.token === 'valid') options.onTrusted?.(request.socket)
   // A stream that a browser reads ends with its sign-in.
   const token = bearerOf(request.headers.authorization)
   response.once(

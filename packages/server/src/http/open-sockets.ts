@@ -6,20 +6,36 @@ import type { Socket } from 'node:net'
  * ever, when it closes.
  */
 export class OpenSockets {
-  readonly #sockets = new Set<Socket>()
+  /** The oldest first. */
+  readonly #sockets = new Map<string, Socket>()
+  readonly #trusted = new Set<string>()
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket)
-      if (this.#sockets.size > CROWDED) this.#dropSilent()
-      socket.once('close', () => this.#sockets.delete(socket))
+      const name = nameOf(socket)
+      this.#sockets.set(name, socket)
+      if (this.#sockets.size > CROWDED) this.#dropStranger(name)
+      socket.once('close', () => {
+        if (this.#sockets.get(name) !== socket) return
+        this.#sockets.delete(name)
+        this.#trusted.delete(name)
+      })
     })
   }
 
-  /** The one that has been here longest without a word makes room: whoever has something to say gets a place. */
-  #dropSilent(): void {
-    for (const socket of this.#sockets) {
-      if (socket.bytesRead > 0 || socket.destroyed) continue
+  /** A connection that has shown a token: from now on it makes room for nobody. */
+  trust(socket: Socket): void {
+    const name = nameOf(socket)
+    if (this.#sockets.has(name)) this.#trusted.add(name)
+  }
+
+  /**
+   * The one that has been here longest without a token makes room, whatever it said meanwhile: a half-written request keeps a
+   * place as well as silence does. The newcomer has not had its chance yet.
+   */
+  #dropStranger(newcomer: string): void {
+    for (const [name, socket] of this.#sockets) {
+      if (name === newcomer || this.#trusted.has(name) || socket.destroyed) continue
       socket.destroy()
       return
     }
@@ -30,8 +46,13 @@ export class OpenSockets {
   }
 
   destroy(): void {
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of this.#sockets.values()) socket.destroy()
   }
+}
+
+/** By its two ends: with TLS the socket of a request is another object than that of its connection. */
+function nameOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress}:${localPort} ${remoteAddress}:${remotePort}`
 }
 
 /** Well below what the server takes at all. */

@@ -15,6 +15,8 @@ export interface SocketServerOptions {
   path: string
   limits?: Partial<SocketLimits>
   onSocket: (socket: AcceptedSocket) => void
+  /** Told of the connection of a socket that has shown a token. */
+  onTrusted?: (stream: Duplex) => void
 }
 
 export interface SocketLimits {
@@ -58,6 +60,8 @@ export class SocketServer {
     this.#server = new WebSocketServer({
       ...{ noServer: true, maxPayload, perMessageDeflate: false },
       autoPong: false,
+      // Never the token, which a page sends as another one.
+      handleProtocols: offered => offered.has(SOCKET_PROTOCOL) && SOCKET_PROTOCOL,
     })
     this.#handshakes = new RateLimit({ burst: maxSockets, perSecond })
   }
@@ -73,9 +77,10 @@ export class SocketServer {
     const verdict = guard(facts, this.#options.place())
     if (!verdict.allow) return endSocket(stream, verdict.status)
     if (requestUrl(request)?.pathname !== this.#options.path) return endSocket(stream, 404)
-    if (!this.#hasRoom(facts.token === 'valid')) return endSocket(stream, 503)
+    const token = this.#tokenOf(request)
+    if (!this.#hasRoom(token !== undefined)) return endSocket(stream, 503)
     this.#server.handleUpgrade(request, stream, head, socket =>
-      this.#accept(socket, { stream, request, trusted: facts.token === 'valid' }),
+      this.#accept(socket, { stream, request, token }),
     )
   }
 
@@ -87,6 +92,17 @@ export class SocketServer {
 
   terminate(): void {
     for (const socket of this.#server.clients) socket.terminate()
+  }
+
+  /**
+   * The valid token of a handshake: in the header of a program, or beside the protocol of a page, which can set no header. A wrong
+   * one there counts as none: a page cannot read why a handshake failed, but it can read why an open socket is closed.
+   */
+  #tokenOf({ headers }: IncomingMessage): string | undefined {
+    const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
+    const [brought] = offered.filter(name => name.startsWith(TOKEN_PROTOCOL))
+    const token = bearerOf(headers.authorization) ?? brought?.slice(TOKEN_PROTOCOL.length)
+    return token !== undefined && this.#options.keys.isToken(token) ? token : undefined
   }
 
   #hasRoom(trusted: boolean): boolean {
@@ -104,14 +120,18 @@ export class SocketServer {
 
   #accept(
     socket: WebSocket,
-    { stream, request, trusted }: { stream: Duplex; request: IncomingMessage; trusted: boolean },
+    {
+      stream,
+      request,
+      token: shown,
+    }: { stream: Duplex; request: IncomingMessage; token: string | undefined },
   ): void {
     socket.on('error', () => socket.terminate())
     // Whoever sends pings and reads nothing would have us keep an answer to each.
     socket.on('ping', data => {
       if (socket.bufferedAmount < MAX_UNREAD_BYTES) socket.pong(data)
     })
-    let authenticated = trusted
+    let authenticated = shown !== undefined
     const settle = () => {
       clearTimeout(deadline)
       this.#unauthenticated.delete(socket)
@@ -122,10 +142,11 @@ export class SocketServer {
     socket.once('close', settle)
     const welcome = (token: string | undefined) => {
       settle()
+      this.#options.onTrusted?.(stream)
       const leave = () => socket.close(SIGNED_OUT, 'This browser was signed out.')
       socket.once('close', this.#options.keys.whenRevoked(token, leave))
     }
-    if (trusted) welcome(bearerOf(request.headers.authorization))
+    if (authenticated) welcome(shown)
     this.#options.onSocket({
       socket,
       stream,
@@ -140,6 +161,10 @@ export class SocketServer {
     })
   }
 }
+
+/** What a page asks for, and beside it, with its token behind it, what says who it is. */
+export const SOCKET_PROTOCOL = 'chirality'
+export const TOKEN_PROTOCOL = 'chirality.token.'
 
 const GOING_AWAY = 1001
 /** The token is not, or no longer, one of ours. */
