@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Script } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
@@ -82,6 +82,34 @@ test('what waits for leave is listed and answered, and the session says that it 
   expect(isMade()).toBe(true)
   expect(await pending()).toEqual({ pending: [] })
   expect((await server.fetch('/api/harness/decisions?sessionId=../x')).status).toBe(404)
+})
+
+test('what waits in a project that is registered no longer is neither shown nor answered', async () => {
+  const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
+  const sessionId = await create({})
+  const events = await turn(sessionId)
+  const { requestId } = await until(events, 'permission:request')
+  const ofAll = () => get('/api/harness/decisions')
+  await expect.poll(ofAll).toMatchObject({ pending: [{ sessionId }] })
+  // As another server of the same user does it: this one still has the project open.
+  const folder = path.join(server.home, 'trusted')
+  const files = readdirSync(folder).map(name => path.join(folder, name))
+  const kept = files.map(file => readFileSync(file))
+  for (const file of files) rmSync(file)
+  expect(await ofAll()).toEqual({ pending: [] })
+  const { result } = (await get('/trpc/decisions.pending')) as { result: { data: unknown } }
+  expect(result.data).toEqual([])
+  expect((await server.fetch(`/api/harness/decisions?sessionId=${sessionId}`)).status).toBe(403)
+  const answer = { sessionId, requestId, decision: { behavior: 'allow' } }
+  expect((await server.post('/api/harness/decisions', answer)).status).toBe(403)
+  expect((await server.post('/trpc/decisions.answer', answer)).status).toBe(403)
+  expect(isMade()).toBe(false)
+  for (const [i, file] of files.entries()) writeFileSync(file, kept[i] ?? '', { mode: 0o600 })
+
+  expect(await ofAll()).toMatchObject({ pending: [{ sessionId }] })
+  expect((await server.post('/api/harness/decisions', answer)).status).toBe(204)
+  expect(await until(events, 'turn:end')).toMatchObject({ reason: 'completed' })
+  expect(isMade()).toBe(true)
 })
 
 test('spec 003: the default session goes on without leave; /events says what waits and why a turn failed', async () => {

@@ -10,7 +10,14 @@ import type { AppServices } from '../trpc/context.ts'
 import { deleteSession } from '../trpc/delete-session.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
 import * as inputs from '../trpc/inputs.ts'
-import { liveSession, shownSession, shownSessions, storedSession } from '../trpc/live-session.ts'
+import {
+  answerDecision,
+  liveSession,
+  pendingDecisions,
+  shownSession,
+  shownSessions,
+  storedSession,
+} from '../trpc/live-session.ts'
 import { shown, trustInput } from '../trpc/trust-router.ts'
 import { cursorOf } from './cursor.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -58,13 +65,12 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     /** What agents wait for leave to do, oldest first. */
     route('GET', 'decisions', async ({ response, url }) => {
       const id = url.searchParams.get('sessionId')
-      if (id !== null) await storedSession(services, idOf({ id }))
-      sendJson(response, 200, { pending: services.host.decisions.pending(id ?? undefined) })
+      const sessionId = id === null ? undefined : idOf({ id })
+      sendJson(response, 200, { pending: await pendingDecisions(services, sessionId) })
     }),
 
     route('POST', 'decisions', async ({ request, response }) => {
-      const { sessionId, requestId, decision } = await readBody(request, inputs.answer, BODY)
-      services.host.decisions.answer(sessionId, requestId, decision)
+      await answerDecision(services, await readBody(request, inputs.answer, BODY))
       sendNothing(response)
     }),
 

@@ -1,4 +1,12 @@
-import type { LiveSession, PageOptions, SessionPage, SessionStatus, StoredSession } from '@chirality/sessions'
+import type { PermissionDecision } from '@chirality/core'
+import type {
+  LiveSession,
+  PageOptions,
+  PendingDecision,
+  SessionPage,
+  SessionStatus,
+  StoredSession,
+} from '@chirality/sessions'
 import type { AppServices } from './context.ts'
 
 /** A session whose project the user registered. Its project is opened if it is not yet. */
@@ -34,6 +42,36 @@ export async function shownSessions(
       : { projectRoot: await projects.require(projectRoot) }
   const found = await host.store.page({ ...page, ...of })
   return { ...found, sessions: asItIsNow(services, found.sessions) }
+}
+
+/** What waits for a person in the projects that the user registered, oldest first. */
+export async function pendingDecisions(
+  services: AppServices,
+  sessionId?: string,
+): Promise<PendingDecision[]> {
+  const { host, projects } = services
+  if (sessionId !== undefined) await storedSession(services, sessionId)
+  const registered = new Set((await projects.list()).map(({ root }) => root))
+  const shown = new Set(
+    host.statuses().flatMap(status => (registered.has(status.projectRoot) ? status.sessionId : [])),
+  )
+  return host.decisions.pending(sessionId).filter(pending => shown.has(pending.sessionId))
+}
+
+/** A person's answer. That of a session which nobody knows is for a request that nobody knows. */
+export async function answerDecision(
+  { host, projects }: AppServices,
+  { sessionId, requestId, decision }: DecisionAnswer,
+): Promise<void> {
+  const status = host.statuses().find(known => known.sessionId === sessionId)
+  if (status !== undefined) await projects.require(status.projectRoot)
+  host.decisions.answer(sessionId, requestId, decision)
+}
+
+export interface DecisionAnswer {
+  sessionId: string
+  requestId: string
+  decision: PermissionDecision
 }
 
 /** The file of a session says what it did when the file was written. One that is not open here does nothing that we know of. */

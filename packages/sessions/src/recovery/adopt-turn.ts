@@ -1,5 +1,4 @@
 import type {
-  HarnessId,
   PermissionRequestEvent,
   PermissionResolvedEvent,
   SessionHarness,
@@ -66,7 +65,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   await spools.prepare()
   const stop = new StopSignal({})
   const opts = {
-    decide: decideOf(view.session, harness, project),
+    decide: decideOf(view.session, record, { harness, project }),
     signal: stop.signal,
     onProcess: (process: TurnRecord['processes'][number]) => {
       spools.add({ turnId: record.turnId, harness: harness.id }, process)
@@ -147,9 +146,10 @@ async function* tellUnanswered(
 
 function decideOf(
   { id, projectRoot, persona }: StoredSession,
-  harness: { id: HarnessId } & SessionHarness,
-  project: ProjectContext,
+  { decisionTimeoutMs: timeoutMs }: TurnRecord,
+  { harness, project }: Pick<AdoptOptions, 'harness' | 'project'>,
 ) {
   if (!harness.capabilities().supportsDecisions) return undefined
-  return project.decider({ sessionId: id, projectRoot, persona, harness: harness.id })
+  const context = { sessionId: id, projectRoot, persona, harness: harness.id }
+  return project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
 }

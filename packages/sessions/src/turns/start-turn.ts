@@ -201,6 +201,7 @@ async function makeRecord(
     ...{ turnId, message, harness: prepared.harness.id, processes: [], afterSeq: lastSeq, budget },
     startedAt: new Date().toISOString(),
     ...(request.images?.length ? { attachments: request.images.length } : {}),
+    ...(request.decisionTimeoutMs === undefined ? {} : { decisionTimeoutMs: request.decisionTimeoutMs }),
     ...(claudeSessionId === null ? {} : { resumeSessionId: claudeSessionId }),
   })
 }

@@ -16,6 +16,8 @@ export interface TurnRecord extends TurnTrace {
   /** Events of this attempt come after it; those of an attempt that crashed before. */
   afterSeq: number
   budget: TurnBudget
+  /** How long a request of this turn waits for a person; without it, as long as the host says. */
+  decisionTimeoutMs?: number
 }
 
 /** `.chirality/state/turns/<sessionId>.json`: there from before the agent is started until all of its turn is stored. */
@@ -98,6 +100,7 @@ function parseRecord(text: string): TurnRecord | undefined {
     ...{ turnId, startedAt, message, harness, processes },
     afterSeq: amount(value.afterSeq) ?? 0,
     budget: parseBudget(value.budget),
+    ...(value.decisionTimeoutMs === undefined ? {} : { decisionTimeoutMs: waitOf(value.decisionTimeoutMs) }),
     ...(typeof attachments === 'number' ? { attachments } : {}),
     ...(textOrNull(resumeSessionId) === null ? {} : { resumeSessionId: String(resumeSessionId) }),
   }
@@ -120,6 +123,11 @@ function parseBudget(value: unknown): TurnBudget {
 
 function fields(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+/** What is no time was changed by somebody else, and must not make a request wait longer. */
+function waitOf(value: unknown): number {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 1
 }
 
 function amount(value: unknown): number | undefined {

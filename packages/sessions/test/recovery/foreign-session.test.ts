@@ -1,18 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { MARKER_VARIABLE } from '@chirality/runner'
 import { expect, test } from 'vitest'
 import { openSessionLog } from '../../src/log/open-logs.ts'
+import { permissionRequest } from '../decisions/permission-request.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
-import { answers, ScriptedHarness } from '../support/scripted-harness.ts'
+import { answers, ScriptedHarness, waits } from '../support/scripted-harness.ts'
 
 const world = useHostWorld()
 
 /** A turn that was at work, says its record, and a message behind it that waits for nothing but its end. */
-async function leaveAtWork(marker = 'nobody-has-this'): Promise<string> {
+async function leaveAtWork(marker = 'nobody-has-this', more: object = {}): Promise<string> {
   const host = world.host([])
   const { id } = await host.createSession(world.project, { harness: 'scripted' })
   await host.close()
@@ -22,6 +23,7 @@ async function leaveAtWork(marker = 'nobody-has-this'): Promise<string> {
   write('turns', id, {
     ...{ turnId: 'turn-1', startedAt: at, message: 'One', harness: 'scripted', afterSeq: 0, budget: {} },
     processes: [{ ...trace, spoolPath, spoolOffset: 0 }],
+    ...more,
   })
   const queued = { id: 'message-2', message: 'Two', queuedAt: at, request: {} }
   write('queue', id, { held: false, sending: null, messages: [queued] })
@@ -50,6 +52,39 @@ test('a turn of our own is found again, and what waits behind it is sent', async
   expect(await host.openProject(world.project)).toMatchObject({ adopted: [id] })
   await (await host.session(id)).settled()
   expect(harness.turns.map(({ message }) => message)).toEqual(['Two'])
+})
+
+test.each([
+  ['how long a request may wait', 1],
+  ['what is no time, as something that nobody is to wait for', 'for ever'],
+])('a turn that is found again keeps %s', async (_name, decisionTimeoutMs) => {
+  const id = await leaveAtWork(undefined, { decisionTimeoutMs })
+  const decided: unknown[] = []
+  const harness = new ScriptedHarness([answers('Two.')], {
+    async *adoptTurn({ id: sessionId }, { message }, opts): AsyncGenerator<UIEvent> {
+      yield { type: 'turn:start', sessionId, message }
+      const request = permissionRequest({ sessionId })
+      decided.push(await opts?.decide?.(request, new AbortController().signal))
+      yield { type: 'turn:end', sessionId, reason: 'completed' }
+    },
+  })
+  const host = world.host([harness])
+  await host.openProject(world.project)
+  await (await host.session(id)).settled()
+  expect(decided).toMatchObject([{ behavior: 'deny', by: 'timeout' }])
+})
+
+test('the record of a turn says how long its requests wait', async () => {
+  let end = (_reason: 'completed') => {}
+  const harness = new ScriptedHarness([waits(new Promise(resolve => (end = resolve)))])
+  const host = world.host([harness])
+  const { id } = await host.createSession(world.project, { harness: 'scripted' })
+  const session = await host.session(id)
+  await session.start('One', { decisionTimeoutMs: 60_000 })
+  const record = readFileSync(world.file('state', 'turns', `${id}.json`), 'utf8')
+  expect(JSON.parse(record)).toMatchObject({ decisionTimeoutMs: 60_000 })
+  end('completed')
+  await session.settled()
 })
 
 test('files that came with a project run nothing: no turn is found again, and what waits needs a person', async () => {
