@@ -28,10 +28,11 @@ import { processEnv } from '../env/process-env.ts'
 import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
-import { ProcessTurn } from '../turn/process-turn.ts'
+import { processTurn } from '../turn/process-turn.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { StartsAhead } from '../turn/starts-ahead.ts'
+import type { Turn } from '../turn/turn.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { ALL_TOOLS } from './args.ts'
 import {
@@ -48,7 +49,7 @@ import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-on
 import { discoverClaudeCommands, withSkills } from './slash-commands.ts'
 import { claudeProgram } from './turn-program.ts'
 import { setMode } from './warm/adjust.ts'
-import { closeRequests, fromTheBeginning } from './warm/adopted.ts'
+import { fromTheBeginning } from './warm/adopted.ts'
 import type { LiveClaude } from './warm/live-claude.ts'
 import { liveLaunch } from './warm/live-launch.ts'
 import { LivePool } from './warm/live-pool.ts'
@@ -58,7 +59,7 @@ import { WarmTurn, type WarmTurnOptions } from './warm/warm-turn.ts'
 export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   readonly id: HarnessId
   readonly #context: ClaudeContext
-  readonly #turns: RunningTurns<ProcessTurn | WarmTurn>
+  readonly #turns: RunningTurns<Turn | WarmTurn>
   readonly #pool: LivePool
   readonly #ahead = new StartsAhead()
   /** What was set for sessions, beside their turns. */
@@ -129,8 +130,9 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
   async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
     const { program, trace: whole } = fromTheBeginning(trace, claudeProgram(this.#context))
     const source = adoptedAttempts(whole, opts.signal)
-    const turn = new ProcessTurn({ program, session, turnId: trace.turnId, opts, source })
-    yield* closeRequests(this.#turns.run(session.id, () => turn))
+    yield* this.#turns.run(session.id, () =>
+      processTurn({ program, session, turnId: trace.turnId, opts, source }),
+    )
   }
 
   /**
@@ -245,13 +247,13 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   #turn(
     turn: Pick<WarmTurnOptions, 'session' | 'turnId' | 'query'> & { opts: HarnessTurnOpts },
-  ): WarmTurn | ProcessTurn {
+  ): WarmTurn | Turn {
     if (this.#isWarm) return new WarmTurn({ ...turn, context: this.#context, pool: this.#pool })
     // A process that is gone after its turn can ask nobody.
     if (turn.opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
     if (turn.opts.guard) throw this.#unsupported('guard: Claude Code asks nobody in this form.')
     const program = claudeProgram(this.#context)
-    return new ProcessTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
+    return processTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
   }
 }
 

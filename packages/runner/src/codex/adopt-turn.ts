@@ -1,7 +1,7 @@
 import type { AdoptTurnOpts, Session, TurnTrace } from '@chirality/core'
 import { adoptedAttempts } from '../turn/attempt-source.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
-import { ProcessTurn } from '../turn/process-turn.ts'
+import { processTurn } from '../turn/process-turn.ts'
 import type { StoppableTurn } from '../turn/running-turns.ts'
 import { AdoptedAppServerTurn } from './adopted-turn.ts'
 import { isAppServerSpool } from './app-server.ts'
@@ -24,5 +24,5 @@ export function adoptCodexTurn({ session, trace, opts, context }: AdoptCodexTurn
   }
   const program = execProgram(context)
   const source = adoptedAttempts(trace, opts.signal)
-  return new ProcessTurn({ program, session, turnId: trace.turnId, opts, source })
+  return processTurn({ program, session, turnId: trace.turnId, opts, source })
 }

@@ -45,6 +45,7 @@ export interface AppServerTurnOptions {
 
 /** A turn of a session on an app-server, as UI events. The process goes on living, so none of them is `process:exit`. */
 export class AppServerTurn {
+  readonly lastEvent = 'turn:end'
   readonly #options: AppServerTurnOptions
   #turn: ThreadTurn | null = null
   #notes: TurnNotes | null = null

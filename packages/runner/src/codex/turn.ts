@@ -3,8 +3,9 @@ import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndEvent, UIEvent } fr
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import { startedAttempts } from '../turn/attempt-source.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
-import { ProcessTurn } from '../turn/process-turn.ts'
+import { processTurn } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
+import type { Turn } from '../turn/turn.ts'
 import { STALL_MS, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
 import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server-pool.ts'
 import { AppServerTurn } from './app-server-turn.ts'
@@ -29,7 +30,7 @@ export interface CodexTurnOptions {
 export class CodexTurn {
   readonly #options: CodexTurnOptions
   readonly #log: HarnessLog
-  #voice: AppServerTurn | ProcessTurn | null = null
+  #voice: AppServerTurn | Turn | null = null
   #stopReason: StopReason | null = null
   readonly #stopping = new AbortController()
   /** The wait for a server. */
@@ -80,14 +81,14 @@ export class CodexTurn {
   }
 
   get lastEvent(): UIEvent['type'] {
-    return this.#voice instanceof ProcessTurn ? 'process:exit' : 'turn:end'
+    return this.#voice?.lastEvent ?? 'turn:end'
   }
 
   async *#overExec(): AsyncGenerator<UIEvent> {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
     const program = execProgram(context, listenersOf(opts))
-    const turn = new ProcessTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
+    const turn = processTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
     this.#speakThrough(turn)
     yield* turn.events()
   }
@@ -166,7 +167,7 @@ export class CodexTurn {
     return { type: 'turn:end', sessionId, reason }
   }
 
-  #speakThrough(voice: AppServerTurn | ProcessTurn): void {
+  #speakThrough(voice: AppServerTurn | Turn): void {
     this.#voice = voice
     // Asked for while the agent was being started.
     if (this.#stopReason) void this.#stop(this.#stopReason)

@@ -19,8 +19,6 @@ export interface AttemptSource {
 }
 
 export interface Candidate extends Pick<Invocation, 'promptText' | 'attachments'> {
-  /** The id that the conversation should have, where that is known beforehand. */
-  expectedId?: string
   open(options: AttemptOptions): Promise<ProcessAttempt>
 }
 
@@ -33,9 +31,9 @@ export function startedAttempts(query: HarnessQuery, program: TurnProgram): Atte
     const { promptText, attachments } = invocation
     const open = (options: AttemptOptions) => {
       waiting = undefined
-      return ProcessAttempt.start(invocation, options)
+      return ProcessAttempt.start(invocation, { ...options, expectedId })
     }
-    return { promptText, attachments, expectedId, open }
+    return { promptText, attachments, open }
   }
   return {
     resumedId: resumeSessionId,

@@ -58,6 +58,12 @@ export class TurnNotes {
   }
 }
 
+/** Takes from the notes what was told before the record at that offset, in order. */
+export function recall(notes: TurnNote[], offset: number): UIEvent[] {
+  const count = notes.findIndex(({ after }) => after >= offset)
+  return notes.splice(0, count < 0 ? notes.length : count).map(({ event }) => event)
+}
+
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 const PRIVATE_FILE_MODE = 0o600
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import { claudeProgram } from '../../src/claude-code/turn-program.ts'
 import { startedAttempts } from '../../src/turn/attempt-source.ts'
-import { ProcessTurn } from '../../src/turn/process-turn.ts'
+import { processTurn } from '../../src/turn/process-turn.ts'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
@@ -151,7 +151,7 @@ describe('trouble on our own side', () => {
     const config = { binaryPath: world.fake('fake-claude-stubborn') }
     const program = claudeProgram({ config, environment: { TMPDIR: world.temporary } })
     const source = startedAttempts(world.query(), program)
-    const turn = new ProcessTurn({ program, session: world.session(), turnId: 'turn', source })
+    const turn = processTurn({ program, session: world.session(), turnId: 'turn', source })
     const events = turn.events()
     const first = await events.next()
     const init = await events.next()

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { HarnessQuery, Session, TurnProcess, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { adoptedAttempts, startedAttempts } from '../../src/turn/attempt-source.ts'
-import { ProcessTurn } from '../../src/turn/process-turn.ts'
+import { processTurn } from '../../src/turn/process-turn.ts'
 import type { TurnProgram } from '../../src/turn/turn-program.ts'
 import { isRunning, TEST_ENV } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
@@ -19,7 +19,7 @@ test('what was told between two lines is told between them again', async () => {
   const told = await until(turn, ({ type }) => type === 'status')
   finish()
   const source = adoptedAttempts(trace())
-  const adopted = new ProcessTurn({ program: program(), session, turnId, source })
+  const adopted = processTurn({ program: program(), session, turnId, source })
   const events = await collect(adopted.events())
   expect(events.slice(0, told.length)).toEqual(told)
   expect(statuses(events, 'stalled').length).toBeGreaterThanOrEqual(1)
@@ -31,8 +31,7 @@ test('what was told between two lines is told between them again', async () => {
 test('a second one may adopt what the first has adopted', async () => {
   const { turn, trace, session, turnId } = start({})
   const told = await until(turn, ({ type }) => type === 'native:unknown')
-  const adopt = () =>
-    new ProcessTurn({ program: program(), session, turnId, source: adoptedAttempts(trace()) })
+  const adopt = () => processTurn({ program: program(), session, turnId, source: adoptedAttempts(trace()) })
   const first = adopt().events()
   expect(await until(first, ({ type }) => type === 'native:unknown')).toEqual(told)
   finish()
@@ -47,7 +46,7 @@ test('a signal that has fired already stops it at once', async () => {
   const { turn, trace, session, turnId } = start({})
   await until(turn, ({ type }) => type === 'native:unknown')
   const source = adoptedAttempts(trace(), AbortSignal.abort())
-  const events = await collect(new ProcessTurn({ program: program(), session, turnId, source }).events())
+  const events = await collect(processTurn({ program: program(), session, turnId, source }).events())
   expect(expectOneEnd(events)).toEqual({ reason: 'interrupted' })
   expect(await isRunning(trace().processes[0]?.pid ?? 0)).toBe(false)
   await turn.return(undefined)
@@ -66,7 +65,7 @@ test('what was started after a process that cannot be read is stopped with it', 
     spoolPath: `${process.spoolPath}.x`,
   }
   const source = adoptedAttempts({ ...trace(), processes: [lost, process] })
-  const events = await collect(new ProcessTurn({ program: program(), session, turnId, source }).events())
+  const events = await collect(processTurn({ program: program(), session, turnId, source }).events())
   expect(expectOneEnd(events)).toEqual({ reason: 'crashed' })
   expect(await isRunning(process.pid)).toBe(false)
   await turn.return(undefined)
@@ -78,7 +77,7 @@ function start(opts: { stallMs?: number }) {
   const session = newSession()
   const source = startedAttempts(query(), program())
   const onProcess = (process: TurnProcess) => void processes.push(process)
-  const turn = new ProcessTurn({ program: program(), session, turnId, source, opts: { ...opts, onProcess } })
+  const turn = processTurn({ program: program(), session, turnId, source, opts: { ...opts, onProcess } })
   const trace = () => ({ turnId, startedAt: '', message: 'Count', processes })
   return { turn: turn.events(), trace, session, turnId }
 }

@@ -1,0 +1,36 @@
+import { Silence } from '../process/silence.ts'
+
+export interface StallWatchOptions {
+  stallMs: number
+  /** The silence is not the agent's: a person is asked, or it has answered. */
+  isExpected(): boolean
+  onStall(idleMs: number): void
+}
+
+/** Tells when nothing came from an agent for a while, and again after each further while. */
+export class StallWatch {
+  readonly #silence: Silence
+  readonly #timer: NodeJS.Timeout
+
+  constructor({ stallMs, isExpected, onStall }: StallWatchOptions) {
+    this.#silence = new Silence(stallMs)
+    this.#timer = setInterval(
+      () => {
+        const idleMs = this.#silence.take()
+        if (idleMs !== undefined && !isExpected()) onStall(idleMs)
+      },
+      Math.min(stallMs, CHECK_MS),
+    )
+  }
+
+  /** Something came. */
+  reset(): void {
+    this.#silence.reset()
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+const CHECK_MS = 1_000

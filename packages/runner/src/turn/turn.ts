@@ -1,0 +1,326 @@
+import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
+import { stalled } from '@chirality/core'
+import { AdoptionRecord } from './adoption-record.ts'
+import type { Connection, ConnectionEnd, ProcessEnd, TurnParts, TurnPlan } from './connection.ts'
+import { HarnessLog } from './harness-log.ts'
+import { Questions } from './questions.ts'
+import { StallWatch } from './stall-watch.ts'
+import { startFailure } from './start-failure.ts'
+import {
+  failed,
+  leftBehind,
+  lingered,
+  resumeFailed,
+  STALL_MS,
+  type StopReason,
+  stopped,
+  turnStart,
+} from './turn-events.ts'
+import { TurnStop } from './turn-stop.ts'
+
+export interface TurnOptions<C extends Connection> {
+  plan: TurnPlan<C>
+  session: Session
+  turnId: string
+  opts?: Pick<HarnessTurnOpts, 'decide' | 'stallMs' | 'onProcess'> | undefined
+}
+
+/**
+ * One turn of a session, whatever the agent. What is wrong before the start throws, so that no turn begins. After
+ * `turn:start` every way out is an event: exactly one `turn:end`, and `process:exit` where the process ended with the
+ * turn. Leaving the loop early stops the agent.
+ */
+export class Turn<C extends Connection = Connection> {
+  readonly #options: TurnOptions<C>
+  readonly #parts: TurnParts
+  readonly #told: UIEvent[] = []
+  #connection: C | null = null
+  /** The start, as far as it has come. */
+  #opening: Promise<unknown> = Promise.resolve()
+  #wake: () => void = () => {}
+  #exit: ProcessEnd | undefined
+  /** What the agent said when it no longer had the conversation. */
+  #resumeError: string | undefined
+
+  constructor(options: TurnOptions<C>) {
+    const { plan, session, turnId, opts } = options
+    this.#options = options
+    const log = new HarnessLog(plan.config, session.id)
+    const record = new AdoptionRecord({ turnId, onProcess: opts?.onProcess, log })
+    this.#parts = { stop: new TurnStop(), record, log }
+  }
+
+  /** The event that nothing follows. Known when `turn:end` is told. */
+  get lastEvent(): 'turn:end' | 'process:exit' {
+    return this.#exit ? 'process:exit' : 'turn:end'
+  }
+
+  /** Null while there is none. */
+  get connection(): C | null {
+    return this.#connection
+  }
+
+  /** By the agent's own means first; one that does not heed it is ended. */
+  interrupt(): void {
+    void this.#stop('interrupted')
+  }
+
+  /** Resolves when nothing of the turn runs any more, also when nobody reads its events. */
+  async kill(): Promise<void> {
+    await this.#stop('killed')
+    // One that was being started is stopped as soon as it is there.
+    await this.#opening.catch(() => {})
+    await this.#connection?.stop('killed')
+  }
+
+  /** One more message while the agent works. False when there is nobody to take it. */
+  async steer(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    return (await this.#connection?.send?.(prompt)) ?? false
+  }
+
+  async *events(): AsyncGenerator<UIEvent> {
+    const startedAt = performance.now()
+    const { plan, session } = this.#options
+    const { stop, record } = this.#parts
+    const unfollow = stop.follow(plan.signal, reason => this.#stop(reason))
+    try {
+      const prompt = await this.#starting(plan.prompt(this.#parts))
+      // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
+      const opened = plan.hasBegun ? undefined : await this.#open(() => plan.open(this.#parts))
+      yield turnStart(session.id, prompt)
+      let end = yield* this.#run(() => (opened === undefined ? plan.open(this.#parts) : opened))
+      while (end.retry && !stop.reason) end = yield* this.#runAgain(end.retry)
+      await this.#close()
+      this.#exit = end.exit
+      const durationMs = Math.round(performance.now() - startedAt)
+      const lasted = plan.hasBegun ? {} : { durationMs }
+      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }
+      await record.forget()
+      if (end.exit) yield { type: 'process:exit', sessionId: session.id, ...end.exit }
+    } finally {
+      unfollow()
+      await this.#close()
+      await record.forget()
+    }
+  }
+
+  #starting<T>(step: Promise<T>): Promise<T> {
+    this.#opening = step
+    return step
+  }
+
+  async #open(open: () => Promise<C | null> | C | null): Promise<C | null> {
+    const { stop } = this.#parts
+    const connection = await this.#starting(Promise.resolve(open()))
+    this.#connection = connection
+    // Asked for while it was being started.
+    if (stop.reason && connection?.hasBegun) void connection.stop(stop.reason)
+    return connection
+  }
+
+  async *#run(open: () => Promise<C | null> | C | null): AsyncGenerator<UIEvent, Verdict> {
+    const { plan, session } = this.#options
+    const { stop } = this.#parts
+    const noProcess = plan.ownsProcess ? { exit: NO_PROCESS } : {}
+    let connection: C | null
+    try {
+      connection = await this.#open(open)
+    } catch (error) {
+      return { ...(yield* this.#notOpened(error)), ...noProcess }
+    }
+    for (const event of connection?.opening ?? []) yield event
+    if (!connection || (stop.reason && !connection.hasBegun)) {
+      const reason = stop.reason ?? 'interrupted'
+      yield stopped(session.id, reason)
+      return { reason, ...noProcess }
+    }
+    return yield* this.#talk(connection)
+  }
+
+  /** From the first batch to what became of the agent. */
+  async *#talk(connection: C): AsyncGenerator<UIEvent, Verdict> {
+    const { stop, log, record } = this.#parts
+    const { requests } = connection
+    const decide = this.#options.opts?.decide
+    const questions = new Questions({ requests, decide, tell: event => this.#tell(event) })
+    let failure: { error: unknown } | undefined
+    try {
+      yield* this.#show(connection, questions)
+    } catch (error) {
+      // Ours, not the agent's: the raw log cannot be read any more, say. It still ends as an event.
+      log.fault('turn:error', error)
+      failure = { error }
+    }
+    const end = await connection.end(failure)
+    if (end.retry === 'again' && !failure && !stop.reason) return { reason: 'crashed', retry: 'again' }
+    for (const event of end.events ?? []) yield* questions.see(event)
+    for (const event of questions.close()) yield record.note(event, connection.offset)
+    const exit = end.exit ? { exit: end.exit } : {}
+    if (end.retry === 'afresh') return { reason: 'failed', retry: 'afresh', ...exit }
+    yield* this.#closing(end, failure)
+    const reason = failure ? 'crashed' : this.#reasonOf(end)
+    const isLost = this.#resumeError !== undefined
+    return { reason, ...exit, ...(isLost ? { retry: 'afresh' } : {}) }
+  }
+
+  /** What the agent says, and what is told of it by ourselves: that comes first, for a busy agent has more waiting. */
+  async *#show(connection: C, questions: Questions): AsyncGenerator<UIEvent> {
+    const { record, stop } = this.#parts
+    const batches = connection.batches()
+    let isWaiting = false
+    let isOver = false
+    const watch = new StallWatch({
+      stallMs: this.#options.opts?.stallMs ?? STALL_MS,
+      isExpected: () => !isWaiting || questions.areOpen || connection.isQuiet,
+      onStall: idleMs => this.#tell(stalled(this.#options.session.id, idleMs)),
+    })
+    try {
+      while (!isOver) {
+        watch.reset()
+        isWaiting = true
+        const reading = new Reading(batches.next(), () => this.#wake())
+        while (!reading.isDone || this.#told.length > 0) {
+          for (let told = this.#told.shift(); told; told = this.#told.shift()) {
+            // Of an answer, not of the silence itself.
+            if (told.type === 'permission:resolved') watch.reset()
+            yield record.note(told, connection.offset)
+          }
+          if (!reading.isDone) await this.#woken()
+        }
+        isWaiting = false
+        const { value: batch, done } = await reading.result
+        isOver = done === true
+        for (const event of batch ?? [])
+          for (const shown of questions.see(event)) yield this.#checked(shown, connection)
+      }
+    } finally {
+      watch.end()
+      if (!isOver) {
+        questions.close()
+        void connection.stop(stop.reason ?? 'interrupted')
+        await batches.return(undefined)
+      }
+    }
+  }
+
+  /** Told the way it came, but for a conversation that is gone: that is tried again without it. */
+  #checked(event: UIEvent, { expectedId }: C): UIEvent {
+    const { plan } = this.#options
+    if (event.type === 'session:init') this.#compareId(event.claudeSessionId, expectedId)
+    if (!isMissingSession(event) || plan.resumedId === undefined || !plan.afresh) return event
+    this.#resumeError = event.error
+    return { ...event, recovered: !this.#parts.stop.reason }
+  }
+
+  #tell(event: UIEvent): void {
+    this.#told.push(event)
+    this.#wake()
+  }
+
+  #woken(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
+  }
+
+  /** The agent's word counts, but whoever reads the log should know that it was another. */
+  #compareId(claudeSessionId: string | null, expected: string | undefined): void {
+    if (expected !== undefined && expected !== claudeSessionId)
+      this.#parts.log.write('warn', 'session:other-id', { expected, claudeSessionId })
+  }
+
+  /** The turn has begun: what is wrong now is an event. */
+  async *#runAgain(retry: 'again' | 'afresh'): AsyncGenerator<UIEvent, Verdict> {
+    const { plan, session } = this.#options
+    const { log, record } = this.#parts
+    const { resumedId } = plan
+    const isAfresh = retry === 'afresh'
+    if (isAfresh) {
+      const error = this.#resumeError ?? 'The agent no longer has this conversation.'
+      log.write('warn', 'resume:failed', { claudeSessionId: resumedId, error })
+      yield resumeFailed(session.id, resumedId)
+    }
+    await this.#closeConnection()
+    await record.forget()
+    const open = () => (isAfresh ? plan.afresh?.(this.#parts) : plan.open(this.#parts)) ?? null
+    this.#resumeError = undefined
+    const end = yield* this.#run(open)
+    // Once is enough: a new conversation cannot be lost.
+    return isAfresh ? { ...end, retry: undefined } : end
+  }
+
+  *#notOpened(error: unknown): Generator<UIEvent, Verdict> {
+    const { plan, session } = this.#options
+    const { code, message } = startFailure(error, plan.agent)
+    const errorCode = code === 'not_installed' ? code : 'process_crashed'
+    this.#parts.log.write('error', 'turn:error', { error: message })
+    yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
+    return { reason: plan.hasBegun ? 'crashed' : 'failed' }
+  }
+
+  /** What is to be said when the agent rests or is gone, the missing result last. */
+  *#closing(end: ConnectionEnd, failure: { error: unknown } | undefined): Generator<UIEvent> {
+    const sessionId = this.#options.session.id
+    const { reason } = this.#parts.stop
+    if (end.hasLingered) yield lingered(sessionId)
+    if (end.leftBehind && !reason) yield leftBehind(sessionId, end.leftBehind)
+    if (failure) yield failed(sessionId, failure.error)
+    else if (end.outcome === null) {
+      if (reason) yield stopped(sessionId, reason)
+      else if (end.fault) {
+        const { error, code } = end.fault
+        yield { type: 'session:error', sessionId, error, code }
+      }
+    }
+  }
+
+  /** A stop that came too late to matter does not undo the answer. */
+  #reasonOf({ outcome, isFinished, fault }: ConnectionEnd): TurnEndReason {
+    const { reason } = this.#parts.stop
+    if (reason && !isFinished) return reason
+    return outcome ?? fault?.reason ?? 'crashed'
+  }
+
+  async #stop(reason: StopReason): Promise<void> {
+    const counts = this.#parts.stop.ask(reason)
+    await this.#connection?.stop(counts)
+  }
+
+  async #closeConnection(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = null
+    await connection?.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#closeConnection()
+    await this.#options.plan.release?.()
+  }
+}
+
+interface Verdict {
+  reason: TurnEndReason
+  exit?: ProcessEnd
+  retry?: 'again' | 'afresh' | undefined
+}
+
+/** A batch that is being waited for, beside what is told meanwhile. */
+class Reading {
+  readonly result: Promise<IteratorResult<UIEvent[], void>>
+  isDone = false
+
+  constructor(result: Promise<IteratorResult<UIEvent[], void>>, onDone: () => void) {
+    this.result = result
+    const done = () => {
+      this.isDone = true
+      onDone()
+    }
+    result.then(done, done)
+  }
+}
+
+const NO_PROCESS: ProcessEnd = { code: null, signal: null, leftRunning: 0 }
+
+function isMissingSession(event: UIEvent): event is UIEvent & { type: 'session:error' } {
+  return event.type === 'session:error' && event.code === 'session_not_found' && event.recovered === undefined
+}
