@@ -30,6 +30,13 @@ export class AsyncQueue<T extends object> implements AsyncIterable<T> {
     return item
   }
 
+  /** All that is there already. */
+  takeAll(): T[] {
+    const items = this.#items.slice(this.#next)
+    this.#reset()
+    return items
+  }
+
   /** To be called when there is nothing to take. False when nothing more comes. */
   async more(): Promise<boolean> {
     if (this.#next < this.#items.length) return true

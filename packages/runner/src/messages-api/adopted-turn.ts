@@ -1,9 +1,10 @@
-import type { NdjsonRecord, Session, TurnEndReason, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
+import type { NdjsonRecord, Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
 import type { AgentProcess } from '../process/agent-process.ts'
-import { HarnessLog } from '../turn/harness-log.ts'
+import type { Connection, ConnectionEnd, TurnPlan } from '../turn/connection.ts'
+import type { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { failed, leftBehind, turnStart } from '../turn/turn-events.ts'
+import type { StopReason } from '../turn/turn-events.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
 import { stopCommands } from './stop-commands.ts'
 import { TurnView } from './turn-view.ts'
@@ -18,73 +19,84 @@ export interface AdoptedTurnOptions {
  * A turn whose loop ended with the Chirality that ran it: what it did is told from its raw log, and it ends as its last
  * words say. Its commands may still run, and nobody waits for them.
  */
-export class AdoptedTurn {
-  readonly lastEvent = 'turn:end'
+export function adoptedPlan(options: AdoptedTurnOptions): TurnPlan {
+  const { trace, context } = options
+  const { message: promptText, attachments = 0 } = trace
+  return {
+    agent: MESSAGES_API,
+    config: context.config,
+    // There is nothing left to stop but commands, and these are stopped in any case.
+    signal: new AbortController().signal,
+    hasBegun: true,
+    prompt: async () => ({ promptText, attachments }),
+    open: async ({ log }) => new RawLogConnection(options, log),
+  }
+}
+
+class RawLogConnection implements Connection {
+  readonly hasBegun = true
+  readonly offset = -1
+  readonly isQuiet = true
   readonly #options: AdoptedTurnOptions
   readonly #log: HarnessLog
-  #stopping: Promise<number> | undefined
+  readonly #view: TurnView
+  readonly #stopping: Promise<number>
 
-  constructor(options: AdoptedTurnOptions) {
+  constructor(options: AdoptedTurnOptions, log: HarnessLog) {
+    const { session, trace, context } = options
     this.#options = options
-    this.#log = new HarnessLog(options.context.config, options.session.id)
+    this.#log = log
+    this.#view = new TurnView(session.id)
+    this.#stopping = stopCommands(trace.processes, context).catch((error: unknown) => {
+      log.write('error', 'process:left', { error: String(error) })
+      return 0
+    })
   }
 
-  /** It is being ended as it is. */
-  interrupt(): void {}
-
-  async kill(): Promise<void> {
-    await this.#stopCommands()
-  }
-
-  async *events(): AsyncGenerator<UIEvent> {
+  async *batches(): AsyncGenerator<UIEvent[], void> {
     const { session, trace } = this.#options
-    const { message: promptText, attachments = 0 } = trace
-    yield turnStart(session.id, { promptText, attachments })
-    const reason = yield* this.#tell(trace.processes[0])
-    this.#log.write('info', 'turn:close', { reason })
-    yield { type: 'turn:end', sessionId: session.id, reason }
-  }
-
-  async *#tell(process: TurnProcess | undefined): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { id: sessionId } = this.#options.session
-    const view = new TurnView(sessionId)
-    let failure: unknown = process === undefined ? NEVER_RAN : STOPPED
-    const stopping = this.#stopCommands()
-    try {
-      if (process) yield* this.#replay(process, view)
-    } catch (error) {
-      this.#log.write('error', 'turn:error', { error: String(error) })
-      failure = startFailure(error, MESSAGES_API)
-    }
-    yield* view.end()
-    const count = await stopping
-    if (count > 0) yield leftBehind(sessionId, count)
-    if (view.outcome) return view.outcome
-    yield failed(sessionId, failure)
-    return 'crashed'
-  }
-
-  async *#replay(process: TurnProcess, view: TurnView): AsyncGenerator<UIEvent> {
-    const { projectRoot } = this.#options.session
+    const [process] = trace.processes
+    if (!process) return
     this.#log.write('info', 'process:adopt', { spool: process.spoolPath })
-    const agent = await adoptAgent({ process, projectRoot, harness: HARNESS_ID })
+    const agent = await this.#adopt(process, session.projectRoot)
     try {
       for await (const record of recordsOf(agent)) {
         this.#log.record(record)
-        yield* view.show(record)
+        yield [...this.#view.show(record)]
       }
     } finally {
       await agent.close()
     }
   }
 
-  #stopCommands(): Promise<number> {
-    const { trace, context } = this.#options
-    this.#stopping ??= stopCommands(trace.processes, context).catch((error: unknown) => {
-      this.#log.write('error', 'process:left', { error: String(error) })
-      return 0
-    })
-    return this.#stopping
+  /** The loop is over; what is left of it are its commands. */
+  async stop(_reason: StopReason): Promise<void> {
+    await this.#stopping
+  }
+
+  async end(): Promise<ConnectionEnd> {
+    const outcome = this.#view.outcome ?? null
+    const error = this.#options.trace.processes.length === 0 ? NEVER_RAN : STOPPED
+    this.#log.write('info', 'turn:close', { reason: outcome })
+    return {
+      events: this.#view.end(),
+      outcome,
+      isFinished: outcome !== null,
+      leftBehind: await this.#stopping,
+      fault: { error, code: 'process_crashed', reason: 'crashed' },
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#stopping
+  }
+
+  async #adopt(process: TurnProcess, projectRoot: string): Promise<AgentProcess> {
+    try {
+      return await adoptAgent({ process, projectRoot, harness: HARNESS_ID })
+    } catch (error) {
+      throw startFailure(error, MESSAGES_API)
+    }
   }
 }
 

@@ -5,9 +5,6 @@ export const HARNESS_ID = 'messages-api'
 
 export const MESSAGES_API: AgentName = { harnessId: HARNESS_ID, name: 'Messages API' }
 
-/** Long enough for a slow model, short enough that nobody wonders for long. */
-export const STALL_MS = 120_000
-
 export interface MessagesApiHarnessConfig extends TurnConfig {
   /** Where the key, the address and what commands may see come from. Default: the environment of this process. */
   environment?: Readonly<Record<string, string | undefined>>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   AdoptTurnOpts,
   HarnessCapabilities,
@@ -15,24 +16,24 @@ import type {
   TurnTrace,
   UIEvent,
 } from '@chirality/core'
-import { closeRequests } from '../claude-code/warm/adopted.ts'
 import { processEnv } from '../env/process-env.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
+import { Turn } from '../turn/turn.ts'
 import { turnQuery } from '../turn/turn-query.ts'
-import { AdoptedTurn } from './adopted-turn.ts'
+import { adoptedPlan } from './adopted-turn.ts'
 import { HARNESS_ID, type MessagesApiContext, type MessagesApiHarnessConfig } from './config.ts'
 import { KEY_INSTRUCTIONS, readEndpoint } from './credentials.ts'
 import { MESSAGES_API_CAPABILITIES, MESSAGES_API_META, MESSAGES_API_MODELS } from './models.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 import { queryMessagesApi } from './query.ts'
 import { SessionMemory } from './session-memory.ts'
-import { MessagesApiTurn } from './turn.ts'
+import { LoopConnection, messagesApiPlan } from './turn.ts'
 
 /** Runs an agent in this process, straight on the Messages API. Needs a key and nothing else. */
 export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
   readonly id = HARNESS_ID
   readonly #context: MessagesApiContext
-  readonly #turns = new RunningTurns<MessagesApiTurn | AdoptedTurn>(HARNESS_ID)
+  readonly #turns = new RunningTurns<Turn>(HARNESS_ID)
   readonly #memory = new SessionMemory()
 
   constructor(config: MessagesApiHarnessConfig = {}) {
@@ -76,27 +77,27 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
     const { grants, mode } = this.#memory.of(session.id)
     const permissionMode = opts.permissionMode ?? mode
     const query = turnQuery(session, userMessage, { ...opts, ...(permissionMode ? { permissionMode } : {}) })
-    const turn = new MessagesApiTurn({ session, query, opts, context: this.#context, grants })
-    yield* this.#turns.run(session.id, () => turn)
+    const turnId = opts.turnId ?? randomUUID()
+    const plan = messagesApiPlan({ session, turnId, query, opts, context: this.#context, grants })
+    yield* this.#turns.run(session.id, () => new Turn({ plan, session, turnId, opts }))
   }
 
   /** Told from its raw log, and ended: its loop went with the program that ran it. */
   async *adoptTurn(session: Session, trace: TurnTrace, _opts?: AdoptTurnOpts): AsyncGenerator<UIEvent> {
-    const turn = new AdoptedTurn({ session, trace, context: this.#context })
-    yield* closeRequests(this.#turns.run(session.id, () => turn))
+    const plan = adoptedPlan({ session, trace, context: this.#context })
+    yield* this.#turns.run(session.id, () => new Turn({ plan, session, turnId: trace.turnId }))
   }
 
   /** The model reads it with the next results of its tools, or when it would rest. */
-  async steer(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean> {
-    const turn = this.#turns.get(sessionId)
-    return turn instanceof MessagesApiTurn ? turn.steer(message, images) : false
+  async steer(sessionId: string, message: string, images: PromptPart[] = []): Promise<boolean> {
+    return (await this.#turns.get(sessionId)?.steer([{ type: 'text', text: message }, ...images])) ?? false
   }
 
   /** For the turn that runs, and for later ones that name no other. */
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
     this.#memory.of(sessionId).mode = mode
-    const turn = this.#turns.get(sessionId)
-    if (turn instanceof MessagesApiTurn) turn.setPermissionMode(mode)
+    const connection = this.#turns.get(sessionId)?.connection
+    if (connection instanceof LoopConnection) connection.setPermissionMode(mode)
   }
 
   interrupt(sessionId: string): void {

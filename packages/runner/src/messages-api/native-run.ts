@@ -1,5 +1,6 @@
 import type { Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import { AsyncQueue } from '../async-queue.ts'
+import { StallWatch } from '../turn/stall-watch.ts'
 import { leftBehind, type StopReason } from '../turn/turn-events.ts'
 import { answerEvents, failureMessage } from './answer-events.ts'
 import { ApiError } from './api/api-error.ts'
@@ -44,7 +45,7 @@ export class NativeRun {
   readonly #toolbox: Toolbox
   readonly #loop: AgentLoop
   readonly #startedAt = performance.now()
-  #eventAt = performance.now()
+  #watch: StallWatch | undefined
   #work: Promise<void> = Promise.resolve()
   #stoppedAs: StopReason | undefined
   #requests = 0
@@ -128,13 +129,16 @@ export class NativeRun {
   }
 
   /** Rejects with what the turn failed of. */
-  async *events(): AsyncGenerator<MessagesApiEvent> {
-    yield* this.#queue
+  async *batches(): AsyncGenerator<MessagesApiEvent[]> {
+    do {
+      const batch = this.#queue.takeAll()
+      if (batch.length > 0) yield batch
+    } while (await this.#queue.more())
     await this.#work
   }
 
   readonly #emit = (event: NewEvent): void => {
-    this.#eventAt = performance.now()
+    this.#watch?.reset()
     this.#tell(event)
   }
 
@@ -146,11 +150,16 @@ export class NativeRun {
 
   async #run(): Promise<void> {
     const { log, stallMs } = this.#options
-    const timer = setInterval(() => this.#tellStall(), stallMs)
+    this.#watch = new StallWatch({
+      stallMs,
+      isExpected: () => this.gate.isWaiting,
+      // Not an event of the turn: the silence goes on.
+      onStall: idleMs => this.#tell({ type: 'stalled', idle_ms: idleMs }),
+    })
     try {
       await this.#converse()
     } finally {
-      clearInterval(timer)
+      this.#watch.end()
       this.#conversation.close()
       await log.close()
     }
@@ -214,14 +223,6 @@ export class NativeRun {
       spending: this.#meter.spending,
       expectsJson: this.#options.query.outputSchema !== undefined,
     }
-  }
-
-  #tellStall(): void {
-    if (this.gate.isWaiting) return
-    const idleMs = Math.round(performance.now() - this.#eventAt)
-    if (idleMs < this.#options.stallMs) return
-    // Not an event of the turn: the silence goes on.
-    this.#tell({ type: 'stalled', idle_ms: idleMs })
   }
 
   #tellFailedWrites(): void {

@@ -7,9 +7,9 @@ import {
   type HarnessQuery,
   type SessionErrorCode,
 } from '@chirality/core'
-import { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
+import { STALL_MS } from '../turn/turn-events.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 import { NativeRun } from './native-run.ts'
 import { Grants } from './permissions/grants.ts'
@@ -39,11 +39,13 @@ export async function* queryMessagesApi(
   // Read only for its outcome: what counts as failed is decided in one place.
   const translator = createMessagesApiTranslator({ sessionId: '' })
   try {
-    for await (const event of run.events()) {
-      translator.translate(event)
-      if (event.subtype === 'init') yield { type: 'session_started', sessionId: event.session_id }
-      const isPiece = query.includePartialMessages === false && event.type === 'stream_event'
-      if (!isPiece) yield { type: 'message', message: event }
+    for await (const batch of run.batches()) {
+      for (const event of batch) {
+        translator.translate(event)
+        if (event.subtype === 'init') yield { type: 'session_started', sessionId: event.session_id }
+        const isPiece = query.includePartialMessages === false && event.type === 'stream_event'
+        if (!isPiece) yield { type: 'message', message: event }
+      }
     }
     // Whoever aborts knows it: an abort is an end, not a failure.
     if (!query.signal.aborted) yield finished(translator.outcome)
@@ -62,7 +64,7 @@ async function start(query: HarnessQuery, context: MessagesApiContext): Promise<
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({ projectRoot: cwd, harness: HARNESS_ID, ...ids })
   try {
-    const tracer = new TurnTracer(log, { log: new HarnessLog(context.config) })
+    const tracer = new TurnTracer(log)
     const nobody = { grants: new Grants(), canAsk: false }
     const options = { query, prepared, log, tracer, ...nobody, stallMs: STALL_MS }
     return await NativeRun.open(options, context.busyConversations)

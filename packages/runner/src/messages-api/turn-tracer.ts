@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessTurnOpts } from '@chirality/core'
 import { readProcess } from '../process/process-table.ts'
-import type { HarnessLog } from '../turn/harness-log.ts'
+import type { AdoptionRecord } from '../turn/adoption-record.ts'
 import type { RawLog } from './raw-log.ts'
-
-export interface TracerOptions {
-  onProcess?: HarnessTurnOpts['onProcess'] | undefined
-  log: HarnessLog
-}
 
 /** Tells what a later Chirality needs to read a turn again, and to end the commands that it left. */
 export class TurnTracer {
@@ -17,11 +11,11 @@ export class TurnTracer {
    */
   readonly marker = randomUUID()
   readonly #raw: Pick<RawLog, 'path' | 'stderrPath'>
-  readonly #options: TracerOptions
+  readonly #record: AdoptionRecord | undefined
 
-  constructor(raw: Pick<RawLog, 'path' | 'stderrPath'>, options: TracerOptions) {
+  constructor(raw: Pick<RawLog, 'path' | 'stderrPath'>, record?: AdoptionRecord) {
     this.#raw = raw
-    this.#options = options
+    this.#record = record
   }
 
   /** The turn itself. Its loop is part of this process, which nobody may stop on its account. */
@@ -31,20 +25,14 @@ export class TurnTracer {
 
   /** Where the environment of a shell may not be read, only its id finds it. */
   async command(pid: number): Promise<void> {
-    if (!this.#options.onProcess) return
+    if (!this.#record?.isKept) return
     const entry = await readProcess(pid).catch(() => undefined)
     this.#tell(pid, entry?.startedAt ?? '')
   }
 
-  /** Whoever cannot keep it loses the turn with this program, but not the turn. */
   #tell(pid: number, startTime: string): void {
     const { path: spoolPath, stderrPath } = this.#raw
-    const { onProcess, log } = this.#options
-    try {
-      onProcess?.({ pid, startTime, marker: this.marker, spoolPath, stderrPath, spoolOffset: 0 })
-    } catch (error) {
-      log.write('error', 'turn:untraced', { error: String(error) })
-    }
+    this.#record?.tell({ pid, startTime, marker: this.marker, spoolPath, stderrPath, spoolOffset: 0 })
   }
 }
 

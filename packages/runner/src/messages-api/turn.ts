@@ -1,19 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import type {
   HarnessQuery,
   HarnessTurnOpts,
   PermissionMode,
   PermissionRequestEvent,
-  PromptPart,
   Session,
-  TurnEndReason,
   UIEvent,
 } from '@chirality/core'
-import { askForDecision } from '../turn/ask.ts'
-import { HarnessLog } from '../turn/harness-log.ts'
-import { startFailure } from '../turn/start-failure.ts'
-import { failed, type StopReason, turnStart } from '../turn/turn-events.ts'
-import { HARNESS_ID, MESSAGES_API, type MessagesApiContext, STALL_MS } from './config.ts'
+import type { Connection, ConnectionEnd, Requests, TurnParts, TurnPlan } from '../turn/connection.ts'
+import type { HarnessLog } from '../turn/harness-log.ts'
+import { STALL_MS, type StopReason } from '../turn/turn-events.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
 import { NativeRun } from './native-run.ts'
 import type { Grants } from './permissions/grants.ts'
 import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
@@ -24,156 +20,116 @@ import { TurnView } from './turn-view.ts'
 
 export interface MessagesApiTurnOptions {
   session: Session
+  turnId: string
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'turnId' | 'decide' | 'guard' | 'stallMs' | 'onProcess'>
+  opts: Pick<HarnessTurnOpts, 'decide' | 'guard' | 'stallMs'>
   context: MessagesApiContext
   grants: Grants
 }
 
-/** One turn of a session as UI events. It runs in this process, so `turn:end` is the last of them. */
-export class MessagesApiTurn {
-  readonly lastEvent = 'turn:end'
-  readonly #options: MessagesApiTurnOptions
-  readonly #log: HarnessLog
-  readonly #stopping = new AbortController()
-  readonly #over: Promise<void>
-  #tellOver: () => void = () => {}
-  #run: NativeRun | null = null
-  #stopReason: StopReason | null = null
-
-  constructor(options: MessagesApiTurnOptions) {
-    this.#options = options
-    this.#log = new HarnessLog(options.context.config, options.session.id)
-    this.#over = new Promise(resolve => {
-      this.#tellOver = resolve
-    })
+/** One turn of a session in this process, so that `turn:end` is its last event. */
+export function messagesApiPlan(options: MessagesApiTurnOptions): TurnPlan<LoopConnection> {
+  const { query, context } = options
+  let prepared: PreparedTurn | undefined
+  const prepare = async () => {
+    prepared ??= await prepareTurn(query, context)
+    return prepared
   }
-
-  interrupt(): void {
-    this.#stop('interrupted')
-  }
-
-  /** Resolves when nothing of it runs any more, also when nobody reads its events. */
-  async kill(): Promise<void> {
-    this.#stop('killed')
-    await this.#over
-  }
-
-  /** False when the turn has not begun or is about to end. */
-  async steer(message: string, images: PromptPart[] = []): Promise<boolean> {
-    const { blocks } = await promptBlocks([{ type: 'text', text: message }, ...images])
-    return this.#run?.add(blocks) ?? false
-  }
-
-  setPermissionMode(mode: PermissionMode): void {
-    this.#run?.setPermissionMode(mode)
-  }
-
-  /** What is wrong before the start throws. From `turn:start` on every way out is an event. */
-  async *events(): AsyncGenerator<UIEvent> {
-    const { signal } = this.#options.query
-    const onAbort = () => this.#stop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      if (signal.aborted) onAbort()
-      yield* this.#turn()
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-      // Nobody waits for a decision any more.
-      this.#stopping.abort()
-      this.#tellOver()
-    }
-  }
-
-  async *#turn(): AsyncGenerator<UIEvent> {
-    const startedAt = performance.now()
-    const sessionId = this.#options.session.id
-    const { run, prompt } = await this.#open()
-    let reason: TurnEndReason
-    try {
-      void run.done.then(this.#tellOver)
-      yield turnStart(sessionId, prompt)
-      reason = yield* this.#show(run)
-    } finally {
-      await run.close()
-    }
-    const durationMs = Math.round(performance.now() - startedAt)
-    this.#log.write('info', 'turn:close', { reason, durationMs })
-    yield { type: 'turn:end', sessionId, reason, durationMs }
-  }
-
-  async #open(): Promise<{ run: NativeRun; prompt: ReturnType<typeof promptOf> }> {
-    const { session, query, opts, context } = this.#options
-    let log: RawLog | undefined
-    try {
-      const prepared = await prepareTurn(query, context)
-      const turnId = opts.turnId ?? randomUUID()
-      log = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId: session.id, turnId })
-      const run = await this.#start(prepared, log)
-      return { run, prompt: promptOf(prepared) }
-    } catch (error) {
-      await log?.discard()
-      throw startFailure(error, MESSAGES_API)
-    }
-  }
-
-  async #start(prepared: PreparedTurn, log: RawLog): Promise<NativeRun> {
-    const { query, opts, context, grants } = this.#options
-    const canAsk = opts.decide !== undefined
-    const stallMs = opts.stallMs ?? STALL_MS
-    const tracer = new TurnTracer(log, { onProcess: opts.onProcess, log: this.#log })
-    const options = { query, prepared, log, tracer, grants, canAsk, guard: opts.guard, stallMs }
-    const run = await NativeRun.open(options, context.busyConversations)
-    this.#run = run
-    const { nativeSessionId: claudeSessionId, lostId } = run
-    this.#log.write('info', 'turn:open', { claudeSessionId, spool: log.path })
-    if (lostId !== undefined)
-      this.#log.write('warn', 'resume:failed', {
-        claudeSessionId: lostId,
-        error: 'There is no transcript of this conversation.',
-      })
-    // Before its first word: what nobody could find again must not have done anything.
-    tracer.turn()
-    // Asked for while it was being started.
-    if (this.#stopReason) run.stop(this.#stopReason)
-    run.start()
-    return run
-  }
-
-  async *#show(run: NativeRun): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { session } = this.#options
-    const view = new TurnView(session.id)
-    try {
-      for await (const event of run.events()) {
-        for (const told of view.show({ kind: 'json', value: event, bytes: 0, offset: 0 })) {
-          // Before it is told: whoever sees it can answer at once.
-          if (told.type === 'permission:request' && run.gate.isOpen(told.requestId))
-            void this.#decide(told, run)
-          yield told
-        }
-      }
-    } catch (error) {
-      this.#log.write('error', 'turn:error', { error: String(error) })
-      yield* view.end()
-      yield failed(session.id, error)
-      return 'crashed'
-    }
-    yield* view.end()
-    return view.outcome ?? 'crashed'
-  }
-
-  async #decide(request: PermissionRequestEvent, run: NativeRun): Promise<void> {
-    const asked = await askForDecision(this.#options.opts.decide, request, this.#stopping.signal)
-    run.gate.answer(request.requestId, asked)
-  }
-
-  #stop(reason: StopReason): void {
-    if (!this.#stopReason || reason === 'killed') this.#stopReason = reason
-    this.#stopping.abort()
-    this.#run?.stop(this.#stopReason)
+  return {
+    agent: MESSAGES_API,
+    config: context.config,
+    signal: query.signal,
+    prompt: async () => {
+      const { prompt } = await prepare()
+      return { promptText: prompt.text, attachments: prompt.attachments }
+    },
+    open: async parts => openLoop(await prepare(), parts, options),
   }
 }
 
-function promptOf({ prompt }: PreparedTurn): Parameters<typeof turnStart>[1] {
-  return { promptText: prompt.text, attachments: prompt.attachments }
+async function openLoop(
+  prepared: PreparedTurn,
+  { stop, record, log }: TurnParts,
+  { session, turnId, query, opts, context, grants }: MessagesApiTurnOptions,
+): Promise<LoopConnection> {
+  const sessionId = session.id
+  const raw = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId, turnId })
+  try {
+    const tracer = new TurnTracer(raw, record)
+    const { guard, decide, stallMs = STALL_MS } = opts
+    const canAsk = decide !== undefined
+    const run = await NativeRun.open(
+      { query, prepared, log: raw, tracer, grants, canAsk, guard, stallMs },
+      context.busyConversations,
+    )
+    const { nativeSessionId: claudeSessionId, lostId } = run
+    log.write('info', 'turn:open', { claudeSessionId, spool: raw.path })
+    if (lostId !== undefined)
+      log.write('warn', 'resume:failed', { claudeSessionId: lostId, error: NO_TRANSCRIPT })
+    // Before its first word: what nobody could find again must not have done anything.
+    tracer.turn()
+    // Asked for while it was being started.
+    if (stop.reason) run.stop(stop.reason)
+    run.start()
+    return new LoopConnection(run, sessionId, log)
+  } catch (error) {
+    await raw.discard()
+    throw error
+  }
+}
+
+const NO_TRANSCRIPT = 'There is no transcript of this conversation.'
+
+/** The loop works whether its events are read or not. */
+export class LoopConnection implements Connection {
+  readonly hasBegun = true
+  readonly offset = -1
+  /** Its stalls are in its raw log. */
+  readonly isQuiet = true
+  readonly requests: Requests
+  readonly #run: NativeRun
+  readonly #view: TurnView
+  readonly #log: HarnessLog
+
+  constructor(run: NativeRun, sessionId: string, log: HarnessLog) {
+    this.#run = run
+    this.#view = new TurnView(sessionId)
+    this.#log = log
+    this.requests = {
+      isOpen: ({ requestId }: PermissionRequestEvent) => run.gate.isOpen(requestId),
+      answer: ({ requestId }, asked) => void run.gate.answer(requestId, asked),
+    }
+  }
+
+  async *batches(): AsyncGenerator<UIEvent[], void> {
+    for await (const batch of this.#run.batches())
+      yield batch.flatMap(value => [...this.#view.show({ kind: 'json', value, bytes: 0, offset: 0 })])
+  }
+
+  /** The model reads it with the next results of its tools, or when it would rest. */
+  async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    const { blocks } = await promptBlocks(prompt)
+    return this.#run.add(blocks)
+  }
+
+  setPermissionMode(mode: PermissionMode): void {
+    this.#run.setPermissionMode(mode)
+  }
+
+  async stop(reason: StopReason): Promise<void> {
+    this.#run.stop(reason)
+    await this.#run.done
+  }
+
+  async end(): Promise<ConnectionEnd> {
+    const events = this.#view.end()
+    const outcome = this.#view.outcome ?? null
+    this.#log.write('info', 'turn:close', { reason: outcome })
+    // The reason of a stop is in the raw log, with the result.
+    return { events, outcome, isFinished: outcome !== null }
+  }
+
+  close(): Promise<void> {
+    return this.#run.close()
+  }
 }

@@ -53,7 +53,7 @@ export interface Connection {
   readonly expectedId?: string | undefined
   /** Where in the spool the last batch ended. */
   readonly offset: number
-  /** It has answered: its silence means nothing. */
+  /** Its silence need not be told: it has answered, or tells of it itself. */
   readonly isQuiet: boolean
   /** What the agent says, as it is read. Ends when the agent rests or is gone. */
   batches(): AsyncGenerator<UIEvent[], void>

@@ -40,6 +40,11 @@ export class Questions {
     }
   }
 
+  /** The turn is being stopped: the agent withdraws what it asked, so that no answer is waited for. */
+  abandon(): void {
+    for (const { abort } of this.#open.values()) abort.abort()
+  }
+
   /** Nobody is asked any more. */
   close(): UIEvent[] {
     return [...this.#open.values()].map(({ request }) => this.#cancel(request, 'turn-end'))
@@ -55,7 +60,7 @@ export class Questions {
   async #ask(request: PermissionRequestEvent, requests: Requests, signal: AbortSignal): Promise<void> {
     const ruled = await requests.rule?.(request)
     const asked = ruled ?? (await askForDecision(this.#options.decide, request, signal))
-    if (!this.#open.has(request.requestId)) return
+    if (signal.aborted || !this.#open.has(request.requestId)) return
     const told = requests.answer(request, asked)
     if (!told) return
     this.#open.delete(request.requestId)

@@ -35,6 +35,7 @@ export class Turn<C extends Connection = Connection> {
   readonly #parts: TurnParts
   readonly #told: UIEvent[] = []
   #connection: C | null = null
+  #questions: Questions | null = null
   /** The start, as far as it has come. */
   #opening: Promise<unknown> = Promise.resolve()
   #wake: () => void = () => {}
@@ -105,8 +106,11 @@ export class Turn<C extends Connection = Connection> {
   }
 
   #starting<T>(step: Promise<T>): Promise<T> {
-    this.#opening = step
-    return step
+    const started = step.catch((error: unknown) => {
+      throw startFailure(error, this.#options.plan.agent)
+    })
+    this.#opening = started
+    return started
   }
 
   async #open(open: () => Promise<C | null> | C | null): Promise<C | null> {
@@ -143,6 +147,7 @@ export class Turn<C extends Connection = Connection> {
     const { requests } = connection
     const decide = this.#options.opts?.decide
     const questions = new Questions({ requests, decide, tell: event => this.#tell(event) })
+    this.#questions = questions
     let failure: { error: unknown } | undefined
     try {
       yield* this.#show(connection, questions)
@@ -283,6 +288,7 @@ export class Turn<C extends Connection = Connection> {
 
   async #stop(reason: StopReason): Promise<void> {
     const counts = this.#parts.stop.ask(reason)
+    this.#questions?.abandon()
     await this.#connection?.stop(counts)
   }
 
