@@ -152,6 +152,15 @@ export interface Guard {
   judge(call: GuardedCall): Promise<GuardVerdict>
   /** There are rules that ask or deny. An agent that shows calls only by asking about each of them does so only then. */
   hasRules: boolean
+  /** Those rules, for an agent that has to be told them beforehand. */
+  rules?: readonly GuardRule[]
+}
+
+/** `deny Bash(rm *)`. */
+export interface GuardRule {
+  effect: 'allow' | 'ask' | 'deny'
+  tool: string
+  pattern?: string
 }
 
 /** What the one who adopts a turn can say about it; the rest was decided when it started. */

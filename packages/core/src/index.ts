@@ -28,6 +28,7 @@ export type {
   DocumentSource,
   Guard,
   GuardedCall,
+  GuardRule,
   GuardVerdict,
   Harness,
   HarnessCapabilities,

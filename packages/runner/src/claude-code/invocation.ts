@@ -1,4 +1,4 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { GuardRule, HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
@@ -12,9 +12,12 @@ import { findClaude } from './executable.ts'
 import { CLAUDE_VERSIONS, claudeFeatures } from './features.ts'
 import { encodePrompt } from './prompt.ts'
 import { writeTempFiles } from './temp-files.ts'
+import { ownDenials } from './warm/own-denials.ts'
 
 export interface InvocationContext extends ClaudeContext {
   extraArgs?: string[]
+  /** Rules of the guard that stands before each call. */
+  guardRules?: readonly GuardRule[] | undefined
 }
 
 /** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
@@ -45,7 +48,7 @@ export async function prepareLaunch(
   context: InvocationContext,
   inputFormat: 'text' | 'stream-json',
 ): Promise<Launch> {
-  const { config, environment, extraArgs } = context
+  const { config, environment, extraArgs, guardRules } = context
   const agent = agentOf(context)
   const { harnessId } = agent
   await checkDirectory('The project folder', query.cwd, harnessId)
@@ -61,12 +64,18 @@ export async function prepareLaunch(
   refuseRootBypass(query, env, agent)
   const features = await claudeFeatures(command, env, query.signal)
   refuseTooOld(features.version, CLAUDE_VERSIONS, { harnessId, name: 'Claude Code' })
+  const denials = features.blocksOnHookFailure ? [] : ownDenials(guardRules, features, agent)
   const cleanups: (() => Promise<void>)[] = []
   const cleanup = async () => void (await Promise.all(cleanups.map(clean => clean())))
   try {
     const { mcpServers, toolNames, stop } = await serveClientTools(query, harnessId)
     cleanups.push(stop)
-    const served = { ...query, mcpServers, allowedTools: [...(query.allowedTools ?? []), ...toolNames] }
+    const served: HarnessQuery = {
+      ...query,
+      mcpServers,
+      allowedTools: [...(query.allowedTools ?? []), ...toolNames],
+      ...(denials.length > 0 ? { disallowedTools: [...(query.disallowedTools ?? []), ...denials] } : {}),
+    }
     const { files, remove } = await writeTempFiles(served, environment, harnessId)
     cleanups.push(remove)
     const args = buildClaudeArgs({

@@ -218,6 +218,23 @@ describe.each(guarded)('%s: a guard is asked before every call', (_name, agent) 
     expectCompleted(events)
   })
 
+  // A hook that fails has no objection, in releases that cannot be told to block then.
+  test.each(agent.name.includes('2.1.197') ? ['deny'] : [])(
+    'a guard that fails to object does not undo a rule: %s',
+    async effect => {
+      await arena.open(agent, { answers: [{ blocks: [touch('free'), touch('denied')] }, 'Done.'] })
+      const rule = { effect: effect as 'deny', tool: 'Bash', pattern: `touch ${inProject('denied')}` }
+      const silent: NonNullable<HarnessTurnOpts['guard']> = {
+        hasRules: true,
+        rules: [rule],
+        judge: async () => ({ effect: 'pass' }),
+      }
+      const { events } = await turn(async () => ({ behavior: 'deny' }), { ...agent.free, guard: silent })
+      expect(['free', 'denied'].map(file => existsSync(inProject(file)))).toEqual([true, false])
+      expectCompleted(events)
+    },
+  )
+
   test.each(agent.harness === 'codex' ? [] : ['Bash'])(
     'for a tool that is approved beforehand: %s',
     async tool => {

@@ -33,7 +33,11 @@ export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLa
   const { config, variant = PLAIN_VARIANT } = context
   return {
     query,
-    key: launchKey(query, { asks, isGuarded: guard !== undefined }),
+    key: launchKey(query, {
+      asks,
+      isGuarded: guard !== undefined,
+      rules: guard?.rules?.map(({ effect, tool, pattern }) => [effect, tool, pattern]),
+    }),
     // The agent counts what the process has cost, and the limit is for a turn.
     isShortLived: query.maxBudgetUsd !== undefined,
     tools,
@@ -42,7 +46,11 @@ export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLa
       const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
       const relayed = { ...query, clientTools: tools.definitions, signal }
       try {
-        const prepared = await prepareLaunch(relayed, { ...context, extraArgs }, 'stream-json')
+        const prepared = await prepareLaunch(
+          relayed,
+          { ...context, extraArgs, guardRules: guard?.rules },
+          'stream-json',
+        )
         const launch = guard ? { ...prepared, guard: new GuardHook(guard) } : prepared
         const { model, permissionMode: mode } = query
         return await LiveClaude.start({ launch, config, variant, model, mode, signal, ...names })
@@ -54,7 +62,7 @@ export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLa
 }
 
 /** Model and permission mode are missing, because they can be set; which conversation it is, the pool compares. */
-function launchKey(query: HarnessQuery, talks: { asks: boolean; isGuarded: boolean }): string {
+function launchKey(query: HarnessQuery, talks: object): string {
   const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
   const { resumeSessionId, forkSession, newSessionId, continueLast, ...fixed } = rest
   const tools = clientTools?.map(({ handler, ...definition }) => definition)
