@@ -41,7 +41,7 @@ export async function openSession(
     const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
     const recovery = await recoverSession({ project, view, recorder, log })
     const adopted = recovery.kind === 'adopted' ? recovery.turn.turnId : undefined
-    await recoverQueue(queue, queued => queued.id === adopted || hasTurn(log, queued))
+    await recoverQueue(queue, async queued => queued.id === adopted || hasTurn(log, queued))
     session = new HostedSession({ project, view, log, recorder, queue })
     await session.recoverSteered({ isOver: recovery.kind !== 'adopted' })
     log.onHealth(onChange)
@@ -58,11 +58,11 @@ export async function openSession(
 /** The message that was on its way: sent, if its turn began, and else still to be sent. */
 async function recoverQueue(
   queue: MessageQueue,
-  hasBegun: (queued: QueuedMessage) => boolean,
+  hasBegun: (queued: QueuedMessage) => Promise<boolean>,
 ): Promise<void> {
   const { sending } = queue
   if (sending === null) return
   const queued = queue.list().find(({ id }) => id === sending)
-  if (queued === undefined || hasBegun(queued)) await queue.sent(sending)
+  if (queued === undefined || (await hasBegun(queued))) await queue.sent(sending)
   else await queue.notSent({ hold: false })
 }

@@ -1,6 +1,7 @@
 import { addCost, costSoFar, HarnessError, type HarnessId, NO_COST } from '@chirality/core'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
+import { pagesAfter } from '../log/pages.ts'
 import type { SessionLog } from '../log/session-log.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
@@ -9,7 +10,7 @@ import { askedNobody, crashed, turnEnd, unanswered } from '../turns/turn-events.
 import { TurnRecordFile } from '../turns/turn-record-file.ts'
 import { adoptTurn, canAdopt } from './adopt-turn.ts'
 import { stopRecorded } from './stop-recorded.ts'
-import { eventsOfTurn, type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
+import { type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
 
 export interface RecoverOptions {
   project: ProjectContext
@@ -30,10 +31,10 @@ export type Recovery =
 export async function recoverSession(options: RecoverOptions): Promise<Recovery> {
   const { project, view, log } = options
   const { id, projectRoot } = view.session
-  replayTail(view, log)
+  await replayTail(view, log)
   const file = new TurnRecordFile(projectRoot, id)
   const record = await file.read()
-  const last = lastTurnIn(log)
+  const last = await lastTurnIn(log)
   const logged = record === undefined || last?.turnId === record.turnId ? last : undefined
   if (record === undefined) {
     return last === undefined || last.ended !== undefined ? { kind: 'none' } : close(options, last)
@@ -56,12 +57,8 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
 }
 
 /** What the stored session does not know yet, because nobody was left to store it. */
-function replayTail(view: SessionView, log: SessionLog): void {
-  for (;;) {
-    const page = log.readAfter(view.session.lastSeq, PAGE_EVENTS)
-    if (page.length === 0) return
-    view.replay(page)
-  }
+async function replayTail(view: SessionView, log: SessionLog): Promise<void> {
+  for await (const page of pagesAfter(log, view.session.lastSeq)) view.replay(page)
 }
 
 async function close(
@@ -81,7 +78,8 @@ async function close(
     await recorder.flush()
   }
   let ledger = NO_COST
-  for (const event of eventsOfTurn(log, { turnId, afterSeq: 0 })) ledger = addCost(ledger, event)
+  for await (const page of pagesAfter(log, 0))
+    for (const envelope of page) if (envelope.turnId === turnId) ledger = addCost(ledger, envelope.event)
   await settleTurn({ project, session: view.session, turnId, spent: costSoFar(ledger) })
   return { kind: 'closed', turnId, stopped }
 }
@@ -92,6 +90,5 @@ function unknownHarness(id: HarnessId): HarnessError {
   return new HarnessError(message, 'unsupported', id)
 }
 
-const PAGE_EVENTS = 2000
 const STOPPED =
   'Chirality was stopped while this turn was running, and the agent could not be found again. What it did so far is kept; send a message to go on from there.'

@@ -1,4 +1,5 @@
-import type { Envelope, TurnEndReason, UIEvent } from '@chirality/core'
+import type { TurnEndReason, UIEvent } from '@chirality/core'
+import { pagesBefore } from '../log/pages.ts'
 import type { SessionLog } from '../log/session-log.ts'
 
 export interface LoggedTurn {
@@ -9,26 +10,33 @@ export interface LoggedTurn {
 }
 
 /** The last turn of a log. Reads backwards, and no further than to its beginning. */
-export function lastTurnIn(log: SessionLog): LoggedTurn | undefined {
+export async function lastTurnIn(log: SessionLog): Promise<LoggedTurn | undefined> {
   let turn: LoggedTurn | undefined
-  for (const { turnId, event, at } of backwards(log)) {
-    if (turnId === null) continue
-    // Its beginning is lost in a damaged part of the log.
-    if (turn !== undefined && turnId !== turn.turnId) return turn
-    turn ??= { turnId, ended: undefined, startedAt: at }
-    turn.startedAt = at
-    if (event.type === 'turn:end') turn.ended ??= event.reason
-    if (event.type === 'turn:start') return turn
+  for await (const page of pagesBefore(log, log.lastSeq + 1)) {
+    for (const { turnId, event, at } of page) {
+      if (turnId === null) continue
+      // Its beginning is lost in a damaged part of the log.
+      if (turn !== undefined && turnId !== turn.turnId) return turn
+      turn ??= { turnId, ended: undefined, startedAt: at }
+      turn.startedAt = at
+      if (event.type === 'turn:end') turn.ended ??= event.reason
+      if (event.type === 'turn:start') return turn
+    }
   }
   return turn
 }
 
 /** Whether a message that was queued then has had its turn, be it the last one or an earlier one. */
-export function hasTurn(log: SessionLog, { id, queuedAt }: { id: string; queuedAt: string }): boolean {
+export async function hasTurn(
+  log: SessionLog,
+  { id, queuedAt }: { id: string; queuedAt: string },
+): Promise<boolean> {
   const queued = Date.parse(queuedAt)
-  for (const { turnId, at } of backwards(log)) {
-    if (turnId === id) return true
-    if (Date.parse(at) < queued - CLOCK_SKEW_MS) return false
+  for await (const page of pagesBefore(log, log.lastSeq + 1)) {
+    for (const { turnId, at } of page) {
+      if (turnId === id) return true
+      if (Date.parse(at) < queued - CLOCK_SKEW_MS) return false
+    }
   }
   return false
 }
@@ -49,16 +57,6 @@ export function* eventsOfTurn(
       if (envelope.turnId === turnId || envelope.event.type === 'log:gap') yield envelope.event
     }
     seq = last.seq
-  }
-}
-
-function* backwards(log: SessionLog): Generator<Envelope> {
-  for (let before = log.lastSeq + 1; before > 1; ) {
-    const page = log.readBefore(before, PAGE_EVENTS)
-    const first = page[0]
-    if (first === undefined) return
-    yield* page.reverse()
-    before = first.seq
   }
 }
 

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import type { FileOps } from '../files/file-ops.ts'
+import { pagesAfter } from '../log/pages.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { SessionFold } from './fold-session.ts'
 import { newSession, type StoredSession } from './stored-session.ts'
@@ -26,14 +26,9 @@ export async function rebuildSession({
     const createdAt = entry?.createdAt ?? log.readAfter(0, 1)[0]?.at ?? new Date().toISOString()
     const { persona = null, mode = 'direct', title = null, settings } = entry ?? {}
     const fold = new SessionFold(newSession({ id, projectRoot, persona, mode, createdAt, title, settings }))
-    for (let seq = 0; seq < log.lastSeq; seq = fold.session.lastSeq) {
-      fold.add(log.readAfter(seq, BATCH_EVENTS))
-      await setImmediate()
-    }
+    for await (const page of pagesAfter(log, 0)) fold.add(page)
     return fold.session
   } finally {
     log.close()
   }
 }
-
-const BATCH_EVENTS = 2000
