@@ -36,11 +36,11 @@ export class PersonaManager {
     projectRoot: string,
     personaId: string,
   ): Promise<{ persona: PersonaConfig; text: string } | null> {
-    const realRoot = await realProjectRoot(projectRoot)
+    const realRoot = realProjectRoot(projectRoot)
     refuseUnsafeId(personaId)
     const fileName = personaFileName(personaId)
     // Asked of the folder, because some file systems would also open it under a name in another case.
-    if (!(await personaFileNames(realRoot)).includes(fileName)) return null
+    if (!personaFileNames(realRoot).includes(fileName)) return null
     const file = await readPersonaFile(realRoot, personaId, this.#files)
     if (file === null) return null
     if (file.problems.length > 0)
@@ -56,9 +56,9 @@ export class PersonaManager {
 
   /** Also those that cannot be used, and why: none of them hides the others. */
   async listAll(projectRoot: string): Promise<PersonaEntry[]> {
-    const realRoot = await realProjectRoot(projectRoot)
+    const realRoot = realProjectRoot(projectRoot)
     try {
-      const names = await personaFileNames(realRoot)
+      const names = personaFileNames(realRoot)
       const entries: PersonaEntry[] = []
       for (const name of names) {
         const entry = await this.#entry(realRoot, name)
@@ -86,7 +86,7 @@ export class PersonaManager {
     mode: SessionMode,
     append?: string,
   ): Promise<ComposedPrompt> {
-    const realRoot = await realProjectRoot(projectRoot)
+    const realRoot = realProjectRoot(projectRoot)
     const { parts, warnings } = await readProjectContext(realRoot, this.#files)
     const prompt = assemblePrompt({
       base: baseText(projectRoot, mode),

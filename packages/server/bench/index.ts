@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type BenchRow, benchRow, reportBench } from '../../core/bench/report.ts'
 import { BenchServer, type Variant } from './bench-server.ts'
 import { endToEndRows } from './end-to-end/rows.ts'
+import { followUpRows } from './follow-up/rows.ts'
 import { median, percentile, spread } from './statistics.ts'
 
 const ROUNDS = 3
@@ -13,6 +14,7 @@ const CATCH_UP_EVENTS = 100_000
 const MB = 1024 * 1024
 
 reportBench('@chirality/server', [
+  ...(await followUpRows()),
   ...(await endToEndRows()),
   ...(await catchUpRows()),
   ...(await clientRows()),

@@ -1,4 +1,4 @@
-import type { BigIntStats } from 'node:fs'
+import { type BigIntStats, closeSync } from 'node:fs'
 import { openProjectFile } from './open-project-file.ts'
 import { readHead } from './read-head.ts'
 
@@ -12,7 +12,10 @@ export interface FileRequest<T> {
   parse: (head: Uint8Array, size: number) => T
 }
 
-/** Reads project files, and again only when they have changed on disk. Holds a bounded amount. */
+/**
+ * Reads project files, and again only when they have changed on disk. Holds a bounded amount. Each turn asks for them, so it
+ * does without the thread pool: the way through it costs many times what a small file does.
+ */
 export class FileCache {
   readonly #entries = new Map<string, Entry>()
   readonly #maxBytes: number
@@ -26,24 +29,24 @@ export class FileCache {
   async read<T>(request: FileRequest<T>): Promise<T | null> {
     const { realRoot, relativePath, kind, maxBytes, parse } = request
     const key = [kind, realRoot, relativePath].join('\0')
-    const file = await openProjectFile(realRoot, relativePath)
+    const file = openProjectFile(realRoot, relativePath)
     if (file === null) {
       this.#forget(key)
       return null
     }
     try {
-      const { handle, stats } = file
+      const { fd, stats } = file
       const version = versionOf(stats)
       const known = this.#entries.get(key)
       // The kind is part of the key, and each kind has one parser.
       if (known?.version === version && !known.isFresh) return this.#touch(key, known).value as T
       const isFresh = Date.now() - Number(stats.mtimeMs) < FRESH_MS
-      const head = await readHead(handle, maxBytes)
+      const head = readHead(fd, maxBytes)
       const value = parse(head, Math.max(Number(stats.size), head.length))
       this.#remember(key, { version, isFresh, value, bytes: head.length + ENTRY_BYTES })
       return value
     } finally {
-      await file.handle.close()
+      closeSync(file.fd)
     }
   }
 

@@ -1,4 +1,4 @@
-import { lstat, realpath, stat } from 'node:fs/promises'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
@@ -7,11 +7,11 @@ import { errnoOf, messageOf } from './errno.ts'
  * The real path of something in the project, or null when it is not there. Links are followed as long as they stay in
  * the project: a cloned repository can ship one that leads to any file of the user.
  */
-export async function insideProject(realRoot: string, relativePath: string): Promise<string | null> {
+export function insideProject(realRoot: string, relativePath: string): string | null {
   const target = path.join(realRoot, relativePath)
   let real: string
   try {
-    real = await realpath(target)
+    real = realpathSync.native(target)
   } catch (error) {
     return notResolved(error, target, relativePath)
   }
@@ -32,10 +32,10 @@ export function leadsOut(relativePath: string): PersonaError {
 }
 
 /** Resolved once, so that everything below is compared with where the project really is. */
-export async function realProjectRoot(projectRoot: string): Promise<string> {
+export function realProjectRoot(projectRoot: string): string {
   try {
-    const real = await realpath(projectRoot)
-    if ((await stat(real)).isDirectory()) return real
+    const real = realpathSync.native(projectRoot)
+    if (statSync(real).isDirectory()) return real
   } catch (error) {
     throw new PersonaError('project-missing', projectRoot, {
       message: `is not a project folder that can be read (${errnoOf(error) ?? messageOf(error)}). Choose another.`,
@@ -46,15 +46,22 @@ export async function realProjectRoot(projectRoot: string): Promise<string> {
   })
 }
 
-async function notResolved(error: unknown, target: string, relativePath: string): Promise<null> {
+function notResolved(error: unknown, target: string, relativePath: string): null {
   const code = errnoOf(error)
   if (code === 'ENOENT') {
-    const entry = await lstat(target).catch(() => null)
-    if (entry === null) return null
+    if (isMissing(target)) return null
     throw new PersonaError('unsafe', relativePath, { message: 'is a link to nothing. Remove it.' })
   }
   if (code === 'ELOOP') {
     throw new PersonaError('unsafe', relativePath, { message: 'is a link to itself. Remove it.' })
   }
   throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return true
+  }
 }

@@ -1,39 +1,35 @@
-import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type BigIntStats, closeSync, constants, fstatSync, openSync } from 'node:fs'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
 import { insideProject, isInside, leadsOut } from './inside-project.ts'
 import { openedPath } from './opened-path.ts'
 
 export interface OpenProjectFile {
-  handle: FileHandle
+  fd: number
   stats: BigIntStats
 }
 
 /** Opens a regular file of the project for reading. Null when it is not there; throws a PersonaError otherwise. */
-export async function openProjectFile(
-  realRoot: string,
-  relativePath: string,
-): Promise<OpenProjectFile | null> {
-  const real = await insideProject(realRoot, relativePath)
+export function openProjectFile(realRoot: string, relativePath: string): OpenProjectFile | null {
+  const real = insideProject(realRoot, relativePath)
   if (real === null) return null
-  let handle: FileHandle
+  let fd: number
   try {
-    handle = await open(real, FLAGS)
+    fd = openSync(real, FLAGS)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null
     throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
   }
   try {
-    const stats = await handle.stat({ bigint: true })
+    const stats = fstatSync(fd, { bigint: true })
     if (!stats.isFile()) {
       const kind = stats.isDirectory() ? 'a folder' : 'not a regular file'
       throw new PersonaError('wrong-kind', relativePath, { message: `is ${kind}. A text file is needed.` })
     }
-    if (!isInside(realRoot, await openedPath(handle, real))) throw leadsOut(relativePath)
-    return { handle, stats }
+    if (!isInside(realRoot, openedPath(fd, real))) throw leadsOut(relativePath)
+    return { fd, stats }
   } catch (error) {
-    await handle.close()
+    closeSync(fd)
     throw error
   }
 }

@@ -1,13 +1,13 @@
-import { type FileHandle, readlink, realpath } from 'node:fs/promises'
+import { readlinkSync, realpathSync } from 'node:fs'
 
 /**
  * Where an open file really is. A path that was checked before it was opened proves nothing: a folder on the way may
  * have become a link in between. Linux knows the answer; elsewhere the path is asked a second time.
  */
-export async function openedPath(handle: FileHandle, path: string): Promise<string> {
+export function openedPath(fd: number, path: string): string {
   try {
-    return await readlink(`/proc/self/fd/${handle.fd}`)
+    return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
-    return realpath(path)
+    return realpathSync.native(path)
   }
 }

@@ -1,16 +1,16 @@
-import { readdir } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
 import { AGENTS_FOLDER, isSafeId, type PersonaProblem, personaFileName } from '../persona.ts'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
 import { insideProject } from './inside-project.ts'
 
 /** The names in `agents/` that are, or were meant to be, personas. Sorted; empty when there is no such folder. */
-export async function personaFileNames(realRoot: string): Promise<string[]> {
-  const folder = await insideProject(realRoot, AGENTS_FOLDER)
+export function personaFileNames(realRoot: string): string[] {
+  const folder = insideProject(realRoot, AGENTS_FOLDER)
   if (folder === null) return []
   let names: string[]
   try {
-    names = await readdir(folder)
+    names = readdirSync(folder)
   } catch (error) {
     const code = errnoOf(error)
     if (code === 'ENOENT') return []

@@ -1,16 +1,16 @@
-import { chmod, lstat, mkdir } from 'node:fs/promises'
+import { chmodSync, lstatSync, mkdirSync, type Stats } from 'node:fs'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
 
 /** Makes `folder` a real folder that only this user can enter. Throws rather than write through a link. */
-export async function ensurePrivateDirectory(folder: string): Promise<void> {
+export function ensurePrivateDirectory(folder: string): void {
   try {
-    await mkdir(folder, { mode: PRIVATE_MODE })
+    mkdirSync(folder, { mode: PRIVATE_MODE })
     return
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw notWritable(folder, error)
   }
-  const stats = await lstat(folder).catch((error: unknown) => Promise.reject(notWritable(folder, error)))
+  const stats = facts(folder)
   if (!stats.isDirectory()) {
     const kind = stats.isSymbolicLink() ? 'a link' : 'not a folder'
     throw new PersonaError('unsafe', folder, {
@@ -24,7 +24,19 @@ export async function ensurePrivateDirectory(folder: string): Promise<void> {
     })
   }
   if ((stats.mode & OTHERS) === 0) return
-  await chmod(folder, PRIVATE_MODE).catch((error: unknown) => Promise.reject(notWritable(folder, error)))
+  try {
+    chmodSync(folder, PRIVATE_MODE)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
+}
+
+function facts(folder: string): Stats {
+  try {
+    return lstatSync(folder)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
 }
 
 export function notWritable(file: string, error: unknown): PersonaError {

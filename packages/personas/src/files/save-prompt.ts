@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { isSafeId } from '../persona.ts'
 import { PersonaError } from '../persona-error.ts'
@@ -11,7 +19,8 @@ import { ensurePrivateDirectory, notWritable } from './private-directory.ts'
 
 /**
  * Keeps the system prompt of a session's last turn, so that the turn can be repeated with the agent's own command.
- * Returns the path, `.chirality/prompts/<sessionId>-system.txt` in the project.
+ * Returns the path, `.chirality/prompts/<sessionId>-system.txt` in the project. The disk is not waited for: what a power cut
+ * takes is composed again with the next turn.
  */
 export async function savePrompt(projectRoot: string, sessionId: string, text: string): Promise<string> {
   if (!isSafeId(sessionId)) {
@@ -19,14 +28,14 @@ export async function savePrompt(projectRoot: string, sessionId: string, text: s
       message: 'is not a session id: only letters, digits, "_" and "-", at most 64.',
     })
   }
-  const own = path.join(await realProjectRoot(projectRoot), '.chirality')
+  const own = path.join(realProjectRoot(projectRoot), '.chirality')
   const folder = path.join(own, 'prompts')
-  await ensurePrivateDirectory(own)
-  await ignoreInGit(path.join(own, '.gitignore'))
-  await ensurePrivateDirectory(folder)
+  ensurePrivateDirectory(own)
+  ignoreInGit(path.join(own, '.gitignore'))
+  ensurePrivateDirectory(folder)
   const file = path.join(folder, `${sessionId}-system.txt`)
   try {
-    await writeAtomically(file, text)
+    if (!holds(file, text)) writeAtomically(file, text)
   } catch (error) {
     throw notWritable(file, error)
   }
@@ -34,48 +43,58 @@ export async function savePrompt(projectRoot: string, sessionId: string, text: s
 }
 
 const PRIVATE_MODE = 0o600
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 const CREATE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 
+/** Most turns of a session have the prompt of the turn before. */
+function holds(file: string, text: string): boolean {
+  try {
+    return withFile(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, fd => {
+      const stats = fstatSync(fd)
+      return stats.isFile() && stats.size === Buffer.byteLength(text) && readFileSync(fd, 'utf8') === text
+    })
+  } catch {
+    return false
+  }
+}
+
 /** A reader sees the old text or the new one. The rename replaces a link in the file's place, and writes to nothing behind it. */
-async function writeAtomically(file: string, text: string): Promise<void> {
+function writeAtomically(file: string, text: string): void {
   const temporary = `${file}.${randomUUID()}.tmp`
   try {
-    await writeNew(temporary, text)
-    await rename(temporary, file)
+    writeNew(temporary, text)
+    renameSync(temporary, file)
   } catch (error) {
-    await rm(temporary, { force: true })
+    rmSync(temporary, { force: true })
     throw error
   }
 }
 
-async function writeNew(file: string, text: string): Promise<void> {
-  const handle = await open(file, CREATE, PRIVATE_MODE)
-  try {
-    if ((await openedPath(handle, file)) !== file) {
+function writeNew(file: string, text: string): void {
+  withFile(file, CREATE, fd => {
+    if (openedPath(fd, file) !== file) {
       throw new PersonaError('unsafe', file, {
         message: 'its folder was replaced by a link. Remove the link.',
       })
     }
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+    writeFileSync(fd, text)
+  })
 }
 
 /** Prompts quote the project's files: they belong in no commit and in no package. */
-async function ignoreInGit(file: string): Promise<void> {
-  let handle: FileHandle
+function ignoreInGit(file: string): void {
   try {
-    handle = await open(file, CREATE, PRIVATE_MODE)
+    withFile(file, CREATE, fd => writeFileSync(fd, '*\n'))
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return
-    throw notWritable(file, error)
+    if (errnoOf(error) !== 'EEXIST') throw notWritable(file, error)
   }
+}
+
+function withFile<T>(file: string, flags: number, use: (fd: number) => T): T {
+  const fd = openSync(file, flags, PRIVATE_MODE)
   try {
-    await handle.writeFile('*\n')
+    return use(fd)
   } finally {
-    await handle.close()
+    closeSync(fd)
   }
 }

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { open, readdir, realpath, stat } from 'node:fs/promises'
+import { constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { ProjectFile, ProjectFiles } from '@chirality/core'
 import { errnoOf } from '../process/spool-error.ts'
@@ -13,10 +13,10 @@ export async function claudeProjectFiles(
   cwd: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<ProjectFiles> {
-  const reader = new Reader(await ownFolders(environment))
+  const reader = new Reader(ownFolders(environment))
   try {
-    const root = await realpath(cwd)
-    const home = environment.HOME && (await realpath(environment.HOME).catch(() => undefined))
+    const root = realpathSync.native(cwd)
+    const home = environment.HOME && realOrNone(environment.HOME)
     for (const [depth, folder] of foldersUpFrom(root, home).entries()) {
       const prefix = '../'.repeat(depth)
       await reader.add(path.join(folder, '.mcp.json'), `${prefix}.mcp.json`)
@@ -42,11 +42,19 @@ function foldersUpFrom(root: string, home: string | undefined): string[] {
 }
 
 /** The user's own settings: the agent reads them with or without trust. */
-async function ownFolders(environment: Readonly<Record<string, string>>): Promise<Set<string>> {
+function ownFolders(environment: Readonly<Record<string, string>>): Set<string> {
   const { HOME, CLAUDE_CONFIG_DIR } = environment
   const folders = [CLAUDE_CONFIG_DIR, HOME && path.join(HOME, '.claude')]
-  const real = await Promise.all(folders.map(folder => (folder ? realpath(folder).catch(() => '') : '')))
-  return new Set(real.filter(Boolean))
+  return new Set(folders.flatMap(folder => (folder ? (realOrNone(folder) ?? []) : [])))
+}
+
+/** Without the thread pool, as all that only looks: before each turn it is asked of every folder up to the home folder. */
+function realOrNone(folder: string): string | undefined {
+  try {
+    return realpathSync.native(folder)
+  } catch {
+    return undefined
+  }
 }
 
 class Reader {
@@ -60,13 +68,10 @@ class Reader {
 
   /** Links are followed, as the agent does. Throws for what cannot be read whole. */
   async add(file: string, name: string, depth = 0): Promise<void> {
-    const stats = await stat(file).catch((error: unknown) => {
-      if (MISSING.has(errnoOf(error) ?? '')) return undefined
-      throw unreadable(name, error)
-    })
+    const stats = factsOf(file, name)
     if (stats === undefined || ONLY_TEXT.test(name)) return
     if (!stats.isDirectory()) return this.#read(file, name)
-    if (this.#own.has(await realpath(file))) return
+    if (this.#own.has(realpathSync.native(file))) return
     if (depth > MAX_DEPTH) throw new Error(`${name} has too many folders inside each other.`)
     for (const entry of (await readdir(file)).sort())
       await this.add(path.join(file, entry), `${name}/${entry}`, depth + 1)
@@ -87,6 +92,15 @@ class Reader {
     } finally {
       await handle.close()
     }
+  }
+}
+
+function factsOf(file: string, name: string): Stats | undefined {
+  try {
+    return statSync(file)
+  } catch (error) {
+    if (MISSING.has(errnoOf(error) ?? '')) return undefined
+    throw unreadable(name, error)
   }
 }
 

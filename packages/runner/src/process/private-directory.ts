@@ -1,20 +1,21 @@
-import { chmod, lstat, mkdir } from 'node:fs/promises'
+import { chmodSync, lstatSync, mkdirSync, type Stats } from 'node:fs'
 import { errnoOf, SpoolError, toSpoolError, unsafeSymlink } from './spool-error.ts'
 
 const PRIVATE_DIRECTORY_MODE = 0o700
 
 /**
  * Makes `path` a real directory that only `uid` can enter. A cloned repository can ship a symlink in its place, and
- * writing through that would land in any file of the user.
+ * writing through that would land in any file of the user. Without the thread pool: each way through it costs more than the
+ * call itself, and a turn that starts makes a dozen of them.
  */
 export async function ensurePrivateDirectory(path: string, uid = process.geteuid?.()): Promise<void> {
   try {
-    await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE })
+    mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE })
     return
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
   }
-  const stats = await lstat(path).catch((error: unknown) => Promise.reject(toSpoolError(error, path)))
+  const stats = facts(path)
   if (stats.isSymbolicLink()) throw unsafeSymlink(path)
   if (!stats.isDirectory()) {
     throw new SpoolError(
@@ -31,7 +32,17 @@ export async function ensurePrivateDirectory(path: string, uid = process.geteuid
     )
   }
   if ((stats.mode & 0o077) === 0) return
-  await chmod(path, PRIVATE_DIRECTORY_MODE).catch((error: unknown) =>
-    Promise.reject(toSpoolError(error, path)),
-  )
+  try {
+    chmodSync(path, PRIVATE_DIRECTORY_MODE)
+  } catch (error) {
+    throw toSpoolError(error, path)
+  }
+}
+
+function facts(path: string): Stats {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    throw toSpoolError(error, path)
+  }
 }

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
 import { StorageError, type StorageErrorCode } from '@chirality/sessions'
@@ -45,19 +45,22 @@ export async function listUserFiles(home: string, folder: string): Promise<strin
   }
 }
 
-/** Undefined when there is none. One that others can write says nothing of the user's. */
+/**
+ * Undefined when there is none. One that others can write says nothing of the user's. Small, and asked for by each call: the way
+ * through the thread pool would cost more than the file.
+ */
 export async function readUserFile(home: string, name: string): Promise<string | undefined> {
   const file = path.join(home, name)
   try {
     // Without waiting: a pipe in its place must not hold the server.
-    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
-      const { mode, uid } = await handle.stat()
+      const { mode, uid } = fstatSync(fd)
       const foreign = process.geteuid !== undefined && uid !== process.geteuid()
       if (foreign || (mode & 0o022) !== 0) throw foreignFile(file)
-      return await handle.readFile('utf8')
+      return readFileSync(fd, 'utf8')
     } finally {
-      await handle.close()
+      closeSync(fd)
     }
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined

@@ -11,8 +11,14 @@ import type { AppServices } from './context.ts'
 
 /** A session whose project the user registered. Its project is opened if it is not yet. */
 export async function liveSession(services: AppServices, sessionId: string): Promise<LiveSession> {
-  await storedSession(services, sessionId)
-  return services.host.session(sessionId)
+  const { host, projects } = services
+  const open = host.openSession(sessionId)
+  if (open === undefined) {
+    await storedSession(services, sessionId)
+    return host.session(sessionId)
+  }
+  await projects.require(open.status.projectRoot)
+  return open
 }
 
 export async function storedSession(

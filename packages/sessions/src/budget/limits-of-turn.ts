@@ -1,8 +1,14 @@
 import { tokensText, usdText } from '@chirality/core'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { Spending } from './budget-book.ts'
-import { BudgetLimits, limits, NOTHING, type SpendingLimit, type UsedUp } from './budget-limits.ts'
-import type { ProjectBudget } from './project-budget.ts'
+import {
+  type BudgetLimit,
+  BudgetLimits,
+  limits,
+  NOTHING,
+  type SpendingLimit,
+  type UsedUp,
+} from './budget-limits.ts'
 
 /** What a turn may cost, as it was when the turn began. */
 export interface TurnBudget {
@@ -14,16 +20,14 @@ export interface TurnBudget {
 }
 
 export interface LimitsOptions {
-  turnId: string
   budget: TurnBudget
   /** What a person set for the session, as it is now. It wins over what its persona says. */
   sessionLimit: () => SpendingLimit
-  project: ProjectBudget
+  project: BudgetLimit[]
 }
 
 /** Everything that limits what a turn may cost. */
-export async function limitsOfTurn(options: LimitsOptions): Promise<BudgetLimits> {
-  const { turnId, budget, sessionLimit, project } = options
+export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): BudgetLimits {
   const { session, turnLimit, personaLimit } = budget
   const unlessSet = () => {
     const { usd, tokens } = sessionLimit()
@@ -40,7 +44,7 @@ export async function limitsOfTurn(options: LimitsOptions): Promise<BudgetLimits
     ),
     ...limits('session', sessionLimit, () => session),
     ...limits('persona', unlessSet, () => session),
-    ...(await project.limitsFor(turnId)),
+    ...project,
   ])
 }
 

@@ -18,21 +18,32 @@ export class ProjectBudget {
     this.#book = book
   }
 
-  /** Counts a turn among those at work. Throws when the project has had all its turns, or nobody knows its limits. */
-  async begin(turnId: string): Promise<void> {
+  /**
+   * Counts a turn among those at work, and says what limits it. Throws when the project has had all its turns, or nobody knows
+   * its limits.
+   */
+  async begin(turnId: string): Promise<BudgetLimit[]> {
     // Before its record takes the place of theirs: that is all that a later host could count them by.
     await this.#countOwed()
-    const { iterations, max_iterations, counted_turns = [] } = (await this.#read()).state
+    const reading = await this.#read()
+    const { iterations, max_iterations, counted_turns = [] } = reading.state
     const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
     const begun = iterations + running.length
     // Nothing may be waited for from here on: another session could take the last turn meanwhile.
-    if (max_iterations === null || begun < max_iterations) return this.note(turnId, NOTHING)
-    const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
-    throw new SessionStartError('budget', message)
+    if (max_iterations !== null && begun >= max_iterations) {
+      const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
+      throw new SessionStartError('budget', message)
+    }
+    this.note(turnId, NOTHING)
+    return this.#limits(turnId, reading)
   }
 
+  /** The same for a turn that an earlier host began. */
   async limitsFor(turnId: string): Promise<BudgetLimit[]> {
-    const { state, problem } = await this.#read()
+    return this.#limits(turnId, await this.#read())
+  }
+
+  #limits(turnId: string, { state, problem }: BudgetReading): BudgetLimit[] {
     this.#problem = problem
     this.#remember(state)
     const limit = () => {

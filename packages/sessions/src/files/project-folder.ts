@@ -1,5 +1,13 @@
-import { closeSync, constants, openSync, realpathSync, statSync, writeSync } from 'node:fs'
-import { lstat } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import { StorageError, toStorageError } from './storage-error.ts'
@@ -30,16 +38,21 @@ export async function findProjectFolder(
   let folder = realProjectRoot(projectRoot)
   for (const part of [CHIRALITY_FOLDER, ...parts]) {
     folder = join(folder, part)
-    const stats = await lstat(folder).catch((error: unknown) => {
-      if (errnoOf(error) === 'ENOENT') return undefined
-      throw toStorageError(error, folder)
-    })
+    const stats = factsOf(folder)
     if (stats === undefined) return undefined
     if (!stats.isDirectory()) {
       throw new StorageError('unsafe', folder, `${folder} is not a real folder. Remove it.`)
     }
   }
   return folder
+}
+
+function factsOf(folder: string): Stats | undefined {
+  try {
+    return lstatSync(folder, { throwIfNoEntry: false })
+  } catch (error) {
+    throw toStorageError(error, folder)
+  }
 }
 
 /** One project has one name, whichever symlinks lead to it. */

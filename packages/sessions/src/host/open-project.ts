@@ -64,6 +64,11 @@ export class OpenProject {
     return [...this.#ready.values()]
   }
 
+  /** One that is open already. */
+  find(id: string): HostedSession | undefined {
+    return this.#ready.get(id)
+  }
+
   async session(stored: StoredSession): Promise<OpenedSession> {
     const known = this.#sessions.get(stored.id)
     if (known !== undefined) return known

@@ -45,6 +45,16 @@ export class OpenProjects {
     return this.open.flatMap(project => project.sessions())
   }
 
+  /** A session that is open already: what it is, this process knows better than its file. */
+  session(id: string): HostedSession | undefined {
+    if (this.#closed) return undefined
+    for (const project of this.#open) {
+      const session = project.find(id)
+      if (session !== undefined) return session
+    }
+    return undefined
+  }
+
   /** Opens it the first time. */
   async get(projectRoot: string): Promise<Opened> {
     if (this.#closed) throw new SessionStartError('closed', 'Chirality is being closed. Start it again.')

@@ -134,6 +134,11 @@ export class SessionHost {
     return this.#hosted(id)
   }
 
+  /** The same without opening anything: undefined when the session is not open here. */
+  openSession(id: string): LiveSession | undefined {
+    return this.#projects.session(id)
+  }
+
   /** Of the sessions that are open here; the store lists all. */
   statuses(): SessionStatus[] {
     return this.#projects.sessions().map(session => session.status)
@@ -163,6 +168,8 @@ export class SessionHost {
   }
 
   async #hosted(id: string): Promise<HostedSession> {
+    const open = this.#projects.session(id)
+    if (open !== undefined) return open
     const stored = await this.store.resume(id)
     const { project } = await this.#projects.get(stored.projectRoot)
     return (await project.session(stored)).session

@@ -42,22 +42,29 @@ export class SessionTurns {
   }
 
   async start(message: string, request: TurnRequest, turnId: string): Promise<void> {
-    const { project, view, log, recorder, waiters } = this.#options
+    const { project, view, log, recorder } = this.#options
     if (view.phase !== 'idle') throw new SessionBusyError(log.sessionId)
     if (log.health.state === 'paused') throw toStartError(log.health.error)
     view.begin(turnId)
     const stop = new StopSignal(request)
     this.#starting = stop
     try {
-      this.follow(await startTurn({ project, view, recorder, stop, turnId, message, request }))
+      const { turn, stored } = await startTurn({ project, view, recorder, stop, turnId, message, request })
+      this.follow(turn)
+      this.#begun(stop)
+      await stored
     } catch (error) {
       stop.release()
       view.refused()
+      this.#begun(stop)
       throw toStartError(error)
-    } finally {
-      this.#starting = undefined
-      waiters.wake()
     }
+  }
+
+  /** Not the start that may have followed meanwhile. */
+  #begun(stop: StopSignal): void {
+    if (this.#starting === stop) this.#starting = undefined
+    this.#options.waiters.wake()
   }
 
   /** A turn at work; also one that an earlier host began. */

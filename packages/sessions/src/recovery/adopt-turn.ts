@@ -48,7 +48,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   // One that is used up by now stops the turn at its next safe point; it must not keep it from being found again.
   const { turnId, budget } = record
   const sessionLimit = () => sessionLimitOf(view)
-  const limits = await limitsOfTurn({ turnId, budget, sessionLimit, project: project.budget })
+  const limits = limitsOfTurn({ budget, sessionLimit, project: await project.budget.limitsFor(turnId) })
   const writer = makeWriter({
     project,
     view,

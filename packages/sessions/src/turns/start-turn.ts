@@ -33,19 +33,28 @@ export interface StartTurnOptions {
   request: TurnRequest
 }
 
-/** Resolves when `turn:start` is on the disk. Rejects for what is wrong before that, and leaves nothing then. */
-export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
+export interface StartedTurn {
+  turn: LiveTurn
+  /** Resolves when `turn:start` is on the disk: only then may anybody be told that the turn was taken. Never rejects. */
+  stored: Promise<void>
+}
+
+/**
+ * The agent has its message as soon as this resolves, and the disk is waited for beside it: a crash of this process loses nothing that
+ * was written, and a crash of the machine ends the agent, too. Rejects for what is wrong before `turn:start`, and leaves nothing then.
+ */
+export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
   const { project, view, turnId, message, request } = options
   const session = view.session
   const prepared = await prepareTurn(session, request, project)
   const { harness } = prepared
   const budget = budgetOf(options, prepared)
-  await project.budget.begin(turnId)
+  const projectLimits = await project.budget.begin(turnId)
   let writer: TurnWriter
   let started: { run: TurnRun; record: TurnRecordKeeper }
   try {
     const sessionLimit = () => sessionLimitOf(view)
-    const limits = await limitsOfTurn({ turnId, budget, sessionLimit, project: project.budget })
+    const limits = limitsOfTurn({ budget, sessionLimit, project: projectLimits })
     requireBudget(limits)
     writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, budget, harness })
     const { persona, mode } = session
@@ -58,10 +67,11 @@ export async function startTurn(options: StartTurnOptions): Promise<LiveTurn> {
   }
   await tellBeginning(options, prepared, writer)
   const { id: sessionId } = session
-  return new LiveTurn({ turnId, sessionId, harness, stop: options.stop, writer, ...started })
+  const turn = new LiveTurn({ turnId, sessionId, harness, stop: options.stop, writer, ...started })
+  return { turn, stored: writer.flush().catch(() => {}) }
 }
 
-/** What there is to know about the turn, and the disk has it. Never rejects: a log that is closed ends the turn itself. */
+/** What there is to know about the turn. Never rejects: a log that is closed ends the turn itself. */
 async function tellBeginning(
   { project, view, request, message }: StartTurnOptions,
   { plan, harness, history }: PreparedTurn,
@@ -88,7 +98,6 @@ async function tellBeginning(
     const others = project.othersAtWork(id)
     if (others.length > 0) await writer.write(sharedFolder(id, others))
     if (retryOfTurnId) await writer.write(notice(id, 'This turn repeats an earlier one.', { retryOfTurnId }))
-    await writer.flush()
   } catch {
     // The next event meets the same, and the agent is stopped.
   }
