@@ -75,7 +75,7 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
   /** Gives a message to the turn that is running. False when it is too late, and nothing was sent. */
   steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
 
-  /** Starts the agent ahead of the first message. Does nothing when it is there already. */
+  /** Starts the agent ahead of the first message, and tells `onProcess` of it. Does nothing more when it is there already. */
   prewarm?(session: Session, opts?: HarnessTurnOpts): Promise<void>
 
   /** For the turn that is running and those to come. */

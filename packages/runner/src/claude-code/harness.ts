@@ -27,6 +27,7 @@ import { DEFAULT_MAX_TURNS, HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
 import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
+import { traceProcess } from '../process/trace-process.ts'
 import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
 import { processTurn } from '../turn/process-turn.ts'
 import { RunningTurns } from '../turn/running-turns.ts'
@@ -158,6 +159,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     const turnId = opts.turnId ?? randomUUID()
     const { live, release } = await this.#pool.acquire({ sessionId: session.id, turnId, launch, signal })
     try {
+      opts.onProcess?.(await traceProcess(live.process))
       await live.initialize()
     } catch (error) {
       // A turn that asks for something else has taken its place.

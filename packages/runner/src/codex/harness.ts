@@ -111,7 +111,8 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   /** Starts an app-server. One whose tools belong to it can only be started with the turn. */
   async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
     if (this.#context.config.voice === 'exec') return
-    const parts = { session, context: this.#context, pool: this.#pool }
+    const { onProcess } = opts
+    const parts = { session, context: this.#context, pool: this.#pool, onProcess }
     await this.#ahead.run(session.id, signal =>
       prewarmCodex(turnQuery(session, '', opts), { ...parts, signal }),
     )

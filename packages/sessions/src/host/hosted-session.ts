@@ -3,6 +3,7 @@ import type { ContextUsage, PermissionMode, TurnEndReason, UIEvent } from '@chir
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
+import { KeptAgentsFile } from '../recovery/kept-agents-file.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { chooseHarness } from '../turns/choose.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
@@ -107,7 +108,11 @@ export class HostedSession implements LiveSession {
     if (this.#view.phase !== 'idle') return
     try {
       const { harness, plan, from } = await prepareTurn(this.#view.session, request, this.#project)
-      if (harness.capabilities().supportsPrewarm) await harness.prewarm?.(from, plan.opts)
+      if (!harness.capabilities().supportsPrewarm) return
+      // On record before it has a turn: should this program be killed, the next one finds it.
+      const agents = new KeptAgentsFile(from.projectRoot, this.id)
+      await agents.prepare()
+      await harness.prewarm?.(from, { ...plan.opts, onProcess: process => agents.add(process) })
     } catch (error) {
       throw toStartError(error)
     }

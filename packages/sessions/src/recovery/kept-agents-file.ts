@@ -11,7 +11,7 @@ import { parseObject } from '../store/stored-session.ts'
 import { isTurnProcess } from '../turns/turn-record-file.ts'
 
 /**
- * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their first turn until the session is closed. A
+ * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their start until the session is closed. A
  * turn's own record goes with the turn, but an agent that is kept lives on, and so does what it started.
  */
 export class KeptAgentsFile {

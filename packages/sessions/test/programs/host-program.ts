@@ -20,6 +20,8 @@ export interface HostProgramOptions {
   /** Dies as by `kill -9` when the harness has told all of a turn, before anything else is done about it. */
   dieAtEnd?: boolean
   message?: string
+  /** Starts the agent ahead. */
+  prewarm?: boolean
   /** Tools that run without asking. A message with them does not wait in the queue beyond its host. */
   allow?: string[]
   /** Goes on with a queue that is held. */
@@ -55,6 +57,10 @@ host.decisions.onChange(() => say({ pending: host.decisions.pending().length }))
 void (async () => {
   for await (const batch of session.log.subscribe(0)) say({ seqs: batch.map(({ seq }) => seq) })
 })()
+if (options.prewarm) {
+  await session.prewarm()
+  say({ prewarmed: true })
+}
 if (options.release) await session.queue.release()
 if (message !== undefined) {
   const request = allow === undefined ? {} : { autoApproveTools: allow }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { claudeBinary } from '@chirality/fixtures'
@@ -50,6 +50,41 @@ test('the host is killed after a turn: what the kept Claude Code left in the bac
   }
 })
 
+test.each(['claude-code', 'codex'])(
+  'the host is killed before the first turn: what a %s that was started ahead has started is ended by the next host',
+  async harness => {
+    const model = await world.model({ otherwise: 'Yes.' })
+    const { binaryPath, environment, ...codex } = world.codexConfig(model)
+    const isCodex = harness === 'codex'
+    const helper = `${world.root}/helper`
+    // As a hook or an MCP server of the agent might.
+    const agent = withHelper(isCodex ? binaryPath : claudeBinary(), helper)
+    const first = world.host([])
+    const { id } = await first.createSession(world.project, { harness })
+    await first.close()
+    const killed = new HostProgram(program.file, {
+      ...{
+        project: world.project,
+        data: world.data,
+        sessionId: id,
+        binary: agent,
+        keepAlive: true,
+        prewarm: true,
+      },
+      ...(isCodex ? { environment, codex } : { environment: world.environment(model) }),
+    })
+    await killed.until(line => line.prewarmed === true)
+    while (!existsSync(helper) || readFileSync(helper, 'utf8') === '') await pause(5)
+    await killed.kill()
+    const pid = Number(readFileSync(helper, 'utf8'))
+    expect(isAlive(pid)).toBe(true)
+    const report = await world.host([world.claude(model)]).openProject(world.project)
+    expect(report.stopped).toBeGreaterThan(0)
+    expect(isAlive(pid)).toBe(false)
+    expect(await findByMarker(world.marker)).toEqual([])
+  },
+)
+
 test.each(['turns', 'agents'])(
   'a record of %s that came with a checkout and names a process of the user ends nothing',
   async kind => {
@@ -80,6 +115,21 @@ test.each(['turns', 'agents'])(
     }
   },
 )
+
+/** The agent, which starts a program of its own when it is to stay. */
+function withHelper(agent: string, pidFile: string): string {
+  const file = join(world.root, 'agent-with-helper')
+  const helper = `setsid sh -c 'echo $$ > ${pidFile}; exec sleep 600' > /dev/null 2>&1 &`
+  const source = [
+    '#!/bin/sh',
+    `case "$*" in *stream-json*|*app-server*) ${helper}`,
+    ';; esac',
+    `exec '${agent}' "$@"`,
+  ]
+  writeFileSync(file, source.join('\n'))
+  chmodSync(file, 0o755)
+  return file
+}
 
 function isAlive(pid: number): boolean {
   try {
