@@ -9,8 +9,6 @@ const packed = path.join(root, '.packed')
 await setup()
 say('Building')
 const packages = publicPackages()
-// The compiler leaves the files of sources that are gone; they would be shipped.
-for (const { folder } of packages) rmSync(path.join(folder, 'dist'), { recursive: true, force: true })
 if ((await turbo(['build'])) !== 0) process.exit(1)
 rmSync(packed, { recursive: true, force: true })
 mkdirSync(packed)
@@ -24,6 +22,6 @@ process.exitCode = code
 function publicPackages() {
   return ['packages', 'apps']
     .flatMap(group => readdirSync(path.join(root, group)).map(name => path.join(root, group, name)))
-    .map(folder => ({ folder, ...JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) }))
+    .map(folder => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')))
     .filter(manifest => !manifest.private)
 }

@@ -1,8 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { dashboardFolder } from '../src/commands/serve/dashboard-folder.ts'
 
 const root = path.resolve(import.meta.dirname, '..', '..', '..')
 const pnpm = path.join(root, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
@@ -35,7 +45,7 @@ describe.each(packages.map(folder => [manifestOf(folder).name, folder] as const)
     const unresolved = files
       .filter(file => file.endsWith('.map'))
       .filter(file => !resolves(path.join(inside, file)))
-    expect(unresolved, 'no source: remove dist and build again if the source is gone').toEqual([])
+    expect(unresolved).toEqual([])
     expect(files.filter(file => /\.test\.[jt]sx?$/.test(file))).toEqual([])
   })
 
@@ -48,6 +58,26 @@ describe.each(packages.map(folder => [manifestOf(folder).name, folder] as const)
     expect(status).not.toBe(0)
     expect(stderr).toContain('npm run pack')
   })
+})
+
+test('the packed command brings the dashboard along, and takes no other page for it', () => {
+  const project = mkdtempSync(path.join(unpacked, 'project-'))
+  mkdirSync(path.join(project, 'web', 'dist'), { recursive: true })
+  writeFileSync(path.join(project, 'web', 'dist', 'index.html'), 'a page of the project')
+  const installed = path.join(project, 'node_modules', '@chirality', 'cli')
+  cpSync(unpack(path.join(root, 'apps', 'cli')), installed, { recursive: true })
+  const dashboard = path.join(installed, 'dashboard')
+  expect(dashboardFolder(path.join(installed, 'dist', 'chunks', 'serve.js'))).toBe(dashboard)
+  const page = readFileSync(path.join(dashboard, 'index.html'), 'utf8')
+  const scripts = [...page.matchAll(/(?:src|href)="\/([^"]+)"/g)].map(([, file = '']) => file)
+  expect(scripts.length).toBeGreaterThan(1)
+  expect(scripts.filter(file => !existsSync(path.join(dashboard, file)))).toEqual([])
+  rmSync(dashboard, { recursive: true })
+  expect(dashboardFolder(path.join(installed, 'dist', 'chunks', 'serve.js'))).toBeUndefined()
+})
+
+test('in the repository the dashboard is the one that was built last', () => {
+  expect(dashboardFolder()).toBe(path.join(root, 'apps', 'web', 'dist'))
 })
 
 const CLEAN = { PATH: process.env.PATH, HOME: unpacked }

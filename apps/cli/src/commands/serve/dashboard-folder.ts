@@ -1,16 +1,31 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The built dashboard, whether this runs from the sources, the bundle or one of its chunks. Undefined when it is not built. */
+/**
+ * The built dashboard: of the repository, or the copy that the packed command brings along. Undefined when it is not built.
+ * Only these two are looked at: an installed command lies inside a project of the user's, which may have a `web/dist` of its own.
+ */
 export function dashboardFolder(from = fileURLToPath(import.meta.url)): string | undefined {
-  let folder = path.dirname(from)
-  for (let level = 0; level < MAX_LEVELS; level += 1) {
-    const candidate = path.join(folder, 'web', 'dist')
-    if (existsSync(path.join(candidate, 'index.html'))) return candidate
-    folder = path.dirname(folder)
-  }
-  return undefined
+  const own = packageFolder(from, '@chirality/cli')
+  if (own === undefined) return undefined
+  const candidates = [path.join(own, 'dashboard')]
+  const beside = path.join(own, '..', 'web')
+  if (nameOf(beside) === '@chirality/web') candidates.unshift(path.join(beside, 'dist'))
+  return candidates.find(folder => existsSync(path.join(folder, 'index.html')))
 }
 
-const MAX_LEVELS = 6
+/** The package that a file belongs to, whether it is one of the sources, the bundle or one of its chunks. */
+function packageFolder(file: string, name: string): string | undefined {
+  const folder = path.dirname(file)
+  if (folder === file) return undefined
+  return nameOf(folder) === name ? folder : packageFolder(folder, name)
+}
+
+function nameOf(folder: string): string | undefined {
+  try {
+    return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).name
+  } catch {
+    return undefined
+  }
+}
