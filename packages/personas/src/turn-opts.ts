@@ -9,13 +9,23 @@ export interface PersonaTurnOpts {
   warnings: string[]
 }
 
+/** What a persona's limits depend on; `harness.capabilities()` has it. */
+export type ScopeCapabilities = Pick<
+  HarnessCapabilities,
+  | 'supportsAppendSystemPrompt'
+  | 'supportsCostTracking'
+  | 'supportsMaxTurns'
+  | 'supportsNamedTools'
+  | 'supportsReadOnly'
+>
+
 /**
  * A persona's limits as options for a turn. Nothing is widened on the way: what a harness cannot enforce is replaced by
  * something narrower or left out, and said. With `harnessId` a model that was meant for another harness is left out.
  */
 export function personaTurnOpts(
   persona: PersonaConfig,
-  capabilities: HarnessCapabilities,
+  capabilities: ScopeCapabilities,
   harnessId?: HarnessId,
 ): PersonaTurnOpts {
   const scope = capabilities.supportsNamedTools ? namedTools(persona) : noNamedTools(persona, capabilities)
@@ -53,7 +63,7 @@ function namedTools({ allowedTools, disallowedTools, autoApproveTools }: Persona
 }
 
 /** The closest thing left is the sandbox: read-only when the persona has no tool that changes anything. */
-function noNamedTools(persona: PersonaConfig, { supportsReadOnly }: HarnessCapabilities): PersonaTurnOpts {
+function noNamedTools(persona: PersonaConfig, { supportsReadOnly }: ScopeCapabilities): PersonaTurnOpts {
   const { allowedTools, disallowedTools = [], autoApproveTools = [] } = persona
   const warnings: string[] = []
   const isReadOnly = supportsReadOnly && onlyReads(persona)
@@ -92,7 +102,7 @@ function modelFor({ harness, model }: PersonaConfig, harnessId: HarnessId | unde
   return { opts: {}, warnings: [`It is meant for ${harness}; this turn runs with ${harnessId}${rest}.`] }
 }
 
-function budgetFor({ budgetUsd }: PersonaConfig, capabilities: HarnessCapabilities): PersonaTurnOpts {
+function budgetFor({ budgetUsd }: PersonaConfig, capabilities: ScopeCapabilities): PersonaTurnOpts {
   if (budgetUsd === undefined || capabilities.supportsCostTracking)
     return { opts: { maxBudgetUsd: budgetUsd }, warnings: [] }
   return { opts: {}, warnings: ['budget_usd cannot be enforced: this agent does not say what it costs.'] }

@@ -9,7 +9,13 @@ export { ClaudeRunError } from './claude-code/run-error.ts'
 export type { ClaudeRequest, ClaudeResponse } from './claude-code/run-once.ts'
 export { isAppServerSpool } from './codex/app-server.ts'
 export type { CodexHarnessConfig } from './codex/config.ts'
+export { buildExecArgs as buildCodexArgs, type ExecArgInput as CodexArgInput } from './codex/exec-args.ts'
 export { CodexHarness } from './codex/harness.ts'
+export {
+  type CodexMcpOptions,
+  type CodexMcpServers,
+  codexMcpServers as buildCodexMcpConfigOverrides,
+} from './codex/mcp-servers.ts'
 export { ThreadLines } from './codex/thread-lines.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions, type CredentialSet } from './env/child-env.ts'
 export { hideEnvironment } from './env/hide-environment.ts'

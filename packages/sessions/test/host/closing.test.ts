@@ -136,6 +136,11 @@ test('what an unfinished turn without a trace left is closed when its session is
   await next.openProject(world.project)
   const session = await next.session(id)
   expect(eventsOf(session).slice(2)).toMatchObject([
+    {
+      type: 'status',
+      level: 'warn',
+      message: expect.stringContaining('waited for an answer (Asks for Bash)'),
+    },
     { type: 'permission:resolved', outcome: 'cancelled', by: 'turn-end' },
     {
       type: 'session:error',
