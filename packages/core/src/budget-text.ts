@@ -1,4 +1,5 @@
 import { usdText } from './cost.ts'
+import { formatDuration } from './duration.ts'
 import type { BudgetEvent } from './ui-event.ts'
 
 /** What a budget event says to a person: what was spent, of what, and by how much that is too much. */
@@ -7,17 +8,20 @@ export function budgetText(event: BudgetEvent): string {
   const { scope, exceeded } = event
   const [spent, limit, over] = amounts(event)
   if (!exceeded) return `${spent} of the ${scope}'s budget of ${limit} is used.`
-  const overrun = over === undefined ? '' : `, ${over} over by the model call that used it up`
+  const overrun = over === undefined ? '' : `, ${over}`
   return `Stopped: the ${scope}'s budget is used up. ${spent} of ${limit} was spent${overrun}.`
 }
 
-function amounts({ spentUsd, limitUsd, spentTokens, limitTokens }: BudgetEvent): [string, string, string?] {
-  if (limitTokens !== undefined) {
-    const over = (spentTokens ?? 0) - limitTokens
-    return [tokensText(spentTokens ?? 0), tokensText(limitTokens), over > 0 ? tokensText(over) : undefined]
-  }
-  const over = (spentUsd ?? 0) - (limitUsd ?? 0)
-  return [usdText(spentUsd ?? 0), usdText(limitUsd ?? 0), over > 0 ? usdText(over) : undefined]
+function amounts(event: BudgetEvent): [string, string, string?] {
+  const { spentUsd = 0, limitUsd = 0, spentTokens = 0, limitTokens, spentMs = 0, limitMs } = event
+  // It is stopped at once: there is nothing to say about what it took more.
+  if (limitMs !== undefined) return [formatDuration(spentMs), formatDuration(limitMs)]
+  const [spent, limit, text] =
+    limitTokens === undefined
+      ? ([spentUsd, limitUsd, usdText] as const)
+      : ([spentTokens, limitTokens, tokensText] as const)
+  const over = `${text(spent - limit)} over by the model call that used it up`
+  return [text(spent), text(limit), spent > limit ? over : undefined]
 }
 
 export function tokensText(tokens: number): string {

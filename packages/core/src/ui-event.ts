@@ -266,7 +266,7 @@ export interface UsageEvent extends Base, MaybeNested {
   estimateUsd?: number
 }
 
-/** A budget is nearly or fully used up. One of the two pairs of numbers is there, by what the budget counts. */
+/** A budget is nearly or fully used up. One of the three pairs of numbers is there, by what the budget counts. */
 export interface BudgetEvent extends Base {
   type: 'budget'
   scope: BudgetScope
@@ -275,6 +275,9 @@ export interface BudgetEvent extends Base {
   limitUsd?: number
   spentTokens?: number
   limitTokens?: number
+  /** Time of turns, without what they waited for a person. */
+  spentMs?: number
+  limitMs?: number
   /** The turn is stopped for it. */
   exceeded: boolean
   /** For people: what was spent, and of what. */

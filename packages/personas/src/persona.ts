@@ -22,6 +22,8 @@ export interface PersonaConfig {
   budgetUsd?: number
   /** The most tokens that models may read and write in a session of it. */
   budgetTokens?: number
+  /** The most time that the turns of a session of it may take, without what they wait for a person. */
+  budgetMinutes?: number
   /** `policy`: what is asked about and what is denied, the first that matches counts. Never allows. */
   policy?: PolicyRule[]
 }

@@ -289,12 +289,14 @@ function complete(draft: SessionDraft, usage: UsageInfo | undefined): void {
 
 /** A budget has one line in a turn, which its latest news replace. */
 function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent): void {
-  const { scope, exceeded, limitUsd, limitTokens } = event
-  const id = `budget-${envelope.turnId ?? envelope.seq}-${scope}${limitTokens === undefined ? '' : '-tokens'}`
+  const { scope, exceeded, limitUsd, limitTokens, limitMs } = event
+  const unit = limitTokens !== undefined ? '-tokens' : limitMs !== undefined ? '-time' : ''
+  const id = `budget-${envelope.turnId ?? envelope.seq}-${scope}${unit}`
   const news = {
     ...{ scope, exceeded, message: budgetText(event) },
     ...(limitUsd === undefined ? {} : { limitUsd }),
     ...(limitTokens === undefined ? {} : { limitTokens }),
+    ...(limitMs === undefined ? {} : { limitMs }),
   }
   if (draft.updateItem('budget', id, item => ({ ...item, ...news }))) return
   draft.addItem({ ...itemBase(envelope, id), kind: 'budget', ...news })

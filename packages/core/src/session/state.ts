@@ -152,6 +152,7 @@ export interface BudgetItem extends ItemBase {
   message: string
   limitUsd?: number
   limitTokens?: number
+  limitMs?: number
 }
 
 export interface GapItem extends ItemBase {

@@ -18,6 +18,7 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
   budget_tokens: value => ({ budgetTokens: readNumber(value, { whole: true }) }),
+  budget_minutes: value => ({ budgetMinutes: readNumber(value, { whole: false }) }),
   policy: value => ({ policy: readPolicy(value) }),
 }
 

@@ -79,6 +79,7 @@ export const newSession = z.strictObject({
   budgetUsd: usd.optional(),
   maxTurns: maxTurns.optional(),
   budgetTokens: z.int().positive().optional(),
+  budgetMinutes: z.number().positive().max(525_600).optional(),
 })
 
 const decidedBy = {

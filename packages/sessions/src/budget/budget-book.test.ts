@@ -12,7 +12,7 @@ const open = () => new BudgetBook({ home: home() })
 const file = () => project.file('state', 'budget.json')
 const json = () => JSON.parse(readFileSync(file(), 'utf8'))
 const copies = () => readdirSync(join(home(), 'budgets')).map(name => join(home(), 'budgets', name))
-const spent = { usd: 1, tokens: 10, unpricedTokens: 0 }
+const spent = { usd: 1, tokens: 10, unpricedTokens: 0, ms: 30_000 }
 
 test('a hundred turns at once add up, and one that is told twice counts once', async () => {
   const book = open()
@@ -21,6 +21,7 @@ test('a hundred turns at once add up, and one that is told twice counts once', a
   expect(json()).toMatchObject({
     total_cost_usd: 100,
     total_tokens: 1000,
+    total_minutes: 50,
     iterations: 100,
     max_cost_usd: null,
   })

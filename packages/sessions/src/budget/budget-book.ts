@@ -12,7 +12,7 @@ import { StorageError, toStorageError } from '../files/storage-error.ts'
 import { KeyedQueue } from '../store/keyed-queue.ts'
 import { parseObject } from '../store/stored-session.ts'
 import { userDataFolder } from '../store/user-data-folder.ts'
-import { type BudgetState, initialBudget, mergeBudgets, parseBudget } from './budget-state.ts'
+import { type BudgetState, initialBudget, MINUTE_MS, mergeBudgets, parseBudget } from './budget-state.ts'
 
 export interface BudgetBookOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
@@ -26,7 +26,10 @@ export interface BudgetReading {
   problem?: string
 }
 
-export type Spending = Pick<Cost, 'usd' | 'tokens' | 'unpricedTokens'>
+/** What was spent: money, tokens, and the time of turns without what they waited for a person. */
+export interface Spending extends Pick<Cost, 'usd' | 'tokens' | 'unpricedTokens'> {
+  ms: number
+}
 
 /**
  * What each project has spent and may spend: `state/budget.json` in the project, and a copy in the user's data folder,
@@ -89,6 +92,7 @@ export class BudgetBook {
         total_cost_usd: roundUsd(state.total_cost_usd + (spent.usd ?? 0)),
         total_tokens: state.total_tokens + spent.tokens,
         unpriced_tokens: state.unpriced_tokens + spent.unpricedTokens,
+        total_minutes: roundMinutes(state.total_minutes + spent.ms / MINUTE_MS),
         iterations: state.iterations + 1,
         counted_turns: [...turns, id].slice(-MAX_COUNTED),
       }
@@ -177,6 +181,11 @@ type Loaded =
 interface Files {
   own: Loaded
   copy: Loaded
+}
+
+/** To a millisecond: sums of small fractions drift. */
+function roundMinutes(minutes: number): number {
+  return Math.round(minutes * MINUTE_MS) / MINUTE_MS
 }
 
 const MISSING: Loaded = { kind: 'missing', path: '' }

@@ -1,10 +1,13 @@
 import { ASSUMED_USD_PER_MILLION, type BudgetEvent, type BudgetScope, roundUsd } from '@chirality/core'
 import type { Spending } from './budget-book.ts'
 
+/** What a budget counts. Time is that of turns, without what they waited for a person. */
+export type BudgetUnit = 'usd' | 'tokens' | 'ms'
+
 /** One budget that a turn counts towards. */
 export interface BudgetLimit {
   scope: BudgetScope
-  unit: 'usd' | 'tokens'
+  unit: BudgetUnit
   /** As it is now: it can be raised while the turn runs. Undefined is no limit. */
   limit: () => number | undefined
   /** Spent by others than this turn. */
@@ -29,14 +32,29 @@ export class BudgetLimits {
   }
 
   /** One of those that were told of has nothing left still. */
-  isExceeded(turn: Spending): boolean {
-    return [...this.#exceeded.keys()].some(limit => spentOf(limit, turn) >= limitOf(limit))
+  isExceeded(turn: Spending, unit?: BudgetUnit): boolean {
+    const told = [...this.#exceeded.keys()].filter(limit => unit === undefined || limit.unit === unit)
+    return told.some(limit => spentOf(limit, turn) >= limitOf(limit))
+  }
+
+  /** Time has a limit now. */
+  get hasTime(): boolean {
+    return this.#limits.some(({ unit, limit }) => unit === 'ms' && limit() !== undefined)
+  }
+
+  /** The least time that is left; undefined when time has no limit. */
+  leftMs(turn: Spending): number | undefined {
+    return this.#left('ms', turn)
   }
 
   /** The least that is left of a budget in dollars; undefined when there is none. */
   get leftUsd(): number | undefined {
+    return this.#left('usd', NOTHING)
+  }
+
+  #left(unit: BudgetUnit, turn: Spending): number | undefined {
     const left = this.#limits.flatMap(limit =>
-      limit.unit === 'usd' ? [Math.max(0, limitOf(limit) - amountOf(limit, limit.before()))] : [],
+      limit.unit === unit ? [Math.max(0, limitOf(limit) - spentOf(limit, turn))] : [],
     )
     const least = Math.min(...left)
     return Number.isFinite(least) ? least : undefined
@@ -59,6 +77,8 @@ export class BudgetLimits {
   /** At the end of a turn: what more it spent after it was told that a budget is used up. */
   last(sessionId: string, turn: Spending): BudgetEvent[] {
     return [...this.#exceeded].flatMap(([limit, told]) => {
+      // Time goes on until the agent has stopped; that is no news.
+      if (limit.unit === 'ms') return []
       const spent = spentOf(limit, turn)
       return spent > told && spent >= limitOf(limit) ? [budgetEvent(sessionId, limit, spent)] : []
     })
@@ -92,22 +112,27 @@ function spentOf(limit: BudgetLimit, turn: Spending): number {
 }
 
 /** Tokens without a price count towards dollars, too: what has no price is not free. */
-function amountOf({ unit }: BudgetLimit, { usd, tokens, unpricedTokens }: Spending): number {
+function amountOf({ unit }: BudgetLimit, { usd, tokens, unpricedTokens, ms }: Spending): number {
   if (unit === 'tokens') return tokens
+  if (unit === 'ms') return ms
   return roundUsd((usd ?? 0) + (unpricedTokens * ASSUMED_USD_PER_MILLION) / 1e6)
 }
 
 function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): BudgetEvent {
   const { scope, unit } = limit
   const most = limitOf(limit)
-  const amounts =
-    unit === 'usd' ? { spentUsd: spent, limitUsd: most } : { spentTokens: spent, limitTokens: most }
-  return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts }
+  const amounts = {
+    usd: { spentUsd: spent, limitUsd: most },
+    tokens: { spentTokens: spent, limitTokens: most },
+    ms: { spentMs: Math.round(spent), limitMs: most },
+  }
+  return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts[unit] }
 }
 
 export interface SpendingLimit {
   usd?: number
   tokens?: number
+  ms?: number
 }
 
 export function limits(
@@ -118,7 +143,8 @@ export function limits(
   return [
     { scope, unit: 'usd', limit: () => limit().usd, before },
     { scope, unit: 'tokens', limit: () => limit().tokens, before },
+    { scope, unit: 'ms', limit: () => limit().ms, before },
   ]
 }
 
-export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0 }
+export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }

@@ -1,9 +1,10 @@
-import { tokensText, usdText } from '@chirality/core'
+import { formatDuration, tokensText, usdText } from '@chirality/core'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { Spending } from './budget-book.ts'
 import {
   type BudgetLimit,
   BudgetLimits,
+  type BudgetUnit,
   limits,
   NOTHING,
   type SpendingLimit,
@@ -30,10 +31,11 @@ export interface LimitsOptions {
 export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): BudgetLimits {
   const { session, turnLimit, personaLimit } = budget
   const unlessSet = () => {
-    const { usd, tokens } = sessionLimit()
+    const { usd, tokens, ms } = sessionLimit()
     return {
       ...(usd === undefined ? { usd: personaLimit.usd } : {}),
       ...(tokens === undefined ? { tokens: personaLimit.tokens } : {}),
+      ...(ms === undefined ? { ms: personaLimit.ms } : {}),
     }
   }
   return new BudgetLimits([
@@ -56,8 +58,14 @@ export function requireBudget(limits: BudgetLimits): void {
 
 /** What was spent, of what, and what to do. */
 export function usedUpText({ scope, unit, spent, most }: UsedUp): string {
-  const text = unit === 'usd' ? usdText : tokensText
+  const text = TEXTS[unit]
   return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`
+}
+
+const TEXTS: Record<BudgetUnit, (amount: number) => string> = {
+  usd: usdText,
+  tokens: tokensText,
+  ms: formatDuration,
 }
 
 const REMEDY = {

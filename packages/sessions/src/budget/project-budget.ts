@@ -1,7 +1,7 @@
 import { SessionStartError } from '../host/session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
-import type { BudgetState } from './budget-state.ts'
+import { type BudgetState, MINUTE_MS } from './budget-state.ts'
 
 /** What a project may spend, and has: its page of the budget book, and the turns that are at work. */
 export class ProjectBudget {
@@ -47,8 +47,9 @@ export class ProjectBudget {
     this.#problem = problem
     this.#remember(state)
     const limit = () => {
-      const { max_cost_usd, max_tokens } = this.#book.lastKnown(this.#projectRoot) ?? state
-      return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined }
+      const { max_cost_usd, max_tokens, max_minutes } = this.#book.lastKnown(this.#projectRoot) ?? state
+      const ms = max_minutes === null ? undefined : max_minutes * MINUTE_MS
+      return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined, ms }
     }
     return limits('project', limit, () => this.#spentBeside(turnId))
   }
@@ -83,8 +84,9 @@ export class ProjectBudget {
     return this.#book.read(this.#projectRoot)
   }
 
-  #remember({ total_cost_usd, total_tokens, unpriced_tokens }: BudgetState): void {
-    this.#counted = { usd: total_cost_usd, tokens: total_tokens, unpricedTokens: unpriced_tokens }
+  #remember({ total_cost_usd, total_tokens, unpriced_tokens, total_minutes }: BudgetState): void {
+    const ms = total_minutes * MINUTE_MS
+    this.#counted = { usd: total_cost_usd, tokens: total_tokens, unpricedTokens: unpriced_tokens, ms }
   }
 
   async #countOwed(): Promise<void> {
@@ -92,13 +94,14 @@ export class ProjectBudget {
   }
 
   #spentBeside(turnId: string): Spending {
-    let { usd, tokens, unpricedTokens } = this.#counted
+    let { usd, tokens, unpricedTokens, ms } = this.#counted
     for (const [id, spent] of this.#running) {
       if (id === turnId) continue
       usd = (usd ?? 0) + (spent.usd ?? 0)
       tokens += spent.tokens
       unpricedTokens += spent.unpricedTokens
+      ms += spent.ms
     }
-    return { usd, tokens, unpricedTokens }
+    return { usd, tokens, unpricedTokens, ms }
   }
 }

@@ -36,4 +36,6 @@ export interface NewSession {
   maxTurns?: number
   /** The most tokens that models may read and write in all its turns together. */
   budgetTokens?: number
+  /** The most time that all its turns may take together, without what they wait for a person. */
+  budgetMinutes?: number
 }

@@ -123,12 +123,13 @@ export class HostedSession implements LiveSession {
     await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
   }
 
-  async setBudget({ usd, tokens }: SessionBudget): Promise<StoredSession> {
-    const { budgetUsd, budgetTokens, ...rest } = this.#view.session.settings
+  async setBudget({ usd, tokens, minutes }: SessionBudget): Promise<StoredSession> {
+    const { budgetUsd, budgetTokens, budgetMinutes, ...rest } = this.#view.session.settings
     const settings = {
       ...rest,
       budgetUsd: usd === undefined ? budgetUsd : (usd ?? undefined),
       budgetTokens: tokens === undefined ? budgetTokens : (tokens ?? undefined),
+      budgetMinutes: minutes === undefined ? budgetMinutes : (minutes ?? undefined),
     }
     const session = await this.#project.store.setSettings(this.id, settings)
     this.#view.replace({ settings })

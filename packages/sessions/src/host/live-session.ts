@@ -37,6 +37,7 @@ export interface LiveSession {
 export interface SessionBudget {
   usd?: number | null
   tokens?: number | null
+  minutes?: number | null
 }
 
 export interface StartedTurn {

@@ -92,10 +92,11 @@ export class SessionHost {
 
   async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
     const { persona = null, mode = 'direct', harness, title, ...chosen } = options
-    const { model, thinking, maxTurns, budgetUsd, budgetTokens } = chosen
+    const { model, thinking, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = chosen
     const permissionMode = keepable(chosen.permissionMode)
     const { project } = await this.#projects.get(projectRoot)
-    const settings = { model, permissionMode, thinking, maxTurns, budgetUsd, budgetTokens }
+    const budget = { budgetUsd, budgetTokens, budgetMinutes }
+    const settings = { model, permissionMode, thinking, maxTurns, ...budget }
     // Said now, and not by the first turn.
     await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })

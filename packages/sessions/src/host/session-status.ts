@@ -23,9 +23,12 @@ export interface SessionStatus {
   costIsEstimate: boolean
   /** All that models read and wrote, cached or not. */
   tokens: number
+  /** Of all turns up to the last event, without what they waited for a person. */
+  workedMs: number
   /** The session's own limits; null is none. */
   budgetUsd: number | null
   budgetTokens: number | null
+  budgetMinutes: number | null
   updatedAt: string
   lastSeq: number
   /** The last thing the agent said or did, one line. */

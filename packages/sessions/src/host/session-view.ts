@@ -1,11 +1,11 @@
 import {
-  type Cost,
   costSoFar,
   type Envelope,
   type PermissionRequestEvent,
   type TurnEndReason,
   type UIEvent,
 } from '@chirality/core'
+import type { Spending } from '../budget/budget-book.ts'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
@@ -30,9 +30,12 @@ export class SessionView {
     return this.#fold.session
   }
 
-  /** Of all turns so far. */
-  get cost(): Cost {
-    return costSoFar(this.#fold.session.ledger)
+  /** By all turns so far, with the time since the last event of one that runs. */
+  get spent(): Spending {
+    const { ledger, workedMs, status, updatedAt } = this.#fold.session
+    const { usd, tokens, unpricedTokens } = costSoFar(ledger)
+    const running = status === 'running' ? Math.max(0, Date.now() - Date.parse(updatedAt)) : 0
+    return { usd, tokens, unpricedTokens, ms: workedMs + running }
   }
 
   get phase(): TurnPhase {
@@ -50,12 +53,13 @@ export class SessionView {
   /** Everything but what belongs to the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
-    const { costUsd, costIsEstimate, tokens, settings, wentOnUnanswered } = rest
+    const { costUsd, costIsEstimate, tokens, workedMs, settings, wentOnUnanswered } = rest
     return {
       ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, wentOnUnanswered },
-      ...{ costUsd, costIsEstimate, tokens },
+      ...{ costUsd, costIsEstimate, tokens, workedMs },
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,
+      budgetMinutes: settings.budgetMinutes ?? null,
       phase: this.#phase,
       turnId: this.turnId,
       turnStartedAt: this.#turn?.startedAt ?? null,

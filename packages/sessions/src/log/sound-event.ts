@@ -81,7 +81,11 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
     ...NESTED,
   },
   usage: { usage, model: orMissing(text), ...NESTED },
-  budget: { scope: text, spentUsd: orMissing(number), limitUsd: orMissing(number), exceeded: boolean },
+  budget: {
+    ...{ scope: text, exceeded: boolean, spentUsd: orMissing(number), limitUsd: orMissing(number) },
+    ...{ spentTokens: orMissing(number), limitTokens: orMissing(number) },
+    ...{ spentMs: orMissing(number), limitMs: orMissing(number) },
+  },
   'native:unknown': { harness: text, nativeType: text },
   'log:gap': { afterSeq: number, missing: number, reason: text },
 }

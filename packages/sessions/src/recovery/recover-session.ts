@@ -80,7 +80,8 @@ async function close(
   let ledger = NO_COST
   for await (const page of pagesAfter(log, 0))
     for (const envelope of page) if (envelope.turnId === turnId) ledger = addCost(ledger, envelope.event)
-  await settleTurn({ project, session: view.session, turnId, spent: costSoFar(ledger) })
+  // How long its agent worked nobody knows.
+  await settleTurn({ project, session: view.session, turnId, spent: { ...costSoFar(ledger), ms: 0 } })
   return { kind: 'closed', turnId, stopped }
 }
 

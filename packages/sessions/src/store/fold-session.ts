@@ -33,6 +33,7 @@ export class SessionFold {
   add(envelopes: readonly Envelope[]): this {
     for (const envelope of envelopes) {
       if (envelope.seq <= this.#session.lastSeq) continue
+      this.#work(envelope)
       this.#apply(envelope)
       this.#session.lastSeq = envelope.seq
       if (envelope.event.type !== 'log:gap') this.#session.updatedAt = envelope.at
@@ -80,6 +81,14 @@ export class SessionFold {
         if (this.#pending.size === 0 && session.status === 'waiting') session.status = 'running'
         return
     }
+  }
+
+  /** The time since the last event, unless a person was waited for. */
+  #work({ at, event }: Envelope): void {
+    const { status, updatedAt } = this.#session
+    if (status !== 'running' || event.type === 'log:gap') return
+    const passed = Date.parse(at) - Date.parse(updatedAt)
+    if (passed > 0) this.#session.workedMs += passed
   }
 
   #spend(event: UIEvent): void {

@@ -1,10 +1,12 @@
+import { costSoFar } from '@chirality/core'
 import type { FileOps } from '../files/file-ops.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { rebuildSession } from './rebuild-session.ts'
 import { type FileStamp, SessionFiles } from './session-files.ts'
+import { narrowBudgets } from './session-settings.ts'
 import type { StoredSession } from './stored-session.ts'
-import type { UserIndex } from './user-index.ts'
+import type { IndexEntry, UserIndex } from './user-index.ts'
 
 /** A place in a list, newest first. */
 export interface Place {
@@ -38,13 +40,15 @@ export class ProjectSessions {
   /** Read from its file; a file that is missing or spoilt is rebuilt from the log. */
   async get(id: string): Promise<StoredSession | undefined> {
     const result = await this.files.read(id)
-    if (result.kind === 'found') return result.session
     const { projectRoot } = this.files
     const entry = this.#userIndex.get(id)
     const mine = entry?.projectRoot === projectRoot ? entry : undefined
+    const isBehind = result.kind === 'found' && result.session.lastSeq < (mine?.spent?.lastSeq ?? 0)
+    if (result.kind === 'found' && !isBehind) return asTheUserKnows(result.session, mine)
     const rebuilt = await rebuildSession({ id, projectRoot, entry: mine, ops: this.#ops })
-    if (rebuilt !== undefined) await this.write(rebuilt)
-    return rebuilt
+    const session = rebuilt && asTheUserKnows(rebuilt, mine)
+    if (session !== undefined) await this.write(session)
+    return session
   }
 
   write(session: StoredSession): Promise<void> {
@@ -137,6 +141,20 @@ export class ProjectSessions {
       await this.write(session).catch(() => {})
     }
   }
+}
+
+/** Agents can write the files of a project: there a session's budget can only be lowered, and what it spent only raised. */
+function asTheUserKnows(session: StoredSession, entry: IndexEntry | undefined): StoredSession {
+  if (entry === undefined) return session
+  const known = { ...session, settings: narrowBudgets(session.settings, entry.settings) }
+  const { spent } = entry
+  if (spent === undefined) return known
+  const { highUsd, highTokens } = session.ledger
+  if (spent.ledger.highUsd > highUsd || spent.ledger.highTokens > highTokens) {
+    const { usd: costUsd, isEstimate: costIsEstimate, tokens } = costSoFar(spent.ledger)
+    Object.assign(known, { ledger: spent.ledger, costUsd, costIsEstimate, tokens })
+  }
+  return { ...known, workedMs: Math.max(known.workedMs, spent.workedMs) }
 }
 
 /** Newest first; equal times by id, so that a cursor is one place. */

@@ -38,6 +38,7 @@ describe('create, save, resume', () => {
       model: null,
       status: 'idle',
       lastTurn: null,
+      workedMs: 0,
       wentOnUnanswered: false,
       turnCount: 0,
       costUsd: 0,

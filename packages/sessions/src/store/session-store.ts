@@ -13,7 +13,7 @@ import { accountNotice, goesOnAfter } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
-import type { SessionSettings } from './session-settings.ts'
+import { hasBudget, type SessionSettings } from './session-settings.ts'
 import { NOTHING_SPENT, newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
 import { userDataFolder } from './user-data-folder.ts'
 import { UserIndex } from './user-index.ts'
@@ -137,6 +137,11 @@ export class SessionStore {
     const session = await this.update(sessionId, { title: title.trim() || null })
     await this.#userIndex.put(session)
     return session
+  }
+
+  /** Keeps what a session with a budget has spent where its agents cannot write. */
+  async noteSpent(session: StoredSession): Promise<void> {
+    if (session.persona !== null || hasBudget(session.settings)) await this.#userIndex.put(session)
   }
 
   async setSettings(sessionId: string, settings: SessionSettings): Promise<StoredSession> {

@@ -29,7 +29,9 @@ export interface StoredSession extends Session {
   costIsEstimate: boolean
   /** All that models read and wrote, cached or not. */
   tokens: number
-  /** What the three above are made of, so that the log need not be read again. */
+  /** Of all turns, without what they waited for a person. */
+  workedMs: number
+  /** What cost and tokens are made of, so that the log need not be read again. */
   ledger: CostLedger
   /** The last `seq` of the log that is in here. */
   lastSeq: number
@@ -50,7 +52,7 @@ export interface ForkOrigin {
 }
 
 /** Of a session that has not done anything yet. */
-export const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST }
+export const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
 
 /** What a list shows. */
 export type SessionSummary = StoredSession
@@ -140,7 +142,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /** A file of an earlier version has only the sum. */
-function parseCost(value: Record<string, unknown>): Pick<StoredSession, keyof typeof NOTHING_SPENT> {
+export function parseCost(value: Record<string, unknown>): Pick<StoredSession, keyof typeof NOTHING_SPENT> {
   const stored = typeof value.ledger === 'object' && value.ledger !== null ? value.ledger : {}
   const known = amount(value.costUsd)
   const numbers = Object.entries(NO_COST).flatMap(([name, none]) =>
@@ -151,7 +153,7 @@ function parseCost(value: Record<string, unknown>): Pick<StoredSession, keyof ty
     ? { ...NO_COST, ...Object.fromEntries(numbers), model }
     : { ...NO_COST, statedUsd: known ?? 0, highUsd: known ?? 0 }
   const { usd: costUsd, isEstimate: costIsEstimate, tokens } = costSoFar(ledger)
-  return { costUsd, costIsEstimate, tokens, ledger }
+  return { costUsd, costIsEstimate, tokens, ledger, workedMs: amount(value.workedMs) ?? 0 }
 }
 
 function amount(value: unknown): number | undefined {

@@ -9,7 +9,7 @@ import { readSmallFile } from '../files/read-write.ts'
 import { isSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
-import { isMode, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
+import { isMode, parseCost, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
 
 /** What is known about a session outside its project, and what its log does not say. */
 export interface IndexEntry {
@@ -20,6 +20,12 @@ export interface IndexEntry {
   mode: SessionMode
   title: string | null
   settings: SessionSettings
+  /** Of a session with a budget: what it had spent by an event of its log. */
+  spent?: SpentBy
+}
+
+export interface SpentBy extends Pick<StoredSession, 'ledger' | 'workedMs'> {
+  lastSeq: number
 }
 
 /**
@@ -38,7 +44,9 @@ export class UserIndex {
 
   async put(session: StoredSession): Promise<void> {
     const { id, projectRoot, createdAt, persona, mode, title, settings } = session
-    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title, settings }
+    const { ledger, workedMs, lastSeq } = session
+    const spent = { ledger, workedMs, lastSeq }
+    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title, settings, spent }
     await this.#write('sessions', `${id}.json`, entry)
     await this.addProject(projectRoot)
   }
@@ -57,6 +65,7 @@ export class UserIndex {
       mode: isMode(mode) ? mode : 'direct',
       title: textOrNull(title),
       settings: parseSettings(value.settings),
+      ...parseSpent(value.spent),
     }
   }
 
@@ -121,6 +130,14 @@ export class UserIndex {
       throw toStorageError(error, folder)
     }
   }
+}
+
+function parseSpent(value: unknown): Pick<IndexEntry, 'spent'> {
+  if (typeof value !== 'object' || value === null) return {}
+  const fields = value as Record<string, unknown>
+  const { ledger, workedMs } = parseCost(fields)
+  const lastSeq = Number.isSafeInteger(fields.lastSeq) ? Number(fields.lastSeq) : 0
+  return { spent: { ledger, workedMs, lastSeq } }
 }
 
 const MAX_ENTRY_BYTES = 64 * 1024

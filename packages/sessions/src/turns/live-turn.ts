@@ -30,6 +30,7 @@ export class LiveTurn {
     this.done = options.run.finish().finally(() => {
       options.stop.release()
       options.record.close()
+      options.writer.close()
     })
   }
 

@@ -33,7 +33,7 @@ export function makeWriter({
   const watch = new TurnWatch({
     ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
     before: budget.session,
-    now: () => view.cost,
+    now: () => view.spent,
     model: () => view.session.model,
   })
   return new TurnWriter({

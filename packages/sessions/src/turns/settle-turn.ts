@@ -20,6 +20,7 @@ export async function settleTurn({ project, session, turnId, spent }: SettleOpti
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
   try {
     await project.store.save(session)
+    await project.store.noteSpent(session)
     await project.budget.count(turnId, spent)
     await noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId)
     await new TurnRecordFile(projectRoot, sessionId).remove(turnId)

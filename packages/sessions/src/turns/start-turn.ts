@@ -1,6 +1,7 @@
 import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
+import { MINUTE_MS } from '../budget/budget-state.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
 import { withAccount } from '../history/written-account.ts'
 import type { ProjectContext } from '../host/host-context.ts'
@@ -184,17 +185,23 @@ function nativeIdOf({ claudeSessionId }: StoredSession, history: TurnHistory): s
 }
 
 function budgetOf({ view, request }: StartTurnOptions, { persona }: PreparedTurn): TurnBudget {
-  const { usd, tokens, unpricedTokens } = view.cost
   return {
-    session: { usd, tokens, unpricedTokens },
+    session: view.spent,
     turnLimit: { usd: request.maxBudgetUsd, tokens: request.maxBudgetTokens },
-    personaLimit: { usd: persona?.budgetUsd, tokens: persona?.budgetTokens },
+    personaLimit: {
+      ...{ usd: persona?.budgetUsd, tokens: persona?.budgetTokens },
+      ms: toMs(persona?.budgetMinutes),
+    },
   }
 }
 
 export function sessionLimitOf(view: SessionView): SpendingLimit {
-  const { budgetUsd, budgetTokens } = view.session.settings
-  return { usd: budgetUsd, tokens: budgetTokens }
+  const { budgetUsd, budgetTokens, budgetMinutes } = view.session.settings
+  return { usd: budgetUsd, tokens: budgetTokens, ms: toMs(budgetMinutes) }
+}
+
+function toMs(minutes: number | undefined): number | undefined {
+  return minutes === undefined ? undefined : minutes * MINUTE_MS
 }
 
 async function makeRecord(

@@ -50,7 +50,7 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
   // The host itself holds a persona to its budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
-  const { budgetUsd: _usd, budgetTokens: _tokens, ...settings } = session.settings
+  const { budgetUsd: _usd, budgetTokens: _tokens, budgetMinutes: _min, ...settings } = session.settings
   const { projectRoot, mode } = session
   const append = asked.systemPromptAppend
   const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, append)

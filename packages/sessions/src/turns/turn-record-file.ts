@@ -109,12 +109,16 @@ function parseRecord(text: string): TurnRecord | undefined {
 function parseBudget(value: unknown): TurnBudget {
   const { session, turnLimit, personaLimit } = fields(value)
   const spent = fields(session)
-  const limit = (from: unknown) => ({ usd: amount(fields(from).usd), tokens: amount(fields(from).tokens) })
+  const limit = (from: unknown) => {
+    const { usd, tokens, ms } = fields(from)
+    return { usd: amount(usd), tokens: amount(tokens), ms: amount(ms) }
+  }
   return {
     session: {
       usd: amount(spent.usd) ?? 0,
       tokens: amount(spent.tokens) ?? 0,
       unpricedTokens: amount(spent.unpricedTokens) ?? 0,
+      ms: amount(spent.ms) ?? 0,
     },
     turnLimit: limit(turnLimit),
     personaLimit: limit(personaLimit),

@@ -22,7 +22,7 @@ async function keep() {
       harness: 'x',
       processes: [],
       afterSeq: 0,
-      budget: { session: { usd: 0, tokens: 0, unpricedTokens: 0 }, turnLimit: {}, personaLimit: {} },
+      budget: { session: { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }, turnLimit: {}, personaLimit: {} },
     },
     startedAt: '2026-01-01T00:00:00.000Z',
   })

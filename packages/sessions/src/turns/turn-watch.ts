@@ -1,6 +1,5 @@
 import {
   ASSUMED_USD_PER_MILLION,
-  type Cost,
   costOf,
   type PriceTable,
   priceOf,
@@ -24,7 +23,7 @@ export interface TurnWatchOptions {
   /** What the session had spent when the turn began. */
   before: Spending
   /** What it has spent by now, with the last event that was recorded. */
-  now: () => Cost
+  now: () => Spending
   /** The model of the session, as far as it is known. */
   model: () => string | null
 }
@@ -44,17 +43,31 @@ export class TurnWatch {
 
   get spent(): Spending {
     const { before, now } = this.#options
-    const { usd, tokens, unpricedTokens } = now()
+    const { usd, tokens, unpricedTokens, ms } = now()
     return {
       usd: usd === null && before.usd === null ? null : roundUsd((usd ?? 0) - (before.usd ?? 0)),
       tokens: tokens - before.tokens,
       unpricedTokens: Math.max(0, unpricedTokens - before.unpricedTokens),
+      ms: Math.max(0, ms - before.ms),
     }
   }
 
-  /** A budget is used up, and no tool would be cut short; or more was spent while one that may have no end goes on. */
+  /**
+   * A budget is used up, and no tool would be cut short; or more was spent while one that may have no end goes on. Time
+   * that is up stops the turn at once: it is there for what hangs.
+   */
   get mustStop(): boolean {
-    return (this.#safePoint.isSafe || this.#spendsOn) && this.#options.limits.isExceeded(this.spent)
+    const { limits } = this.#options
+    if (!limits.hasExceeded) return false
+    const { spent } = this
+    if (limits.isExceeded(spent, 'ms')) return true
+    return (this.#safePoint.isSafe || this.#spendsOn) && limits.isExceeded(spent)
+  }
+
+  /** How long the turn may go on; undefined when time has no limit. */
+  get leftMs(): number | undefined {
+    const { limits } = this.#options
+    return limits.hasTime ? limits.leftMs(this.spent) : undefined
   }
 
   /** The event as it is recorded: with its list price, where the agent states none. What it cost is the same for ever then. */
@@ -83,14 +96,20 @@ export class TurnWatch {
   note(event: UIEvent): UIEvent[] {
     this.#safePoint.note(event)
     if (!COSTS.has(event.type)) return []
-    const { sessionId, turnId, limits, projectBudget } = this.#options
+    const { limits } = this.#options
     if (event.type === 'session:init') return this.warning(event.model)
-    const { spent } = this
-    projectBudget.note(turnId, spent)
     const wasExceeded = limits.hasExceeded
-    const news = limits.check(sessionId, spent)
+    const news = this.check()
     if (event.type === 'usage' && wasExceeded) this.#spendsOn = true
     return news
+  }
+
+  /** What the budgets have to say now. */
+  check(): UIEvent[] {
+    const { sessionId, turnId, limits, projectBudget } = this.#options
+    const { spent } = this
+    projectBudget.note(turnId, spent)
+    return limits.check(sessionId, spent)
   }
 
   /** What is to be said before the turn ends. */

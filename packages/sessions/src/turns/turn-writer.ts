@@ -22,6 +22,8 @@ export interface TurnWriterOptions {
 export class TurnWriter {
   readonly #options: TurnWriterOptions
   #overBudget = false
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
 
   constructor(options: TurnWriterOptions) {
     this.#options = options
@@ -50,8 +52,15 @@ export class TurnWriter {
     return waiting ? waiting.then(() => this.#written(event)) : this.#written(event)
   }
 
+  /** The turn is over, or somebody else goes on with it. */
+  close(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+  }
+
   /** Nobody answers a turn that is over, and nothing may look as if somebody could. */
   async #writeEnd(event: UIEvent): Promise<void> {
+    this.close()
     const { recorder, turnId, pending, watch } = this.#options
     for (const news of watch.last()) await recorder.record(news, turnId)
     for (const { sessionId, requestId } of pending())
@@ -66,6 +75,7 @@ export class TurnWriter {
     const news = watch.note(event)
     if (news.length > 0) return this.#writeNews(news)
     this.#stopIfDue()
+    this.#wakeInTime()
     return undefined
   }
 
@@ -73,6 +83,21 @@ export class TurnWriter {
     const { recorder, turnId } = this.#options
     for (const event of news) await recorder.record(event, turnId)
     this.#stopIfDue()
+    this.#wakeInTime()
+  }
+
+  /** An agent that says nothing is out of time, too. Time stands still while a person is waited for, so it may be early. */
+  #wakeInTime(): void {
+    const { leftMs } = this.#options.watch
+    if (this.#timer !== undefined || this.#isOver || this.#overBudget || leftMs === undefined) return
+    // A timer can fire a millisecond early.
+    const inMs = Math.min(Math.max(leftMs + 1, MIN_WAIT_MS), MAX_WAIT_MS)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      // A log that takes nothing stops the turn by itself.
+      void this.#writeNews(this.#options.watch.check()).catch(() => {})
+    }, inMs)
+    this.#timer.unref()
   }
 
   /** The log has it already, from an earlier host; only its cost is new here. */
@@ -91,3 +116,7 @@ export class TurnWriter {
     onOverBudget()
   }
 }
+
+const MIN_WAIT_MS = 50
+/** A limit that is lowered meanwhile holds after this at the latest. */
+const MAX_WAIT_MS = 60_000

@@ -6,47 +6,14 @@ import type { NewSession, SessionHostOptions } from '../../src/host/host-options
 import type { TurnRequest } from '../../src/host/turn-request.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript } from '../support/scripted-harness.ts'
+import { calls, prices, result, spends, works } from '../support/spending.ts'
 
 const world = useHostWorld()
-/** A dollar a token. */
-const prices = { 'claude-sonnet': { input: 1e6, output: 1e6, cacheRead: 0, cacheWrite: 0 } }
 
 async function open(scripts: TurnScript[], options: NewSession = {}, more: Partial<SessionHostOptions> = {}) {
   const host = world.host([new ScriptedHarness(scripts)], { prices, ...more })
   const { id } = await host.createSession(world.project, options)
   return { host, session: await host.session(id) }
-}
-
-const spends = (sessionId: string, tokens: number, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'usage', sessionId, usage: { input_tokens: tokens, output_tokens: 0 } },
-  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
-})
-const calls = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'tool:start', sessionId, toolUseId, name: 'Bash', input: { command: 'ls' } },
-  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
-})
-const result = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'tool:result', sessionId, toolUseId, content: '', isError: false },
-  ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
-})
-
-/** Does all of `events` unless it is stopped in between, as an agent is that is asked to. */
-function works(events: (sessionId: string) => UIEvent[]): TurnScript {
-  return async function* ({ session: { id: sessionId }, message, stopped }) {
-    let stop: string | undefined
-    void stopped.then(how => {
-      stop = how
-    })
-    yield { type: 'turn:start', sessionId, message }
-    yield init(sessionId)
-    for (const event of events(sessionId)) {
-      yield event
-      await Promise.resolve()
-      if (stop) break
-    }
-    const reason = stop ? 'interrupted' : 'completed'
-    yield { type: 'turn:end', sessionId, reason }
-  }
 }
 
 function budgets(events: UIEvent[]): [string, boolean, number | undefined][] {
