@@ -127,7 +127,7 @@ test('agents that are left work on, and the next server has their turn', async (
   expect(eventsOf(world, sessionId).match(/"type":"turn:(start|end)"/g)).toHaveLength(2)
   next.command.signal('SIGTERM')
   expect((await next.command.result()).code).toBe(0)
-  // What the first one gave its agent is swept up when it is an hour old.
+  // What the first one gave its agent is swept up by the next that makes such a folder.
   const temporary = path.join(world.home, 'tmp')
   for (const name of readdirSync(temporary))
     if (name.startsWith(`chirality-${command.pid}-`)) rmSync(path.join(temporary, name), { recursive: true })

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
-import { SessionHost, StorageError, userDataFolder } from '@chirality/sessions'
+import { SessionHost, StorageError, sweepTemporaries, userDataFolder } from '@chirality/sessions'
 import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { toHttpError } from './errors/to-http-error.ts'
 import { TurnChanges } from './files/turn-changes.ts'
@@ -83,6 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onFault = () => {},
   } = options
   checkBinding(options)
+  sweepTemporaries(home)
   const keys = new Keys()
   const browsers = new SignedInBrowsers(home, keys)
   const routes: Route[] = []

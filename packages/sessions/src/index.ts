@@ -30,8 +30,10 @@ export {
   type RehearseOptions,
   rehearsePolicy,
 } from './decisions/rehearse.ts'
+export { temporaryName } from './files/atomic-write.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
+export { sweepTemporaries } from './files/sweep-temporaries.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
 export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'

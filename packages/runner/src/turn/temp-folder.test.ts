@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { makeTempFolder } from './temp-folder.ts'
+import { makeTempFolder, sweepTempFolders } from './temp-folder.ts'
 
 let parent = ''
 beforeEach(() => {
@@ -38,6 +40,34 @@ test('what a Chirality that was killed left behind is removed, and nothing else'
     ].sort(),
   )
 })
+
+test.runIf(process.platform === 'linux')(
+  'the folder of a killed Chirality is removed at once, but not while an agent that works on has it',
+  async () => {
+    const own = path.basename(await makeTempFolder({ TMPDIR: parent }, 'test'))
+    const [, namespace = ''] = /^chirality-\d+-(\d+)-/.exec(own) ?? []
+    const make = (name: string) => {
+      const folder = path.join(parent, name)
+      mkdirSync(folder)
+      return folder
+    }
+    make(`chirality-${DEAD_PID}-${namespace}-gone00`)
+    make(`chirality-${DEAD_PID}-1-other0`)
+    make(`chirality-${process.pid}-${namespace}-alive0`)
+    const used = make(`chirality-${DEAD_PID}-${namespace}-given0`)
+    const told = make(`chirality-${DEAD_PID}-${namespace}-told00`)
+    const agent = spawn('/bin/sh', ['-c', 'read line', `${told}/system.txt`], { env: { TMPDIR: used } })
+    await once(agent, 'spawn')
+    const elsewhere = `${parent}/.`
+    await sweepTempFolders({ TMPDIR: elsewhere })
+    const kept = [own, `chirality-${process.pid}-${namespace}-alive0`, `chirality-${DEAD_PID}-1-other0`]
+    expect(readdirSync(parent).sort()).toEqual([...kept, path.basename(used), path.basename(told)].sort())
+    agent.stdin.end()
+    await once(agent, 'exit')
+    await sweepTempFolders({ TMPDIR: `${elsewhere}/.` })
+    expect(readdirSync(parent).sort()).toEqual(kept.sort())
+  },
+)
 
 test('where nothing can be written it says what to do', async () => {
   const missing = path.join(parent, 'missing')

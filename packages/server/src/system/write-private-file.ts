@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { errnoOf } from '@chirality/runner'
+import { temporaryName } from '@chirality/sessions'
 
 /** Replaces a file as a whole, for its owner only. A link in its place is replaced, not followed. */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
@@ -31,7 +31,7 @@ async function withTemporary<T>(
   use: (temporary: string) => Promise<T>,
 ): Promise<T> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  const temporary = `${file}.tmp-${randomBytes(6).toString('hex')}`
+  const temporary = temporaryName(file)
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {

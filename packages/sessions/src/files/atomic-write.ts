@@ -56,11 +56,16 @@ export function writeFileNow(ops: FileOps, path: string, text: string): void {
   }
 }
 
+/** Beside the file that it will be. Says which process writes it: whoever finds it can tell whether it is still being written. */
 export function temporaryName(path: string): string {
-  return `${path}.tmp-${randomBytes(6).toString('hex')}`
+  const pid = process.pid.toString(16).padStart(PID_DIGITS, '0')
+  return `${path}.tmp-${pid}${randomBytes(6).toString('hex')}`
 }
 
-export const TEMPORARY_NAME = /\.tmp-[0-9a-f]{12}$/
+const PID_DIGITS = 8
+
+/** With the pid of its writer, in hexadecimal. */
+export const TEMPORARY_NAME = /\.tmp-([0-9a-f]{8})?[0-9a-f]{12}$/
 
 /** Makes creations, renames and removals in a folder survive a power cut. */
 export async function syncFolder(ops: FileOps, folder: string): Promise<void> {

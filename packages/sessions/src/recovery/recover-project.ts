@@ -1,3 +1,6 @@
+import { sweepTempFolders } from '@chirality/runner'
+import { findProjectFolder } from '../files/project-folder.ts'
+import { sweepTemporaries } from '../files/sweep-temporaries.ts'
 import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -22,6 +25,8 @@ export interface ProjectReport {
 export async function recoverProject(project: OpenProject, store: SessionStore): Promise<ProjectReport> {
   const { projectRoot } = project
   const report: ProjectReport = { projectRoot, adopted: [], closed: [], stopped: 0, problems: [] }
+  const folder = await findProjectFolder(projectRoot)
+  if (folder !== undefined) sweepTemporaries(folder)
   const ids = new Set([
     ...(await sessionsWithRecords(projectRoot)),
     ...(await sessionsWithQueues(projectRoot)),
@@ -47,6 +52,7 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
   report.stopped += await stopKeptAgents(projectRoot, inUse, (sessionId, error) => {
     report.problems.push({ sessionId, message: messageOf(error) })
   })
+  await sweepTempFolders()
   return report
 }
 

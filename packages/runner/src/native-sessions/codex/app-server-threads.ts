@@ -1,12 +1,11 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { rm, stat } from 'node:fs/promises'
 import type { NativeSession } from '@chirality/core'
 import { AppServer } from '../../codex/app-server.ts'
-import type { CodexContext } from '../../codex/config.ts'
+import { type CodexContext, HARNESS_ID } from '../../codex/config.ts'
 import { findCodex } from '../../codex/executable.ts'
 import { overrideArgs } from '../../codex/overrides.ts'
 import { buildChildEnv } from '../../env/child-env.ts'
+import { makeTempFolder } from '../../turn/temp-folder.ts'
 import { asNumber, asObject, asObjects, asText, type JsonObject } from '../json.ts'
 import { oneLine } from '../one-line.ts'
 import type { ThreadHistory, ThreadTurn } from './thread.ts'
@@ -20,7 +19,7 @@ export async function withAppServer<T>(
   const command = await findCodex({ binaryPath: config.binaryPath, environment })
   const { env } = buildChildEnv({ source: environment, credentials: 'codex', allow: config.allowEnvironment })
   // A look is no turn: its output stays out of the project's logs, and no config of the project counts.
-  const folder = await mkdtemp(path.join(environment.TMPDIR || tmpdir(), 'chirality-'))
+  const folder = await makeTempFolder(environment, HARNESS_ID)
   try {
     const args = ['app-server', ...overrideArgs(context)]
     const server = await AppServer.start({ command, args, env, projectRoot: folder, config })
