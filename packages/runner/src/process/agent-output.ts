@@ -1,5 +1,6 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
+import { FewLines } from './few-lines.ts'
 import { Silence } from './silence.ts'
 import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 import { type FileDamage, Tail } from './tail.ts'
@@ -60,10 +61,11 @@ export class AgentOutputReader {
     this.#sources = [source(spool.stdout, framer, offset)]
     if (spool.stderr === undefined) return
     const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
+    const few = new FewLines()
     this.#sources.push(
       source(spool.stderr, {
-        push: chunk => fewLines(stderr.push(chunk)).map(toStderr),
-        end: () => stderr.end().map(toStderr),
+        push: chunk => few.push(stderr.push(chunk)).map(toStderr),
+        end: () => [...few.push(stderr.end()), ...few.end()].map(toStderr),
       }),
     )
   }
@@ -172,25 +174,11 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
 /** So much is read at once of a file whose last piece took longer than others may wait. */
 const SLOW_READ_BUFFER = READ_BUFFER.subarray(0, 32 * 1024)
 const MAX_BUSY_MS = 10
-const STDERR_LINES = 25
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 
 /** The framer counts from where reading began; the record's place is that in the file. */
 function toRecord(record: NdjsonRecord, start: number): AgentOutput {
   return { kind: 'record', record: start === 0 ? record : { ...record, offset: record.offset + start } }
-}
-
-/** A flood of lines is told by its beginning and its end; the file has all of it. */
-function fewLines(records: LineRecord[]): LineRecord[] {
-  const left = records.length - 2 * STDERR_LINES
-  if (left <= 1) return records
-  const [first, last] = [records.slice(0, STDERR_LINES), records.slice(-STDERR_LINES)]
-  const text = `[${left} more lines, see the stderr log]`
-  return [
-    ...first,
-    { kind: 'line', text, bytes: text.length, offset: records[STDERR_LINES]?.offset ?? 0 },
-    ...last,
-  ]
 }
 
 function toStderr(record: LineRecord): AgentOutput {
