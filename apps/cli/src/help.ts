@@ -8,6 +8,8 @@ export const HELP = `Usage: chirality <command> [options]
       --no-open              Open no browser
       --demo                 With a project to try, and a model that plays a script in that project only
       --leave-agents         Let agents work on when the server stops; the next one goes on with them
+      --keep-memory N        Memory for agents that are kept between turns: 2G, 500M, a share of the free memory (25%, the
+                             default), 0 for none. Also CHIRALITY_KEEP_MEMORY
       --json                 {"url","port","token","pid","link"} as the first line
       --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
                              Let other machines in. Whoever gets in has your shell: see docs/security.md

@@ -32,6 +32,7 @@ export {
   type ProcessExit,
   spawnAgent,
 } from './process/agent-process.ts'
+export { type MemoryLimit, parseMemoryLimit } from './process/kept-memory.ts'
 export { findAllMarked, findByMarker, MARKER_VARIABLE, type MarkedProcess } from './process/leftovers.ts'
 export { ensurePrivateDirectory } from './process/private-directory.ts'
 export { type ProcessEntry, readProcess } from './process/process-table.ts'

@@ -22,7 +22,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
   // Those of the dashboard, so that both say the same.
-  const harnesses = serverHarnesses(() => {}, undefined, await serverEnvironment())
+  const harnesses = serverHarnesses(() => {}, undefined, { environment: await serverEnvironment() })
   // One that fails to answer is reported like one that is missing, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(

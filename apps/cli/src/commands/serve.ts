@@ -79,7 +79,10 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
   let server: RunningServer | undefined
   try {
     server = await startServer({
-      harnesses: serverHarnesses(entry => server?.log(entry), demo, await serverEnvironment()),
+      harnesses: serverHarnesses(entry => server?.log(entry), demo, {
+        environment: await serverEnvironment(),
+        keepMemory: options.keepMemory,
+      }),
       projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),
       ...(demo ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt } } : {}),
       ...{ port, host, exposed, publicOrigins },

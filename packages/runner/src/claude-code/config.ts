@@ -1,5 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
+import type { MemoryLimit } from '../process/kept-memory.ts'
 import type { Spool } from '../process/spool.ts'
 import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
@@ -47,7 +48,12 @@ export interface ClaudeCodeHarnessConfig extends TurnConfig {
   backgroundMs?: number
   /** How long a kept agent may have nothing to do before it is ended. Default 10 min. */
   idleMs?: number
-  /** How many kept agents may have nothing to do at a time; the least recently used is ended first. Default 4. */
+  /**
+   * How much memory kept agents may take that have nothing to do; the least recently used is ended first, and the last one stays
+   * unless it is 0. Default: a quarter of what would be free without them.
+   */
+  keepMemory?: MemoryLimit
+  /** How many kept agents may have nothing to do at a time, whatever they take. Default: no limit. */
   maxIdle?: number
   /** Counts what `run()` spends, and stops it at a budget. Without one nobody does. Turns are counted by their host. */
   account?: RunAccount

@@ -21,6 +21,12 @@ test('a proxy in front is said, not guessed', async () => {
   expect(await readServeOptions(['--behind-proxy'])).toMatchObject({ exposed: undefined })
 })
 
+test('memory for agents between turns is an amount or a share', async () => {
+  expect(await readServeOptions(['--keep-memory', '2G'])).toMatchObject({ keepMemory: { bytes: 2 ** 31 } })
+  expect(await readServeOptions(['--keep-memory=10%'])).toMatchObject({ keepMemory: { share: 0.1 } })
+  expect((await readServeOptions([])).keepMemory).toBeUndefined()
+})
+
 test.each([
   [['--expose'], '--expose needs --tls-cert and --tls-key'],
   [['--expose', '--tls-cert', '/no/such/file', '--tls-key', '/no/such/file'], 'cannot be read'],
@@ -29,6 +35,7 @@ test.each([
   [['--project', '--json'], '--project needs a value'],
   [['--project='], '--project needs a value'],
   [['folder'], 'Projects are named with --project'],
+  [['--keep-memory', '500'], '--keep-memory and CHIRALITY_KEEP_MEMORY take an amount (2G, 500M)'],
   [['--prot', '1'], 'Did you mean'],
 ])('%j is wrong usage', async (args, message) => {
   await expect(readServeOptions(args)).rejects.toThrow(message)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { type MemoryLimit, parseMemoryLimit, processEnv } from '@chirality/runner'
 import type { Exposed } from '@chirality/server'
 import { readOptions, wholeNumber } from '../../options.ts'
 import { UsageError } from '../../usage-error.ts'
@@ -14,6 +15,8 @@ export interface ServeOptions {
   json: boolean
   /** Agents work on when the server stops, and the next one goes on with them. */
   leaveAgents: boolean
+  /** What agents may take that are kept between turns. */
+  keepMemory?: MemoryLimit
 }
 
 export async function readServeOptions(args: string[]): Promise<ServeOptions> {
@@ -30,6 +33,7 @@ export async function readServeOptions(args: string[]): Promise<ServeOptions> {
     demo: values.demo ?? false,
     json: values.json ?? false,
     leaveAgents: values['leave-agents'] ?? false,
+    keepMemory: memoryLimit(values['keep-memory'] ?? processEnv()[KEEP_VARIABLE]),
   }
 }
 
@@ -40,6 +44,7 @@ const OPTIONS = {
   demo: { type: 'boolean' },
   json: { type: 'boolean' },
   'leave-agents': { type: 'boolean' },
+  'keep-memory': { type: 'string' },
   expose: { type: 'boolean' },
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
@@ -47,6 +52,16 @@ const OPTIONS = {
 } as const
 
 const MAX_PORT = 65_535
+const KEEP_VARIABLE = 'CHIRALITY_KEEP_MEMORY'
+
+function memoryLimit(text: string | undefined): MemoryLimit | undefined {
+  if (text === undefined) return undefined
+  const limit = parseMemoryLimit(text)
+  if (limit !== undefined) return limit
+  throw new UsageError(
+    `--keep-memory and ${KEEP_VARIABLE} take an amount (2G, 500M), a share of the free memory (25%), or 0 to keep no agent between turns; not "${text}".`,
+  )
+}
 
 interface ExposeValues {
   expose?: boolean

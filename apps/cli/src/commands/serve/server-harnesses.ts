@@ -3,6 +3,7 @@ import {
   ClaudeCodeHarness,
   CodexHarness,
   HarnessRegistry,
+  type MemoryLimit,
   MessagesApiHarness,
   type RunnerLogEntry,
 } from '@chirality/runner'
@@ -13,12 +14,12 @@ import type { RunningDemo } from '../../demo/start-demo.ts'
 export function serverHarnesses(
   onLog: (entry: RunnerLogEntry) => void,
   demo?: RunningDemo,
-  environment?: Record<string, string>,
+  { environment, keepMemory }: { environment?: Record<string, string>; keepMemory?: MemoryLimit } = {},
 ): HarnessRegistry<SessionHarness> {
   const harnesses = new HarnessRegistry<SessionHarness>()
-  harnesses.register(new ClaudeCodeHarness({ onLog, environment }))
+  harnesses.register(new ClaudeCodeHarness({ onLog, environment, keepMemory }))
   harnesses.register(new CodexHarness({ onLog, environment }))
-  harnesses.register(new AgentSdkHarness({ onLog, environment }))
+  harnesses.register(new AgentSdkHarness({ onLog, environment, keepMemory }))
   harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment }))
   return harnesses
 }

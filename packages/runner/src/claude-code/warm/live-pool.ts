@@ -1,4 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
+import { type IdleAgent, surplusAgents } from '../../process/kept-memory.ts'
 import { unlessAborted } from '../../turn/unless-aborted.ts'
 import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
 import { adjust } from './adjust.ts'
@@ -168,7 +169,7 @@ export class LivePool {
     if (entry.launch.isShortLived || !entry.started?.isUsable) return this.#end(sessionId, entry)
     entry.lastUsedAt = performance.now()
     this.#startIdling(sessionId, entry)
-    this.#endSurplus()
+    void this.#endSurplus()
   }
 
   #startIdling(sessionId: string, entry: Entry): void {
@@ -180,13 +181,24 @@ export class LivePool {
     }, this.#config.idleMs ?? IDLE_MS)
   }
 
-  /** The least recently used goes first. */
-  #endSurplus(): void {
-    const idle = [...this.#entries].filter(([, { users, started }]) => users === 0 && started?.isResting)
-    const surplus = idle.length - (this.#config.maxIdle ?? MAX_IDLE)
-    if (surplus <= 0) return
-    idle.sort(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt)
-    for (const [sessionId, entry] of idle.slice(0, surplus)) void this.#end(sessionId, entry)
+  /** The least recently used goes first. No turn waits for it. */
+  async #endSurplus(): Promise<void> {
+    const { maxIdle = Number.POSITIVE_INFINITY, keepMemory } = this.#config
+    const idle = this.#idle().sort((a, b) => a.lastUsedAt - b.lastUsedAt)
+    const tooMany = idle.splice(0, Math.max(0, idle.length - maxIdle))
+    for (const { sessionId, entry } of tooMany) void this.#end(sessionId, entry)
+    const surplus = await surplusAgents(idle, keepMemory)
+    // Somebody may have come for one of them meanwhile.
+    const stillIdle = new Set(this.#idle().map(({ entry }) => entry))
+    for (const { sessionId, entry } of surplus) if (stillIdle.has(entry)) void this.#end(sessionId, entry)
+  }
+
+  #idle(): (IdleAgent & { sessionId: string; entry: Entry })[] {
+    return [...this.#entries].flatMap(([sessionId, entry]) => {
+      const { users, started, lastUsedAt } = entry
+      if (users > 0 || !started?.isResting) return []
+      return [{ sessionId, entry, lastUsedAt, pid: started.process.pid }]
+    })
   }
 
   #end(sessionId: string, entry: Entry): Promise<void> {
@@ -234,9 +246,8 @@ interface Ending {
   done: Promise<void>
 }
 
-/** Long enough for a person to read and think; a kept agent costs some hundred megabytes. */
+/** Long enough for a person to read and think; a kept agent costs some hundred megabytes, and a little of a core. */
 const IDLE_MS = 10 * 60_000
-const MAX_IDLE = 4
 
 async function endEntry(entry: Entry): Promise<void> {
   entry.givingUp.abort()
