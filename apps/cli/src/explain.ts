@@ -27,8 +27,9 @@ function expectedCode(error: Error): ExitCode | undefined {
     case 'HarnessNotInstalledError':
     case 'HarnessAuthError':
     case 'HarnessBusyError':
-    case 'ServerRefusedError':
       return exitCodeOfError({ code })
+    case 'ServerRefusedError':
+      return code === 'budget' ? EXIT.limit : exitCodeOfError({ code })
     case 'StorageError':
     case 'LogError':
       return STORAGE_FAULTS.has(code) ? EXIT.failed : EXIT.usage

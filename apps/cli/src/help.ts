@@ -34,6 +34,7 @@ ${choices(PERMISSION_WORDS)}
       --max-turns N          Most rounds of model and tools (default: the persona's, the session's, or 25). Not codex
       --budget-usd N         Most that the session may spend in all; with --session it is raised
       --budget-tokens N      The same in tokens
+      --budget-minutes N     The same in minutes of its turns
       --trust-project        Let agents use the settings, hooks and MCP servers of the project, as they are now
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout
@@ -70,6 +71,14 @@ ${choices(PERMISSION_WORDS)}
       --project DIR          Whose rules and sessions (default: this folder)
       --policy FILE          In the place of your policy for the project, to try a change
       --json                 One file, or one change, a line; rehearse ends with the totals
+  budget [show]            What a project may spend and has spent, or a session, or each session of a persona
+  budget set               Change a limit, also while a turn runs: a number, or none
+      --project DIR  --session ID  --persona ID
+                             Whose (default: the project in this folder)
+      --usd N --tokens N --minutes N
+                             Minutes are those of turns, without the time that they wait for you
+      --turns N              How many turns the project may have in all
+      --json
   trust [show]             The settings, hooks and MCP servers that a project brings for its agents, and whether they are used
   trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
   trust revoke             Do not use them any more

@@ -4,7 +4,7 @@ import type { SessionBudget, TurnRequest } from '@chirality/sessions'
 import { DEFAULT_HARNESS, RUN_HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, readOptions, wholeNumber } from '../../options.ts'
 import { projectFolder } from '../../project-folder.ts'
-import { UsageError } from '../../usage-error.ts'
+import { RANGES, readAmount } from '../budget/amounts.ts'
 import { readPersona } from './persona.ts'
 import { readPrompt } from './prompt.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
@@ -31,7 +31,11 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
   const maxTurns = wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS })
-  const budget = readBudget(values['budget-usd'], values['budget-tokens'])
+  const budget = readBudget({
+    usd: values['budget-usd'],
+    tokens: values['budget-tokens'],
+    minutes: values['budget-minutes'],
+  })
   const autoApproveTools = values.allow === undefined ? undefined : splitTools(values.allow)
   if (harnessId !== undefined) refuseUnsupported(await harnesses.load(harnessId), values)
   const project = values.project === undefined ? undefined : await projectFolder(values.project)
@@ -64,17 +68,13 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   }
 }
 
-function readBudget(usd: string | undefined, tokens: string | undefined): SessionBudget | undefined {
-  if (usd === undefined && tokens === undefined) return undefined
+type BudgetUnit = keyof SessionBudget
+
+function readBudget(given: Record<BudgetUnit, string | undefined>): SessionBudget | undefined {
   const budget: SessionBudget = {}
-  if (usd !== undefined) {
-    budget.usd = Number(usd)
-    if (usd.trim() === '' || !Number.isFinite(budget.usd) || budget.usd <= 0)
-      throw new UsageError(`--budget-usd is ${JSON.stringify(usd)}: it must be a number of dollars above 0.`)
-  }
-  if (tokens !== undefined)
-    budget.tokens = wholeNumber('budget-tokens', tokens, { min: 1, max: Number.MAX_SAFE_INTEGER })
-  return budget
+  for (const [unit, text] of Object.entries(given) as [BudgetUnit, string | undefined][])
+    if (text !== undefined) budget[unit] = readAmount(`budget-${unit}`, text, RANGES[unit])
+  return Object.keys(budget).length > 0 ? budget : undefined
 }
 
 const OPTIONS = {
@@ -90,6 +90,7 @@ const OPTIONS = {
   'max-turns': { type: 'string' },
   'budget-usd': { type: 'string' },
   'budget-tokens': { type: 'string' },
+  'budget-minutes': { type: 'string' },
   timeout: { type: 'string' },
   'trust-project': { type: 'boolean' },
   json: { type: 'boolean' },

@@ -1,3 +1,6 @@
+import { readServerFile } from '@chirality/server'
+import { userDataFolder } from '@chirality/sessions'
+import { callProcedure } from '../../running-server.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './running-turn.ts'
@@ -16,11 +19,13 @@ export function startThere(
         `The server at ${address} has this project. Run \`chirality sessions import ${nativeSessionId}\` first, or stop it.`,
       )
     }
-    if (budget !== undefined && stored)
-      throw new UsageError(
-        `The server at ${address} has this project. Raise the budget of this session in its dashboard, or stop it.`,
-      )
-    const limits = { budgetUsd: budget?.usd, budgetTokens: budget?.tokens }
+    const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget ?? {}
+    const limits = { budgetUsd, budgetTokens, budgetMinutes }
+    if (budget !== undefined && stored) {
+      const server = await readServerFile(userDataFolder(), address)
+      if (server === undefined) throw locked
+      await callProcedure(server, 'budgets.setSession', { sessionId: stored.id, ...limits })
+    }
     const there = await startThroughServer(address, {
       projectRoot,
       ...(stored

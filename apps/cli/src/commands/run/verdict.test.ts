@@ -28,7 +28,11 @@ test.each([
   ['killed', undefined, `chirality: The agent was stopped. ${GO_ON}\n`],
   ['timeout', 'timeout', `chirality: Stopped by the timeout. Raise --timeout. ${GO_ON}\n`],
   ['max_turns', 'max_turns', `chirality: The turn limit is reached. Raise --max-turns. ${GO_ON}\n`],
-  ['budget', 'budget_exceeded', `chirality: The budget is used up. ${GO_ON}\n`],
+  [
+    'budget',
+    'budget_exceeded',
+    `chirality: The budget is used up. Raise it with "chirality budget set". ${GO_ON}\n`,
+  ],
   ['failed', 'api_error', `chirality: The turn failed. ${LOG}\n`],
   ['failed', 'model_not_found', `chirality: The model is not available. Check --model. ${LOG}\n`],
   ['failed', 'rate_limited', `chirality: A rate limit is reached. Try again later. ${LOG}\n`],

@@ -58,7 +58,7 @@ const STOPS: Readonly<Partial<Record<TurnEndReason, string>>> = {
   killed: 'The agent was stopped.',
   timeout: 'Stopped by the timeout. Raise --timeout.',
   max_turns: 'The turn limit is reached. Raise --max-turns.',
-  budget: 'The budget is used up.',
+  budget: 'The budget is used up. Raise it with "chirality budget set".',
 }
 
 const FAILURES: Readonly<Partial<Record<SessionErrorCode, string>>> = {
