@@ -10,18 +10,34 @@ interface RecentBatch {
   text?: EventText
 }
 
-/** The last batches that were published, for readers that keep up. Whoever falls behind reads the file. */
+/**
+ * The last batches that were published, for readers that keep up. Whoever falls behind reads the file. All logs of the process
+ * share what may be held: that of the log that was longest without news goes first.
+ */
 export class RecentBatches {
+  /** Those that hold something; the one with the newest batch is the last. */
+  static readonly #holders = new Set<RecentBatches>()
+  static #heldChars = 0
   #batches: RecentBatch[] = []
   #chars = 0
 
   push(envelopes: Envelope[], lines: string): void {
     const from = envelopes[0]?.seq ?? 0
     this.#batches.push({ envelopes, from, to: from + envelopes.length - 1, lines })
-    this.#chars += lines.length
-    while (this.#chars > MAX_RECENT_CHARS && this.#batches.length > 1) {
-      this.#chars -= this.#batches.shift()?.lines.length ?? 0
+    this.#count(lines.length)
+    RecentBatches.#holders.delete(this)
+    RecentBatches.#holders.add(this)
+    while (this.#chars > MAX_CHARS_OF_LOG && this.#batches.length > 1) this.#forgetFirst()
+    for (const holder of RecentBatches.#holders) {
+      while (RecentBatches.#heldChars > MAX_CHARS && holder.#batches.length > (holder === this ? 1 : 0))
+        holder.#forgetFirst()
+      if (RecentBatches.#heldChars <= MAX_CHARS) break
     }
+  }
+
+  /** Of all logs of the process. */
+  static get heldChars(): number {
+    return RecentBatches.#heldChars
   }
 
   /** What comes after `seq`, or undefined when it is not held any more. */
@@ -41,7 +57,19 @@ export class RecentBatches {
 
   clear(): void {
     this.#batches = []
-    this.#chars = 0
+    this.#count(-this.#chars)
+    RecentBatches.#holders.delete(this)
+  }
+
+  #forgetFirst(): void {
+    const chars = this.#batches.shift()?.lines.length ?? 0
+    this.#count(-chars)
+    if (this.#batches.length === 0) RecentBatches.#holders.delete(this)
+  }
+
+  #count(chars: number): void {
+    this.#chars += chars
+    RecentBatches.#heldChars += chars
   }
 
   #with(seq: number): RecentBatch | undefined {
@@ -50,4 +78,6 @@ export class RecentBatches {
   }
 }
 
-const MAX_RECENT_CHARS = 1024 * 1024
+/** Of the lines; with their envelopes and what is sent they take about five times as many bytes. */
+const MAX_CHARS_OF_LOG = 1024 * 1024
+const MAX_CHARS = 8 * 1024 * 1024

@@ -5,6 +5,7 @@ import { delta, numbered, numbersIn, range, SESSION, TURN } from '../../test/sup
 import { useProject } from '../../test/support/project.ts'
 import { LogError } from './log-error.ts'
 import { openSessionLog } from './open-logs.ts'
+import { RecentBatches } from './recent-batches.ts'
 import type { SessionLogOptions } from './session-log.ts'
 
 const project = useProject()
@@ -290,6 +291,20 @@ describe('subscribing', () => {
     await log.close()
     await reading
     expect(seen).toEqual(range(3, 7))
+  })
+
+  test('what is held for readers is given back when the last of them leaves', async () => {
+    const log = await withEvents(1)
+    const readers = [log.subscribe(1), log.subscribe(1)]
+    const next = readers.map(reader => reader.next())
+    log.append(numbered(2), TURN)
+    await Promise.all(next)
+    expect(RecentBatches.heldChars).toBeGreaterThan(0)
+    await readers[0]?.return?.()
+    expect(RecentBatches.heldChars).toBeGreaterThan(0)
+    await readers[1]?.return?.()
+    expect(RecentBatches.heldChars).toBe(0)
+    await log.close()
   })
 
   test('a reader that is slow gets everything, also after the log was closed', async () => {

@@ -215,6 +215,7 @@ export class SessionLog {
       clearTimeout(this.#heldTimer)
       for (const subscription of [...this.#subscriptions]) subscription.finish()
       this.#closed = true
+      this.#recent.clear()
       if (this.#subscriptions.size === 0) this.#contents.close()
     }
   }
@@ -268,6 +269,7 @@ export class SessionLog {
 
   #onSubscriptionEnd(subscription: OpenSubscription): void {
     this.#subscriptions.delete(subscription)
+    if (this.#subscriptions.size === 0) this.#recent.clear()
     if (this.#closed && this.#subscriptions.size === 0) this.#contents.close()
   }
 
