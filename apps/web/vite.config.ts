@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { compressed } from './vite.compress.ts'
 import { serviceWorker } from './vite.worker.ts'
 
 /** Where `chirality serve` is by default. It takes calls from its own pages only, so `vite dev` speaks in its name. */
@@ -7,7 +8,7 @@ const SERVER = 'http://127.0.0.1:4096'
 const forward = { target: SERVER, changeOrigin: true, headers: { origin: SERVER } }
 
 export default defineConfig({
-  plugins: [react(), serviceWorker()],
+  plugins: [react(), serviceWorker(), compressed()],
   resolve: { conditions: ['@chirality/source', 'module', 'browser', 'import', 'default'] },
   // Nothing is inlined: the page's policy takes styles and scripts from files only.
   build: { outDir: 'dist', sourcemap: false, assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },

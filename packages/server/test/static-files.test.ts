@@ -1,5 +1,6 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { rawRequest } from './support/raw-request.ts'
 import { startTestServer } from './support/test-server.ts'
@@ -54,6 +55,43 @@ test('what did not change is not sent again', async () => {
   const { headers } = await get('/')
   expect(await get('/', { 'if-none-match': headers.etag ?? '' })).toMatchObject({ status: 304, text: '' })
   expect(await get('/', {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
+})
+
+test('a browser gets what the build compressed, in the best form that it takes', async () => {
+  const server = await startTestServer()
+  const dashboard = path.join(server.home, 'dashboard')
+  mkdirSync(path.join(dashboard, 'assets'), { recursive: true })
+  const script = 'export const words = "the same words again and again"\n'.repeat(200)
+  const file = path.join(dashboard, 'assets', 'index-B9vLl8Dv.js')
+  writeFileSync(file, script)
+  writeFileSync(`${file}.br`, brotliCompressSync(script))
+  writeFileSync(`${file}.gz`, gzipSync(script))
+  writeFileSync(path.join(dashboard, 'index.html'), '<!doctype html>')
+  const { url } = await startTestServer({ dashboard })
+  const get = async (encodings: string, name = 'assets/index-B9vLl8Dv.js') => {
+    const response = await fetch(`${url}/${name}`, { headers: { 'accept-encoding': encodings } })
+    const { headers } = response
+    return { headers: Object.fromEntries(headers), text: await response.text() }
+  }
+  const plain = await get('identity')
+  const gzip = await get('gzip;q=1.0, deflate')
+  const brotli = await get('gzip, deflate, BR, zstd')
+  expect([plain.text, gzip.text, brotli.text]).toEqual([script, script, script])
+  expect(plain.headers).not.toHaveProperty('content-encoding')
+  expect(gzip.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+  expect(brotli.headers).toMatchObject({
+    'content-encoding': 'br',
+    'content-type': 'text/javascript; charset=utf-8',
+    'cache-control': expect.stringContaining('immutable'),
+    vary: 'accept-encoding',
+  })
+  expect(Number(brotli.headers['content-length'])).toBeLessThan(script.length / 10)
+  expect(new Set([plain, gzip, brotli].map(({ headers }) => headers.etag)).size).toBe(3)
+  expect((await get('br;q=0, gzip; q=0.0')).headers).not.toHaveProperty('content-encoding')
+  // A file without a compressed one, and one whose compressed one is of an earlier build.
+  expect((await get('br', '')).text).toBe('<!doctype html>')
+  utimesSync(`${file}.br`, 1, 1)
+  expect((await get('br, gzip')).headers).toMatchObject({ 'content-encoding': 'gzip' })
 })
 
 test('pages of the app are the app, and missing files are missing', async () => {

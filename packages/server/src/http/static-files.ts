@@ -20,7 +20,7 @@ export class StaticFiles {
     const found = wanted === undefined ? undefined : await openInside(root, wanted)
     const file = found ?? (isPageOfApp(wanted) ? await openInside(root, 'index.html') : undefined)
     if (file === undefined) throw new HttpError(404, 'not-found', 'There is no such file.')
-    await send(file, request, response)
+    await send(await smaller(root, file, request), request, response)
   }
 
   #root(): Promise<string | undefined> {
@@ -39,6 +39,8 @@ interface OpenFile {
   handle: FileHandle
   size: number
   modifiedMs: number
+  /** The build has made a smaller one of it. Undefined where it cannot have one. */
+  encoding?: 'br' | 'gzip' | 'identity'
 }
 
 /** Undefined for what cannot be a file of ours: `..`, dot files, NUL, backslashes, broken escapes. */
@@ -74,14 +76,55 @@ async function openInside(root: string, relative: string): Promise<OpenFile | un
   return undefined
 }
 
+/**
+ * What the build compressed, for a browser that takes it. Only these files: nobody but the build writes them. Answers of the API are
+ * never compressed: they hold secrets beside what others can write, which their length would then tell of.
+ */
+async function smaller(root: string, file: OpenFile, { headers }: IncomingMessage): Promise<OpenFile> {
+  if (!COMPRESSED.has(path.extname(file.path))) return file
+  const taken = takenEncodings(headers['accept-encoding'])
+  for (const [encoding, extension] of ENCODINGS) {
+    if (!taken.has(encoding)) continue
+    const other = await openInside(root, `${path.relative(root, file.path)}${extension}`)
+    if (other === undefined) continue
+    // One that is older was made of another file.
+    if (other.modifiedMs >= file.modifiedMs) {
+      await file.handle.close()
+      return { ...other, path: file.path, encoding }
+    }
+    await other.handle.close()
+  }
+  return { ...file, encoding: 'identity' }
+}
+
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+const COMPRESSED: ReadonlySet<string> = new Set(['.html', '.js', '.css', '.json', '.svg'])
+
+/** Without those that the browser says it does not want: `gzip;q=0`. */
+function takenEncodings(header: string | string[] | undefined): Set<string> {
+  const entries = String(header ?? '')
+    .toLowerCase()
+    .split(',')
+  const wanted = entries.filter(entry => !/;\s*q=0(\.0*)?\s*$/.test(entry))
+  return new Set(wanted.map(entry => entry.split(';', 1)[0]?.trim() ?? ''))
+}
+
 async function send(file: OpenFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const etag = `"${file.size.toString(36)}-${Math.floor(file.modifiedMs).toString(36)}"`
+  const { encoding } = file
+  const isEncoded = encoding !== undefined && encoding !== 'identity'
+  const version = `${file.size.toString(36)}-${Math.floor(file.modifiedMs).toString(36)}`
+  const etag = `"${version}${isEncoded ? `-${encoding}` : ''}"`
   const extension = path.extname(file.path)
   const headers = {
     ...(extension === '.html' ? OURS : {}),
     'content-type': CONTENT_TYPES[extension] ?? 'application/octet-stream',
     'cache-control': HASHED_NAME.test(file.path) ? 'public, max-age=31536000, immutable' : 'no-cache',
     etag,
+    ...(encoding === undefined ? {} : { vary: 'accept-encoding' }),
+    ...(isEncoded ? { 'content-encoding': encoding } : {}),
   }
   const unchanged = request.headers['if-none-match'] === etag
   if (unchanged || request.method === 'HEAD') {
