@@ -115,6 +115,10 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   /** As in a query. */
   trustProject?: boolean
   forkSession?: boolean
+  /** As in a query. */
+  forkAt?: string
+  /** As in a query. */
+  account?: string
   /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
   newSessionId?: string
   outputSchema?: JsonSchema
@@ -218,6 +222,8 @@ export interface HarnessCapabilities {
   supportsMcp: boolean
   supportsResume: boolean
   supportsFork: boolean
+  /** Takes `forkAt`, and tells the points for it. */
+  supportsForkAt: boolean
   supportsClientTools: boolean
   supportsStreamingTokens: boolean
   /** Of `query()`, where it differs from a turn of a session. */
@@ -268,6 +274,13 @@ export interface HarnessQuery {
   // Session
   resumeSessionId?: string
   forkSession?: boolean
+  /**
+   * With `forkSession`: a `forkPoint` of this agent. The new conversation knows what came up to there, and nothing later. Where
+   * that cannot be had it begins without history, as with a conversation that is gone, and that is told.
+   */
+  forkAt?: string
+  /** Sent before the prompt when the conversation to go on from is not to be had: what was said in it, in writing. */
+  account?: string
   /** Continue the newest conversation of `cwd`. */
   continueLast?: boolean
   /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */

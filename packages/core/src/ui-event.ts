@@ -93,6 +93,8 @@ export interface SessionCompleteEvent extends Base {
   numTurns?: number
   /** Why this result came, when not from the user's message: `task-notification` … */
   origin?: string
+  /** Where the agent can cut its own conversation to know all up to here and nothing later. For `HarnessTurnOpts.forkAt`. */
+  forkPoint?: string
 }
 
 export interface SessionErrorEvent extends Base {

@@ -10,6 +10,7 @@ const CLAUDE: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: false,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

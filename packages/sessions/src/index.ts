@@ -103,7 +103,7 @@ export {
   type SessionStoreOptions,
 } from './store/session-store.ts'
 export type { StateFile } from './store/state-file.ts'
-export type { ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
+export type { ForkHistory, ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
 export { userDataFolder } from './store/user-data-folder.ts'
 export {
   consentNotice,

@@ -138,6 +138,7 @@ const CAPABILITIES: HarnessCapabilities = {
   supportsMcp: false,
   supportsResume: true,
   supportsFork: false,
+  supportsForkAt: false,
   supportsClientTools: false,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

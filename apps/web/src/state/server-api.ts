@@ -14,6 +14,9 @@ import type {
   TurnEndReason,
 } from '@chirality/core'
 
+/** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
+export type ForkHistory = 'whole' | 'cut' | 'account'
+
 /** All that the dashboard asks of the server. Panes know this; how it travels is known in one file. */
 export interface ServerApi {
   watchFleet(watcher: FleetWatcher): () => void
@@ -48,6 +51,8 @@ export interface ServerApi {
   createSession(project: string, options: NewSessionOptions): Promise<{ id: string }>
   renameSession(sessionId: string, title: string): Promise<void>
   forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
+  /** What the agent of such a fork would know. */
+  forkHistory(sessionId: string, atSeq?: number): Promise<ForkHistory>
   deleteSession(sessionId: string): Promise<void>
   /** The log from the beginning, a page at a time; `next` is null at its end. */
   readLog(sessionId: string, after: number): Promise<{ envelopes: Envelope[]; next: number | null }>

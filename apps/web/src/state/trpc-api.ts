@@ -172,6 +172,8 @@ function sessionCalls(client: Client) {
       void (await client.sessions.rename.mutate({ sessionId, title })),
     forkSession: (sessionId: string, atSeq?: number) =>
       client.sessions.fork.mutate({ sessionId, ...(atSeq === undefined ? {} : { atSeq }) }),
+    forkHistory: (sessionId: string, atSeq?: number) =>
+      client.sessions.forkHistory.query({ sessionId, ...(atSeq === undefined ? {} : { atSeq }) }),
     deleteSession: async (sessionId: string) => void (await client.sessions.delete.mutate({ sessionId })),
     readLog: async (sessionId: string, after: number) => {
       const page = await client.sessions.export.query({ sessionId, format: 'ndjson', after })

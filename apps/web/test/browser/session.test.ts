@@ -362,3 +362,36 @@ test('what another browser has read is not new here, and what is read here is to
   await page.getByRole('contentinfo').getByText('context 10 %').waitFor()
   await close()
 })
+
+test('a fork says what its agent will know before it is made, from the conversation and from the menu', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'idle', lastTurn: 'completed' })
+      canned.push('s1', [
+        { type: 'turn:start', message: 'go' },
+        { type: 'chat:message', messageId: 'm', text: 'Done it.' },
+        { type: 'turn:end', reason: 'completed' },
+      ])
+    },
+  })
+  const dialog = page.getByRole('dialog', { name: 'Fork from here' })
+  await page.getByRole('button', { name: 'Fork from here' }).last().click()
+  await dialog.getByText('knows this conversation up to here, with every tool call and result').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect(api.called('sessions.fork')).toEqual([])
+
+  await page.getByRole('button', { name: /^More for/ }).click()
+  await page.getByRole('menuitem', { name: 'Fork…' }).click()
+  await dialog.getByText('It begins a new one, and gets a written account').waitFor()
+  await page.keyboard.press('Escape')
+  expect(api.called('sessions.fork')).toEqual([])
+
+  await page.getByRole('button', { name: 'Fork from here' }).last().click()
+  await dialog.getByRole('button', { name: 'Fork', exact: true }).click()
+  await expect.poll(() => api.called('sessions.fork')).toEqual([{ sessionId: 's1', atSeq: 3 }])
+  await expect.poll(() => dialog.count()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+})

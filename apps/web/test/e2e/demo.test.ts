@@ -108,6 +108,9 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
 
   const before = page.url()
   await page.getByRole('button', { name: 'Fork from here' }).last().click()
+  const forking = page.getByRole('dialog', { name: 'Fork from here' })
+  await forking.getByText('knows all of this conversation').waitFor()
+  await forking.getByRole('button', { name: 'Fork', exact: true }).click()
   await expect.poll(() => page.url()).not.toBe(before)
   await talk.getByText('and the test passes').waitFor()
   const menu = page.locator('.session-row--on').getByRole('button', { name: /^More for/ })

@@ -310,6 +310,7 @@ export class CannedApi {
     }),
     'sessions.create': () => ({ id: [...this.statuses.keys()][0] }),
     'sessions.fork': () => ({ id: [...this.statuses.keys()][0] }),
+    'sessions.forkHistory': ({ atSeq }: { atSeq?: number }) => (atSeq === undefined ? 'account' : 'cut'),
     'sessions.history': ({
       sessionId,
       before,

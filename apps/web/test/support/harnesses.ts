@@ -8,6 +8,7 @@ const CAN_ALL: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

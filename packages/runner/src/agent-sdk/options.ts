@@ -39,6 +39,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     resume: resumeSessionId,
     continue: query.continueLast,
     forkSession: query.forkSession,
+    resumeSessionAt: query.forkAt,
     sessionId: query.newSessionId,
     outputFormat: outputSchema && { type: 'json_schema', schema: outputSchema },
     extraArgs: extraArgs(files),

@@ -110,7 +110,9 @@ const THINKING = {
 } as const
 
 function sessionArgs(query: HarnessQuery, check: FieldChecks): string[] {
-  const { resumeSessionId, forkSession, continueLast, newSessionId } = query
+  const { resumeSessionId, forkSession, forkAt, continueLast, newSessionId } = query
+  if (forkAt !== undefined && !forkSession)
+    throw check.invalid('forkAt needs forkSession: the conversation itself is not cut.')
   if (forkSession && !resumeSessionId) {
     throw check.invalid('forkSession needs resumeSessionId: say which conversation to fork.')
   }
@@ -123,6 +125,7 @@ function sessionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   if (resumeSessionId) args.push('--resume', check.word('resumeSessionId', resumeSessionId))
   else if (continueLast) args.push('--continue')
   if (forkSession) args.push('--fork-session')
+  if (forkAt !== undefined) args.push('--resume-session-at', check.uuid('forkAt', forkAt))
   if (newSessionId) args.push('--session-id', check.uuid('newSessionId', newSessionId))
   return args
 }

@@ -25,6 +25,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

@@ -15,6 +15,7 @@ import type { HarnessLog } from '../turn/harness-log.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { failed, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
 import { TurnNotes } from '../turn/turn-notes.ts'
+import { withAccount } from '../turn/turn-query.ts'
 import type { AppServerLease } from './app-server-pool.ts'
 import { CODEX, CODEX_VERSIONS, HARNESS_ID } from './config.ts'
 import type { CodexInput } from './input.ts'
@@ -93,6 +94,12 @@ export class AppServerTurn {
     }
   }
 
+  #inputFor({ lostId }: OpenThread): CodexInput {
+    const { input, query } = this.#options
+    if (lostId === undefined || query.account === undefined) return input
+    return { ...input, text: withAccount(query.account, input.text) }
+  }
+
   /** Its end has been told: nobody will have to find it again. */
   async forget(): Promise<void> {
     await this.#notes?.remove()
@@ -129,6 +136,7 @@ export class AppServerTurn {
     if (notice) yield this.#noted(notice)
     const turn = new ThreadTurn({
       ...this.#options,
+      input: this.#inputFor(thread),
       sessionId: session.id,
       server: lease.server,
       thread,

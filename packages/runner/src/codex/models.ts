@@ -30,6 +30,7 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
   // A query is one `exec`, which prints whole messages.
@@ -47,6 +48,7 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
 /** `exec` prints whole messages, and has nobody to ask. */
 export const EXEC_CAPABILITIES: HarnessCapabilities = {
   ...CODEX_CAPABILITIES,
+  supportsForkAt: false,
   supportsStreamingTokens: false,
   supportsDecisions: false,
   supportsSteering: false,

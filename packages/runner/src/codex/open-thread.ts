@@ -1,5 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
+import { asObject, asObjects, asText } from '../native-sessions/json.ts'
 import type { AppServer } from './app-server.ts'
 import { HARNESS_ID } from './config.ts'
 import { areInstructionsTold, asInstructions } from './instructions.ts'
@@ -69,15 +70,19 @@ async function open(server: AppServer, options: OpenThreadOptions): Promise<Open
   const { resumeSessionId, forkSession, model } = options.query
   if (resumeSessionId === undefined) return start(server, options)
   try {
-    if (forkSession) return await fork(server, resumeSessionId, options)
+    if (forkSession) return (await fork(server, resumeSessionId, options)) ?? (await lost(server, options))
     const loadedModel = server.loaded.get(resumeSessionId)
     if (loadedModel !== undefined) return { id: resumeSessionId, model: model ?? loadedModel }
     return await resume(server, resumeSessionId, options)
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    if (isLostThread(error.message)) return { ...(await start(server, options)), lostId: resumeSessionId }
+    if (isLostThread(error.message)) return lost(server, options)
     throw refusal(error, resumeSessionId)
   }
+}
+
+async function lost(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
+  return { ...(await start(server, options)), lostId: options.query.resumeSessionId }
 }
 
 async function start(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
@@ -94,12 +99,70 @@ async function resume(server: AppServer, threadId: string, options: OpenThreadOp
   return remember(server, await server.request('thread/resume', params, options.signal))
 }
 
-/** A fork falls back to the default model unless it is told its parent's. */
-async function fork(server: AppServer, threadId: string, options: OpenThreadOptions): Promise<OpenThread> {
+/** A fork falls back to the default model unless it is told its parent's. Undefined when it cannot be cut where it should be. */
+async function fork(
+  server: AppServer,
+  threadId: string,
+  options: OpenThreadOptions,
+): Promise<OpenThread | undefined> {
   const parent = await server.request('thread/read', { threadId, includeTurns: false }, options.signal)
   const model = options.query.model ?? modelOf(parent)
   const params = { threadId, excludeTurns: true, ...settings(options), ...(model ? { model } : {}) }
-  return remember(server, await server.request('thread/fork', params, options.signal))
+  const { forkAt } = options.query
+  if (forkAt === undefined)
+    return remember(server, await server.request('thread/fork', params, options.signal))
+  return forkAtTurn(server, { ...params, excludeTurns: false, lastTurnId: forkAt }, options.signal)
+}
+
+/** An old Codex does not know `lastTurnId` and forks all of it, so the turns of the fork are looked at, and cut if need be. */
+async function forkAtTurn(
+  server: AppServer,
+  params: Record<string, unknown> & { lastTurnId: string },
+  signal: AbortSignal,
+): Promise<OpenThread | undefined> {
+  let forked: Record<string, unknown>
+  try {
+    forked = await server.request('thread/fork', params, signal)
+  } catch (error) {
+    if (error instanceof RpcError && /turn not found|lastTurnId .* not found/i.test(error.message))
+      return undefined
+    throw error
+  }
+  const thread = remember(server, forked)
+  const turns = turnIds(forked)
+  const later = turns.length - 1 - turns.indexOf(params.lastTurnId)
+  if (later === 0) return thread
+  if (
+    later < turns.length &&
+    (await rollBack(server, { threadId: thread.id, numTurns: later }, signal)) === params.lastTurnId
+  )
+    return thread
+  // It knows too much, and nobody is to find it among the conversations.
+  server.loaded.delete(thread.id)
+  await server.request('thread/archive', { threadId: thread.id }, signal).catch(() => {})
+  return undefined
+}
+
+/** The turn that is the last one then; undefined where it cannot be done. */
+async function rollBack(
+  server: AppServer,
+  params: { threadId: string; numTurns: number },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!server.features.mayHave(ROLLBACK)) return undefined
+  try {
+    return turnIds(await server.request(ROLLBACK, params, signal)).at(-1)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    server.features.refuses(ROLLBACK, error)
+    return undefined
+  }
+}
+
+const ROLLBACK = 'thread/rollback'
+
+function turnIds(response: Record<string, unknown>): (string | undefined)[] {
+  return asObjects(asObject(response.thread).turns).map(({ id }) => asText(id))
 }
 
 /** Always read-only: a wider sandbox here makes Codex mark the folder as trusted in the user's config. Turns widen it. */

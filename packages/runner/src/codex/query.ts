@@ -1,13 +1,14 @@
 import {
   type CodexEvent,
   createCodexExecTranslator,
+  HarnessError,
   type HarnessEvent,
   type HarnessQuery,
   parseCodexEvent,
 } from '@chirality/core'
 import { queryEnd } from '../turn/query-end.ts'
 import { queryProcess } from '../turn/query-process.ts'
-import { CODEX, type CodexContext } from './config.ts'
+import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { prepareExec } from './exec-program.ts'
 import { checkThread, heldThreadAdvice, isLostThread } from './thread-id.ts'
 import { refuseUnsupported } from './unsupported.ts'
@@ -19,6 +20,12 @@ export async function* queryCodex(
 ): AsyncGenerator<HarnessEvent<CodexEvent>> {
   refuseUnsupported(query)
   checkThread(query)
+  if (query.forkAt !== undefined)
+    throw new HarnessError(
+      'forkAt: a query runs `codex exec`, which forks a whole thread.',
+      'unsupported',
+      HARNESS_ID,
+    )
   if (query.signal.aborted) return
   const startedAt = performance.now()
   const invocation = await prepareExec(query, context)

@@ -2,7 +2,9 @@ import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { HARNESS_ID } from './config.ts'
 
 /** Refuses what would silently become a new thread: a fork of nothing, and a name, which Codex invents if it must. */
-export function checkThread({ resumeSessionId, forkSession }: HarnessQuery): void {
+export function checkThread({ resumeSessionId, forkSession, forkAt }: HarnessQuery): void {
+  if (forkAt !== undefined && !forkSession)
+    throw invalid('forkAt needs forkSession: the thread itself is not cut.')
   if (resumeSessionId === undefined) {
     if (forkSession) throw invalid('forkSession needs resumeSessionId: say which thread to fork.')
     return

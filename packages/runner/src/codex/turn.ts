@@ -6,7 +6,8 @@ import { HarnessLog } from '../turn/harness-log.ts'
 import { processTurn } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import type { Turn } from '../turn/turn.ts'
-import { STALL_MS, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
+import { resumeFailed, STALL_MS, type StopReason, stopped, turnStart } from '../turn/turn-events.ts'
+import { withoutConversation } from '../turn/turn-query.ts'
 import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server-pool.ts'
 import { AppServerTurn } from './app-server-turn.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
@@ -88,9 +89,15 @@ export class CodexTurn {
     const { session, query, opts, context } = this.#options
     const turnId = opts.turnId ?? randomUUID()
     const program = execProgram(context, listenersOf(opts))
-    const turn = processTurn({ program, session, turnId, opts, source: startedAttempts(query, program) })
+    // `exec fork` takes all of a thread.
+    const isUncut = query.forkAt !== undefined
+    const source = startedAttempts(isUncut ? withoutConversation(query) : query, program)
+    const turn = processTurn({ program, session, turnId, opts, source })
     this.#speakThrough(turn)
-    yield* turn.events()
+    for await (const event of turn.events()) {
+      yield event
+      if (isUncut && event.type === 'turn:start') yield resumeFailed(session.id, query.resumeSessionId)
+    }
   }
 
   /** Returns the turn's end, or null when there is no app-server to be had and `exec` has to do. */

@@ -8,7 +8,7 @@ import { isSessionId, readTranscript, Transcript } from './transcript.ts'
 export interface Conversation {
   transcript: Transcript
   history: readonly Message[]
-  /** What was asked for and is not there any more; this one is new instead. */
+  /** What was asked for and is not there any more, or not up to where it was to be cut; this one is new instead. */
   lostId?: string
   /** Lets go of it. */
   close(): void
@@ -16,13 +16,13 @@ export interface Conversation {
 
 /** Opens, copies or begins one. The folder for logs has to be there. Throws when another turn is in it. */
 export async function openConversation(query: HarnessQuery, busy: Set<string>): Promise<Conversation> {
-  const { cwd, resumeSessionId, forkSession } = query
+  const { cwd, resumeSessionId, forkSession, forkAt } = query
   const isResumed = resumeSessionId !== undefined && !forkSession
   if (isResumed && busy.has(resumeSessionId)) {
     const message = `The conversation ${resumeSessionId} has a turn running in another session.`
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
-  const history = resumeSessionId === undefined ? [] : await readTranscript(cwd, resumeSessionId)
+  const history = resumeSessionId === undefined ? [] : await readTranscript(cwd, resumeSessionId, forkAt)
   const transcript =
     isResumed && history !== undefined
       ? await Transcript.open(cwd, resumeSessionId)

@@ -28,6 +28,7 @@ export const MESSAGES_API_CAPABILITIES: HarnessCapabilities = {
   supportsMcp: false,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

@@ -51,6 +51,8 @@ export class NativeRun {
   #requests = 0
   #isStreaming = false
   #saveFailure: unknown
+  /** The last line of the transcript, if it is the model's. */
+  #lastAnswer: string | undefined
 
   private constructor(options: NativeRunOptions, conversation: Conversation) {
     this.#options = options
@@ -171,17 +173,24 @@ export class NativeRun {
     const count = await this.#toolbox.close()
     if (count > 0 && !this.#stop.signal.aborted) this.#notice(leftBehind('', count).message)
     this.#tellFailedWrites()
-    this.#emit({ ...end(), ...(this.#stoppedAs ? { stopped_as: this.#stoppedAs } : {}) })
+    this.#emit({
+      ...end(),
+      ...(this.#stoppedAs ? { stopped_as: this.#stoppedAs } : {}),
+      ...(this.#lastAnswer && this.#saveFailure === undefined ? { fork_point: this.#lastAnswer } : {}),
+    })
   }
 
   /** The end is made when everything has been stopped: that takes time, too. */
   async #prompt(): Promise<() => NewEvent> {
     const { prepared, query } = this.#options
+    const { blocks } = prepared.prompt
+    const account = this.lostId === undefined ? undefined : query.account
+    const content = account === undefined ? blocks : [{ type: 'text' as const, text: account }, ...blocks]
     const { signal } = this.#stop
     const maxUsd = query.maxBudgetUsd ?? Number.POSITIVE_INFINITY
     try {
       const mayGoOn = () => this.#meter.spending.costUsd < maxUsd
-      const result = await this.#loop.prompt(prepared.prompt.blocks, { signal, mayGoOn })
+      const result = await this.#loop.prompt(content, { signal, mayGoOn })
       return () => resultEvent(result, this.#facts())
     } catch (error) {
       if (!signal.aborted) {
@@ -208,7 +217,8 @@ export class NativeRun {
       },
       onMessage: (message: Message) => {
         try {
-          this.#conversation.transcript.append(message)
+          const id = this.#conversation.transcript.append(message)
+          this.#lastAnswer = message.role === 'assistant' ? id : undefined
         } catch (error) {
           this.#saveFailure = error
         }

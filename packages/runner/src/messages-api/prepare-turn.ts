@@ -107,10 +107,12 @@ function checkBudget({ maxBudgetUsd }: HarnessQuery, model: string, prices: Pric
   throw new HarnessError(message, 'invalid_query', HARNESS_ID)
 }
 
-function refuseUnsupported({ mcpServers, continueLast }: HarnessQuery): void {
+function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: HarnessQuery): void {
   const refuse = (message: string) => new HarnessError(message, 'unsupported', HARNESS_ID)
   if (mcpServers && Object.keys(mcpServers).length > 0) {
     throw refuse('mcpServers: this harness has no MCP client. Use clientTools.')
   }
+  if (forkAt !== undefined && !forkSession)
+    throw refuse('forkAt needs forkSession: the conversation itself is not cut.')
   if (continueLast) throw refuse('continueLast: name the conversation with resumeSessionId.')
 }

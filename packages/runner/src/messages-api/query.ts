@@ -58,8 +58,9 @@ export async function* queryMessagesApi(
 /** Null when the conversation is not there. */
 async function start(query: HarnessQuery, context: MessagesApiContext): Promise<NativeRun | null> {
   const prepared = await prepareTurn(query, context)
-  const { cwd, resumeSessionId } = query
-  const isLost = resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId)) === undefined
+  const { cwd, resumeSessionId, forkAt } = query
+  const isLost =
+    resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId, forkAt)) === undefined
   if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({ projectRoot: cwd, harness: HARNESS_ID, ...ids })

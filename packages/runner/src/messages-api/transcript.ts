@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { NdjsonFramer } from '@chirality/core'
+import { asObject } from '../native-sessions/json.ts'
 import { ensurePrivateDirectory } from '../process/private-directory.ts'
 import { errnoOf } from '../process/spool-error.ts'
 import type { Message } from './api/messages.ts'
 import { lostResult } from './loop/history.ts'
 
-/** The messages of one conversation, a line each, only ever appended to. With it any later process can go on. */
+/** The messages of one conversation, a line each with an id, only ever appended to. With it any later process can go on. */
 export class Transcript {
   readonly nativeSessionId: string
   readonly #fd: number
@@ -40,8 +42,11 @@ export class Transcript {
     return new Transcript(nativeSessionId, fd)
   }
 
-  append(message: Message): void {
-    writeFileSync(this.#fd, `${JSON.stringify(message)}\n`)
+  /** Returns the id of the line: where a fork can cut the conversation. */
+  append(message: Message): string {
+    const uuid = randomUUID()
+    writeFileSync(this.#fd, `${JSON.stringify({ ...message, uuid })}\n`)
+    return uuid
   }
 
   close(): void {
@@ -49,10 +54,11 @@ export class Transcript {
   }
 }
 
-/** Undefined when there is no such conversation. Lines that cannot be read are left out. */
+/** Undefined when there is no such conversation, or no such line. Lines that cannot be read are left out. */
 export async function readTranscript(
   projectRoot: string,
   nativeSessionId: string,
+  upTo?: string,
 ): Promise<Message[] | undefined> {
   if (!isSessionId(nativeSessionId)) return undefined
   const bytes = await readRegular(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
@@ -61,8 +67,11 @@ export async function readTranscript(
   })
   if (bytes === undefined) return undefined
   const framer = new NdjsonFramer()
-  const records = [...framer.push(bytes), ...framer.end()]
-  return withResults(records.flatMap(record => (record.kind === 'json' ? messageOf(record.value) : [])))
+  const lines = [...framer.push(bytes), ...framer.end()].flatMap(record =>
+    record.kind === 'json' ? [record.value] : [],
+  )
+  const end = upTo === undefined ? lines.length : 1 + lines.findIndex(line => asObject(line).uuid === upTo)
+  return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
 }
 
 /** An agent can put a pipe in its place, which would keep whoever reads it waiting for ever. */

@@ -2,6 +2,7 @@ import { HarnessError, type HarnessQuery, type TurnTrace } from '@chirality/core
 import { stopTraced } from '../process/stop-leftovers.ts'
 import { type AttemptOptions, ProcessAttempt } from './process-attempt.ts'
 import type { Invocation, TurnProgram } from './turn-program.ts'
+import { withoutConversation } from './turn-query.ts'
 
 /** Where the processes of a turn come from: they are started now, or an earlier Chirality did. */
 export interface AttemptSource {
@@ -41,11 +42,7 @@ export function startedAttempts(query: HarnessQuery, program: TurnProgram): Atte
     hasBegun: false,
     first: stopped =>
       candidate(until(stopped, query), forkSession ? newSessionId : (resumeSessionId ?? newSessionId)),
-    afresh: stopped =>
-      candidate(
-        { ...until(stopped, query), resumeSessionId: undefined, forkSession: undefined },
-        newSessionId,
-      ),
+    afresh: stopped => candidate(withoutConversation(until(stopped, query)), newSessionId),
     release: async () => waiting?.cleanup(),
   }
 }

@@ -8,6 +8,8 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     cwd: session.projectRoot,
     resumeSessionId: session.claudeSessionId ?? undefined,
     forkSession: opts.forkSession,
+    forkAt: opts.forkAt,
+    account: opts.account,
     newSessionId: isNew ? opts.newSessionId : undefined,
     mode: 'read-only',
     permissionMode: opts.permissionMode ?? 'dontAsk',
@@ -30,4 +32,23 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     env: opts.env,
     signal: opts.signal ?? new AbortController().signal,
   }
+}
+
+/** The same for an agent that does not have the conversation, or cannot cut it: it is told in writing what was said. */
+export function withoutConversation(query: HarnessQuery): HarnessQuery {
+  const { resumeSessionId: _r, forkSession: _f, forkAt: _a, account, ...rest } = query
+  return account === undefined ? rest : { ...rest, prompt: promptBehind(account, query.prompt) }
+}
+
+function promptBehind(account: string, prompt: HarnessQuery['prompt']): HarnessQuery['prompt'] {
+  if (typeof prompt === 'string') return withAccount(account, prompt)
+  const [first, ...others] = prompt
+  return first?.type === 'text'
+    ? [{ ...first, text: withAccount(account, first.text) }, ...others]
+    : [{ type: 'text', text: account }, ...prompt]
+}
+
+/** What is sent for a message that follows a written account of an earlier conversation. */
+export function withAccount(account: string, text: string): string {
+  return `${account}\n\n${text}`
 }

@@ -232,6 +232,7 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   supportsMcp: { mcpServers: { x: { type: 'stdio', command: 'true' } } },
   supportsResume: null,
   supportsFork: { forkSession: true },
+  supportsForkAt: null,
   supportsClientTools: { clientTools: [] },
   supportsStreamingTokens: null,
   streamsTokensInQuery: null,

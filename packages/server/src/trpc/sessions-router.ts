@@ -1,5 +1,6 @@
 import type { Envelope, NativeSession } from '@chirality/core'
 import {
+  type ForkHistory,
   findByNativeId,
   type NativePage,
   type NativeText,
@@ -117,6 +118,15 @@ export const sessionsRouter = router({
       const { sessionId: id, ...options } = input
       await storedSession(ctx, id)
       return ctx.host.forkSession(id, options)
+    }),
+
+  /** What the agent of such a fork would know. */
+  forkHistory: procedure
+    .input(z.strictObject({ sessionId, atSeq: seq.optional() }))
+    .query(async ({ ctx, input }): Promise<ForkHistory> => {
+      const { sessionId: id, ...options } = input
+      await storedSession(ctx, id)
+      return ctx.host.forkHistory(id, options)
     }),
 
   /** Conversations that an agent keeps itself, also those that were started without us. */

@@ -33,11 +33,6 @@ export async function writtenAccount(
   return text && [OPENING, INTRODUCTION, '', text, CLOSING].join('\n')
 }
 
-/** What is sent for a message that follows an account. */
-export function withAccount(account: string, message: string): string {
-  return `${account}\n\n${message}`
-}
-
 const OPENING = '<earlier-conversation>'
 const CLOSING = '</earlier-conversation>'
 const INTRODUCTION =

@@ -9,7 +9,7 @@ import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import type { ProjectReport } from '../recovery/recover-project.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
-import type { StoredSession } from '../store/stored-session.ts'
+import type { ForkHistory, StoredSession } from '../store/stored-session.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
@@ -111,6 +111,13 @@ export class SessionHost {
     const session = await this.#hosted(id)
     await session.log.flush().catch(() => {})
     return this.store.fork(id, options)
+  }
+
+  /** What the agent of such a fork would get, by what is known now. Makes nothing. */
+  async forkHistory(id: string, options?: Pick<ForkOptions, 'atSeq'>): Promise<ForkHistory> {
+    const session = await this.#hosted(id)
+    await session.log.flush().catch(() => {})
+    return this.store.forkHistory(id, options)
   }
 
   /** Stops what runs in it, and removes everything that is kept of it. Only in a project that is ours, or becomes it. */

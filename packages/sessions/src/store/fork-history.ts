@@ -1,7 +1,7 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
 import type { SessionLogReader } from '../log/read-log.ts'
 import { notice } from '../turns/turn-events.ts'
-import { type ForkOrigin, parseFork } from './stored-session.ts'
+import { type ForkHistory, type ForkOrigin, parseFork } from './stored-session.ts'
 
 /** Whether the conversation goes on after this event. Exits of processes and notices are no part of it. */
 export function goesOnAfter(log: SessionLogReader, seq: number): boolean {
@@ -11,6 +11,59 @@ export function goesOnAfter(log: SessionLogReader, seq: number): boolean {
 /** Whether the agent said or did anything after this event, so that it has what it was sent. */
 export function isAnsweredAfter(log: SessionLogReader, seq: number): boolean {
   return someAfter(log, seq, ({ event }) => isSaid(event))
+}
+
+/** What the agent of a fork at this event would get: decided here for the fork itself, and for whoever asks beforehand. */
+export function historyAt(
+  log: SessionLogReader | undefined,
+  seq: number,
+  { claudeSessionId }: Pick<ForkOrigin, 'claudeSessionId'>,
+): Pick<ForkOrigin, 'claudeSessionId' | 'point'> & { history: ForkHistory } {
+  if (log === undefined) return { claudeSessionId, history: 'whole' }
+  if (claudeSessionId === null) return { claudeSessionId, history: 'account' }
+  const cut = cutAt(log, seq)
+  if (!goesOnAfter(log, seq)) return { claudeSessionId, ...cut, history: 'whole' }
+  return cut === undefined ? { claudeSessionId, history: 'account' } : { ...cut, history: 'cut' }
+}
+
+/**
+ * Where the agent can cut its conversation to know all up to this event: undefined in the middle of a turn, after one that did
+ * not come to an answer, and where it has since put a summary in place of what was said.
+ */
+function cutAt(log: SessionLogReader, seq: number): { claudeSessionId: string; point: string } | undefined {
+  if (someAfter(log, seq, ({ event }) => event.type === 'status' && event.status === 'compacted'))
+    return undefined
+  let point: string | undefined
+  for (const event of backwards(log, seq)) {
+    if (point !== undefined) {
+      // The conversation that the answer is in. What was before a fork is another one.
+      if (originIn(event) !== null) return undefined
+      if (event.type === 'session:init' && event.claudeSessionId !== null)
+        return { claudeSessionId: event.claudeSessionId, point }
+    } else if (event.type === 'session:complete' && event.forkPoint !== undefined) {
+      point = event.forkPoint
+    } else if (CLOSING.has(event.type) || isSaid(event)) {
+      return undefined
+    }
+  }
+  return undefined
+}
+
+const CLOSING: ReadonlySet<UIEvent['type']> = new Set(['turn:start', 'session:complete', 'session:error'])
+
+function* backwards(log: SessionLogReader, seq: number): Generator<UIEvent> {
+  for (let before = seq + 1; before > 1; ) {
+    const batch = log.readBefore(before, BATCH_EVENTS)
+    for (const { event } of batch.toReversed()) yield event
+    before = batch[0]?.seq ?? 0
+  }
+}
+
+/** Says in the log of a fork what its agent goes on from. A session that is rebuilt from its log knows it, too. */
+export function cutNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
+  const message =
+    'The agent of this fork goes on from its own conversation as it was here, with all that it said and did. Nothing that came later is in it.'
+  return { ...notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'cut' } }), level: 'info' }
 }
 
 /** Says in the log of a fork that its agent gets a written account. A session that is rebuilt from its log knows it, too. */

@@ -9,12 +9,18 @@ import { StorageError, toStorageError, withStorageErrors } from '../files/storag
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { SpoolIndex } from '../spools/spool-index.ts'
-import { accountNotice, goesOnAfter } from './fork-history.ts'
+import { accountNotice, cutNotice, historyAt } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
-import { NOTHING_SPENT, newSession, type SessionSummary, type StoredSession } from './stored-session.ts'
+import {
+  type ForkHistory,
+  NOTHING_SPENT,
+  newSession,
+  type SessionSummary,
+  type StoredSession,
+} from './stored-session.ts'
 import { userDataFolder } from './user-data-folder.ts'
 import { UserIndex } from './user-index.ts'
 
@@ -181,7 +187,7 @@ export class SessionStore {
 
   /**
    * A new session with the same history, up to a point. `forkedFrom.history` says what its agent gets: at the end of the
-   * conversation all of it, else a written account of what is shown.
+   * conversation all of it, before that its conversation up to there where the agent can cut it, else a written account.
    */
   async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
@@ -193,14 +199,15 @@ export class SessionStore {
       ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model, settings },
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
     })
-    const origin = { sessionId, seq: lastSeq, claudeSessionId: source.claudeSessionId }
-    let history: 'whole' | 'account' = 'whole'
     try {
-      const isEarlier = log !== undefined && goesOnAfter(log, lastSeq)
+      const found = historyAt(log, lastSeq, source)
+      const origin = { sessionId, seq: lastSeq, ...found }
+      let { history } = found
       const closing = ({ turnCount }: StoredSession, isCut: boolean) => {
-        if (turnCount === 0 || !(isEarlier || isCut || source.claudeSessionId === null)) return undefined
-        history = 'account'
-        return accountNotice(empty.id, origin)
+        if (turnCount === 0) history = 'whole'
+        else if (isCut) history = 'account'
+        if (history === 'cut') return cutNotice(empty.id, origin)
+        return history === 'account' ? accountNotice(empty.id, origin) : undefined
       }
       const copied = log
         ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty, closing })
@@ -210,6 +217,18 @@ export class SessionStore {
       const fork = { ...copied, claudeSessionId: null, ...NOTHING_SPENT, updatedAt: createdAt, forkedFrom }
       await this.#add(fork)
       return fork
+    } finally {
+      log?.close()
+    }
+  }
+
+  /** What the agent of such a fork would get. Makes nothing. */
+  async forkHistory(sessionId: string, { atSeq }: Pick<ForkOptions, 'atSeq'> = {}): Promise<ForkHistory> {
+    const source = await this.resume(sessionId)
+    const log = await readSessionLog(source.projectRoot, sessionId, this.#ops)
+    try {
+      const lastSeq = log?.lastSeq ?? 0
+      return historyAt(log, Math.min(atSeq ?? lastSeq, lastSeq), source).history
     } finally {
       log?.close()
     }

@@ -44,12 +44,18 @@ export interface ForkOrigin {
   seq: number
   /** The agent's own id of the conversation that was forked; a harness that can fork starts from it. */
   claudeSessionId: string | null
+  /** Where the agent can cut that conversation, if it said so. */
+  point?: string
   /**
-   * What the agent of the fork gets: all of that conversation, where the fork is at its end, or a written account of what is
-   * shown. `whole` holds as long as the other session does not go on before the fork's first turn.
+   * What the agent of the fork gets: all of that conversation, where the fork is at its end; what it was at `point`; or a
+   * written account of what is shown. When the other session goes on before the fork's first turn, `whole` is cut, too.
    */
-  history?: 'whole' | 'account'
+  history?: ForkHistory
 }
+
+export type ForkHistory = (typeof FORK_HISTORIES)[number]
+
+const FORK_HISTORIES = ['whole', 'cut', 'account'] as const
 
 /** Of a session that has not done anything yet. */
 export const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
@@ -162,10 +168,14 @@ function amount(value: unknown): number | undefined {
 
 export function parseFork(value: unknown): ForkOrigin | null {
   if (typeof value !== 'object' || value === null) return null
-  const { sessionId, seq, claudeSessionId, history } = value as Record<string, unknown>
+  const { sessionId, seq, claudeSessionId, point, history: said } = value as Record<string, unknown>
   if (!isSessionId(sessionId)) return null
-  const origin = { sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) }
-  return history === 'whole' || history === 'account' ? { ...origin, history } : origin
+  const history = FORK_HISTORIES.find(known => known === said)
+  return {
+    ...{ sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) },
+    ...(typeof point === 'string' ? { point } : {}),
+    ...(history === undefined ? {} : { history }),
+  }
 }
 
 function isTime(value: unknown): value is string {

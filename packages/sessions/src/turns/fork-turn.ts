@@ -7,12 +7,12 @@ import { batchesOf } from '../store/fork-log.ts'
 import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
 
 /**
- * What the agent of a turn goes on from. `own`: the session's conversation, or none. `branch`: all of the conversation that
- * the session was forked from. `account`: nothing; it is told in writing what is shown.
+ * What the agent of a turn goes on from. `own`: the session's conversation, or none. `branch`: the conversation that the
+ * session was forked from, all of it or up to `at`. `account`: nothing; it is told in writing what is shown.
  */
 export type TurnHistory =
   | { kind: 'own' }
-  | { kind: 'branch'; nativeSessionId: string }
+  | { kind: 'branch'; nativeSessionId: string; at?: string; forkedFrom: ForkOrigin }
   | { kind: 'account'; forkedFrom: ForkOrigin }
 
 /** Decided anew before each turn until the agent has answered: the other session may have gone on since the fork. */
@@ -23,21 +23,31 @@ export async function historyOf(
 ): Promise<TurnHistory> {
   const { forkedFrom, claudeSessionId } = session
   if (forkedFrom === null) return OWN
-  if (forkedFrom.history === 'account') {
-    const isTaken =
-      claudeSessionId !== null && (await ask(session, log => isAnsweredAfter(log, forkedFrom.seq)))
-    return isTaken ? OWN : { kind: 'account', forkedFrom }
-  }
-  if (claudeSessionId !== null) return OWN
-  const { claudeSessionId: nativeSessionId, sessionId, seq } = forkedFrom
-  const isSameAgent = session.harness === null || session.harness === harness.id
-  const source = await store.get(sessionId)
-  const isWhole =
-    source !== undefined &&
-    (await ask(source, log => log.lastSeq >= seq && !goesOnAfter(log, seq))) &&
-    harness.capabilities().supportsFork
-  if (nativeSessionId !== null && isSameAgent && isWhole) return { kind: 'branch', nativeSessionId }
+  const isTaken =
+    claudeSessionId !== null && (await ask(session, log => isAnsweredAfter(log, forkedFrom.seq)))
+  if (isTaken) return OWN
+  const branch = forkedFrom.history === 'account' ? undefined : await branchOf(session, harness, store)
+  if (branch !== undefined) return branch
   return session.turnCount > 0 ? { kind: 'account', forkedFrom } : OWN
+}
+
+/** Undefined when the agent cannot go on from the conversation as it was at the fork. */
+async function branchOf(
+  { forkedFrom, harness: agent }: StoredSession,
+  harness: SessionHarness,
+  store: ProjectContext['store'],
+): Promise<TurnHistory | undefined> {
+  const { supportsFork, supportsForkAt } = harness.capabilities()
+  const isSameAgent = agent === null || agent === harness.id
+  if (!forkedFrom?.claudeSessionId || !isSameAgent || !supportsFork) return undefined
+  const { claudeSessionId: nativeSessionId, sessionId, seq, point } = forkedFrom
+  const branch = { kind: 'branch', nativeSessionId, forkedFrom } as const
+  if (forkedFrom.history !== 'cut') {
+    const source = await store.get(sessionId)
+    const isWhole = source && (await ask(source, log => log.lastSeq >= seq && !goesOnAfter(log, seq)))
+    if (isWhole) return branch
+  }
+  return point !== undefined && supportsForkAt ? { ...branch, at: point } : undefined
 }
 
 /** What is shown of the session, in writing. */

@@ -1,9 +1,9 @@
 import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
+import { withAccount } from '@chirality/runner'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
 import { MINUTE_MS } from '../budget/budget-state.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
-import { withAccount } from '../history/written-account.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
@@ -116,11 +116,13 @@ async function begin(
   await spools.prepare()
   const agents = new KeptAgentsFile(projectRoot, sessionId)
   await agents.prepare()
-  const account = prepared.history.kind === 'account' ? await accountOf(view.session) : undefined
-  const sent = account === undefined ? message : withAccount(account, message)
+  const { history } = prepared
+  const account = history.kind === 'own' ? undefined : await accountOf(view.session)
+  const sent = history.kind === 'account' && account !== undefined ? withAccount(account, message) : message
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
+    ...(history.kind === 'branch' ? { forkAt: history.at, account } : {}),
     onProcess: process => {
       spools.add({ turnId, harness: prepared.harness.id }, process)
       record.add(process)
@@ -130,8 +132,13 @@ async function begin(
   const run = new TurnRun({
     sessionId,
     open: () => prepared.harness.startTurn(prepared.from, sent, opts),
-    // The log has what the user said.
-    record: event => writer.write(event.type === 'turn:start' ? { ...event, message } : event),
+    record: async event => {
+      // The log has what the user said.
+      await writer.write(event.type === 'turn:start' ? { ...event, message } : event)
+      const isUncut = event.type === 'status' && event.status === 'resume_failed'
+      if (isUncut && history.kind === 'branch')
+        await writer.write(accountNotice(sessionId, history.forkedFrom))
+    },
     onRetry: async () => record.again(view.session.lastSeq),
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })

@@ -166,6 +166,7 @@ const ALL: HarnessCapabilities = {
   supportsMcp: true,
   supportsResume: true,
   supportsFork: true,
+  supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
   supportsCostTracking: true,

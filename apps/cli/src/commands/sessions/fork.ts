@@ -27,6 +27,8 @@ export async function forkCommand(args: string[], output: Output): Promise<numbe
 }
 
 function whatItKnows({ forkedFrom }: StoredSession): string {
+  if (forkedFrom?.history === 'cut')
+    return 'Its agent goes on from its own conversation up to here, and knows nothing later.\n'
   if (forkedFrom?.history !== 'account') return ''
   return 'Its agent begins a new conversation, with a written account of the history up to here and nothing later.\n'
 }

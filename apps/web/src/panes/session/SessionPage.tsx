@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { useShell } from '../../app/shell-context.ts'
 import { ProjectRootContext } from '../../state/project-root.ts'
@@ -18,6 +18,7 @@ import { toasts } from '../../ui/toast-store.ts'
 import { WORKING_TREE } from '../changes/ChangesPane.tsx'
 import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
 import { Composer } from '../composer/Composer.tsx'
+import { ForkDialog } from './ForkDialog.tsx'
 import { isPanelSheet } from './panel-place.ts'
 import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
 import { SidePanel } from './SidePanel.tsx'
@@ -70,7 +71,9 @@ function OpenSession({ status }: { status: SessionStatus }) {
     setScope(id)
     showPane('changes')
   })
-  const basic = useActions(status)
+  const [forking, setForking] = useState<{ atSeq: number | undefined } | null>(null)
+  const [onFork] = useState(() => (atSeq: number | undefined) => setForking({ atSeq }))
+  const basic = useActions(status, onFork)
   const actions = useMemo(() => ({ ...basic, showChanges: (id: string) => showChanges(id) }), [basic])
 
   // How long the log was when it was opened is all that counts.
@@ -118,6 +121,9 @@ function OpenSession({ status }: { status: SessionStatus }) {
               onTurn={id => chat.current?.jumpToTurn(id)}
             />
           </div>
+          {forking ? (
+            <ForkDialog sessionId={sessionId} atSeq={forking.atSeq} onClose={() => setForking(null)} />
+          ) : null}
         </SessionActionsContext>
       </ProjectRootContext>
     </SessionContext>
@@ -125,10 +131,9 @@ function OpenSession({ status }: { status: SessionStatus }) {
 }
 
 /** What the harness of the session can do with a message. */
-function useActions(status: SessionStatus) {
+function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) => void) {
   const api = useApi()
   const hub = useSessionHub()
-  const navigate = useNavigate()
   const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
   return useMemo(() => {
@@ -148,15 +153,9 @@ function useActions(status: SessionStatus) {
       )
     const goOn = (turnId: string | null) =>
       once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
-    const fork = (turnId: string) => {
-      const atSeq = hub.store(sessionId).get().extras.turnEnds[turnId]
-      once(`fork ${turnId}`, async () => {
-        const { id } = await api.forkSession(sessionId, atSeq)
-        await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
-      })
-    }
+    const fork = (turnId: string) => onFork(hub.store(sessionId).get().extras.turnEnds[turnId])
     return { retry, goOn, ...(can?.supportsFork ? { fork } : {}) }
-  }, [api, hub, navigate, sessionId, can])
+  }, [api, hub, sessionId, can, onFork])
 }
 
 /** What the agent is told after a limit of steps. */

@@ -11,6 +11,7 @@ import { Field } from '../../ui/Field.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { toasts } from '../../ui/toast-store.ts'
+import { ForkDialog } from '../session/ForkDialog.tsx'
 import { sessionTitle } from './session-title.ts'
 
 /** What else can be done with a session. */
@@ -18,7 +19,7 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
   const api = useApi()
   const fleet = useFleetStore()
   const navigate = useNavigate()
-  const [asking, setAsking] = useState<'rename' | 'delete' | null>(null)
+  const [asking, setAsking] = useState<'rename' | 'fork' | 'delete' | null>(null)
   const { sessionId, projectRoot } = status
   const name = sessionTitle(status)
   const close = () => setAsking(null)
@@ -34,12 +35,6 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
         if (now) fleet.update([{ ...now, title }])
       }),
     )
-  const fork = () =>
-    attempt(
-      api
-        .forkSession(sessionId)
-        .then(({ id }) => navigate({ to: '/s/$sessionId', params: { sessionId: id } })),
-    )
   const remove = async () => {
     await api.deleteSession(sessionId)
     fleet.remove(sessionId)
@@ -53,7 +48,7 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
         }
         items={[
           { label: 'Rename…', onSelect: () => setAsking('rename') },
-          { label: 'Fork', onSelect: fork },
+          { label: 'Fork…', onSelect: () => setAsking('fork') },
           {
             label: 'Only this project',
             onSelect: () => setProjectFilter(projectRoot),
@@ -64,6 +59,7 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
       {asking === 'rename' ? (
         <RenameDialog title={status.title ?? ''} onSave={rename} onClose={close} />
       ) : null}
+      {asking === 'fork' ? <ForkDialog sessionId={sessionId} onClose={close} /> : null}
       {asking === 'delete' ? (
         <Dialog title="Delete this session?" onClose={close}>
           <div className="session-dialog">

@@ -27,6 +27,8 @@ export interface ClaudeResultEvent extends ClaudeEventBase {
   permission_denials?: ClaudePermissionDenial[]
   /** Why there was a turn, when no person asked for it. */
   origin?: { kind?: string; [key: string]: unknown }
+  /** Only of our own agent: the last message of its transcript. */
+  fork_point?: string
 }
 
 export interface ClaudeModelUsage {

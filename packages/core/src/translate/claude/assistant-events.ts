@@ -22,7 +22,9 @@ export function translateAssistant(state: TranslatorState, event: ClaudeAssistan
   const messageId = asText(message.id) ?? asText(event.uuid) ?? ''
   if (scope.messageId !== messageId) events.push(...closeOpenBlock(state, scope, 'discarded'))
   enterMessage(scope, messageId, asText(message.model))
-  if (message.model !== SYNTHETIC_MODEL) state.lastRetry = null
+  const isModels = message.model !== SYNTHETIC_MODEL
+  if (isModels) state.lastRetry = null
+  if (scope === state.main) state.forkPoint = (isModels ? asText(event.uuid) : undefined) ?? null
   for (const block of blocksOf(message.content)) {
     events.push(...confirmBlock(state, scope, { event, block }))
     scope.confirmed++

@@ -108,7 +108,10 @@ const STATUS_CODES: Codes = new Map<number, SessionErrorCode>([
 ])
 
 const TEXT_CODES: readonly (readonly [RegExp, SessionErrorCode])[] = [
-  [/no conversation found|valid session id or session title/i, 'session_not_found'],
+  [
+    /no conversation found|valid session id or session title|no message found with message\.uuid/i,
+    'session_not_found',
+  ],
   [/not logged in|invalid api key|\/login/i, 'auth_failed'],
   [/credit balance/i, 'billing'],
   [/prompt is too long/i, 'context_overflow'],

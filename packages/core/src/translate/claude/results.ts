@@ -60,15 +60,20 @@ function settle(
     isError: false,
     finalText: asString(result.result) ?? '',
     structuredOutput: result.structured_output,
+    // Our own agent names it.
+    forkPoint: wasAborted(state, result)
+      ? undefined
+      : (asText(result.fork_point) ?? state.forkPoint ?? undefined),
   })
 }
 
 function completeEvents(state: TranslatorState, outcome: ClaudeOutcome): UIEvent[] {
   const { sessionId } = state
   const { finalText = '', structuredOutput, costUsd, usage, durationMs, numTurns, origin } = outcome
+  const { forkPoint } = outcome
   return [
     present({ type: 'chat:complete', sessionId, text: finalText, structuredOutput }),
-    present({ type: 'session:complete', sessionId, costUsd, usage, durationMs, numTurns, origin }),
+    present({ type: 'session:complete', sessionId, costUsd, usage, durationMs, numTurns, origin, forkPoint }),
   ]
 }
 
@@ -97,6 +102,7 @@ function endTurn(state: TranslatorState): void {
   state.failure = null
   state.isInterrupted = false
   state.lastRetry = null
+  state.forkPoint = null
   state.said.clear()
   state.main.lastText = null
 }

@@ -17,6 +17,8 @@ export interface ClaudeOutcome {
   durationMs?: number
   numTurns?: number
   origin?: string
+  /** The uuid of the last message, where that is an answer. */
+  forkPoint?: string
   permissionDenials: ClaudePermissionDenial[]
   nativeSessionId: string | null
 }
@@ -34,6 +36,8 @@ export interface TranslatorState {
   readonly tasks: Map<string, Task>
   /** What the agent last said runs in the background, by task id. */
   background: ReadonlyMap<string, BackgroundTask>
+  /** The uuid of the model's last words in this turn, while nothing has come after them. */
+  forkPoint: string | null
   /** What this turn's messages became, by native uuid, in case one is taken back. */
   readonly said: Map<string, SaidBlock[]>
   /** Tool calls whose denial a person already knows of. */
@@ -117,6 +121,7 @@ export function createState(sessionId: string, harness: string): TranslatorState
     tools: new Map(),
     tasks: new Map(),
     background: new Map(),
+    forkPoint: null,
     said: new Map(),
     knownDenials: new Set(),
     openRequests: new Set(),

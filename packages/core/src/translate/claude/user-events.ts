@@ -14,6 +14,7 @@ export function translateUser(state: TranslatorState, event: ClaudeUserEvent): U
   if (event.isReplay === true) return []
   const message = asObject(event.message)
   if (!message) return [unknown(state, 'user', event)]
+  if (!asText(event.parent_tool_use_id)) state.forkPoint = null
   if (typeof message.content === 'string') return translateText(state, event, message.content)
   const blocks = asArray(message.content).map(block => asObject(block) ?? {})
   const results = blocks.filter(isToolResult)

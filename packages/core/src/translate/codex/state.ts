@@ -15,6 +15,8 @@ export interface CodexOutcome {
   apiStatus?: number
   usage: UsageInfo
   durationMs?: number
+  /** The id of the turn; only the app-server tells it. */
+  forkPoint?: string
   nativeSessionId: string | null
 }
 

@@ -83,7 +83,7 @@ function translateTurnEnd(state: CodexState, params: JsonObject): UIEvent[] {
   if (turn.status === 'interrupted') return endTurn(state, { status: 'interrupted', failure, durationMs })
   if (turn.status === 'failed' || failure) return endTurn(state, { status: 'failed', failure, durationMs })
   state.turn.answer ??= lastMessage(turn.items) ?? null
-  return endTurn(state, { status: 'completed', durationMs })
+  return endTurn(state, { status: 'completed', durationMs, forkPoint: asText(turn.id) })
 }
 
 /** A spool that is read from the middle has no start of the turn; the ids of its items are the same all the same. */

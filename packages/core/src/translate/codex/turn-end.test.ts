@@ -56,11 +56,11 @@ describe('success', () => {
     })
   })
 
-  test('C31: app-server also knows how long it took', () => {
+  test('C31: app-server also knows how long it took, and which turn a fork can be cut at', () => {
     const { events } = translateApp([appTurnStarted(), itemCompleted(appMessage('two')), appTurnCompleted()])
     expect(events.slice(-2)).toStrictEqual([
       { type: 'chat:complete', sessionId, text: 'two' },
-      { type: 'session:complete', sessionId, usage: nothing, durationMs: 5 },
+      { type: 'session:complete', sessionId, usage: nothing, durationMs: 5, forkPoint: 'turn-1' },
     ])
   })
 

@@ -9,7 +9,7 @@ import { failOpenTools, forgetFinishedTools } from './tools.ts'
 import { notice } from './ui.ts'
 
 export type TurnEnd = { durationMs?: number } & (
-  | { status: 'completed' }
+  | { status: 'completed'; forkPoint?: string }
   | { status: 'failed'; failure: PendingFailure | null }
   | { status: 'interrupted'; failure: PendingFailure | null }
 )
@@ -40,7 +40,8 @@ function settle(state: CodexState, end: TurnEnd, pending: PendingFailure | null)
   if (end.status === 'completed') {
     const finalText = state.turn.answer ?? state.turn.plan ?? ''
     const structuredOutput = state.expectsJson ? parsed(finalText) : undefined
-    return present({ ...common, reason: 'completed', isError: false, finalText, structuredOutput })
+    const { forkPoint } = end
+    return present({ ...common, reason: 'completed', isError: false, finalText, structuredOutput, forkPoint })
   }
   const failure = end.failure ?? (end.status === 'failed' ? pending : null)
   const { code, error, apiStatus } = failure ? describeFailure(failure) : DEFAULTS[end.status]
@@ -60,10 +61,10 @@ function reasonOf(code: SessionErrorCode): TurnEndReason {
 
 function completeEvents(state: CodexState, outcome: CodexOutcome): UIEvent[] {
   const { sessionId } = state
-  const { finalText = '', structuredOutput, usage, durationMs } = outcome
+  const { finalText = '', structuredOutput, usage, durationMs, forkPoint } = outcome
   return [
     present({ type: 'chat:complete', sessionId, text: finalText, structuredOutput }),
-    present({ type: 'session:complete', sessionId, usage, durationMs }),
+    present({ type: 'session:complete', sessionId, usage, durationMs, forkPoint }),
   ]
 }
 

@@ -64,7 +64,7 @@ export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLa
 /** Model and permission mode are missing, because they can be set; which conversation it is, the pool compares. */
 function launchKey(query: HarnessQuery, talks: object): string {
   const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
-  const { resumeSessionId, forkSession, newSessionId, continueLast, ...fixed } = rest
+  const { resumeSessionId, forkSession, forkAt, account, newSessionId, continueLast, ...fixed } = rest
   const tools = clientTools?.map(({ handler, ...definition }) => definition)
   return JSON.stringify([fixed, tools, talks, isBypass(query)], sortedKeys)
 }

@@ -266,6 +266,7 @@ function sameStart(a: HarnessQuery, b: HarnessQuery): boolean {
   return (
     a.resumeSessionId === b.resumeSessionId &&
     a.newSessionId === b.newSessionId &&
-    Boolean(a.forkSession) === Boolean(b.forkSession)
+    Boolean(a.forkSession) === Boolean(b.forkSession) &&
+    a.forkAt === b.forkAt
   )
 }

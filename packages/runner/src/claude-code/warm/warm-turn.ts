@@ -16,6 +16,7 @@ import {
 } from '../../turn/turn-events.ts'
 import { TurnNotes } from '../../turn/turn-notes.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
+import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { usageFailure } from '../features.ts'
 import { type PromptMessage, promptMessage } from '../prompt.ts'
@@ -91,7 +92,7 @@ export class WarmTurn {
       const notice = lease && this.#versionNotice(lease.live)
       if (notice) yield this.#noted(notice)
       let end = yield* this.#run(lease, message)
-      if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh(message)
+      if (end.resumeFailed && !this.#stopReason) end = yield* this.#runAfresh()
       await this.#release()
       const durationMs = Math.round(performance.now() - startedAt)
       yield { type: 'turn:end', sessionId: session.id, reason: end.reason, durationMs }
@@ -187,7 +188,7 @@ export class WarmTurn {
   }
 
   /** The agent no longer has the conversation: the same message again, as the first of a new one. */
-  async *#runAfresh(message: PromptMessage): AsyncGenerator<UIEvent, Verdict> {
+  async *#runAfresh(): AsyncGenerator<UIEvent, Verdict> {
     const { query, session } = this.#options
     this.#log.write('warn', 'resume:failed', {
       claudeSessionId: query.resumeSessionId,
@@ -198,7 +199,8 @@ export class WarmTurn {
     await this.#release()
     await this.#forgetNotes()
     this.#options.pool.told(session.id)
-    return yield* this.#runIn({ ...query, resumeSessionId: undefined, forkSession: undefined }, message)
+    const afresh = withoutConversation(query)
+    return yield* this.#runIn(afresh, await promptMessage(afresh.prompt, this.#agent))
   }
 
   /** The turn has begun: what is wrong now is an event. */
