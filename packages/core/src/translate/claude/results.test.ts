@@ -37,7 +37,7 @@ describe('success', () => {
   test('E31: an answer can be cut after its last message, where that is the model’s', () => {
     const pointAfter = (...lines: Parameters<typeof eventsOf>) =>
       only(eventsOf(init(), ...lines, result()), 'session:complete')[0]?.forkPoint
-    const said = (uuid: string, fields = {}) => ({ ...assistant(text('Hi.')), uuid, ...fields })
+    const said = (uuid: string, fields = {}) => ({ ...assistant('m', text('Hi.')), uuid, ...fields })
     const user = { type: 'user', uuid: 'u', message: { role: 'user', content: 'From the agent itself.' } }
     expect(pointAfter(said('a'), said('b'))).toBe('b')
     expect(pointAfter(said('a'), said('b', { parent_tool_use_id: 'toolu_1' }))).toBe('a')
