@@ -21,6 +21,9 @@ const broken = []
 await Promise.all([
   check('Checking format and lint', () => run('biome', ['check', '.'])),
   check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])),
+  check('Looking for what nothing uses', () =>
+    run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
+  ),
   check('Building and checking types', () => turbo(['build', 'typecheck', ...filters])),
   // Before the tests: several of them open a browser at the same moment.
   check('Finding a browser', () =>

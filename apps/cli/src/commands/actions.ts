@@ -1,8 +1,5 @@
 import { didYouMean } from '../did-you-mean.ts'
-import type { Output } from '../output.ts'
 import { UsageError } from '../usage-error.ts'
-
-export type Action = (args: string[], output: Output) => Promise<number>
 
 /** The word after a command that has several things to do, and what follows it. */
 export function chooseAction<A>(
