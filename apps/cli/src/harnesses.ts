@@ -1,5 +1,6 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
+import { agentEnvironment } from './agent-environment.ts'
 
 /** The agents that keep conversations of their own. The first is the one that runs when none is named. */
 export type CommandHarness = ClaudeCodeHarness | CodexHarness
@@ -10,6 +11,7 @@ export const DEFAULT_HARNESS = HARNESS_IDS[0]
 export const RUN_HARNESS_IDS = [...HARNESS_IDS, 'agent-sdk', 'messages-api'] as const
 
 type OnLog = (entry: RunnerLogEntry) => void
+type Environment = Record<string, string>
 
 export function createHarnesses(): HarnessRegistry<CommandHarness> {
   const harnesses = new HarnessRegistry<CommandHarness>()
@@ -23,33 +25,40 @@ export function createHarnesses(): HarnessRegistry<CommandHarness> {
  */
 export class RunHarnesses extends HarnessRegistry<SessionHarness> {
   readonly #onLog: OnLog
+  readonly #environment: Environment
 
   constructor(onLog: OnLog) {
     super()
     this.#onLog = onLog
-    for (const harness of installed(onLog)) this.register(harness)
+    this.#environment = agentEnvironment()
+    for (const harness of installed(onLog, this.#environment)) this.register(harness)
   }
 
   /** Throws a HarnessError when there is no such harness. */
   async load(id: HarnessId): Promise<SessionHarness> {
     const make = this.has(id) ? undefined : LOADED[id]
-    if (make !== undefined) this.register(await make(this.#onLog))
+    if (make !== undefined) this.register(await make(this.#onLog, this.#environment))
     return this.getOrThrow(id)
   }
 }
 
-const LOADED: Readonly<Partial<Record<HarnessId, (onLog: OnLog) => Promise<SessionHarness>>>> = {
-  'agent-sdk': async onLog => {
+const LOADED: Readonly<
+  Partial<Record<HarnessId, (onLog: OnLog, environment: Environment) => Promise<SessionHarness>>>
+> = {
+  'agent-sdk': async (onLog, environment) => {
     const { AgentSdkHarness } = await import('@chirality/runner/agent-sdk')
-    return new AgentSdkHarness({ onLog })
+    return new AgentSdkHarness({ onLog, environment })
   },
-  'messages-api': async onLog => {
+  'messages-api': async (onLog, environment) => {
     const { MessagesApiHarness } = await import('@chirality/runner/messages-api')
-    return new MessagesApiHarness({ onLog })
+    return new MessagesApiHarness({ onLog, environment })
   },
 }
 
-function installed(onLog?: OnLog): CommandHarness[] {
+function installed(onLog?: OnLog, environment?: Environment): CommandHarness[] {
   // One turn, and the command is over: nothing is worth keeping.
-  return [new ClaudeCodeHarness({ keepAlive: false, onLog }), new CodexHarness({ onLog })]
+  return [
+    new ClaudeCodeHarness({ keepAlive: false, onLog, environment }),
+    new CodexHarness({ onLog, environment }),
+  ]
 }

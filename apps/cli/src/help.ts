@@ -7,6 +7,7 @@ export const HELP = `Usage: chirality <command> [options]
       --port N               The first port to try (default: 4096; 0 takes any)
       --no-open              Open no browser
       --demo                 With a project to try, and a model that plays a script in that project only
+      --allow-env NAME       A variable that agents get besides those they always get; doctor shows which these are
       --leave-agents         Let agents work on when the server stops; the next one goes on with them
       --keep-memory N        Memory for agents that are kept between turns: 2G, 500M, a share of the free memory (25%, the
                              default), 0 for none. Also CHIRALITY_KEEP_MEMORY

@@ -72,6 +72,12 @@ describe('chirality doctor', () => {
           ok: true,
           detail: 'only those of Chirality; see `chirality sessions list`',
         },
+        {
+          check: 'environment',
+          ok: true,
+          detail: expect.stringMatching(/^every agent gets HOME .* of \d+ variables$/),
+          fix: expect.stringContaining('CHIRALITY_ALLOW_ENV=NAME,OTHER'),
+        },
       ])
       expect(asked(model)).toEqual([])
     },
@@ -171,7 +177,7 @@ describe('chirality doctor', () => {
     const { code, stdout } = await run(['doctor', '--json'], { env: NO_AGENT })
 
     expect(code).toBe(3)
-    expect(jsonLines(stdout).slice(2)).toEqual([
+    expect(jsonLines(stdout).slice(2, -1)).toEqual([
       {
         check: 'claude-code',
         ok: false,
@@ -239,6 +245,32 @@ describe('chirality doctor', () => {
     expect(project).toMatchObject({ check: 'project', ok: false, fix: expect.any(String) })
     expect(project?.detail.startsWith(folder)).toBe(true)
     expect(project?.detail.endsWith(detail)).toBe(true)
+  })
+
+  test('says which variables reach agents, and which of the user’s own do not', async () => {
+    const { run, home } = await createWorld()
+    const data = path.join(home, 'data')
+    mkdirSync(data)
+    writeFileSync(path.join(data, 'allow-env'), 'MINE # for npm\n\nMISSING\n')
+    const env = {
+      ...{ ...NO_AGENT, CHIRALITY_HOME: data, CHIRALITY_ALLOW_ENV: 'OTHER,LD_PRELOAD' },
+      ...{ MINE: '1', OTHER: '2', LD_PRELOAD: '', SECRET: '3' },
+    }
+    const { stdout } = await run(['doctor', '--json'], { env })
+    const line = about(stdout, 'environment')
+    expect(line?.ok).toBe(false)
+    expect(line?.detail).toMatch(
+      /^every agent gets [A-Z_ ]*PATH[A-Z_ ]* and, as you said, OTHER MINE \(not set: MISSING\) \(never passed on: LD_PRELOAD\) of \d+ variables$/,
+    )
+    expect(line?.detail).not.toContain('SECRET')
+    expect(line?.fix).toContain(path.join(data, 'allow-env'))
+
+    writeFileSync(path.join(data, 'allow-env'), 'MINE=1\n')
+    const wrong = await run(['doctor'], { env })
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('allow-env:1: "MINE=1" is not the name'),
+    })
   })
 
   test('takes no argument', async () => {

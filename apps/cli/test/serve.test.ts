@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { findMarked } from './support/processes.ts'
@@ -251,9 +251,12 @@ test('keys that the server was started with are in the environment of no process
   const names = CANARIES.filter(name => name !== 'ANTHROPIC_API_KEY')
   const env = Object.fromEntries(names.map((name, at) => [name, `${canary}-${at}`]))
   // Every process of this user, the server among them: whatever is readable there is readable for the command.
-  const command = `cat /proc/$PPID/environ | tr '\\0' '\\n'; grep -alF "${canary.slice(0, 4)}""${canary.slice(4)}" /proc/[0-9]*/environ 2>/dev/null; echo "$PPID looked"`
+  const command = `cat /proc/$PPID/environ | tr '\\0' '\\n'; grep -alF "${canary.slice(0, 4)}""${canary.slice(4)}" /proc/[0-9]*/environ 2>/dev/null; echo "$PPID looked, and was given $FIRST_OF_MINE $SECOND_OF_MINE"`
   const world = await createWorld({ answers: [{ tool: 'bash', input: { command } }, 'Done.'] })
-  const { command: server, facts } = await startServing(world, [], {
+  mkdirSync(path.join(world.home, 'chirality'))
+  writeFileSync(path.join(world.home, 'chirality', 'allow-env'), '# mine\nFIRST_OF_MINE\n')
+  const { command: server, facts } = await startServing(world, ['--allow-env', 'SECOND_OF_MINE'], {
+    ...{ FIRST_OF_MINE: 'one', SECOND_OF_MINE: 'two' },
     ...env,
     ANTHROPIC_API_KEY: `${canary}-api`,
   })
@@ -264,7 +267,7 @@ test('keys that the server was started with are in the environment of no process
   const options = { permissionMode: 'bypassPermissions' }
   const turn = await call(facts, '/api/harness/turn', { sessionId: session.id, message, options })
   const stream = await turn.text()
-  expect(stream).toContain(`${facts.pid} looked`)
+  expect(stream).toContain(`${facts.pid} looked, and was given one two`)
   const result = /event: tool:result\ndata: (.*)/.exec(stream)?.[1] ?? ''
   expect(result).toContain('CHIRALITY_RUN=')
   expect(result).not.toContain(canary)

@@ -17,6 +17,7 @@ export {
   codexMcpServers as buildCodexMcpConfigOverrides,
 } from './codex/mcp-servers.ts'
 export { ThreadLines } from './codex/thread-lines.ts'
+export { ALLOW_VARIABLE } from './env/allowed-names.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions, type CredentialSet } from './env/child-env.ts'
 export { hideEnvironment } from './env/hide-environment.ts'
 export { processEnv } from './env/process-env.ts'

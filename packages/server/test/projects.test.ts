@@ -9,7 +9,7 @@ import { connect } from './support/trpc-client.ts'
 test('folders are registered, opened and forgotten', async () => {
   const server = await startTestServer()
   const { client } = connect(server)
-  const other = path.join(server.home, 'other')
+  const other = path.join(server.project, '..', 'other')
   mkdirSync(other)
   await client.projects.register.mutate({ path: other, name: 'Other' })
   expect(await client.projects.list.query()).toMatchObject([
@@ -52,12 +52,14 @@ test.each([
   expect(error).toMatchObject({ data: { reason } })
 })
 
-test('neither the data folder nor a folder of git is a project', async () => {
+test('neither the data folder nor a folder of git is a project, nor what is in them', async () => {
   const server = await startTestServer()
   const { client } = connect(server)
   const git = path.join(server.project, '.git')
   mkdirSync(git)
-  for (const folder of [server.home, git]) {
+  const servers = path.join(server.home, 'servers')
+  for (const folder of [server.home, servers, git, path.join(git, 'hooks')]) {
+    mkdirSync(folder, { recursive: true })
     const error = await client.projects.register.mutate({ path: folder }).catch((cause: unknown) => cause)
     expect(error).toMatchObject({ data: { reason: 'project-reserved' } })
   }

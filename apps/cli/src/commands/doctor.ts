@@ -1,4 +1,5 @@
 import type { HarnessInstallStatus } from '@chirality/core'
+import { agentEnvironment } from '../agent-environment.ts'
 import { EXIT, type ExitCode } from '../exit-code.ts'
 import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -7,6 +8,7 @@ import { type Style, style, wantsColour } from '../render/style.ts'
 import { UsageError } from '../usage-error.ts'
 import type { Check } from './doctor/check.ts'
 import { checkAgent } from './doctor/check-agent.ts'
+import { checkEnvironment } from './doctor/check-environment.ts'
 import { checkProject } from './doctor/check-project.ts'
 import { serverEnvironment } from './serve/server-environment.ts'
 import { serverHarnesses } from './serve/server-harnesses.ts'
@@ -22,13 +24,14 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
   // Those of the dashboard, so that both say the same.
-  const harnesses = serverHarnesses(() => {}, undefined, { environment: await serverEnvironment() })
+  const environment = agentEnvironment(await serverEnvironment())
+  const harnesses = serverHarnesses(() => {}, undefined, { environment })
   // One that fails to answer is reported like one that is missing, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
     harnesses.getAll().map(harness => checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, cwd)),
   )
-  const checks = [node, project, ...agents.flatMap(agent => agent.checks)]
+  const checks = [node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)]
   const paint = style(wantsColour(output.isTerminal))
   for (const check of checks)
     await output.write(values.json ? `${JSON.stringify(check)}\n` : line(check, paint))

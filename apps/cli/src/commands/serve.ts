@@ -12,6 +12,7 @@ import {
   startServer,
 } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
+import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'
 import { EXIT } from '../exit-code.ts'
 import { type Output, tell } from '../output.ts'
@@ -76,11 +77,12 @@ type Start =
 
 async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> {
   const { port, host, exposed, publicOrigins } = options
+  const environment = agentEnvironment(await serverEnvironment(), options.allowEnv)
   let server: RunningServer | undefined
   try {
     server = await startServer({
       harnesses: serverHarnesses(entry => server?.log(entry), demo, {
-        environment: await serverEnvironment(),
+        environment,
         keepMemory: options.keepMemory,
       }),
       projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),

@@ -125,9 +125,11 @@ async function realFolder(typed: string): Promise<string> {
 /** An agent in git's own folder, or in the one with the user's token and policies, would read or change what guards it. */
 async function requireNotOurs(root: string, home: string): Promise<void> {
   const isGit = root.split(path.sep).some(part => part.toLowerCase() === '.git')
-  const isData = root === (await realpath(home).catch(() => home))
+  const inData = path.relative(await realpath(home).catch(() => home), root).split(path.sep)
+  // The project to try things in is there.
+  const isData = !['..', 'demo'].includes(inData[0] ?? '') && !path.isAbsolute(inData[0] ?? '')
   if (!isGit && !isData) return
-  const what = isGit ? "git's own folder" : 'the data folder of Chirality'
+  const what = isGit ? "git's own folder" : 'in the data folder of Chirality'
   throw new CallError(
     'BAD_REQUEST',
     'project-reserved',

@@ -2,10 +2,22 @@ import { expect, test } from 'vitest'
 import { readServeOptions } from './serve-options.ts'
 
 test('projects and origins can be given more than once', async () => {
-  const args = ['--project', 'a', '--port', '0', '--project=b', '--origin', 'https://a.example', '--no-open']
+  const args = [
+    '--project',
+    'a',
+    '--port',
+    '0',
+    '--project=b',
+    '--origin',
+    'https://a.example',
+    '--no-open',
+    '--allow-env',
+    'ONE,TWO',
+  ]
   expect(await readServeOptions(args)).toEqual({
     projects: ['a', 'b'],
     publicOrigins: ['https://a.example'],
+    allowEnv: ['ONE,TWO'],
     port: 0,
     host: undefined,
     exposed: undefined,

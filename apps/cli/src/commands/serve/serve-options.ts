@@ -10,6 +10,8 @@ export interface ServeOptions {
   host?: string
   exposed?: Exposed
   publicOrigins: string[]
+  /** More variables that go to every agent. */
+  allowEnv: string[]
   open: boolean
   demo: boolean
   json: boolean
@@ -21,14 +23,15 @@ export interface ServeOptions {
 
 export async function readServeOptions(args: string[]): Promise<ServeOptions> {
   const [projects, afterProjects] = takeRepeated(args, 'project')
-  const [publicOrigins, rest] = takeRepeated(afterProjects, 'origin')
+  const [publicOrigins, afterOrigins] = takeRepeated(afterProjects, 'origin')
+  const [allowEnv, rest] = takeRepeated(afterOrigins, 'allow-env')
   const { values, positionals } = readOptions(rest, OPTIONS)
   if (positionals.length > 0)
     throw new UsageError(`Unexpected argument "${positionals[0]}". Projects are named with --project.`)
   const port = wholeNumber('port', values.port, { min: 0, max: MAX_PORT })
   const exposed = await exposure(values)
   return {
-    ...{ projects, publicOrigins, port, host: values.host, exposed },
+    ...{ projects, publicOrigins, allowEnv, port, host: values.host, exposed },
     open: !values['no-open'],
     demo: values.demo ?? false,
     json: values.json ?? false,

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { ALLOW_VARIABLE, processEnv } from '@chirality/runner'
+import { userDataFolder } from '@chirality/sessions'
+import { UsageError } from './usage-error.ts'
+
+/**
+ * What agents are given their share of: an environment, in which the names that the user lets through besides are listed. They are in
+ * `CHIRALITY_ALLOW_ENV`, one a line in the file `allow-env` of the user's data folder, and named by an option.
+ */
+export function agentEnvironment(
+  environment: Record<string, string> = processEnv(),
+  named: readonly string[] = [],
+): Record<string, string> {
+  const given = named.flatMap(list => list.split(',')).map(name => nameOf(name, '--allow-env'))
+  const names = [environment[ALLOW_VARIABLE] ?? '', ...namesInFile(allowFile()), ...given].filter(Boolean)
+  return names.length === 0 ? environment : { ...environment, [ALLOW_VARIABLE]: names.join(',') }
+}
+
+/** Where the user lists names that go to every agent. */
+export function allowFile(): string {
+  return path.join(userDataFolder(), 'allow-env')
+}
+
+function namesInFile(file: string): string[] {
+  const lines = textOf(file).split('\n')
+  return lines.flatMap((line, at) => {
+    const [word = ''] = line.split('#')
+    return word.trim() === '' ? [] : [nameOf(word, `${file}:${at + 1}`)]
+  })
+}
+
+function nameOf(word: string, where: string): string {
+  const name = word.trim()
+  if (/^[A-Za-z_]\w*$/.test(name)) return name
+  throw new UsageError(`${where}: "${name}" is not the name of a variable. Names only, without their values.`)
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    // Hardly anybody has one. What is wrong with the data folder itself is told where it is used.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return ''
+    throw new UsageError(`${file} cannot be read (${code}). It lists names of variables, one a line.`)
+  }
+}
