@@ -39,7 +39,33 @@ function isFoundIn({ text, starts }: ShellPart, glob: Glob): boolean {
   const start = starts.find(at =>
     literal === undefined ? text.startsWith(beginning, at) : text.length - at === literal.length,
   )
-  return start !== undefined && globMatches(glob, text.slice(start))
+  if (start !== undefined && globMatches(glob, text.slice(start))) return true
+  return starts.some(at => fitsByGlob(text.slice(at), glob))
+}
+
+/** `/bin/r?` is whatever the shell finds by it: taken for the program that the pattern begins with, if it can be that one. */
+function fitsByGlob(text: string, glob: Glob): boolean {
+  const [word = ''] = /^\S*/.exec(text) ?? []
+  const [program = ''] = /^[^\s/]+/.exec(glob.parts[0] ?? '') ?? []
+  if (program === '' || word.length > MAX_GLOB_CHARS || !/[*?[]/.test(word) || !/^[\w.*?[\]-]+$/.test(word))
+    return false
+  const expression = word
+    .replace(/\./g, '\\.')
+    .replace(/\*+/g, '.*')
+    .replace(/\?/g, '.')
+    .replace(/\[(?![^\]]+\])|(?<!\[[^[]*)\]/g, '\\$&')
+  return fitsWhole(expression, program) && globMatches(glob, `${program}${text.slice(word.length)}`)
+}
+
+const MAX_GLOB_CHARS = 40
+
+function fitsWhole(expression: string, name: string): boolean {
+  try {
+    return new RegExp(`^${expression}$`).test(name)
+  } catch {
+    // Brackets that no shell reads as a set either.
+    return false
+  }
 }
 
 const MAX_COMMAND_CHARS = 64 * 1024

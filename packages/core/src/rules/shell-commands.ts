@@ -1,3 +1,5 @@
+import { expandShell } from './expand-shell.ts'
+
 /** A part of a command, and where in it the name of a program can stand. */
 export interface ShellPart {
   text: string
@@ -9,26 +11,39 @@ export interface ShellPart {
  * quoted or not: too much is looked at, never too little.
  */
 export function* shellParts(command: string): Generator<ShellPart> {
-  const plain = unwrapShell(command)
+  const inner = unwrapShell(command)
+  yield* partsOfCommand(inner)
+  const expanded = expandShell(inner)
+  if (expanded !== inner) yield* partsOfCommand(expanded)
+}
+
+function* partsOfCommand(command: string): Generator<ShellPart> {
+  const plain = command
     .replace(/\\\r?\n/g, '')
     .replace(/\$\{?IFS\}?/gi, ' ')
     .replace(/\$(?=['"])/g, '')
     .replace(/\{([^{}\s]+)\}/g, (braces, inner: string) =>
       inner.includes(',') ? `;${inner.replaceAll(',', ' ')};` : braces,
     )
-  yield* partsOf(plain.replace(REDIRECTION, ' '))
+    // What an option, an alias or an editor runs begins behind its sign.
+    .replace(RUNS_OPTION, ' ; ')
+    .replace(RUNS_REST, ' env ')
+  yield* partsOf(plain.replace(REDIRECTION, ' '), { everywhere: FEEDS_SHELL.test(plain) ? 'all' : 'none' })
   // Where a file's name ends is not always clear: behind a redirection a program can stand anywhere.
-  for (const behind of plain.split(/[<>]/).slice(1)) yield* partsOf(behind, { everywhere: true })
+  for (const behind of plain.split(/[<>]/).slice(1)) yield* partsOf(behind, { everywhere: 'first' })
 }
 
-function* partsOf(plain: string, { everywhere = false } = {}): Generator<ShellPart> {
+function* partsOf(
+  plain: string,
+  { everywhere }: { everywhere: 'all' | 'first' | 'none' },
+): Generator<ShellPart> {
   let isFirst = true
   for (const segment of plain.split(OPERATOR)) {
     const raw = segment.trim().replace(/\s+/g, ' ')
     if (raw !== '') {
       yield { text: raw, starts: [0] }
       const text = raw.replace(/['"\\]/g, '').trim()
-      yield { text, starts: programPlaces(text, everywhere && isFirst) }
+      yield { text, starts: programPlaces(text, everywhere === 'all' || (everywhere === 'first' && isFirst)) }
     }
     isFirst = false
   }
@@ -44,7 +59,7 @@ const SHELL_WRAPPER =
   /^(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:ba|z|da)?sh -l?c (?:'([^']*)'|"([^"`$\\]*)"|([^\s'"`$\\;&|<>(){}*?[\]~#!]+))$/
 const OPERATOR = /[;&|\n\r()`{}<>]/
 /** Not `<<<`: what follows it can be a program. */
-const REDIRECTION = /\d{0,3}(?:>>?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>`]+/g
+const REDIRECTION = /\d{0,3}(?:>[>|]?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>`]+/g
 
 /** Where words begin, and the names behind their last slash: at the command, and behind a wrapper everywhere. */
 function programPlaces(text: string, from: boolean): number[] {
@@ -54,20 +69,33 @@ function programPlaces(text: string, from: boolean): number[] {
     const name = word.slice(word.lastIndexOf('/') + 1)
     places.push(index, index + word.length - name.length)
     if (everywhere || SHELL_WORDS.has(word)) continue
-    if (!WRAPPERS.has(name.toLowerCase()) && !ASSIGNMENT.test(word)) break
+    if (!WRAPPERS.has(name.toLowerCase()) && !LOADER.test(name) && !ASSIGNMENT.test(word)) break
     everywhere = true
   }
   return places
 }
 
 /** What stands behind an assignment is not told apart from a value with blanks in it. */
-const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
+const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', 'coproc', '!', '$'])
 
 /** Programs that run what stands behind them. */
 const WRAPPERS = new Set(
   (
     'sudo doas su env command exec builtin eval nohup nice ionice setsid stdbuf timeout time xargs parallel find fd watch ' +
-    'strace ltrace busybox bash sh zsh dash ksh fish script ssh docker podman chroot unshare flock caffeinate npx trap alias'
+    'strace ltrace busybox bash sh zsh dash ksh fish script ssh docker podman chroot unshare flock caffeinate npx trap alias ' +
+    'ash mksh rbash csh tcsh pwsh toybox bunx uvx runuser sg pkexec run0 gosu su-exec fakeroot proot bwrap firejail nsenter ' +
+    'systemd-run dbus-run-session xvfb-run chrt taskset prlimit choom uclampset numactl cgexec setarch linux32 linux64 chpst ' +
+    'softlimit eatmydata chronic unbuffer catchsegv valgrind gdb entr dtach screen tmux expect hyperfine nix-shell'
   ).split(' '),
 )
+/** The dynamic loader runs the program that it is given. */
+const LOADER = /^ld(?:-[\w.-]+)?\.so(?:\.\d+)*$/
+/** Two words that run what stands behind them, where the first alone does not. */
+const RUNS_REST =
+  /(?<![\w./-])(?:(?:npm|pnpm|yarn|bun|bundle|mise|direnv)\s+(?:exec|x|dlx)|(?:poetry|uv|conda|pipenv|hatch)\s+run|git\s[^;&|]{0,99}?(?:bisect\s+run|submodule\s+foreach|rebase\s[^;&|]{0,99}?(?:-x|--exec)))(?![\w-])/g
+/** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`. */
+const RUNS_OPTION = /(?:-[\w-]*(?:command|exec|action|cmd)(?:=exec)?=|(?<=[\s"'=])!(?=[\w/]))/g
+/** A shell whose commands are the output of another one, or a file that is no file. */
+const FEEDS_SHELL =
+  /\|&?\s*(?:sudo\s+)?(?:\S{0,99}\/)?(?:(?:ba|z|da|k|a|mk|rba|c|tc|fi)?sh|at|batch)(?![\w-])|(?<!\S)(?:source|\.|(?:ba|z|da|k)?sh)\s[^;&|\n]{0,99}<\(/
