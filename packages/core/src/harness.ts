@@ -75,6 +75,9 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
   /** Gives a message to the turn that is running. False when it is too late, and nothing was sent. */
   steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
 
+  /** Which rules of the user this agent cannot be held to in a mode, each as a sentence for people. Missing: it is held to all. */
+  unheldRules?(rules: readonly GuardRule[], mode: PermissionMode): string[]
+
   /** Starts the agent ahead of the first message, and tells `onProcess` of it. Does nothing more when it is there already. */
   prewarm?(session: Session, opts?: HarnessTurnOpts): Promise<void>
 
@@ -158,6 +161,8 @@ export interface Guard {
   hasRules: boolean
   /** Those rules, for an agent that has to be told them beforehand. */
   rules?: readonly GuardRule[]
+  /** It asks about changes of files that decide what agents may do, and somebody is there to answer. */
+  protects?: boolean
 }
 
 /** `deny Bash(rm *)`. */

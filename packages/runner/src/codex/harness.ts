@@ -2,6 +2,7 @@ import type {
   AdoptTurnOpts,
   CodexEvent,
   ContextUsage,
+  GuardRule,
   HarnessCapabilities,
   HarnessEvent,
   HarnessInstallStatus,
@@ -12,6 +13,7 @@ import type {
   ImportedSession,
   ListNativeSessionsOptions,
   NativeSession,
+  PermissionMode,
   PromptPart,
   Session,
   SessionHarness,
@@ -31,6 +33,7 @@ import { AppServerPool } from './app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { codexInstallStatus } from './install-status.ts'
 import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './models.ts'
+import { unheldRules } from './permissions.ts'
 import { prewarmCodex } from './prewarm.ts'
 import { queryCodex } from './query.ts'
 import { CodexTurn } from './turn.ts'
@@ -67,6 +70,10 @@ export class CodexHarness implements SessionHarness<CodexEvent> {
   checkInstallStatus(): Promise<HarnessInstallStatus> {
     const { config, environment } = this.#context
     return codexInstallStatus({ binaryPath: config.binaryPath, environment })
+  }
+
+  unheldRules(rules: readonly GuardRule[], mode: PermissionMode): string[] {
+    return unheldRules(rules, mode)
   }
 
   /** Codex has skills, but nothing that is typed after a slash in a prompt. */

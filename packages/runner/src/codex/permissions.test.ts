@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codexPermissions, execPermissions, isFreeInMode } from './permissions.ts'
+import { codexPermissions, execPermissions, isFreeInMode, unheldRules } from './permissions.ts'
 
 type Fields = Pick<HarnessQuery, 'mode' | 'permissionMode'>
 
@@ -55,6 +55,34 @@ test('with rules every mode that may change something asks, and none is narrowed
     sandbox: 'read-only',
     approval: 'untrusted',
   })
+})
+
+test('where protected files are asked about, free edits ask about commands, too; other modes and exec stay as they are', () => {
+  const of = (permissionMode: PermissionMode) => ({ mode: 'read-only', permissionMode }) as const
+  const watched = { asks: true, protects: true }
+  expect(codexPermissions(of('acceptEdits'), watched)).toEqual({
+    sandbox: 'workspace-write',
+    approval: 'untrusted',
+  })
+  expect(codexPermissions(of('acceptEdits'), { protects: true }).approval).toBe('never')
+  for (const mode of ['plan', 'dontAsk', 'bypassPermissions', 'default'] as const)
+    expect(codexPermissions(of(mode), watched)).toEqual(codexPermissions(of(mode), { asks: true }))
+  expect(execPermissions(of('acceptEdits'), watched).sandbox).toBe('workspace-write')
+})
+
+test('rules about reading are told as not held, in a mode that asks nothing those about commands, too', () => {
+  const rules = [
+    { effect: 'deny', tool: 'Read', pattern: '.env' },
+    { effect: 'deny', tool: '*', pattern: '*.pem' },
+    { effect: 'ask', tool: 'Bash', pattern: 'curl *' },
+    { effect: 'deny', tool: 'Write', pattern: 'a' },
+    { effect: 'allow', tool: 'Read' },
+  ] as const
+  const about = (mode: PermissionMode) => unheldRules(rules, mode).map(text => /^"[^"]+"/.exec(text)?.[0])
+  expect(about('default')).toEqual(['"deny Read(.env)"', '"deny *(*.pem)"'])
+  for (const mode of ['plan', 'dontAsk'] as const)
+    expect(about(mode)).toEqual(['"deny Read(.env)"', '"deny *(*.pem)"', '"ask Bash(curl *)"'])
+  expect(unheldRules(rules, 'plan')[2]).toContain('"Plan only" Codex runs commands')
 })
 
 describe('what a mode leaves free although it is asked about', () => {

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
-import type { HarnessQuery, PermissionMode } from '@chirality/core'
+import { type GuardRule, type HarnessQuery, type PermissionMode, permissionLabel } from '@chirality/core'
 import { asObject } from '../native-sessions/json.ts'
 
 export type CodexSandbox = 'read-only' | 'workspace-write' | 'danger-full-access'
@@ -20,18 +20,21 @@ export interface CodexListeners {
   asks?: boolean
   /** There are rules that hold in every mode: Codex tells of a call only when it asks about it. */
   hasRules?: boolean
+  /** Somebody is asked before files are changed that decide what agents may do. */
+  protects?: boolean
 }
 
 /** The finer permission mode wins over the mode, as for every harness. */
 export function codexPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
   const { mode, permissionMode } = query
   if (!permissionMode) return BY_MODE[mode]
-  const { asks = false, hasRules = false } = listeners
+  const { asks = false, hasRules = false, protects = false } = listeners
   const permissions = (asks ? WHEN_ASKING[permissionMode] : undefined) ?? BY_PERMISSION_MODE[permissionMode]
   // In the sandbox that lets nothing change, what is asked about and allowed would run outside of it.
-  return hasRules && permissions.sandbox !== 'read-only'
-    ? { ...permissions, approval: 'untrusted' }
-    : permissions
+  if (permissions.sandbox === 'read-only') return permissions
+  // Codex cannot say which file a command writes, and leave for one that it asks about reaches beyond the sandbox.
+  const mustAsk = hasRules || (asks && protects && permissionMode === 'acceptEdits')
+  return mustAsk ? { ...permissions, approval: 'untrusted' } : permissions
 }
 
 /**
@@ -68,7 +71,7 @@ function realPathOf(file: string): string {
 
 /** `exec` asks nobody: what somebody was to be asked about stays shut. */
 export function execPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
-  const permissions = codexPermissions(query, listeners)
+  const permissions = codexPermissions(query, { ...listeners, protects: false })
   return permissions.approval === 'untrusted' ? { ...permissions, sandbox: 'read-only' } : permissions
 }
 
@@ -94,6 +97,26 @@ const WHEN_ASKING: Partial<Record<PermissionMode, CodexPermissions>> = {
   default: { sandbox: 'workspace-write', approval: 'untrusted' },
   acceptEdits: { sandbox: 'workspace-write', approval: 'on-request' },
 }
+
+/**
+ * What the user's rules do not reach in Codex: it reads without asking in every mode, and where nothing may change it asks
+ * about no command at all. For people, before the turn.
+ */
+export function unheldRules(rules: readonly GuardRule[], permissionMode: PermissionMode): string[] {
+  const asksNothing = BY_PERMISSION_MODE[permissionMode].sandbox === 'read-only'
+  return rules.flatMap(({ effect, tool, pattern }) => {
+    const isReading = READING.test(tool) || (tool === '*' && pattern !== undefined)
+    if (effect === 'allow' || !(isReading || (asksNothing && COMMANDS.test(tool)))) return []
+    const rule = `${effect} ${tool}${pattern === undefined ? '' : `(${pattern})`}`
+    const reason = isReading
+      ? 'Codex reads files without asking'
+      : `in the mode "${permissionLabel(permissionMode)}" Codex runs commands that change nothing without asking`
+    return [`"${rule}" does not hold in this turn: ${reason}. Use another agent where it has to hold.`]
+  })
+}
+
+const READING = /^(?:read|ls|list|glob|grep|notebookread)$/i
+const COMMANDS = /^(?:bash|command|\*)$/i
 
 /** The policy of one turn. The thread itself is always started read-only, because a wider one makes Codex write
  * `trust_level = "trusted"` for the folder into the user's config. */

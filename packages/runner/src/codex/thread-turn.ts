@@ -134,7 +134,8 @@ export class ThreadTurn {
         ...(rule === undefined ? {} : { rule }),
       }
     }
-    if (verdict.effect === 'ask' || !guard.hasRules || !isFreeInMode(query, event)) return undefined
+    const isWatched = guard.hasRules || guard.protects
+    if (verdict.effect === 'ask' || !isWatched || !isFreeInMode(query, event)) return undefined
     return { decision: { behavior: 'allow' }, by: 'policy', rule: `permission mode ${query.permissionMode}` }
   }
 

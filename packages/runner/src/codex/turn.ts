@@ -202,5 +202,5 @@ export class CodexTurn {
 const INTERRUPT_GRACE_MS = 5_000
 
 function listenersOf({ decide, guard }: Pick<HarnessTurnOpts, 'decide' | 'guard'>): CodexListeners {
-  return { asks: decide !== undefined, hasRules: guard?.hasRules }
+  return { asks: decide !== undefined, hasRules: guard?.hasRules, protects: guard?.protects }
 }

@@ -69,9 +69,10 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const guard = await options.guard?.(wanted.permissionMode ?? permissionMode)
   const { opts, warnings } = withinCapabilities(withGuard(wanted, guard, harness), capabilities, harness.id)
   const broken = guard?.problem === undefined ? [] : [policyError(guard.problem)]
+  const unheld = harness.unheldRules?.(guard?.rules ?? [], wanted.permissionMode ?? permissionMode) ?? []
   return {
     opts,
-    warnings: [...broken, ...unmet, ...prompt.warnings, ...warnings],
+    warnings: [...broken, ...unheld, ...unmet, ...prompt.warnings, ...warnings],
     ...(trust ? { trust } : {}),
   }
 }

@@ -59,6 +59,7 @@ test.each(AGENTS)(
         ...[{ blocks: [write(PERSONA, GRANTING), write('note.txt', 'x')] }, 'Done.'],
         ...[{ blocks: [bash(make('two'))] }, 'Done.'],
         ...[{ blocks: [bash(make('three')), bash('rm keep.txt'), write('four.txt', 'x')] }, 'Done.'],
+        ...[{ blocks: [bash('echo x | tee .envrc'), bash('cp note.txt .mcp.json')] }, 'Done.'],
         ...[{ blocks: [bash(make('five'))] }, 'Done.'],
         ...[
           { blocks: [bash(`rm keep.txt; ${make('six')}`), bash('/bin/rm keep.txt'), bash(make('seven'))] },
@@ -89,6 +90,12 @@ test.each(AGENTS)(
     expect(['three', 'four.txt', 'keep.txt'].map(name => existsSync(join(world.project, name)))).toEqual([
       ...[true, true, true],
     ])
+    // Neither does leave for Bash reach files that run by themselves later.
+    expect(await asked(host, session, 'Three and a half', 'deny')).toEqual([
+      'tee .envrc',
+      'cp note.txt .mcp.json',
+    ])
+    expect(['.envrc', '.mcp.json'].map(name => existsSync(join(world.project, name)))).toEqual([false, false])
 
     // Another text is not allowed.
     put(PERSONA, `${GRANTING}More.\n`)
@@ -124,16 +131,16 @@ test.each(AGENTS.filter(({ name }) => name !== 'agent-sdk'))(
   },
 )
 
-test('Codex: the user’s own rule holds with all checks off, and where edits are free', async () => {
+test('Codex: the user’s own rule holds with all checks off and where edits are free; protected files are asked about without one', async () => {
   const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
   const patch = (file: string) => ({
     tool: 'apply_patch',
     input: `*** Begin Patch\n*** Add File: ${file}\n+new line\n*** End Patch\n`,
   })
   put('keep.txt', 'mine')
-  denyRm()
   const model = await world.model({
     answers: [
+      ...[patch(PERSONA), run('echo x | tee .envrc'), patch('free.txt'), 'Done.'],
       ...[run('rm keep.txt'), run('touch free'), 'Done.'],
       ...[run('rm keep.txt'), patch('patched.txt'), patch(PERSONA), 'Done.'],
     ],
@@ -148,7 +155,17 @@ test('Codex: the user’s own rule holds with all checks off, and where edits ar
   const host = world.host([codex])
   const { id } = await host.createSession(world.project, { mode: 'direct', harness: 'codex' })
   const session = await host.session(id)
+  // Without a rule, too, files that decide what agents may do are asked about, and commands, which could write them.
+  const free = await asked(host, session, 'Zero', 'deny', { permissionMode: 'acceptEdits' })
+  expect(free).toEqual(['AGENT_HELP.md', 'tee .envrc'])
+  expect([PERSONA, '.envrc', 'free.txt'].map(name => existsSync(join(world.project, name)))).toEqual([
+    ...[false, false, true],
+  ])
+  denyRm('deny Read(.env)')
   expect(await asked(host, session, 'One', 'allow', { permissionMode: 'bypassPermissions' })).toEqual([])
+  expect(notices(session)).toContain(
+    '"deny Read(.env)" does not hold in this turn: Codex reads files without asking. Use another agent where it has to hold.',
+  )
   expect(text('keep.txt')).toBe('mine')
   expect(existsSync(join(world.project, 'free'))).toBe(true)
   const edits = await asked(host, session, 'Two', 'deny', { permissionMode: 'acceptEdits' })
@@ -199,7 +216,7 @@ async function asked(
   const stop = host.decisions.onChange(() => {
     for (const { request } of host.decisions.pending(session.id)) {
       const what = JSON.stringify(request.input)
-      seen.push(/AGENT_HELP\.md|: > \w+|rm \w+/.exec(what)?.[0] ?? what)
+      seen.push(/AGENT_HELP\.md|: > \w+|rm \w+|tee [.\w]+|cp [.\w]+ [.\w]+/.exec(what)?.[0] ?? what)
       host.decisions.answer(session.id, request.requestId, { behavior })
     }
   })
@@ -212,10 +229,10 @@ async function asked(
   return seen
 }
 
-function denyRm(): void {
+function denyRm(...more: string[]): void {
   const { global } = new PolicyBook({ home: world.data }).places(world.project)
   mkdirSync(dirname(global), { recursive: true })
-  writeFileSync(global, 'deny Bash(rm *)\n', { mode: 0o600 })
+  writeFileSync(global, `${['deny Bash(rm *)', ...more].join('\n')}\n`, { mode: 0o600 })
 }
 
 function put(path: string, content: string): void {

@@ -15,7 +15,7 @@ const usage = { input: 100_000, output: 10_000 }
 const forever = (tool: string, input: Record<string, unknown>): ScriptAnswer => ({ tool, input, usage })
 
 test.each([
-  ['codex', (model: ScriptedModel) => world.codex(model), forever('exec_command', { cmd: 'true' })],
+  ['codex', (model: ScriptedModel) => world.codex(model), forever('exec_command', { cmd: 'ls' })],
   ['claude-code', (model: ScriptedModel) => world.claude(model), forever('Glob', { pattern: '*' })],
   [
     'agent-sdk',

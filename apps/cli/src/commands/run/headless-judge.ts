@@ -16,7 +16,7 @@ export class HeadlessJudge implements PolicyJudge {
     return verdict.effect === 'ask' ? { ...verdict, effect: 'deny' } : verdict
   }
 
-  guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
-    return this.#book.guard(context, mode)
+  async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
+    return { ...(await this.#book.guard(context, mode)), protects: false }
   }
 }

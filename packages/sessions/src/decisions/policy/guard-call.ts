@@ -1,6 +1,7 @@
-import { relative } from 'node:path'
-import { type GuardVerdict, isProtectedPath } from '@chirality/core'
+import { relative, resolve } from 'node:path'
+import { type GuardVerdict, isProtectedPath, writtenFiles } from '@chirality/core'
 import { judgeCall } from './judge-call.ts'
+import type { PathPlace } from './match-path.ts'
 import { type PolicySource, restrictingRules } from './policy-source.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -37,12 +38,32 @@ function isWeighty({ toolName, argument }: ToolCall): boolean {
 
 /** In the project: an agent's plans and notes lie in its own folder, and elsewhere it asks by itself. */
 function protectedFile({ argument, place }: ToolCall): string | undefined {
-  if (argument.kind !== 'paths' || !argument.changes) return undefined
-  for (const { lexical, real } of argument.paths) {
-    for (const path of [lexical, real]) {
-      const inProject = relative(place.root, path)
-      if (!inProject.startsWith('..') && isProtectedPath(inProject)) return inProject
+  switch (argument.kind) {
+    case 'paths':
+      if (!argument.changes) return undefined
+      return firstProtected(
+        argument.paths.flatMap(({ lexical, real }) => [lexical, real]),
+        place,
+      )
+    case 'command': {
+      // As far as it can be recognised: a shell has more ways to write than can be listed.
+      const { files, folders } = writtenFiles(argument.command)
+      const places = folders.map(folder => resolve(place.root, folder))
+      const written = [place.root, ...places].flatMap(from => files.map(file => resolve(from, file)))
+      return firstProtected(
+        written.flatMap(path => [path, place.realPath(path)]),
+        place,
+      )
     }
+    default:
+      return undefined
+  }
+}
+
+function firstProtected(paths: readonly string[], { root }: PathPlace): string | undefined {
+  for (const path of paths) {
+    const inProject = relative(root, path)
+    if (!inProject.startsWith('..') && isProtectedPath(inProject)) return inProject
   }
   return undefined
 }

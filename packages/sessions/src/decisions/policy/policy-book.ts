@@ -55,6 +55,7 @@ export class PolicyBook implements PolicyJudge {
     return {
       ...(problem === '' ? {} : { problem }),
       hasRules: hasRestrictions(sources),
+      protects,
       rules: restrictingRules(sources),
       // Read anew for each call: a rule that is written now holds from now on.
       judge: async call =>
