@@ -113,7 +113,24 @@ describe('what a mode leaves free although it is asked about', () => {
       false,
     )
     expect(isFree('acceptEdits', { toolName: 'file_change', input: {} })).toBe(false)
-    expect(isFree('acceptEdits', { toolName: 'command', input: { command: 'ls' } })).toBe(false)
+  })
+
+  test.each([
+    ['ls -l src', true],
+    ["/bin/bash -lc 'cat a.txt'", true],
+    ["sed -n '1,20p' a.txt", true],
+    ['catalog', false],
+    ['ls > .envrc', false],
+    ['ls; touch x', false],
+    ['cat $(touch x)', false],
+    ["sed -n '1,20p' -i a.txt", false],
+    ["sed -n 'w .envrc' a.txt", false],
+    ['touch x', false],
+    ['git log', false],
+  ])('a command that only reads, under acceptEdits: %j is %s', (command, isFreeThere) => {
+    expect(isFree('acceptEdits', { toolName: 'command', input: { command } })).toBe(isFreeThere)
+    expect(isFree('default', { toolName: 'command', input: { command } })).toBe(false)
+    expect(isFree('acceptEdits', { toolName: 'command', input: { command, network: {} } })).toBe(false)
     expect(isFree('bypassPermissions', { toolName: 'command', input: { command: 'ls' } })).toBe(true)
   })
 })

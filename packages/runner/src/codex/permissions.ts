@@ -1,6 +1,12 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
-import { type GuardRule, type HarnessQuery, type PermissionMode, permissionLabel } from '@chirality/core'
+import {
+  type GuardRule,
+  type HarnessQuery,
+  type PermissionMode,
+  permissionLabel,
+  unwrapShell,
+} from '@chirality/core'
 import { asObject } from '../native-sessions/json.ts'
 
 export type CodexSandbox = 'read-only' | 'workspace-write' | 'danger-full-access'
@@ -38,16 +44,27 @@ export function codexPermissions(query: PermissionQuery, listeners: CodexListene
 }
 
 /**
- * What a turn with rules asks about although its mode does not: nothing stands against it once no rule does. Never a command
- * in a sandbox: one that is allowed may leave it.
+ * What a turn that is watched asks about although its mode does not: nothing stands against it once no rule does. Of commands in
+ * a sandbox only those that read: one that is allowed may leave it.
  */
 export function isFreeInMode(
   { permissionMode, cwd }: PermissionQuery & Pick<HarnessQuery, 'cwd'>,
   { toolName, input }: { toolName: string; input: Record<string, unknown> },
 ): boolean {
   if (permissionMode === 'bypassPermissions') return true
-  return permissionMode === 'acceptEdits' && toolName === 'file_change' && isInside(cwd, input)
+  if (permissionMode !== 'acceptEdits') return false
+  return toolName === 'file_change' ? isInside(cwd, input) : toolName === 'command' && onlyReads(input)
 }
+
+/** A plain command that writes nothing and starts nothing, whatever its arguments are. */
+function onlyReads({ command, network }: Record<string, unknown>): boolean {
+  if (typeof command !== 'string' || (network ?? undefined) !== undefined) return false
+  const plain = unwrapShell(command).trim()
+  return !/[;&|<>()`${}!\\\n\r]/.test(plain) && READS.test(plain)
+}
+
+const READS =
+  /^(?:(?:ls|cat|head|tail|wc|pwd|stat|du|nl|grep|which|true)(?= |$)|sed -n ["']?\d+(?:,\d+)?p["']? [^\s-]\S*$)/
 
 function isInside(cwd: string, { changes, grantRoot }: Record<string, unknown>): boolean {
   if (!Array.isArray(changes) || changes.length === 0 || (grantRoot ?? undefined) !== undefined) return false
