@@ -76,8 +76,8 @@ export interface Scope {
 }
 
 export type OpenBlock =
-  | { kind: 'text' | 'thinking'; id: string; text: string; broken?: boolean }
-  | { kind: 'tool'; toolUseId: string }
+  | { kind: 'text' | 'thinking'; id: string; text: string; broken?: boolean; isFull?: boolean }
+  | { kind: 'tool'; toolUseId: string; inputChars?: number; isFull?: boolean }
 
 export interface ToolCall {
   parentToolUseId: string | undefined

@@ -24,6 +24,7 @@ import {
   toolUse,
   user,
 } from '../../../test/support/claude-lines.ts'
+import type { UIEvent } from '../../ui-event.ts'
 
 const sessionId = 'ours'
 
@@ -299,6 +300,23 @@ describe('tools', () => {
       failure(),
     )
     expect(only(events, 'tool:result')).toHaveLength(1)
+  })
+})
+
+describe('E84: a piece that is longer than any text may be', () => {
+  const part = 'x'.repeat(4 * 1024 * 1024)
+
+  test.each([
+    ['text', textStart(), textDelta(part), 'chat:delta'],
+    ['thinking', thinkingStart(), thinkingDelta(part), 'chat:thinking'],
+    ['the input of a tool', toolStart('toolu_1', 'Write'), inputDelta(part), 'tool:input'],
+  ] as const)('%s is told up to the limit, then that there is more, once', (_name, start, piece, type) => {
+    const events = eventsOf(messageStart('msg'), start, ...Array(200).fill(piece), blockStop())
+    const isPiece = (event: UIEvent) => event.type === type && !('final' in event)
+    expect(events.filter(isPiece)).toHaveLength(16)
+    expect(only(events, 'status')).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('64 million'), data: { kind: 'text_too_long' } },
+    ])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { ClaudeStreamEvent } from '../../native/claude/message-events.ts'
 import { asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { UIEvent } from '../../ui-event.ts'
+import { MAX_TEXT_CHARS, tooLong } from '../long-text.ts'
 import { breakOpenBlock, closeOpenBlock } from './open-block.ts'
 import { reportRefusal } from './refusals.ts'
 import { blockId, enterMessage, type OpenBlock, type Scope, scopeOf, type TranslatorState } from './state.ts'
@@ -70,6 +71,7 @@ interface Speech {
 function say(state: TranslatorState, scope: Scope, { kind, text }: Speech): UIEvent[] {
   if (typeof text !== 'string' || text === '') return []
   const open = openSpeech(scope, kind)
+  if (open.isFull || open.text.length + text.length > MAX_TEXT_CHARS) return overflow(state, scope, open)
   open.text += text
   const { sessionId } = state
   const { parentToolUseId } = scope
@@ -92,11 +94,19 @@ function openSpeech(scope: Scope, kind: 'text' | 'thinking'): Extract<OpenBlock,
 function writeInput(state: TranslatorState, scope: Scope, delta: unknown): UIEvent[] {
   const { open, parentToolUseId } = scope
   if (typeof delta !== 'string' || delta === '' || open?.kind !== 'tool') return []
+  open.inputChars = (open.inputChars ?? 0) + delta.length
+  if (open.isFull || open.inputChars > MAX_TEXT_CHARS) return overflow(state, scope, open)
   const { sessionId } = state
   const { toolUseId } = open
   return parentToolUseId === undefined
     ? [{ type: 'tool:input', sessionId, toolUseId, delta }]
     : [{ type: 'tool:input', sessionId, toolUseId, delta, parentToolUseId }]
+}
+
+function overflow({ sessionId }: TranslatorState, { parentToolUseId }: Scope, open: OpenBlock): UIEvent[] {
+  if (open.isFull) return []
+  open.isFull = true
+  return [tooLong(sessionId, parentToolUseId)]
 }
 
 function startMessage(state: TranslatorState, scope: Scope, inner: JsonObject): UIEvent[] {

@@ -30,6 +30,12 @@ function said(...lines: unknown[]) {
   return appEvents(appTurnStarted(), ...lines).filter(event => event.type.startsWith('chat:'))
 }
 
+test('E84: a text that is longer than any text may be is told up to the limit, then that there is more, once', () => {
+  const events = appEvents(appTurnStarted(), ...Array(200).fill(textDelta('x'.repeat(4 * 1024 * 1024))))
+  expect(only(events, 'chat:delta')).toHaveLength(16)
+  expect(only(events, 'status')).toMatchObject([{ level: 'warn', data: { kind: 'text_too_long' } }])
+})
+
 describe('text', () => {
   test('C10: pieces, then the whole, under one id', () => {
     const lines = [

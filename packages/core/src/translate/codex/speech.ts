@@ -1,4 +1,5 @@
 import type { UIEvent } from '../../ui-event.ts'
+import { MAX_TEXT_CHARS, tooLong } from '../long-text.ts'
 import { type CodexState, newItemId, type Speech } from './state.ts'
 
 /** An item of text or reasoning begins: what was being written before it will not be finished any more. */
@@ -22,6 +23,7 @@ export function openSpeech(state: CodexState, kind: Speech['kind'], nativeId: st
     shown: false,
     broken: false,
     closed: false,
+    isFull: false,
     source: null,
     part: 0,
   }
@@ -31,6 +33,7 @@ export function openSpeech(state: CodexState, kind: Speech['kind'], nativeId: st
 
 /** The next piece. The hot path: no copies, no helpers. */
 export function say(state: CodexState, speech: Speech, text: string): UIEvent[] {
+  if (speech.isFull || speech.text.length + text.length > MAX_TEXT_CHARS) return overflow(state, speech)
   speech.text += text
   if (speech.held) return sayIfNew(state, speech)
   speech.shown = true
@@ -39,6 +42,12 @@ export function say(state: CodexState, speech: Speech, text: string): UIEvent[] 
   return speech.kind === 'text'
     ? [{ type: 'chat:delta', sessionId, text, messageId }]
     : [{ type: 'chat:thinking', sessionId, text, messageId }]
+}
+
+function overflow({ sessionId }: CodexState, speech: Speech): UIEvent[] {
+  if (speech.isFull) return []
+  speech.isFull = true
+  return [tooLong(sessionId)]
 }
 
 /** The whole text, whether or not it was streamed. `text` is missing when the item does not say. */

@@ -81,6 +81,8 @@ export interface Speech {
   /** The stream it came from broke and the request is tried again. */
   broken: boolean
   closed: boolean
+  /** It is longer than what is told of a text. */
+  isFull: boolean
   /** Of a reasoning item: which of its two texts is shown, and how far it is. */
   source: 'summary' | 'content' | null
   part: number

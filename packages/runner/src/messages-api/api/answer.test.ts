@@ -51,6 +51,18 @@ describe('an answer', () => {
     expect(builder.answer().content).toEqual([expected])
   })
 
+  test('that is longer than any string is refused in plain words, and not asked for again', () => {
+    const text = 'x'.repeat(8 * 1024 * 1024)
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
+    const builder = build([
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ])
+    for (let piece = 0; piece < 8; piece += 1) builder.add(delta)
+    expect(() => builder.add(delta)).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('64 million'), isPassing: false }),
+    )
+  })
+
   test('survives events of any shape', () => {
     const type = fc.constantFrom(
       'message_start',

@@ -1,4 +1,5 @@
 import type { UsageInfo } from '@chirality/core'
+import { ApiError } from './api-error.ts'
 import type { ApiEvent, ContentBlock, StopReason } from './messages.ts'
 
 /** A whole answer of the model. */
@@ -19,6 +20,7 @@ export class AnswerBuilder {
   stopReason: StopReason | null = null
   isStopped = false
   readonly #blocks: OpenBlock[] = []
+  #chars = 0
   readonly #badInputs = new Map<string, string>()
   readonly #usage: Record<string, number> = {}
 
@@ -87,7 +89,15 @@ export class AnswerBuilder {
     if (block === undefined) return
     const delta = objectOf(event.delta)
     const piece = delta.text ?? delta.thinking ?? delta.partial_json
-    if (typeof piece === 'string') block.pieces.push(piece)
+    if (typeof piece === 'string') {
+      this.#chars += piece.length
+      // No string could hold it, nor a line of the raw log.
+      if (this.#chars > MAX_ANSWER_CHARS)
+        throw new ApiError('The model answers with more than 64 million characters.', {
+          type: 'answer_too_long',
+        })
+      block.pieces.push(piece)
+    }
     if (typeof delta.signature === 'string') block.signature += delta.signature
   }
 
@@ -160,6 +170,7 @@ function indexOf(event: ApiEvent): number {
 }
 
 const MAX_BLOCKS = 10_000
+const MAX_ANSWER_CHARS = 64 * 1024 * 1024
 
 function textOf({ start, pieces }: OpenBlock, field: 'text' | 'thinking'): string {
   const begun = start[field]
