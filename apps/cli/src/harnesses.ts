@@ -1,5 +1,6 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
+import { userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
 
 /** The agents that keep conversations of their own. The first is the one that runs when none is named. */
@@ -11,7 +12,11 @@ export const DEFAULT_HARNESS = HARNESS_IDS[0]
 export const RUN_HARNESS_IDS = [...HARNESS_IDS, 'agent-sdk', 'messages-api'] as const
 
 type OnLog = (entry: RunnerLogEntry) => void
-type Environment = Record<string, string>
+interface HarnessConfig {
+  onLog?: OnLog
+  environment?: Record<string, string>
+  dataFolder?: string
+}
 
 export function createHarnesses(): HarnessRegistry<CommandHarness> {
   const harnesses = new HarnessRegistry<CommandHarness>()
@@ -24,41 +29,34 @@ export function createHarnesses(): HarnessRegistry<CommandHarness> {
  * start goes into reading code. A turn that one of the others has left at work in the project is none of its business.
  */
 export class RunHarnesses extends HarnessRegistry<SessionHarness> {
-  readonly #onLog: OnLog
-  readonly #environment: Environment
+  readonly #config: HarnessConfig
 
   constructor(onLog: OnLog) {
     super()
-    this.#onLog = onLog
-    this.#environment = agentEnvironment()
-    for (const harness of installed(onLog, this.#environment)) this.register(harness)
+    this.#config = { onLog, environment: agentEnvironment(), dataFolder: userDataFolder() }
+    for (const harness of installed(this.#config)) this.register(harness)
   }
 
   /** Throws a HarnessError when there is no such harness. */
   async load(id: HarnessId): Promise<SessionHarness> {
     const make = this.has(id) ? undefined : LOADED[id]
-    if (make !== undefined) this.register(await make(this.#onLog, this.#environment))
+    if (make !== undefined) this.register(await make(this.#config))
     return this.getOrThrow(id)
   }
 }
 
-const LOADED: Readonly<
-  Partial<Record<HarnessId, (onLog: OnLog, environment: Environment) => Promise<SessionHarness>>>
-> = {
-  'agent-sdk': async (onLog, environment) => {
+const LOADED: Readonly<Partial<Record<HarnessId, (config: HarnessConfig) => Promise<SessionHarness>>>> = {
+  'agent-sdk': async config => {
     const { AgentSdkHarness } = await import('@chirality/runner/agent-sdk')
-    return new AgentSdkHarness({ onLog, environment })
+    return new AgentSdkHarness(config)
   },
-  'messages-api': async (onLog, environment) => {
+  'messages-api': async ({ onLog, environment }) => {
     const { MessagesApiHarness } = await import('@chirality/runner/messages-api')
     return new MessagesApiHarness({ onLog, environment })
   },
 }
 
-function installed(onLog?: OnLog, environment?: Environment): CommandHarness[] {
+function installed(config: HarnessConfig = {}): CommandHarness[] {
   // One turn, and the command is over: nothing is worth keeping.
-  return [
-    new ClaudeCodeHarness({ keepAlive: false, onLog, environment }),
-    new CodexHarness({ onLog, environment }),
-  ]
+  return [new ClaudeCodeHarness({ ...config, keepAlive: false }), new CodexHarness(config)]
 }

@@ -1,8 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { claudeBinaries } from '@chirality/fixtures'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CLAUDE_CODE } from './config.ts'
 import { ClaudeFeatures, claudeFeatures, usageFailure } from './features.ts'
 
@@ -48,8 +58,72 @@ describe('what a binary says of itself', () => {
 
   test('an answer that did not come in time is not kept', async () => {
     const binary = program("echo '2.1.400 (Claude Code)'")
-    expect((await claudeFeatures(binary, ENV, AbortSignal.abort())).version).toBeUndefined()
+    expect((await claudeFeatures(binary, ENV, { signal: AbortSignal.abort() })).version).toBeUndefined()
     expect((await claudeFeatures(binary, ENV)).version).toBe('2.1.400')
+  })
+
+  describe('kept in a data folder', () => {
+    const dataFolder = () => path.join(folder, 'data')
+    const asked = () => path.join(folder, 'asked')
+    const answering = (version: string) =>
+      program(`echo "$1" >> '${asked()}'; echo '${version} (Claude Code)'; echo '  --telepathy'`)
+    /** As a process that was just started: it has nothing in its memory. */
+    const askAfresh = async (binary: string) => {
+      vi.resetModules()
+      const { claudeFeatures: fresh } = await import('./features.ts')
+      return fresh(binary, ENV, { dataFolder: dataFolder() })
+    }
+    const keptFile = () => {
+      const kept = path.join(dataFolder(), 'programs')
+      return path.join(kept, readdirSync(kept)[0] ?? '')
+    }
+
+    test('it costs the next process nothing, through whichever link', async () => {
+      const binary = answering('2.1.400')
+      const first = await askAfresh(binary)
+      symlinkSync(binary, path.join(folder, 'link'))
+      for (const again of [binary, path.join(folder, 'link')]) {
+        const features = await askAfresh(again)
+        expect([features.version, features.knowsFlag('--telepathy')]).toEqual([first.version, true])
+      }
+      expect(readFileSync(asked(), 'utf8')).toBe('--version\n--help\n')
+      expect(statSync(keptFile()).mode & 0o777).toBe(0o600)
+    })
+
+    test('another release in the same place, of the same size and time, is asked anew', async () => {
+      const binary = answering('2.1.400')
+      utimesSync(binary, 1, 1)
+      expect((await askAfresh(binary)).version).toBe('2.1.400')
+      answering('2.1.401')
+      utimesSync(binary, 1, 1)
+      expect((await askAfresh(binary)).version).toBe('2.1.401')
+    })
+
+    test.each([
+      ['damaged', () => '{"key":'],
+      ['empty', () => ''],
+      ['no object', () => 'null'],
+      [
+        'of other shapes',
+        (kept: string) => JSON.stringify({ ...JSON.parse(kept), words: { '--version': 1 } }),
+      ],
+      ['of another file', (kept: string) => JSON.stringify({ ...JSON.parse(kept), key: 'x' })],
+      ['a day old', (kept: string) => JSON.stringify({ ...JSON.parse(kept), at: Date.now() - 86_400_000 })],
+      ['from the future', (kept: string) => JSON.stringify({ ...JSON.parse(kept), at: Date.now() * 2 })],
+    ])('a file that is %s counts as none', async (_name, damage) => {
+      const binary = answering('2.1.400')
+      await askAfresh(binary)
+      writeFileSync(keptFile(), damage(readFileSync(keptFile(), 'utf8')))
+      expect((await askAfresh(binary)).version).toBe('2.1.400')
+      expect(readFileSync(asked(), 'utf8')).toBe('--version\n--help\n'.repeat(2))
+    })
+
+    test('nothing is kept of a program that is none, and a folder that cannot be written stops nothing', async () => {
+      await askAfresh(program('echo 10.8.2'))
+      expect(existsSync(dataFolder())).toBe(false)
+      writeFileSync(dataFolder(), 'a file')
+      expect((await askAfresh(answering('2.1.400'))).version).toBe('2.1.400')
+    })
   })
 
   test.each(claudeBinaries())(

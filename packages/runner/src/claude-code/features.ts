@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { compareVersions, HarnessError, type HarnessVersions } from '@chirality/core'
+import { keepWords, keptWords, type ProgramWords, programFile } from '../process/known-programs.ts'
 import { runCommand } from '../process/run-command.ts'
 import type { AgentName } from '../turn/turn-program.ts'
 
@@ -56,18 +56,29 @@ export class ClaudeFeatures {
   }
 }
 
+export interface LookOptions {
+  signal?: AbortSignal
+  /** Where what a binary says is kept for other processes. Without it each process asks for itself. */
+  dataFolder?: string
+}
+
 /** Of every binary that was looked at, until its file changes: looking costs two processes. */
 export async function claudeFeatures(
   binary: string,
   env: Record<string, string>,
-  signal?: AbortSignal,
+  { signal, dataFolder }: LookOptions = {},
 ): Promise<ClaudeFeatures> {
-  const info = await stat(binary)
-  const key = `${binary}:${info.mtimeMs}:${info.size}`
-  const known = looked.get(key)
+  const file = await programFile(binary)
+  const known = looked.get(file.key)
   if (known) return known
-  const { features, isSure } = await look(binary, env, signal)
-  if (isSure) looked.set(key, features)
+  const kept = await keptWords(dataFolder, file)
+  const words = kept ?? (await look(binary, env, signal))
+  const features = new ClaudeFeatures(versionIn(words['--version']), words['--help'])
+  // What did not answer, or is another program, is asked again by the next process.
+  const isWhole = features.version !== undefined && words['--help'] !== undefined
+  if (isWhole && kept === undefined) await keepWords(dataFolder, file, words)
+  if (isWhole || (features.version === undefined && words['--version'] !== undefined))
+    looked.set(file.key, features)
   return features
 }
 
@@ -77,14 +88,18 @@ async function look(
   binary: string,
   env: Record<string, string>,
   signal: AbortSignal | undefined,
-): Promise<{ features: ClaudeFeatures; isSure: boolean }> {
+): Promise<ProgramWords> {
   const said = await runCommand(binary, ['--version'], { env, signal })
-  const version = VERSION.exec(said.stdout.trim())?.[1]
+  if (said.code === null) return {}
+  const version = { '--version': said.stdout.trim() }
   // Another program could take any more words for anything.
-  if (version === undefined) return { features: new ClaudeFeatures(), isSure: said.code !== null }
+  if (versionIn(said.stdout) === undefined) return version
   const help = await runCommand(binary, ['--help'], { env, signal })
-  const isSure = help.code === 0
-  return { features: new ClaudeFeatures(version, isSure ? help.stdout : ''), isSure }
+  return help.code === 0 ? { ...version, '--help': help.stdout } : version
+}
+
+function versionIn(said: string | undefined): string | undefined {
+  return VERSION.exec(said?.trim() ?? '')?.[1]
 }
 
 /** The error for a flag that this binary does not take, and the query needs. */

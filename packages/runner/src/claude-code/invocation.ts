@@ -62,7 +62,7 @@ export async function prepareLaunch(
     extra: { ...textsEnv(query, config), ...buildClaudeEnv(query, config) },
   })
   refuseRootBypass(query, env, agent)
-  const features = await claudeFeatures(command, env, query.signal)
+  const features = await claudeFeatures(command, env, { signal: query.signal, dataFolder: config.dataFolder })
   refuseTooOld(features.version, CLAUDE_VERSIONS, { harnessId, name: 'Claude Code' })
   const denials = features.blocksOnHookFailure ? [] : ownDenials(guardRules, features, agent)
   const cleanups: (() => Promise<void>)[] = []

@@ -32,7 +32,7 @@ export async function discoverClaudeCommands(
   const command = await findClaude({ binaryPath: config.binaryPath, environment, agent })
   const source = { source: environment, allow: config.allowEnvironment }
   const { env } = buildChildEnv({ ...source, credentials: 'claude', extra: telemetryEnv(config) })
-  const features = await claudeFeatures(command, env, signal)
+  const features = await claudeFeatures(command, env, { signal, dataFolder: config.dataFolder })
   // A look at the commands is no turn, so its output stays out of the project's logs.
   const folder = await makeTempFolder(environment, harnessId)
   try {

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { keepWords, keptWords, programFile } from '../process/known-programs.ts'
 import { runCommand } from '../process/run-command.ts'
 import { RpcError } from './json-rpc.ts'
 
@@ -56,15 +56,17 @@ export function unknownMethod(method: string): RpcError {
 export async function codexFeatures(
   binary: string,
   env: Record<string, string>,
-  signal?: AbortSignal,
+  { signal, dataFolder }: { signal?: AbortSignal; dataFolder?: string } = {},
 ): Promise<CodexFeatures> {
-  const info = await stat(binary)
-  const key = `${binary}:${info.mtimeMs}:${info.size}`
-  const known = features.get(key)
+  const file = await programFile(binary)
+  const known = features.get(file.key)
   if (known) return known
-  const { stdout } = await runCommand(binary, ['--version'], { env, signal })
-  const found = new CodexFeatures(VERSION.exec(stdout.trim())?.[1])
-  if (!signal?.aborted) features.set(key, found)
+  const kept = await keptWords(dataFolder, file)
+  const said = kept?.['--version'] ?? (await runCommand(binary, ['--version'], { env, signal })).stdout.trim()
+  const found = new CodexFeatures(VERSION.exec(said)?.[1])
+  if (kept === undefined && found.version !== undefined)
+    await keepWords(dataFolder, file, { '--version': said })
+  if (!signal?.aborted) features.set(file.key, found)
   return found
 }
 

@@ -27,7 +27,10 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
     allow: context.config.allowEnvironment,
     extra: query.env,
   })
-  const features = await codexFeatures(command, env, query.signal)
+  const features = await codexFeatures(command, env, {
+    signal: query.signal,
+    dataFolder: context.config.dataFolder,
+  })
   refuseTooOld(features.version, CODEX_VERSIONS, CODEX)
   return { command, env, features }
 }

@@ -39,6 +39,11 @@ export interface TurnConfig {
   stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
   /** Lines for the harness log: spawn, stderr, parse errors, exit. */
   onLog?: (entry: RunnerLogEntry) => void
+  /**
+   * A folder of the user's. What the agent's binary says of itself is kept there, so that the next program that runs a turn
+   * need not ask. Nothing is kept if not set.
+   */
+  dataFolder?: string
 }
 
 /** One command, ready to be spawned. */

@@ -8,6 +8,7 @@ import {
   type RunnerLogEntry,
 } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
+import { userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../../demo/start-demo.ts'
 
 /** Every agent there is, with what they have to say going to the log of the project they work in. */
@@ -16,10 +17,11 @@ export function serverHarnesses(
   demo?: RunningDemo,
   { environment, keepMemory }: { environment?: Record<string, string>; keepMemory?: MemoryLimit } = {},
 ): HarnessRegistry<SessionHarness> {
+  const dataFolder = userDataFolder()
   const harnesses = new HarnessRegistry<SessionHarness>()
-  harnesses.register(new ClaudeCodeHarness({ onLog, environment, keepMemory }))
-  harnesses.register(new CodexHarness({ onLog, environment }))
-  harnesses.register(new AgentSdkHarness({ onLog, environment, keepMemory }))
+  harnesses.register(new ClaudeCodeHarness({ onLog, environment, dataFolder, keepMemory }))
+  harnesses.register(new CodexHarness({ onLog, environment, dataFolder }))
+  harnesses.register(new AgentSdkHarness({ onLog, environment, dataFolder, keepMemory }))
   harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment }))
   return harnesses
 }

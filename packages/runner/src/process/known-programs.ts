@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+/** What a program says of itself: the answer to each option that it was asked with. */
+export type ProgramWords = Readonly<Record<string, string>>
+
+/** A file as it is now: another release of the program is another one. */
+export interface ProgramFile {
+  path: string
+  /** Where it really is, its size, and when it was written and put there. */
+  key: string
+}
+
+/** Rejects when it is not there. */
+export async function programFile(binary: string): Promise<ProgramFile> {
+  const real = await realpath(binary)
+  const { size, mtimeMs, ctimeMs } = await stat(real)
+  return { path: real, key: JSON.stringify([real, size, mtimeMs, ctimeMs]) }
+}
+
+/**
+ * What was kept of this very file, or undefined. Not for longer than a day: a script that starts another program stays the same
+ * file when that program is replaced.
+ */
+export async function keptWords(
+  folder: string | undefined,
+  file: ProgramFile,
+): Promise<ProgramWords | undefined> {
+  if (folder === undefined) return undefined
+  try {
+    const kept = JSON.parse(await readFile(keptAt(folder, file), 'utf8')) as Partial<Kept> | null
+    const age = Date.now() - Number(kept?.at)
+    const words = kept?.key === file.key && age >= 0 && age < KEPT_MS ? kept.words : undefined
+    return areWords(words) ? words : undefined
+  } catch {
+    // Not there, or damaged: it is asked again.
+    return undefined
+  }
+}
+
+/** One small file for each program. That it cannot be written costs the next start a moment, and no turn. */
+export async function keepWords(
+  folder: string | undefined,
+  file: ProgramFile,
+  words: ProgramWords,
+): Promise<void> {
+  if (folder === undefined) return
+  const target = keptAt(folder, file)
+  const temporary = `${target}.${process.pid}.tmp`
+  try {
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
+    const kept: Kept = { key: file.key, at: Date.now(), words }
+    await writeFile(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
+    await rename(temporary, target)
+  } catch {
+    await rm(temporary, { force: true }).catch(() => {})
+  }
+}
+
+interface Kept {
+  key: string
+  at: number
+  words: ProgramWords
+}
+
+function keptAt(folder: string, file: ProgramFile): string {
+  const name = createHash('sha256').update(file.path).digest('hex').slice(0, 32)
+  return path.join(folder, 'programs', `${name}.json`)
+}
+
+function areWords(value: unknown): value is ProgramWords {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every(word => typeof word === 'string')
+  )
+}
+
+const KEPT_MS = 24 * 60 * 60 * 1000
