@@ -1,5 +1,5 @@
 // Bundles the command: most of the time that it takes to start would else go into finding and reading small files.
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
 
@@ -41,10 +41,30 @@ await build({
     js: "import { createRequire as makeRequire } from 'node:module'\nlet madeRequire\nconst require = id => (madeRequire ??= makeRequire(import.meta.url))(id)",
   },
 })
+leaveOutUnused(path.join(dist, 'run'))
 // A Worker is started from a file, which lies beside the code that starts it: that is in each of the two bundles.
 for (const file of ['worker.mjs', 'bridged-process.mjs'])
   for (const folder of ['chunks', path.join('run', 'chunks')])
     copyFileSync(path.join(agentSdk, file), path.join(dist, folder, file))
+
+/**
+ * An import without names only runs what it imports, and no module of ours does anything by being loaded. esbuild writes one for
+ * every shared file that is within reach, also for the agents that a turn loads when it needs them.
+ */
+function leaveOutUnused(folder) {
+  const files = [folder, path.join(folder, 'chunks')].flatMap(parent =>
+    readdirSync(parent, { withFileTypes: true })
+      .filter(entry => entry.isFile() && entry.name.endsWith('.js'))
+      .map(entry => path.join(parent, entry.name)),
+  )
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(
+      file,
+      text.replace(/(^|;)import"\.\/(?:chunks\/)?chunk-\w+\.js"(?=;)/g, '$1').replace(/^;+/, ''),
+    )
+  }
+}
 
 /** No module of ours does anything by being loaded, so what is not used of a package can be left out. */
 function onlyWhatIsUsed() {

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { HELP } from '../src/help.ts'
 import { createWorld } from './support/world.ts'
@@ -75,3 +76,26 @@ function importsOf(file: URL, seen = new Set<string>()): string[] {
     specifier.startsWith('.') ? importsOf(new URL(specifier, file), seen) : [specifier],
   )
 }
+
+test('a turn loads no code that only exports, imports and other agents need', () => {
+  const dist = fileURLToPath(new URL('../dist/run/', import.meta.url))
+  const loaded = new Map<string, string>()
+  const load = (file: string) => {
+    if (loaded.has(file)) return
+    const text = readFileSync(file, 'utf8')
+    loaded.set(file, text)
+    for (const [, name = ''] of text.matchAll(/(?:^|;)import(?:\{[^}]*\}from)?"(\.[^"]+)"/g))
+      load(path.resolve(path.dirname(file), name))
+  }
+  load(path.join(dist, 'run.js'))
+  const code = [...loaded.values()].join('\n')
+  expect(code).toContain('ClaudeCodeHarness=class')
+  for (const name of [
+    'MessagesApiHarness',
+    'AgentSdkHarness',
+    'exportSession',
+    'searchSessions',
+    'rehearsePolicy',
+  ])
+    expect(code, name).not.toMatch(new RegExp(`(?:class|function\\*?) ${name}\\b|\\b${name}=class`))
+})

@@ -83,17 +83,18 @@ export class StopLadder {
   async #stopLeader(): Promise<void> {
     const leaderGone = async () => this.#target.hasExited()
     // Who is seen now stays known, also when the leader's end cuts the family tree.
-    const { group } = await this.#family.look()
+    let { group } = await this.#family.look()
     if (this.#grace.interruptGraceMs > 0 && !this.#target.hasExited()) {
       sendSignal(this.#target.pid, 'SIGINT')
       const leader = group.filter(entry => entry.pid === this.#target.pid)
       this.#record({ name: 'interrupt', signal: 'SIGINT' }, leader)
       await this.#waitUntil(leaderGone, () => this.#grace.interruptGraceMs)
+      if (this.#target.hasExited()) return
+      ;({ group } = await this.#family.look())
     }
     if (this.#target.hasExited() || this.#grace.termGraceMs === 0) return
-    const members = (await this.#family.look()).group
     if (await this.#family.signalGroup('SIGTERM')) {
-      this.#record({ name: 'terminate', signal: 'SIGTERM' }, members)
+      this.#record({ name: 'terminate', signal: 'SIGTERM' }, group)
       await this.#waitUntil(leaderGone, () => this.#grace.termGraceMs)
     }
   }
