@@ -20,16 +20,13 @@ export {
   HarnessError,
   HarnessNotInstalledError,
 } from './errors.ts'
+export type { Guard, GuardedCall, GuardRule, GuardVerdict } from './guard.ts'
 export type {
   AdoptTurnOpts,
   ClientToolDefinition,
   ClientToolResult,
   ContextUsage,
   DocumentSource,
-  Guard,
-  GuardedCall,
-  GuardRule,
-  GuardVerdict,
   Harness,
   HarnessCapabilities,
   HarnessErrorCode,
