@@ -31,6 +31,25 @@ test('a subscriber gets what was and what comes, in batches, each event once', a
   expect(server.faults).toEqual([])
 })
 
+test('a page of history holds the last events that fit into so many bytes, and at least one', async () => {
+  const server = await startTestServer()
+  const { id, log } = await sessionWith(server, 5000)
+  const { client } = connect(server)
+  const page = (options: object) => client.sessions.history.query({ sessionId: id, limit: 400, ...options })
+  const seqs = (envelopes: { seq: number }[]) => envelopes.map(({ seq }) => seq)
+  expect(seqs(await page({}))).toEqual(Array.from({ length: 400 }, (_, i) => 4601 + i))
+  const tail = await page({ maxBytes: 50_000 })
+  expect(JSON.stringify(tail).length).toBeLessThanOrEqual(50_000)
+  expect(tail.length).toBeGreaterThan(50)
+  expect(seqs(tail)).toEqual(tail.map((_, i) => 5000 - tail.length + 1 + i))
+  // The pages before it follow on, and each gets on.
+  const before = await page({ maxBytes: 50_000, before: tail[0]?.seq })
+  expect(before.at(-1)?.seq).toBe(5000 - tail.length)
+  expect(seqs(await page({ maxBytes: 1 }))).toEqual([5000])
+  appendEvents(log, 1, 'x'.repeat(100_000))
+  expect(seqs(await page({ maxBytes: 50_000 }))).toEqual([5001])
+})
+
 test('over HTTP the same comes as server-sent events', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 3)

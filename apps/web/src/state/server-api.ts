@@ -56,7 +56,13 @@ export interface ServerApi {
   deleteSession(sessionId: string): Promise<void>
   /** The log from the beginning, a page at a time; `next` is null at its end. */
   readLog(sessionId: string, after: number): Promise<{ envelopes: Envelope[]; next: number | null }>
-  readLogBefore(sessionId: string, before: number | undefined, limit: number): Promise<Envelope[]>
+  /** The last events before one, oldest first; fewer, but at least one, where they would be more than `maxBytes`. */
+  readLogBefore(
+    sessionId: string,
+    before: number | undefined,
+    limit: number,
+    maxBytes?: number,
+  ): Promise<Envelope[]>
   /** What the agents printed: the last lines, or those before or after a place. */
   readNative(sessionId: string, place?: NativePlace): Promise<NativePage>
   /** One of these lines from a byte on: pages of them have only the beginning of a long one. */

@@ -5,6 +5,7 @@ import { SessionStore } from './session-store.ts'
 const KEPT_SESSIONS = 4
 /** The end of a longer log is shown before all of it is there. */
 const TAIL_EVENTS = 400
+const TAIL_BYTES = 250_000
 const LONG_LOG_EVENTS = 2000
 
 /** Opens sessions and follows them while somebody looks. */
@@ -38,19 +39,33 @@ export class SessionHub {
 
   #start(sessionId: string, entry: Entry, lastSeq: number): void {
     const { store } = entry
-    if (store.lastSeq === 0 && lastSeq > LONG_LOG_EVENTS) this.#showTail(sessionId, store)
     if (store.lastSeq === 0 && lastSeq === 0) store.markLoaded()
-    entry.stop = this.#api.watchSession(sessionId, store.lastSeq, {
+    if (store.lastSeq > 0 || lastSeq <= LONG_LOG_EVENTS) {
+      entry.stop = this.#watch(sessionId, store)
+      return
+    }
+    // The rest comes after it: beside it, it would take the line away from what is looked at.
+    const asked = new AbortController()
+    entry.stop = () => asked.abort()
+    void this.#showTail(sessionId, store).then(() => {
+      if (!asked.signal.aborted) entry.stop = this.#watch(sessionId, store)
+    })
+  }
+
+  #watch(sessionId: string, store: SessionStore): () => void {
+    return this.#api.watchSession(sessionId, store.lastSeq, {
       onEnvelopes: envelopes => store.push(envelopes),
       onError: this.#onError,
     })
   }
 
-  #showTail(sessionId: string, store: SessionStore): void {
-    this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS).then(
-      envelopes => store.preview(envelopes),
-      () => undefined,
-    )
+  /** Never rejects: without it the log is read from its beginning. */
+  async #showTail(sessionId: string, store: SessionStore): Promise<void> {
+    try {
+      store.preview(await this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS, TAIL_BYTES))
+    } catch {
+      // What is wrong is told by whoever reads the whole.
+    }
   }
 
   #entry(sessionId: string): Entry {

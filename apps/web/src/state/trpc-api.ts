@@ -180,9 +180,14 @@ function sessionCalls(client: Client) {
       const lines = page.text.split('\n').filter(line => line !== '')
       return { envelopes: lines.map(line => JSON.parse(line) as Envelope), next: page.next }
     },
-    readLogBefore: async (sessionId: string, before: number | undefined, limit: number) => {
-      const from = before === undefined ? {} : { before }
-      return fromWire<Envelope[]>(await client.sessions.history.query({ sessionId, limit, ...from }))
+    readLogBefore: async (
+      sessionId: string,
+      before: number | undefined,
+      limit: number,
+      maxBytes?: number,
+    ) => {
+      const page = { sessionId, before, limit, maxBytes }
+      return fromWire<Envelope[]>(await client.sessions.history.query(page))
     },
     readNative: (sessionId: string, place?: NativePlace) =>
       client.sessions.nativeLines.query({ sessionId, ...place }),

@@ -65,11 +65,15 @@ export const sessionsRouter = router({
   /** Events before a point, oldest first: for a reader who scrolls back. */
   history: procedure
     .input(
-      z.strictObject({ sessionId, before: seq.optional(), limit: z.int().positive().max(2000).optional() }),
+      z.strictObject({
+        ...{ sessionId, before: seq.optional(), maxBytes: pageBytes },
+        limit: z.int().positive().max(2000).optional(),
+      }),
     )
     .query(async ({ ctx, input }): Promise<Envelope[]> => {
       const { log } = await liveSession(ctx, input.sessionId)
-      return log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+      const page = log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+      return input.maxBytes === undefined ? page : lastWithin(page, input.maxBytes)
     }),
 
   /** What the agent printed, line by line: the last lines, or those before or after a place. */
@@ -202,4 +206,14 @@ async function requireNative({ harnesses }: CallContext, wanted: WantedNative): 
     'session_not_found',
     `${harness} has no conversation ${nativeSessionId} in ${cwd}.`,
   )
+}
+
+/** The last of them that fit, and at least one: whoever asks for the next page must get on. */
+function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
+  let bytes = 0
+  const tooMany = envelopes.findLastIndex(envelope => {
+    bytes += Buffer.byteLength(JSON.stringify(envelope)) + 1
+    return bytes > maxBytes
+  })
+  return envelopes.slice(Math.min(tooMany + 1, envelopes.length - 1))
 }
