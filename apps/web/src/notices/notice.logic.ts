@@ -28,8 +28,10 @@ export function noticeOf(now: SessionStatus, before: SessionStatus | undefined):
   }
   const hasEnded = before.phase !== 'idle' && now.phase === 'idle' && now.queue.length === 0
   if (!hasEnded) return undefined
-  const done = now.wentOnUnanswered ? 'went on without your answer' : 'is done'
-  const body = now.lastTurn === 'completed' ? done : `ended: ${now.lastTurn ?? 'stopped'}`
+  const isCompleted = now.lastTurn === 'completed'
+  const unanswered = `${isCompleted ? 'went on' : 'stopped'} without your answer`
+  const ended = isCompleted ? 'is done' : `ended: ${now.lastTurn ?? 'stopped'}`
+  const body = now.leftUnanswered ? unanswered : ended
   return { kind: 'ended', sessionId, title, body }
 }
 

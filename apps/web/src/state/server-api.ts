@@ -130,7 +130,7 @@ export interface SessionStatus {
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
   /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
-  wentOnUnanswered: boolean
+  leftUnanswered: boolean
   /** Null where nobody knows it. */
   costUsd: number | null
   /** A part of it is by list price. */

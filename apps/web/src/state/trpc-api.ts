@@ -312,7 +312,7 @@ type Composed = Awaited<ReturnType<Client['personas']['prompt']['query']>>
 /** A session that does not run looks like one that rests. */
 function toStatus(stored: Stored): SessionStatus {
   const { id, projectRoot, title, harness, model, persona, mode, lastTurn, updatedAt, lastSeq } = stored
-  const { costUsd, costIsEstimate, tokens, settings, wentOnUnanswered } = stored
+  const { costUsd, costIsEstimate, tokens, settings, leftUnanswered } = stored
   return {
     ...{
       sessionId: id,
@@ -323,7 +323,7 @@ function toStatus(stored: Stored): SessionStatus {
       persona,
       mode,
       lastTurn,
-      wentOnUnanswered,
+      leftUnanswered,
       costUsd,
       costIsEstimate,
       tokens,

@@ -14,7 +14,7 @@ export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {
     turnId: null,
     turnStartedAt: null,
     lastTurn: null,
-    wentOnUnanswered: false,
+    leftUnanswered: false,
     costUsd: 0,
     costIsEstimate: false,
     tokens: 0,

@@ -17,7 +17,7 @@ export interface SessionStatus {
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
   /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
-  wentOnUnanswered: boolean
+  leftUnanswered: boolean
   /** What the agent stated, and an estimate for what it has not stated yet. Null where nobody knows it. Never falls. */
   costUsd: number | null
   costIsEstimate: boolean

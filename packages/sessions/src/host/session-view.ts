@@ -53,9 +53,9 @@ export class SessionView {
   /** Everything but what belongs to the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
-    const { costUsd, costIsEstimate, tokens, workedMs, settings, wentOnUnanswered } = rest
+    const { costUsd, costIsEstimate, tokens, workedMs, settings, leftUnanswered } = rest
     return {
-      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, wentOnUnanswered },
+      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, leftUnanswered },
       ...{ costUsd, costIsEstimate, tokens, workedMs },
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,

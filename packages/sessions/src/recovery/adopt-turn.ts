@@ -1,10 +1,4 @@
-import type {
-  PermissionRequestEvent,
-  PermissionResolvedEvent,
-  SessionHarness,
-  TurnEndReason,
-  UIEvent,
-} from '@chirality/core'
+import type { PermissionRequestEvent, SessionHarness, TurnEndReason, UIEvent } from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import type { SessionView } from '../host/session-view.ts'
@@ -119,29 +113,30 @@ async function* missingAfterEnd(
   for await (const event of events) if (event.type === 'process:exit' && !hasExit) yield event
 }
 
-/** A request that ended without an answer, after which the agent went on, is told as what it is. */
+/** A request that ended without an answer is told as what it is: the agent went on, or stopped there. */
 async function* tellUnanswered(
   events: AsyncGenerator<UIEvent>,
   pending: readonly PermissionRequestEvent[],
 ): AsyncGenerator<UIEvent> {
   const open = new Map(pending.map(request => [request.requestId, request]))
-  const closed: PermissionResolvedEvent[] = []
+  // From such an end on, until the agent says what became of it.
+  const held: UIEvent[] = []
   for await (const event of events) {
     if (event.type === 'permission:request') open.set(event.requestId, event)
-    if (event.type === 'permission:resolved' && event.outcome === 'cancelled') {
-      // What comes next says whether the agent went on.
-      closed.push(event)
+    const isCancelled = event.type === 'permission:resolved' && event.outcome === 'cancelled'
+    if (isCancelled || (held.length > 0 && event.type === 'status')) {
+      held.push(event)
       continue
     }
-    const wentOn = event.type !== 'turn:end' || event.reason === 'completed'
-    for (const resolved of closed.splice(0)) {
-      const request = open.get(resolved.requestId)
-      if (request !== undefined && wentOn) yield askedNobody(request, { wentOn })
-      yield resolved
+    const wentOn = event.type === 'turn:end' ? event.reason === 'completed' : event.type !== 'session:error'
+    for (const earlier of held.splice(0)) {
+      const request = earlier.type === 'permission:resolved' ? open.get(earlier.requestId) : undefined
+      if (request !== undefined) yield askedNobody(request, { wentOn })
+      yield earlier
     }
     yield event
   }
-  yield* closed
+  yield* held
 }
 
 function decideOf(

@@ -1,5 +1,5 @@
 import { addCost, costSoFar, type Envelope, type UIEvent } from '@chirality/core'
-import { isWentOn } from '../turns/turn-events.ts'
+import { isLeftUnanswered } from '../turns/turn-events.ts'
 import { originIn } from './fork-history.ts'
 import type { StoredSession } from './stored-session.ts'
 
@@ -47,7 +47,7 @@ export class SessionFold {
     switch (event.type) {
       case 'turn:start':
         session.status = 'running'
-        session.wentOnUnanswered = false
+        session.leftUnanswered = false
         session.turnCount += 1
         session.title ??= titleFrom(event.message)
         this.#turnId = turnId
@@ -63,13 +63,13 @@ export class SessionFold {
         session.harness = event.harness ?? session.harness
         return
       case 'status': {
-        session.wentOnUnanswered ||= isWentOn(event)
+        session.leftUnanswered ||= isLeftUnanswered(event)
         const forkedFrom = originIn(event)
         if (forkedFrom === null) return
         // What the log says of an agent's conversation before this is the other session's.
         session.forkedFrom = forkedFrom
         session.claudeSessionId = null
-        session.wentOnUnanswered = false
+        session.leftUnanswered = false
         return
       }
       case 'permission:request':

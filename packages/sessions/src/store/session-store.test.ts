@@ -39,7 +39,7 @@ describe('create, save, resume', () => {
       status: 'idle',
       lastTurn: null,
       workedMs: 0,
-      wentOnUnanswered: false,
+      leftUnanswered: false,
       turnCount: 0,
       costUsd: 0,
       costIsEstimate: false,

@@ -20,8 +20,8 @@ export interface StoredSession extends Session {
   status: SessionPhase
   /** How the last turn ended. */
   lastTurn: TurnEndReason | null
-  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
-  wentOnUnanswered: boolean
+  /** In the last turn the agent asked while Chirality was gone: it stopped there, or went on without an answer. */
+  leftUnanswered: boolean
   turnCount: number
   /** Null when tokens were used and nobody knows their price. Never falls. */
   costUsd: number | null
@@ -89,7 +89,7 @@ export function newSession(start: NewSession): StoredSession {
     model: start.model ?? null,
     status: 'idle',
     lastTurn: null,
-    wentOnUnanswered: false,
+    leftUnanswered: false,
     turnCount: 0,
     ...NOTHING_SPENT,
     lastSeq: 0,
@@ -124,7 +124,7 @@ export function parseSession(
     model: textOrNull(value.model),
     status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
     lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
-    wentOnUnanswered: value.wentOnUnanswered === true,
+    leftUnanswered: value.leftUnanswered === true,
     turnCount: count(value.turnCount),
     ...parseCost(value),
     lastSeq: count(value.lastSeq),

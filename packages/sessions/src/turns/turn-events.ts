@@ -51,20 +51,23 @@ export function unanswered(sessionId: string, requestId: string): PermissionReso
   return { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
 }
 
-/** Chirality was gone when the agent needed an answer. `wentOn`: the session needs a person, though its turn ended well. */
+/** Chirality was gone when the agent needed an answer, so the session needs a person, also where its turn ended well. */
 export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentOn: boolean }): StatusEvent {
   const { sessionId, requestId } = request
   const asked = `Chirality was stopped while the agent waited for an answer (${lineOf(request)}), so nobody could give one.`
-  const message = wentOn ? `${asked} The call failed, and the agent went on without it.` : asked
-  return notice(sessionId, message, { requestId, ...(wentOn ? { [WENT_ON]: true } : {}) })
+  const message = wentOn
+    ? `${asked} The call failed, and the agent went on without it.`
+    : `${asked} The call was not made, and the agent stopped there. Send a message to go on.`
+  return notice(sessionId, message, { requestId, [wentOn ? WENT_ON : STOPPED_THERE]: true })
 }
 
-/** Whether an event says that the agent went on without an answer. */
-export function isWentOn(event: StatusEvent): boolean {
-  return event.data?.kind === 'chirality' && event.data[WENT_ON] === true
+/** Whether an event says that the agent asked and nobody was there. */
+export function isLeftUnanswered({ data }: StatusEvent): boolean {
+  return data?.kind === 'chirality' && (data[WENT_ON] === true || data[STOPPED_THERE] === true)
 }
 
 const WENT_ON = 'wentOnUnanswered'
+const STOPPED_THERE = 'stoppedUnanswered'
 
 /** Something the model said or did: a turn with any of it has cost money, or changed something. */
 export function isOutput(event: UIEvent): boolean {

@@ -2,7 +2,7 @@
 // `node host-program.mjs OPTIONS`. A message is given with each start; what an earlier host left is found again first.
 import { writeSync } from 'node:fs'
 import type { SessionHarness } from '@chirality/core'
-import { ClaudeCodeHarness, CodexHarness, HarnessRegistry } from '@chirality/runner'
+import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, MessagesApiHarness } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import { SessionHost } from '../../src/host/session-host.ts'
 
@@ -17,6 +17,8 @@ export interface HostProgramOptions {
   sdk?: boolean
   /** The agent is Codex, with these overrides. */
   codex?: { configOverrides: string[]; allowEnvironment: string[] }
+  /** The agent is our own loop. */
+  messagesApi?: boolean
   /** Dies as by `kill -9` when the harness has told all of a turn, before anything else is done about it. */
   dieAtEnd?: boolean
   message?: string
@@ -40,7 +42,9 @@ const harness: SessionHarness = options.codex
   ? new CodexHarness({ binaryPath: binary, environment, stop, ...options.codex })
   : options.sdk
     ? new AgentSdkHarness({ binaryPath: binary, environment, stop })
-    : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
+    : options.messagesApi
+      ? new MessagesApiHarness({ environment, stop })
+      : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
 if (options.dieAtEnd) {
   const startTurn = harness.startTurn.bind(harness)
   harness.startTurn = async function* (...args) {

@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { createClaudeTranslator, NdjsonFramer, type UIEvent } from '@chirality/core'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createClaudeTranslator, NdjsonFramer, type SessionHarness, type UIEvent } from '@chirality/core'
 import { claudeBinary } from '@chirality/fixtures'
-import { findByMarker } from '@chirality/runner'
+import { findByMarker, MessagesApiHarness } from '@chirality/runner'
+import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isAside } from '../../src/recovery/same-event.ts'
+import type { HostProgramOptions } from '../programs/host-program.ts'
 import { bundleHostProgram, HostProgram } from '../support/host-program.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 
@@ -190,8 +192,104 @@ test('the host is killed while a request waits: the log says that nobody could a
     message: expect.stringMatching(/Asks for Bash sh -c ': > made'.*nobody could.*went on without it/),
   })
   expect(told).toBeLessThan(events.findIndex(({ type }) => type === 'tool:result'))
-  expect(session.status).toMatchObject({ lastTurn: 'completed', wentOnUnanswered: true, pending: [] })
+  expect(session.status).toMatchObject({ lastTurn: 'completed', leftUnanswered: true, pending: [] })
   await session.start('And now?')
   await session.settled()
-  expect(session.status.wentOnUnanswered).toBe(false)
+  expect(session.status.leftUnanswered).toBe(false)
 })
+
+interface Asking {
+  harness(model: ScriptedModel): SessionHarness
+  options(
+    model: ScriptedModel,
+  ): Pick<HostProgramOptions, 'binary' | 'environment'> & Partial<HostProgramOptions>
+  /** An answer that wants to make a file, and so has to ask. */
+  asks: { tool: string; input: Record<string, unknown> }
+  /** Whether the agent itself outlives its host for long enough to go on. */
+  goesOn: boolean
+}
+
+const MADE = 'made'
+
+const ASKING: [string, Asking][] = [
+  [
+    'Codex',
+    {
+      harness: model => world.codex(model),
+      options: model => {
+        const { binaryPath: binary, environment, ...codex } = world.codexConfig(model)
+        return { binary, environment, codex }
+      },
+      asks: {
+        tool: 'exec_command',
+        input: { cmd: `touch ${MADE}`, sandbox_permissions: 'require_escalated', justification: 'x' },
+      },
+      goesOn: false,
+    },
+  ],
+  [
+    'the Agent SDK',
+    {
+      harness: model =>
+        new AgentSdkHarness({ binaryPath: claudeBinary(), environment: world.environment(model) }),
+      options: model => ({ binary: claudeBinary(), environment: world.environment(model), sdk: true }),
+      asks: { tool: 'Bash', input: { command: `touch ${MADE}`, description: 'x' } },
+      goesOn: true,
+    },
+  ],
+  [
+    'the Messages API',
+    {
+      harness: model => new MessagesApiHarness({ environment: world.environment(model) }),
+      options: model => ({ binary: '', environment: world.environment(model), messagesApi: true }),
+      asks: { tool: 'bash', input: { command: `touch ${MADE}` } },
+      goesOn: false,
+    },
+  ],
+]
+
+test.each(ASKING)(
+  '%s, and the host is killed while a request waits: it is told, nothing was run, and the next message works',
+  async (_name, { harness, options, asks, goesOn }) => {
+    const model = await world.model({ answers: [asks, 'After it.', 'And then.'] })
+    const first = world.host([harness(model)])
+    const { id } = await first.createSession(world.project)
+    await first.close()
+    const killed = new HostProgram(program.file, {
+      ...{ project: world.project, data: world.data, sessionId: id, keepAlive: true, message: 'Go' },
+      ...options(model),
+    })
+    await killed.until(line => line.pending === 1)
+    await killed.kill()
+    while ((await findByMarker(world.marker)).length > 0)
+      await new Promise(resolve => setTimeout(resolve, 20))
+
+    const host = world.host([harness(model)])
+    await host.openProject(world.project)
+    const session = await host.session(id)
+    await session.settled()
+    const events = eventsOf(session)
+    expect(events.filter(({ type }) => type === 'permission:request')).toHaveLength(1)
+    expect(events.filter(({ type }) => type === 'permission:resolved')).toMatchObject([
+      { outcome: 'cancelled' },
+    ])
+    const told = events.flatMap(event =>
+      event.type === 'status' && event.message.includes('nobody could give one') ? [event.message] : [],
+    )
+    expect(told).toHaveLength(1)
+    expect(told[0]).toContain(MADE)
+    expect(told[0]).toContain(
+      goesOn ? 'went on without it' : 'The call was not made, and the agent stopped there.',
+    )
+    expect(events.filter(({ type }) => type === 'turn:end')).toMatchObject([
+      { reason: goesOn ? 'completed' : 'crashed' },
+    ])
+    expect(session.status).toMatchObject({ leftUnanswered: true, pending: [], phase: 'idle' })
+    expect(existsSync(`${world.project}/${MADE}`)).toBe(false)
+
+    await session.start('And now?')
+    await session.settled()
+    expect(session.status).toMatchObject({ lastTurn: 'completed', leftUnanswered: false })
+    expect(existsSync(`${world.project}/${MADE}`)).toBe(false)
+  },
+)

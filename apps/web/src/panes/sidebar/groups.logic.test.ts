@@ -36,10 +36,17 @@ test.each([
   ['it is through', { lastTurn: 'completed', lastLine: null }, 'Done', 'ok', 'done · 12 min ago'],
   [
     'it went on without an answer',
-    { lastTurn: 'completed', wentOnUnanswered: true, lastLine: 'All is done.' },
+    { lastTurn: 'completed', leftUnanswered: true, lastLine: 'All is done.' },
     'Needs you',
     'need',
     'went on without your answer · 12 min ago',
+  ],
+  [
+    'it stopped with its host while it waited for an answer',
+    { lastTurn: 'crashed', leftUnanswered: true },
+    'Needs you',
+    'need',
+    'stopped without your answer · 12 min ago',
   ],
   ['it failed', { lastTurn: 'failed' }, 'Stopped', 'bad', 'failed · 12 min ago'],
 ] as const)('%s', (_name, fields, group, tone, line) => {

@@ -37,10 +37,10 @@ export function sessionBeside(
 }
 
 export function groupOf(status: SessionStatus): GroupName {
-  const { pending, phase, lastTurn, wentOnUnanswered, queueHeld, queue } = status
+  const { pending, phase, lastTurn, leftUnanswered, queueHeld, queue } = status
   if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
   if (phase !== 'idle') return 'Working'
-  if (wentOnUnanswered) return 'Needs you'
+  if (leftUnanswered) return 'Needs you'
   if (lastTurn === null || lastTurn === 'interrupted') return 'Idle'
   return lastTurn === 'completed' ? 'Done' : 'Stopped'
 }
@@ -93,7 +93,8 @@ export function statusLine(status: SessionStatus, now: number): string {
   if (status.phase !== 'idle') return line || 'working'
   if (status.lastTurn === null) return 'not started'
   const age = formatAge(status.updatedAt, now)
-  if (status.wentOnUnanswered) return `went on without your answer · ${age}`
+  if (status.leftUnanswered)
+    return `${status.lastTurn === 'completed' ? 'went on' : 'stopped'} without your answer · ${age}`
   const how = ENDS[status.lastTurn]
   if (status.lastTurn !== 'completed') return `${how} · ${age}`
   return line && status.title ? `${age} · ${line}` : `${how} · ${age}`
