@@ -77,8 +77,9 @@ function plain(value: unknown): unknown {
   return Object.keys(rest).length > 0 ? rest : undefined
 }
 
+/** Without the point to fork at: `exec` does not name its turn. */
 function outcomeView(outcome: CodexOutcome | null) {
-  const { usage: _usage, ...rest } = outcome ?? {}
+  const { usage: _usage, forkPoint: _point, ...rest } = outcome ?? {}
   return rest
 }
 
