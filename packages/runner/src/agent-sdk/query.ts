@@ -4,7 +4,8 @@ import { promptMessage } from '../claude-code/prompt.ts'
 import { type ClaudeQueryContext, queryEvents } from '../claude-code/query.ts'
 import type { LiveClaude } from '../claude-code/warm/live-claude.ts'
 import { liveLaunch } from '../claude-code/warm/live-launch.ts'
-import { Requests } from '../claude-code/warm/requests.ts'
+import { ControlRequests } from '../claude-code/warm/requests.ts'
+import { Questions } from '../turn/questions.ts'
 import { describeExit } from '../turn/turn-events.ts'
 import { AGENT_SDK, HARNESS_ID } from './config.ts'
 
@@ -51,12 +52,15 @@ async function* answer(
   signal: AbortSignal,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
   // The SDK always has its agent ask; unanswered, it would wait for ever.
-  const requests = new Requests(live, undefined)
+  const requests = new ControlRequests(live)
+  const questions = new Questions({ requests, decide: undefined, tell: () => {} })
   for await (const item of live.inbox.read()) {
     yield* told(stderr)
     if (item.kind !== 'record' || item.event === null) continue
     live.taken(item)
-    requests.see(item.event, live.translator.translate(item.event))
+    const events = live.translator.translate(item.event)
+    requests.see(item.event, events)
+    for (const event of events) questions.see(event)
     yield* queryEvents(item.event, live.translator.outcome)
     if (live.shownRest.reached) return
   }

@@ -16,12 +16,9 @@ import type {
   NativeSession,
   PermissionMode,
   ProjectFiles,
-  PromptPart,
   Session,
-  SessionHarness,
   SlashCommand,
   TurnTrace,
-  UIEvent,
 } from '@chirality/core'
 import { DEFAULT_MAX_TURNS, HarnessError } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
@@ -29,11 +26,10 @@ import { importClaudeSession } from '../native-sessions/claude-code/import.ts'
 import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { traceProcess } from '../process/trace-process.ts'
 import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
-import { processTurn } from '../turn/process-turn.ts'
-import { RunningTurns } from '../turn/running-turns.ts'
+import type { TurnPlan } from '../turn/connection.ts'
+import { processPlan } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { StartsAhead } from '../turn/starts-ahead.ts'
-import type { Turn } from '../turn/turn.ts'
+import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { ALL_TOOLS } from './args.ts'
 import {
@@ -54,22 +50,20 @@ import { fromTheBeginning } from './warm/adopted.ts'
 import type { LiveClaude } from './warm/live-claude.ts'
 import { liveLaunch } from './warm/live-launch.ts'
 import { LivePool } from './warm/live-pool.ts'
-import { WarmTurn, type WarmTurnOptions } from './warm/warm-turn.ts'
+import { warmPlan } from './warm/warm-turn.ts'
 
 /** Runs Claude Code: by default in a process that a session keeps between its turns, else in one for each turn. */
-export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
+export class ClaudeCodeHarness extends TurnHarness<ClaudeEvent> {
   readonly id: HarnessId
   readonly #context: ClaudeContext
-  readonly #turns: RunningTurns<Turn | WarmTurn>
   readonly #pool: LivePool
-  readonly #ahead = new StartsAhead()
   /** What was set for sessions, beside their turns. */
   readonly #modes = new Map<string, PermissionMode>()
 
   constructor(config: ClaudeCodeHarnessConfig = {}, variant: ClaudeVariant = PLAIN_VARIANT) {
+    super()
     this.id = variant.agent.harnessId
     this.#context = { config, environment: processEnv(config.environment), variant }
-    this.#turns = new RunningTurns(this.id)
     this.#pool = new LivePool(config)
   }
 
@@ -114,45 +108,29 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
     return runClaudeOnce(request, this.#context)
   }
 
-  /**
-   * One turn of a session as UI events. Starts when the first event is asked for, and rejects then if the session
-   * has a turn running. The last event is `turn:end`, or `process:exit` where the turn has a process of its own;
-   * leaving the loop early stops the agent.
-   */
-  startTurn(session: Session, userMessage: string, opts: HarnessTurnOpts = {}): AsyncGenerator<UIEvent> {
-    return this.#turns.run(session.id, () => {
-      const turnId = opts.turnId ?? randomUUID()
-      const query = withDefaults(turnQuery(session, userMessage, this.#withMode(session.id, opts)))
-      return this.#turn({ session, turnId, query, opts })
-    })
+  protected override plan({ session, turnId, message, opts }: NewTurn): TurnPlan {
+    const query = withDefaults(turnQuery(session, message, this.#withMode(session.id, opts)))
+    const turn = { session, turnId, query, opts }
+    if (this.#isWarm) return warmPlan({ ...turn, context: this.#context, pool: this.#pool })
+    // A process that is gone after its turn can ask nobody.
+    if (opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
+    if (opts.guard) throw this.#unsupported('guard: Claude Code asks nobody in this form.')
+    const program = claudeProgram(this.#context)
+    return processPlan({ ...turn, program, source: startedAttempts(query, program) })
   }
 
-  /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
-  async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
+  protected override planAdopted(session: Session, trace: TurnTrace, { signal }: AdoptTurnOpts): TurnPlan {
     const { program, trace: whole } = fromTheBeginning(trace, claudeProgram(this.#context))
-    const source = adoptedAttempts(whole, opts.signal)
-    yield* this.#turns.run(session.id, () =>
-      processTurn({ program, session, turnId: trace.turnId, opts, source }),
-    )
-  }
-
-  /**
-   * The agent takes the message up at its next step, or after its answer; the turn ends when it has dealt with all of
-   * them.
-   */
-  async steer(sessionId: string, message: string, images: PromptPart[] = []): Promise<boolean> {
-    const turn = this.#turns.get(sessionId)
-    if (!(turn instanceof WarmTurn)) return false
-    return turn.steer(images.length > 0 ? [{ type: 'text', text: message }, ...images] : message)
+    return processPlan({ program, session, turnId: trace.turnId, source: adoptedAttempts(whole, signal) })
   }
 
   /** Resolves when the agent is ready, or is given up. The first turn uses it if it asks for the same. */
   async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
-    if (!this.#isWarm || this.#turns.has(session.id)) return
-    await this.#ahead.run(session.id, signal => this.#startAhead(session, opts, signal))
+    if (!this.#isWarm || this.isRunning(session.id)) return
+    await this.startAhead(session.id, signal => this.#start(session, opts, signal))
   }
 
-  async #startAhead(session: Session, opts: HarnessTurnOpts, signal: AbortSignal): Promise<void> {
+  async #start(session: Session, opts: HarnessTurnOpts, signal: AbortSignal): Promise<void> {
     const query = withDefaults(turnQuery(session, '', this.#withMode(session.id, opts)))
     const { decide, guard } = opts
     const launch = liveLaunch(query, { context: this.#context, asks: decide !== undefined, guard })
@@ -163,7 +141,7 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
       await live.initialize()
     } catch (error) {
       // A turn that asks for something else has taken its place.
-      if (this.#turns.has(session.id)) return
+      if (this.isRunning(session.id)) return
       throw startFailure(error, claudeProgram(this.#context))
     } finally {
       await release()
@@ -193,28 +171,17 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
       .catch(() => undefined)
   }
 
-  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
-  interrupt(sessionId: string): void {
-    this.#ahead.giveUp(sessionId)
-    this.#turns.get(sessionId)?.interrupt()
+  protected override killKept(sessionId: string): Promise<void> {
+    return this.#pool.kill(sessionId)
   }
 
-  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started; also for one that is kept without a turn. */
-  async kill(sessionId: string): Promise<void> {
-    this.#ahead.giveUp(sessionId)
-    await this.#turns.get(sessionId)?.kill()
-    await this.#pool.kill(sessionId)
-  }
-
-  async release(sessionId: string): Promise<void> {
+  protected override async releaseKept(sessionId: string): Promise<void> {
     this.#modes.delete(sessionId)
-    this.#ahead.giveUp(sessionId)
-    await this.#turns.get(sessionId)?.kill()
     await this.#pool.release(sessionId)
   }
 
-  isRunning(sessionId: string): boolean {
-    return this.#turns.has(sessionId)
+  protected override closeKept(): Promise<void> {
+    return this.#pool.close()
   }
 
   listNativeSessions(options: ListNativeSessionsOptions = {}): Promise<NativeSession[]> {
@@ -223,12 +190,6 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   importSession(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
     return importClaudeSession(nativeSessionId, { environment: this.#context.environment, cwd })
-  }
-
-  /** Ends the turns that run, and the agents that are kept between turns. */
-  async close(): Promise<void> {
-    await this.#turns.killAll()
-    await this.#pool.close()
   }
 
   #withMode(sessionId: string, opts: HarnessTurnOpts): HarnessTurnOpts {
@@ -245,17 +206,6 @@ export class ClaudeCodeHarness implements SessionHarness<ClaudeEvent> {
 
   get #isWarm(): boolean {
     return this.#context.config.keepAlive !== false
-  }
-
-  #turn(
-    turn: Pick<WarmTurnOptions, 'session' | 'turnId' | 'query'> & { opts: HarnessTurnOpts },
-  ): WarmTurn | Turn {
-    if (this.#isWarm) return new WarmTurn({ ...turn, context: this.#context, pool: this.#pool })
-    // A process that is gone after its turn can ask nobody.
-    if (turn.opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
-    if (turn.opts.guard) throw this.#unsupported('guard: Claude Code asks nobody in this form.')
-    const program = claudeProgram(this.#context)
-    return processTurn({ ...turn, program, source: startedAttempts(turn.query, program) })
   }
 }
 

@@ -1,80 +1,152 @@
-import type { Session, TurnEndReason, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
+import type { Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
 import type { AgentProcess } from '../process/agent-process.ts'
 import { stopTraced } from '../process/stop-leftovers.ts'
-import type { HarnessLog } from '../turn/harness-log.ts'
-import { startFailure } from '../turn/start-failure.ts'
-import { failed, turnStart } from '../turn/turn-events.ts'
-import { type TurnNote, TurnNotes } from '../turn/turn-notes.ts'
+import { adoptedAttempts } from '../turn/attempt-source.ts'
+import type { Connection, ConnectionEnd, TurnParts, TurnPlan } from '../turn/connection.ts'
+import { processPlan } from '../turn/process-turn.ts'
+import { recall, type TurnNote } from '../turn/turn-notes.ts'
+import { isAppServerSpool } from './app-server.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
+import { execProgram } from './exec-program.ts'
 import { toThreadMessage } from './spool-cursor.ts'
 import { ThreadFamilies } from './thread-families.ts'
-import { endsTurn, type ThreadItem } from './thread-item.ts'
+import { endsTurn } from './thread-message.ts'
 import { type ThreadTurnFacts, ThreadView } from './thread-view.ts'
 
-export interface AdoptedTurnOptions {
+export interface AdoptedCodexOptions {
   session: Session
   trace: TurnTrace
-  process: TurnProcess
+  signal: AbortSignal | undefined
   context: CodexContext
-  log: HarnessLog
+}
+
+/** A turn of an earlier Chirality, in whichever voice it was. */
+export function adoptedCodexPlan(options: AdoptedCodexOptions): TurnPlan {
+  const { session, trace, signal, context } = options
+  const process = trace.processes.find(({ spoolPath }) => isAppServerSpool(spoolPath))
+  if (process) return adoptedThreadPlan({ ...options, process })
+  const program = execProgram(context)
+  return processPlan({ program, session, turnId: trace.turnId, source: adoptedAttempts(trace, signal) })
+}
+
+interface AdoptedThreadOptions extends AdoptedCodexOptions {
+  process: TurnProcess
 }
 
 /**
  * A turn on the app-server of a Chirality that is gone. The server ends with whoever started it, so there is nothing to
  * go on with: what it said of the thread is told, and the turn ends as its last words say.
  */
-export class AdoptedAppServerTurn {
-  readonly lastEvent = 'turn:end'
-  readonly #options: AdoptedTurnOptions
-  readonly #notes: TurnNotes
+function adoptedThreadPlan(options: AdoptedThreadOptions): TurnPlan {
+  const { trace, context } = options
+  const { message: promptText, attachments = 0 } = trace
+  return {
+    agent: CODEX,
+    config: context.config,
+    // It is being ended as it is.
+    signal: new AbortController().signal,
+    hasBegun: true,
+    prompt: async () => ({ promptText, attachments }),
+    open: parts => adoptThread(parts, options),
+  }
+}
 
-  constructor(options: AdoptedTurnOptions) {
-    this.#options = options
-    this.#notes = new TurnNotes({ spoolPath: options.process.spoolPath, turnId: options.trace.turnId })
+async function adoptThread(
+  { record, log }: TurnParts,
+  { session, process, context }: AdoptedThreadOptions,
+): Promise<AdoptedThread> {
+  const { stop } = context.config
+  let agent: AgentProcess | undefined
+  try {
+    log.write('info', 'process:adopt', { pid: process.pid, spool: process.spoolPath })
+    agent = await adoptAgent({ process, projectRoot: session.projectRoot, harness: HARNESS_ID })
+    // Nobody can talk to it any more. Other sessions may be told the same of it.
+    await agent.stop({ ...stop, interruptGraceMs: 0 })
+    const { facts, notes } = await record.resume(process.spoolPath)
+    const known = knownFacts(session, facts)
+    if (known === undefined) throw new Error('It is not known which thread of Codex the turn was in.')
+    return new AdoptedThread({ session, agent, facts: known, notes, kill: () => stopTraced(process, stop) })
+  } catch (error) {
+    await stopTraced(process, stop)
+    await agent?.close()
+    throw error
+  }
+}
+
+interface AdoptedThreadParts {
+  session: Session
+  agent: AgentProcess
+  facts: ThreadTurnFacts
+  notes: TurnNote[]
+  kill(): Promise<unknown>
+}
+
+class AdoptedThread implements Connection {
+  readonly hasBegun = true
+  readonly isQuiet = true
+  readonly #parts: AdoptedThreadParts
+  readonly #view: ThreadView
+  #offset = -1
+
+  constructor(parts: AdoptedThreadParts) {
+    this.#parts = parts
+    this.#view = new ThreadView(parts.session, parts.facts)
   }
 
-  /** It is being ended as it is. */
-  interrupt(): void {}
-
-  async kill(): Promise<void> {
-    await stopTraced(this.#options.process, this.#options.context.config.stop)
+  get offset(): number {
+    return this.#offset
   }
 
-  async *events(): AsyncGenerator<UIEvent> {
-    const { session, trace } = this.#options
-    const { message: promptText, attachments = 0 } = trace
-    yield turnStart(session.id, { promptText, attachments })
-    const reason = yield* this.#replay()
-    yield { type: 'turn:end', sessionId: session.id, reason }
-    // Not before its end was taken: killed in between, the next Chirality would tell the turn with other facts.
-    await this.#notes.remove()
-  }
-
-  async *#replay(): AsyncGenerator<UIEvent, TurnEndReason> {
-    const { session, process, context, log } = this.#options
-    let agent: AgentProcess | undefined
-    try {
-      log.write('info', 'process:adopt', { pid: process.pid, spool: process.spoolPath })
-      agent = await adoptAgent({ process, projectRoot: session.projectRoot, harness: HARNESS_ID })
-      // Nobody can talk to it any more. Other sessions may be told the same of it.
-      await agent.stop({ ...context.config.stop, interruptGraceMs: 0 })
-      const { facts, notes } = await this.#notes.read()
-      const known = knownFacts(session, facts)
-      if (known === undefined) throw new Error('It is not known which thread of Codex the turn was in.')
-      const view = new ThreadView(session, known)
-      yield* view.opening()
-      for await (const item of itemsOf(agent, known, notes)) yield* view.show(item)
-      yield* view.end()
-      if (view.outcome) return view.outcome
-      yield failed(session.id, agent.fault === null ? STOPPED : `${STOPPED} ${agent.fault}`)
-    } catch (error) {
-      await this.kill()
-      yield failed(session.id, startFailure(error, CODEX))
-    } finally {
-      await agent?.close()
+  /** What was told of the turn, in the same order: of its thread out of the spool, and of ours between. */
+  async *batches(): AsyncGenerator<UIEvent[], void> {
+    const { agent, facts } = this.#parts
+    const { threadId, news } = facts
+    const { from = 0, unheard = [], children = [] } = news ?? {}
+    const families = new ThreadFamilies()
+    families.adopt(threadId, children)
+    yield [...this.#view.opening(), ...this.#recall(0)]
+    for await (const output of agent.output()) {
+      const message = output.kind === 'record' ? toThreadMessage(output.record) : undefined
+      if (!message) continue
+      const isOurs = families.isFor(threadId, message.raw)
+      if (message.offset < from ? !unheard.includes(message.offset) : !isOurs) continue
+      this.#offset = message.offset
+      const isEnd = endsTurn(message.raw, threadId, null)
+      yield [...this.#view.show(message.raw), ...(isEnd ? [] : this.#recall(message.offset + 1))]
+      if (isEnd) return
     }
-    return 'crashed'
+    yield this.#recall(Number.POSITIVE_INFINITY)
+  }
+
+  async stop(): Promise<void> {
+    await this.#parts.kill()
+  }
+
+  async end(failure?: { error: unknown }): Promise<ConnectionEnd> {
+    if (failure) await this.#parts.kill()
+    const { fault } = this.#parts.agent
+    const { outcome } = this.#view
+    return {
+      events: this.#view.end(),
+      outcome,
+      isFinished: outcome !== null,
+      fault: {
+        error: fault === null ? STOPPED : `${STOPPED} ${fault}`,
+        code: 'process_crashed',
+        reason: 'crashed',
+      },
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#parts.agent.close()
+  }
+
+  #recall(offset: number): UIEvent[] {
+    const events = recall(this.#parts.notes, offset)
+    for (const event of events) if (event.type === 'permission:resolved') this.#view.answered(event.requestId)
+    return events
   }
 }
 
@@ -87,32 +159,4 @@ function knownFacts(
 ): ThreadTurnFacts | undefined {
   const threadId = facts.threadId ?? claudeSessionId
   return threadId === null ? undefined : { model: 'unknown', cwd: projectRoot, ...facts, threadId }
-}
-
-/** What was told of the turn, in the same order: of its thread out of the spool, and of ours between. */
-async function* itemsOf(
-  agent: AgentProcess,
-  { threadId, news }: ThreadTurnFacts,
-  notes: TurnNote[],
-): AsyncGenerator<ThreadItem> {
-  const { from = 0, unheard = [], children = [] } = news ?? {}
-  const families = new ThreadFamilies()
-  families.adopt(threadId, children)
-  for await (const output of agent.output()) {
-    const message = output.kind === 'record' ? toThreadMessage(output.record) : undefined
-    if (!message) continue
-    const isOurs = families.isFor(threadId, message.raw)
-    if (message.offset < from ? !unheard.includes(message.offset) : !isOurs) continue
-    yield* recall(notes, message.offset)
-    yield { kind: 'message', ...message }
-    if (endsTurn(message.raw, threadId, null)) return
-  }
-  yield* recall(notes, Number.POSITIVE_INFINITY)
-}
-
-function* recall(notes: TurnNote[], offset: number): Generator<ThreadItem> {
-  for (let note = notes[0]; note !== undefined && note.after < offset; note = notes[0]) {
-    notes.shift()
-    yield { kind: 'told', event: note.event as (ThreadItem & { kind: 'told' })['event'] }
-  }
 }

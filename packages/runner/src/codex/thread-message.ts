@@ -19,3 +19,13 @@ export interface NewsPlace {
   /** Threads of sub-agents that were there already. */
   children: string[]
 }
+
+/** The last message of a turn. Turns of sub-agents end, too; without its id the thread's next end is taken for it. */
+export function endsTurn(raw: unknown, threadId: string, turnId: string | null): boolean {
+  const { method, params } = raw as {
+    method?: unknown
+    params?: { threadId?: unknown; turn?: { id?: unknown } }
+  }
+  if (method !== 'turn/completed' || params?.threadId !== threadId) return false
+  return turnId === null || params.turn?.id === turnId
+}

@@ -5,123 +5,195 @@ import {
   type Guard,
   type HarnessQuery,
   type PermissionRequestEvent,
-  stalled,
+  type Session,
+  type UIEvent,
 } from '@chirality/core'
 import { Wake } from '../process/wake.ts'
-import { type Ask, askForDecision } from '../turn/ask.ts'
+import { versionNotice } from '../turn/agent-version.ts'
+import type { Connection, ConnectionEnd, Requests, TurnParts } from '../turn/connection.ts'
 import { askGuard } from '../turn/guard.ts'
+import { failed, type StopReason, stopped } from '../turn/turn-events.ts'
 import type { AppServer } from './app-server.ts'
+import type { AppServerLease } from './app-server-pool.ts'
+import { CODEX, CODEX_VERSIONS } from './config.ts'
 import { codexAnswer } from './decisions.ts'
 import { CODEX_EFFORT } from './effort.ts'
 import type { CodexInput } from './input.ts'
 import { withInstructions } from './instructions.ts'
-import { RpcError, type RpcId, type RpcRequest } from './json-rpc.ts'
+import { RpcError, type RpcRequest } from './json-rpc.ts'
 import type { OpenThread } from './open-thread.ts'
 import { type CodexPermissions, isFreeInMode, sandboxPolicy } from './permissions.ts'
 import type { ThreadFeed } from './thread-feed.ts'
-import { endsTurn, type ThreadItem } from './thread-item.ts'
+import { endsTurn, type ThreadMessage } from './thread-message.ts'
+import { type ThreadTurnFacts, ThreadView } from './thread-view.ts'
 
 export interface ThreadTurnOptions {
-  server: AppServer
+  session: Session
+  lease: AppServerLease
   thread: OpenThread
-  sessionId: string
+  facts: ThreadTurnFacts
   /** What the server says about the thread. */
   feed: ThreadFeed
   query: HarnessQuery
   permissions: CodexPermissions
   input: CodexInput
-  decide?: Ask
-  guard?: Guard
-  stallMs: number
+  parts: TurnParts
+  guard?: Guard | undefined
   /** How long an interrupted turn may take to end before the server is. */
   interruptGraceMs: number
+  /** More input, kept until the turn is over: Codex may read its files at any time. */
+  read(prompt: HarnessQuery['prompt']): Promise<CodexInput>
 }
 
-/** One turn of one thread of an app-server. */
-export class ThreadTurn {
+/** One turn of one thread of an app-server. The process goes on living. */
+export class ThreadTurn implements Connection {
+  readonly requests: Requests
   readonly #options: ThreadTurnOptions
-  /** What we have to say ourselves: it comes before what still waits in the feed. */
-  readonly #told: ThreadItem[] = []
+  readonly #server: AppServer
+  readonly #view: ThreadView
   readonly #wake = new Wake()
-  readonly #asked = new Map<RpcId, { request: RpcRequest; abort: AbortController }>()
+  /** By the id that people are shown. */
+  readonly #asked = new Map<string, RpcRequest>()
+  #hasBegun = false
+  /** Codex was asked to start the turn. */
+  #isSent = false
   #turnId: string | null = null
   #interrupted = false
   #ended = false
   #escalation: NodeJS.Timeout | undefined
-  #lastItemAt = performance.now()
+  #offset = -1
+  #failure: unknown
 
   constructor(options: ThreadTurnOptions) {
+    const { session, lease, feed, facts } = options
     this.#options = options
-    options.feed.onNews = () => this.#wake.notify()
-  }
-
-  /**
-   * Starts the turn; ends after its last message, or with the server. Whoever leaves early stops the turn. Throws an
-   * RpcError when Codex refuses it.
-   */
-  async *items(): AsyncGenerator<ThreadItem> {
-    const stallCheckMs = Math.min(this.#options.stallMs, STALL_CHECK_MS)
-    const stall = setInterval(() => this.#watchSilence(), stallCheckMs)
-    try {
-      await this.#start()
-      for (let item = await this.#next(); item; item = await this.#next()) {
-        this.#lastItemAt = performance.now()
-        this.#ended ||= this.#isEnd(item)
-        yield item
-        if (this.#ended) return
-      }
-      this.#ended = true
-    } finally {
-      clearInterval(stall)
-      await this.#finish()
+    this.#server = lease.server
+    this.#view = new ThreadView(session, facts)
+    feed.onNews = () => this.#wake.notify()
+    this.requests = {
+      rule: request => this.#rule(request),
+      answer: (request, asked) => this.#answer(request, asked),
     }
   }
 
-  /** Never awaited: after an interrupted turn Codex may leave a second interrupt unanswered. */
-  interrupt(): void {
-    const { server, thread, interruptGraceMs } = this.#options
-    if (this.#ended) return
-    this.#interrupted = true
-    // A server that does not let go of a turn is broken for the other sessions on it too.
-    this.#escalation ??= setTimeout(() => void server.stop({ interruptGraceMs: 0 }), interruptGraceMs)
-    if (this.#turnId) server.send('turn/interrupt', { threadId: thread.id, turnId: this.#turnId })
+  get threadId(): string {
+    return this.#options.thread.id
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  get offset(): number {
+    return this.#offset
+  }
+
+  get isQuiet(): boolean {
+    return this.#ended
+  }
+
+  /** Starts the turn; ends after its last message, or with the server. Whoever leaves early stops the turn. */
+  async *batches(): AsyncGenerator<UIEvent[], void> {
+    this.#hasBegun = true
+    try {
+      yield [...this.#view.opening(), ...this.#versionNotice()]
+      // Asked for while the first events were told.
+      if (this.#options.parts.stop.reason) return
+      await this.#start()
+      while (!this.#ended) {
+        const batch = await this.#next()
+        if (!batch) break
+        yield batch
+      }
+      this.#ended = true
+    } catch (error) {
+      this.#failure = error
+    } finally {
+      if (this.#isSent) await this.#finish()
+    }
   }
 
   /** More input for the turn that runs. False when there is none to take it. */
-  async steer(input: Pick<CodexInput, 'text' | 'images'>): Promise<boolean> {
-    const { server, thread } = this.#options
+  async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    if (!this.#hasBegun) return false
+    const input = await this.#options.read(prompt)
     if (!this.#turnId || this.#ended) return false
+    const { thread } = this.#options
     const params = { threadId: thread.id, input: userInput(input), expectedTurnId: this.#turnId }
     try {
-      await server.request('turn/steer', params)
+      await this.#server.request('turn/steer', params)
       return true
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      server.refused('turn/steer', error)
+      this.#server.refused('turn/steer', error)
       return false
     }
   }
 
-  /** The request is on the screen now: get its answer, and give it. Whatever goes wrong means no. */
-  async decide(event: PermissionRequestEvent, { id }: RpcRequest): Promise<void> {
-    const asked = this.#asked.get(id)
-    if (!asked) return
-    const { server } = this.#options
-    const answered = (await this.#ruled(event)) ?? (await this.#askPerson(event, asked.abort.signal))
-    if (!this.#asked.delete(id)) return
-    const answer = codexAnswer(asked.request, event.input, answered.decision)
-    if (answer.result) server.respond(id, answer.result)
-    else server.respondError(id, answer.decision.message ?? 'denied')
-    const { decision, note } = answer
-    this.#tell({ kind: 'told', event: decisionTold(event, { ...answered, decision }, note) })
+  /** Only when no other session uses the server may it be ended with the turn. */
+  async stop(reason: StopReason): Promise<void> {
+    if (reason === 'killed' && this.#options.lease.turns() === 1)
+      await this.#server.stop({ interruptGraceMs: 0 })
+    else this.#interrupt()
   }
 
-  #askPerson(event: PermissionRequestEvent, signal: AbortSignal): Promise<AskedDecision> {
-    return askForDecision(this.#options.decide, event, signal)
+  async end(): Promise<ConnectionEnd> {
+    const events = this.#view.end()
+    const { outcome } = this.#view
+    return { events, outcome, isFinished: outcome === 'completed', fault: this.#fault() }
+  }
+
+  async close(): Promise<void> {
+    const { lease, thread, parts } = this.#options
+    try {
+      this.#server.leave(thread.id)
+      await lease.release()
+    } catch (error) {
+      parts.log.write('error', 'turn:release', { error: String(error) })
+    }
+  }
+
+  #fault(): ConnectionEnd['fault'] {
+    const server = this.#server
+    const why = server.process.fault ?? 'The next turn starts it again.'
+    const said = server.isUsable ? this.#failure : new Error(`Codex ended before the turn did. ${why}`)
+    const { error, code } = failed(this.#options.session.id, said)
+    return { error, code, reason: server.isUsable ? 'failed' : 'crashed' }
+  }
+
+  /** Told in the first turn of a session. */
+  #versionNotice(): UIEvent[] {
+    const { session, parts } = this.#options
+    if (session.claudeSessionId !== null) return []
+    const { version } = this.#server.features
+    const notice = versionNotice(session.id, { version, versions: CODEX_VERSIONS, name: CODEX.name })
+    return notice ? [parts.record.note(notice, this.#offset)] : []
+  }
+
+  /** Never awaited: after an interrupted turn Codex may leave a second interrupt unanswered. */
+  #interrupt(): void {
+    const { thread, interruptGraceMs } = this.#options
+    if (this.#ended || !this.#isSent) return
+    this.#interrupted = true
+    // A server that does not let go of a turn is broken for the other sessions on it too.
+    this.#escalation ??= setTimeout(() => void this.#server.stop({ interruptGraceMs: 0 }), interruptGraceMs)
+    if (this.#turnId) this.#server.send('turn/interrupt', { threadId: thread.id, turnId: this.#turnId })
+  }
+
+  #answer(event: PermissionRequestEvent, asked: AskedDecision): UIEvent | undefined {
+    const { requestId, input } = event
+    const request = this.#asked.get(requestId)
+    if (!request) return undefined
+    this.#asked.delete(requestId)
+    const { result, decision, note } = codexAnswer(request, input, asked.decision)
+    if (result) this.#server.respond(request.id, result)
+    else this.#server.respondError(request.id, decision.message ?? 'denied')
+    this.#view.answered(requestId)
+    return decisionTold(event, { ...asked, decision }, note)
   }
 
   /** What the guard and the mode say by themselves, so that nobody is asked. */
-  async #ruled(event: PermissionRequestEvent): Promise<AskedDecision | undefined> {
+  async #rule(event: PermissionRequestEvent): Promise<AskedDecision | undefined> {
     const { kind, toolName, input, toolUseId } = event
     const { guard, query } = this.#options
     if (!guard || kind !== 'tool') return undefined
@@ -139,14 +211,10 @@ export class ThreadTurn {
     return { decision: { behavior: 'allow' }, by: 'policy', rule: `permission mode ${query.permissionMode}` }
   }
 
-  /** For a request that nobody can be shown. */
-  refuse({ id, method }: RpcRequest): void {
-    if (this.#asked.delete(id)) this.#options.server.respondError(id, `Chirality does not do ${method}.`)
-  }
-
   async #start(): Promise<void> {
-    const { server, thread, query, permissions } = this.#options
+    const { thread, query, permissions } = this.#options
     const roots = [query.cwd, ...(query.additionalDirectories ?? [])]
+    this.#isSent = true
     const response = await this.#request('turn/start', {
       threadId: thread.id,
       cwd: query.cwd,
@@ -159,9 +227,9 @@ export class ThreadTurn {
     })
     const id = (response.turn as { id?: unknown } | undefined)?.id
     this.#turnId = typeof id === 'string' ? id : null
-    if (query.model) server.loaded.set(thread.id, query.model)
-    if (thread.instructions !== undefined) server.instructions.set(thread.id, thread.instructions)
-    if (this.#interrupted) this.interrupt()
+    if (query.model) this.#server.loaded.set(thread.id, query.model)
+    if (thread.instructions !== undefined) this.#server.instructions.set(thread.id, thread.instructions)
+    if (this.#interrupted) this.#interrupt()
   }
 
   #input(): Pick<CodexInput, 'text' | 'images'> {
@@ -173,7 +241,7 @@ export class ThreadTurn {
   /** A refusal leaves nothing to stop; silence may. */
   async #request(method: string, params: unknown): Promise<Record<string, unknown>> {
     try {
-      return await this.#options.server.request(method, params)
+      return await this.#server.request(method, params)
     } catch (error) {
       this.#ended = error instanceof RpcError && error.code !== null
       throw error
@@ -181,46 +249,65 @@ export class ThreadTurn {
   }
 
   /** Undefined when the server is gone and all was taken. */
-  async #next(): Promise<ThreadItem | undefined> {
+  async #next(): Promise<UIEvent[] | undefined> {
+    const { feed } = this.#options
     while (true) {
-      const told = this.#told.shift()
-      if (told) return told
-      const taken = this.#options.feed.take()
+      const batch: UIEvent[] = []
+      let bytes = 0
+      let taken = feed.take()
+      // A reader that is far behind gets what waits in the spool piece by piece.
+      while (typeof taken !== 'string') {
+        batch.push(...this.#show(taken))
+        bytes += taken.bytes
+        if (this.#ended || bytes >= MAX_BATCH_BYTES) return batch
+        taken = feed.take()
+      }
+      if (batch.length > 0) return batch
       if (taken === 'end') return undefined
       if (taken === 'nothing') await this.#wake.wait()
-      else if (taken === 'later') await nextLoopTurn()
-      else {
-        const { request } = taken
-        if (request) this.#asked.set(request.id, { request, abort: new AbortController() })
-        return { kind: 'message', ...taken }
-      }
+      else await nextLoopTurn()
     }
   }
 
-  #tell(item: ThreadItem): void {
-    this.#told.push(item)
-    this.#wake.notify()
+  #show({ raw, request, offset }: ThreadMessage): UIEvent[] {
+    const events = this.#view.show(raw)
+    this.#offset = offset
+    this.#ended ||= endsTurn(raw, this.#options.thread.id, this.#turnId)
+    for (const event of events) if (event.type === 'permission:resolved') this.#asked.delete(event.requestId)
+    if (request) this.#note(request, events)
+    return events.map(event => this.#inOurWords(event))
+  }
+
+  #note(request: RpcRequest, events: UIEvent[]): void {
+    const shown = events.find(event => event.type === 'permission:request')
+    if (shown) this.#asked.set(shown.requestId, request)
+    // For a request that nobody can be shown.
+    else this.#server.respondError(request.id, `Chirality does not do ${request.method}.`)
+  }
+
+  /** Codex knows only that it was interrupted, not why. */
+  #inOurWords(event: UIEvent): UIEvent {
+    const { reason } = this.#options.parts.stop
+    if (event.type !== 'session:error' || event.code !== 'interrupted' || !reason) return event
+    return { ...event, ...stopped(event.sessionId, reason) }
   }
 
   /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
   async #finish(): Promise<void> {
-    const unanswered = [...this.#asked.values()]
-    for (const { abort } of unanswered) abort.abort()
-    this.#asked.clear()
-    if (!this.#ended) await this.#stop()
+    if (!this.#ended) await this.#stopTurn()
     this.#ended = true
     // Not before the end: a turn that is answered goes on. A sub-agent that outlives the turn would wait for ever.
-    for (const { request } of unanswered) this.#options.server.respondError(request.id, TURN_IS_OVER)
+    for (const { id } of this.#asked.values()) this.#server.respondError(id, TURN_IS_OVER)
+    this.#asked.clear()
     clearTimeout(this.#escalation)
     if (this.#interrupted) await this.#cleanCommands()
   }
 
-  async #stop(): Promise<void> {
-    const { server } = this.#options
+  async #stopTurn(): Promise<void> {
     // Without its id a turn cannot be named, and so not interrupted.
-    if (!this.#turnId) return void (await server.stop({ interruptGraceMs: 0 }))
-    this.interrupt()
-    for (let item = await this.#next(); item && !this.#isEnd(item); ) item = await this.#next()
+    if (!this.#turnId) return void (await this.#server.stop({ interruptGraceMs: 0 }))
+    this.#interrupt()
+    while (!this.#ended && (await this.#next()));
   }
 
   /**
@@ -228,7 +315,8 @@ export class ThreadTurn {
    * does not know how, refuses or does not answer, it goes with the server.
    */
   async #cleanCommands(): Promise<void> {
-    const { server, thread, interruptGraceMs } = this.#options
+    const { thread, interruptGraceMs } = this.#options
+    const server = this.#server
     // One that was let go of meanwhile has been cleaned up with that, and the server goes on for others.
     const isGone = () => !server.isUsable || !server.loaded.has(thread.id)
     if (isGone()) return
@@ -240,22 +328,9 @@ export class ThreadTurn {
       await server.stop({ interruptGraceMs: 0 })
     }
   }
-
-  #isEnd(item: ThreadItem): boolean {
-    return item.kind === 'message' && endsTurn(item.raw, this.#options.thread.id, this.#turnId)
-  }
-
-  /** While a person is asked, the silence is theirs; and while news waits to be read there is none. */
-  #watchSilence(): void {
-    const { sessionId, feed, stallMs } = this.#options
-    const idleMs = Math.round(performance.now() - this.#lastItemAt)
-    if (idleMs < stallMs || this.#asked.size > 0 || !feed.isEmpty || this.#told.length > 0) return
-    this.#lastItemAt = performance.now()
-    this.#tell({ kind: 'told', event: stalled(sessionId, idleMs) })
-  }
 }
 
-const STALL_CHECK_MS = 1_000
+const MAX_BATCH_BYTES = 256 * 1024
 const CLEAN = 'thread/backgroundTerminals/clean'
 const TURN_IS_OVER = 'The turn is over: nobody can be asked any more.'
 

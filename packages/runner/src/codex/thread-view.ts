@@ -10,7 +10,6 @@ import {
 import { lostSession, resumeFailed } from '../turn/turn-events.ts'
 import type { TurnFacts } from '../turn/turn-notes.ts'
 import { CODEX, HARNESS_ID } from './config.ts'
-import type { ThreadItem } from './thread-item.ts'
 import type { NewsPlace } from './thread-message.ts'
 
 /** All that has to be known of a turn on an app-server to tell it from the spool. */
@@ -62,12 +61,14 @@ export class ThreadView {
     }
   }
 
-  show(item: ThreadItem): UIEvent[] {
-    if (item.kind === 'message') {
-      return this.#translator.translate(parseCodexEvent(item.raw)).filter(event => this.#isTold(event))
-    }
-    if (item.event.type === 'permission:resolved') this.#translator.answered(item.event.requestId)
-    return [item.event]
+  /** A message of the thread, as it was printed. */
+  show(raw: unknown): UIEvent[] {
+    return this.#translator.translate(parseCodexEvent(raw)).filter(event => this.#isTold(event))
+  }
+
+  /** Told by us: that Codex confirms it is no news. */
+  answered(requestId: string): void {
+    this.#translator.answered(requestId)
   }
 
   /** The output is over: closes what was begun. */

@@ -1,24 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import type {
-  AdoptTurnOpts,
   HarnessCapabilities,
   HarnessEvent,
   HarnessInstallStatus,
   HarnessMeta,
   HarnessModel,
   HarnessQuery,
-  HarnessTurnOpts,
   PermissionMode,
-  PromptPart,
   Session,
-  SessionHarness,
   SlashCommand,
   TurnTrace,
-  UIEvent,
 } from '@chirality/core'
 import { processEnv } from '../env/process-env.ts'
-import { RunningTurns } from '../turn/running-turns.ts'
-import { Turn } from '../turn/turn.ts'
+import type { TurnPlan } from '../turn/connection.ts'
+import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
 import { turnQuery } from '../turn/turn-query.ts'
 import { adoptedPlan } from './adopted-turn.ts'
 import { HARNESS_ID, type MessagesApiContext, type MessagesApiHarnessConfig } from './config.ts'
@@ -30,13 +24,13 @@ import { SessionMemory } from './session-memory.ts'
 import { LoopConnection, messagesApiPlan } from './turn.ts'
 
 /** Runs an agent in this process, straight on the Messages API. Needs a key and nothing else. */
-export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
+export class MessagesApiHarness extends TurnHarness<MessagesApiEvent> {
   readonly id = HARNESS_ID
   readonly #context: MessagesApiContext
-  readonly #turns = new RunningTurns<Turn>(HARNESS_ID)
   readonly #memory = new SessionMemory()
 
   constructor(config: MessagesApiHarnessConfig = {}) {
+    super()
     const environment = processEnv(config.environment)
     this.#context = { config, environment, busyConversations: new Set() }
   }
@@ -69,56 +63,30 @@ export class MessagesApiHarness implements SessionHarness<MessagesApiEvent> {
     return queryMessagesApi(query, this.#context)
   }
 
-  async *startTurn(
-    session: Session,
-    userMessage: string,
-    opts: HarnessTurnOpts = {},
-  ): AsyncGenerator<UIEvent> {
+  protected override plan({ session, turnId, message, opts }: NewTurn): TurnPlan {
     const { grants, mode } = this.#memory.of(session.id)
     const permissionMode = opts.permissionMode ?? mode
-    const query = turnQuery(session, userMessage, { ...opts, ...(permissionMode ? { permissionMode } : {}) })
-    const turnId = opts.turnId ?? randomUUID()
-    const plan = messagesApiPlan({ session, turnId, query, opts, context: this.#context, grants })
-    yield* this.#turns.run(session.id, () => new Turn({ plan, session, turnId, opts }))
+    const query = turnQuery(session, message, { ...opts, ...(permissionMode ? { permissionMode } : {}) })
+    return messagesApiPlan({ session, turnId, query, opts, context: this.#context, grants })
   }
 
   /** Told from its raw log, and ended: its loop went with the program that ran it. */
-  async *adoptTurn(session: Session, trace: TurnTrace, _opts?: AdoptTurnOpts): AsyncGenerator<UIEvent> {
-    const plan = adoptedPlan({ session, trace, context: this.#context })
-    yield* this.#turns.run(session.id, () => new Turn({ plan, session, turnId: trace.turnId }))
-  }
-
-  /** The model reads it with the next results of its tools, or when it would rest. */
-  async steer(sessionId: string, message: string, images: PromptPart[] = []): Promise<boolean> {
-    return (await this.#turns.get(sessionId)?.steer([{ type: 'text', text: message }, ...images])) ?? false
+  protected override planAdopted(session: Session, trace: TurnTrace): TurnPlan {
+    return adoptedPlan({ session, trace, context: this.#context })
   }
 
   /** For the turn that runs, and for later ones that name no other. */
   async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
     this.#memory.of(sessionId).mode = mode
-    const connection = this.#turns.get(sessionId)?.connection
+    const connection = this.connectionOf(sessionId)
     if (connection instanceof LoopConnection) connection.setPermissionMode(mode)
   }
 
-  interrupt(sessionId: string): void {
-    this.#turns.get(sessionId)?.interrupt()
-  }
-
-  async kill(sessionId: string): Promise<void> {
-    await this.#turns.get(sessionId)?.kill()
-  }
-
-  async release(sessionId: string): Promise<void> {
-    await this.kill(sessionId)
+  protected override async releaseKept(sessionId: string): Promise<void> {
     this.#memory.forget(sessionId)
   }
 
-  isRunning(sessionId: string): boolean {
-    return this.#turns.has(sessionId)
-  }
-
-  async close(): Promise<void> {
-    await this.#turns.killAll()
+  protected override async closeKept(): Promise<void> {
     this.#memory.clear()
   }
 }

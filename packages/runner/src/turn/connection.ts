@@ -29,7 +29,7 @@ export interface TurnPlan<C extends Connection = Connection> {
   /** Null when the turn was stopped meanwhile. Throws what keeps the agent from starting. */
   open(turn: TurnParts): Promise<C | null>
   /** The same message as the first of a new conversation: the agent no longer has the one to resume. */
-  afresh?(turn: TurnParts): Promise<C | null>
+  readonly afresh?: ((turn: TurnParts) => Promise<C | null>) | undefined
   /** Everything is over: leaves nothing of what was prepared. */
   release?(): Promise<void>
 }

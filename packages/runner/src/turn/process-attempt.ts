@@ -20,6 +20,8 @@ export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnI
   expectedId?: string | undefined
   /** The first turn of a session tells what is worth knowing of the agent's version. */
   isFirstTurn?: boolean
+  /** Told before all that the agent says. */
+  opening?: UIEvent[] | undefined
 }
 
 /** One process of a turn: from its start to what is left of it. */
@@ -95,7 +97,8 @@ export class ProcessAttempt implements Connection {
   async *batches(): AsyncGenerator<UIEvent[], void> {
     const { sessionId, log } = this.#options
     const { known, notice } = this.#source
-    yield [...(notice ? [this.#noted(notice)] : []), ...recall(known, 0)]
+    const opening = [...(this.#options.opening ?? []), ...(notice ? [notice] : [])]
+    yield [...opening.map(event => this.#noted(event)), ...recall(known, 0)]
     for await (const output of this.#process.output()) {
       switch (output.kind) {
         case 'record':

@@ -1,4 +1,4 @@
-import type { HarnessTurnOpts, Session } from '@chirality/core'
+import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import type { AttemptSource, Candidate } from './attempt-source.ts'
 import type { TurnParts, TurnPlan } from './connection.ts'
 import type { ProcessAttempt } from './process-attempt.ts'
@@ -10,6 +10,8 @@ export interface ProcessTurnOptions {
   session: Session
   turnId: string
   source: AttemptSource
+  /** Told before all that the agent says. */
+  opening?: UIEvent[]
   opts?: Pick<HarnessTurnOpts, 'stallMs' | 'onProcess'> | undefined
 }
 
@@ -23,6 +25,7 @@ export function processPlan({
   session,
   turnId,
   source,
+  opening,
 }: ProcessTurnOptions): TurnPlan<ProcessAttempt> {
   const { resumedId, signal, hasBegun } = source
   const { id: sessionId, projectRoot } = session
@@ -37,6 +40,7 @@ export function processPlan({
       program,
       projectRoot,
       isFirstTurn,
+      opening,
       resumedId: resumed,
     })
   }

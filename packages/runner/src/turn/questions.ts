@@ -58,7 +58,7 @@ export class Questions {
   }
 
   async #ask(request: PermissionRequestEvent, requests: Requests, signal: AbortSignal): Promise<void> {
-    const ruled = await requests.rule?.(request)
+    const ruled = requests.rule && (await requests.rule(request))
     const asked = ruled ?? (await askForDecision(this.#options.decide, request, signal))
     if (signal.aborted || !this.#open.has(request.requestId)) return
     const told = requests.answer(request, asked)

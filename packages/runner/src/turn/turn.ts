@@ -80,6 +80,11 @@ export class Turn<C extends Connection = Connection> {
   }
 
   async *events(): AsyncGenerator<UIEvent> {
+    for await (const batch of this.batches()) yield* batch
+  }
+
+  /** As it is read: what comes together stays together. */
+  async *batches(): Batches {
     const startedAt = performance.now()
     const { plan, session } = this.#options
     const { stop, record } = this.#parts
@@ -88,16 +93,16 @@ export class Turn<C extends Connection = Connection> {
       const prompt = await this.#starting(plan.prompt(this.#parts))
       // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
       const opened = plan.hasBegun ? undefined : await this.#open(() => plan.open(this.#parts))
-      yield turnStart(session.id, prompt)
+      yield [turnStart(session.id, prompt)]
       let end = yield* this.#run(() => (opened === undefined ? plan.open(this.#parts) : opened))
       while (end.retry && !stop.reason) end = yield* this.#runAgain(end.retry)
       await this.#close()
       this.#exit = end.exit
       const durationMs = Math.round(performance.now() - startedAt)
       const lasted = plan.hasBegun ? {} : { durationMs }
-      yield { type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }
+      yield [{ type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }]
       await record.forget()
-      if (end.exit) yield { type: 'process:exit', sessionId: session.id, ...end.exit }
+      if (end.exit) yield [{ type: 'process:exit', sessionId: session.id, ...end.exit }]
     } finally {
       unfollow()
       await this.#close()
@@ -122,7 +127,7 @@ export class Turn<C extends Connection = Connection> {
     return connection
   }
 
-  async *#run(open: () => Promise<C | null> | C | null): AsyncGenerator<UIEvent, Verdict> {
+  async *#run(open: () => Promise<C | null> | C | null): Batches<Verdict> {
     const { plan, session } = this.#options
     const { stop } = this.#parts
     const noProcess = plan.ownsProcess ? { exit: NO_PROCESS } : {}
@@ -130,19 +135,20 @@ export class Turn<C extends Connection = Connection> {
     try {
       connection = await this.#open(open)
     } catch (error) {
-      return { ...(yield* this.#notOpened(error)), ...noProcess }
+      yield [this.#notOpened(error)]
+      return { reason: plan.hasBegun ? 'crashed' : 'failed', ...noProcess }
     }
-    for (const event of connection?.opening ?? []) yield event
+    if (connection?.opening) yield connection.opening
     if (!connection || (stop.reason && !connection.hasBegun)) {
       const reason = stop.reason ?? 'interrupted'
-      yield stopped(session.id, reason)
+      yield [stopped(session.id, reason)]
       return { reason, ...noProcess }
     }
     return yield* this.#talk(connection)
   }
 
   /** From the first batch to what became of the agent. */
-  async *#talk(connection: C): AsyncGenerator<UIEvent, Verdict> {
+  async *#talk(connection: C): Batches<Verdict> {
     const { stop, log, record } = this.#parts
     const { requests } = connection
     const decide = this.#options.opts?.decide
@@ -158,18 +164,18 @@ export class Turn<C extends Connection = Connection> {
     }
     const end = await connection.end(failure)
     if (end.retry === 'again' && !failure && !stop.reason) return { reason: 'crashed', retry: 'again' }
-    for (const event of end.events ?? []) yield* questions.see(event)
-    for (const event of questions.close()) yield record.note(event, connection.offset)
+    yield (end.events ?? []).flatMap(event => questions.see(event))
+    yield questions.close().map(event => record.note(event, connection.offset))
     const exit = end.exit ? { exit: end.exit } : {}
     if (end.retry === 'afresh') return { reason: 'failed', retry: 'afresh', ...exit }
-    yield* this.#closing(end, failure)
+    yield [...this.#closing(end, failure)]
     const reason = failure ? 'crashed' : this.#reasonOf(end)
     const isLost = this.#resumeError !== undefined
     return { reason, ...exit, ...(isLost ? { retry: 'afresh' } : {}) }
   }
 
   /** What the agent says, and what is told of it by ourselves: that comes first, for a busy agent has more waiting. */
-  async *#show(connection: C, questions: Questions): AsyncGenerator<UIEvent> {
+  async *#show(connection: C, questions: Questions): Batches {
     const { record, stop } = this.#parts
     const batches = connection.batches()
     let isWaiting = false
@@ -185,18 +191,17 @@ export class Turn<C extends Connection = Connection> {
         isWaiting = true
         const reading = new Reading(batches.next(), () => this.#wake())
         while (!reading.isDone || this.#told.length > 0) {
-          for (let told = this.#told.shift(); told; told = this.#told.shift()) {
-            // Of an answer, not of the silence itself.
-            if (told.type === 'permission:resolved') watch.reset()
-            yield record.note(told, connection.offset)
-          }
-          if (!reading.isDone) await this.#woken()
+          const told = this.#told.splice(0)
+          // Of an answer, not of the silence itself.
+          if (told.some(({ type }) => type === 'permission:resolved')) watch.reset()
+          if (told.length > 0) yield told.map(event => record.note(event, connection.offset))
+          else await this.#woken()
         }
         isWaiting = false
         const { value: batch, done } = await reading.result
         isOver = done === true
-        for (const event of batch ?? [])
-          for (const shown of questions.see(event)) yield this.#checked(shown, connection)
+        for (const events of beforeQuestions(batch ?? []))
+          yield events.flatMap(event => questions.see(event)).map(event => this.#checked(event, connection))
       }
     } finally {
       watch.end()
@@ -235,7 +240,7 @@ export class Turn<C extends Connection = Connection> {
   }
 
   /** The turn has begun: what is wrong now is an event. */
-  async *#runAgain(retry: 'again' | 'afresh'): AsyncGenerator<UIEvent, Verdict> {
+  async *#runAgain(retry: 'again' | 'afresh'): Batches<Verdict> {
     const { plan, session } = this.#options
     const { log, record } = this.#parts
     const { resumedId } = plan
@@ -243,7 +248,7 @@ export class Turn<C extends Connection = Connection> {
     if (isAfresh) {
       const error = this.#resumeError ?? 'The agent no longer has this conversation.'
       log.write('warn', 'resume:failed', { claudeSessionId: resumedId, error })
-      yield resumeFailed(session.id, resumedId)
+      yield [resumeFailed(session.id, resumedId)]
     }
     await this.#closeConnection()
     await record.forget()
@@ -254,13 +259,12 @@ export class Turn<C extends Connection = Connection> {
     return isAfresh ? { ...end, retry: undefined } : end
   }
 
-  *#notOpened(error: unknown): Generator<UIEvent, Verdict> {
+  #notOpened(error: unknown): UIEvent {
     const { plan, session } = this.#options
     const { code, message } = startFailure(error, plan.agent)
     const errorCode = code === 'not_installed' ? code : 'process_crashed'
     this.#parts.log.write('error', 'turn:error', { error: message })
-    yield { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
-    return { reason: plan.hasBegun ? 'crashed' : 'failed' }
+    return { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
   }
 
   /** What is to be said when the agent rests or is gone, the missing result last. */
@@ -304,6 +308,8 @@ export class Turn<C extends Connection = Connection> {
   }
 }
 
+type Batches<R = void> = AsyncGenerator<UIEvent[], R>
+
 interface Verdict {
   reason: TurnEndReason
   exit?: ProcessEnd
@@ -323,6 +329,16 @@ class Reading {
     }
     result.then(done, done)
   }
+}
+
+/** Whoever is asked has been told all that came before. */
+function beforeQuestions(batch: UIEvent[]): UIEvent[][] {
+  const parts: UIEvent[][] = [[]]
+  for (const event of batch) {
+    if (event.type === 'permission:request' && parts.at(-1)?.length !== 0) parts.push([])
+    parts.at(-1)?.push(event)
+  }
+  return parts
 }
 
 const NO_PROCESS: ProcessEnd = { code: null, signal: null, leftRunning: 0 }

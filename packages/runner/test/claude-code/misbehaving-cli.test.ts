@@ -152,12 +152,12 @@ describe('trouble on our own side', () => {
     const program = claudeProgram({ config, environment: { TMPDIR: world.temporary } })
     const source = startedAttempts(world.query(), program)
     const turn = processTurn({ program, session: world.session(), turnId: 'turn', source })
-    const events = turn.events()
-    const first = await events.next()
-    const init = await events.next()
-    const error = await events.throw(new Error('the raw log cannot be read'))
-    const all = [first, init, error].map(({ value }) => value as UIEvent)
-    all.push(...(await collect(events)))
+    const batches = turn.batches()
+    const first = await batches.next()
+    const init = await batches.next()
+    const error = await batches.throw(new Error('the raw log cannot be read'))
+    const all = [first, init, error].flatMap(({ value }) => value as UIEvent[])
+    for await (const batch of batches) all.push(...batch)
     expect(expectOneEnd(all)).toEqual({ reason: 'crashed' })
     expect(ofType(all, 'session:error')).toMatchObject([
       { code: 'process_crashed', error: 'the raw log cannot be read' },

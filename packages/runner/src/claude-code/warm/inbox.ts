@@ -10,8 +10,6 @@ export type InboxItem =
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
   /** The agent has had nothing to do for a while. */
   | { kind: 'rested' }
-  /** Nothing came for a while. */
-  | { kind: 'silent'; idleMs: number }
 
 /** What the agent printed and no turn has taken yet. Full, it lets the rest wait in the spool. */
 export class Inbox {

@@ -2,86 +2,156 @@ import { randomUUID } from 'node:crypto'
 import {
   type ClaudeControlResponseEvent,
   type ClaudeEvent,
-  stalled,
+  type HarnessQuery,
   type UIEvent,
   unreachable,
 } from '@chirality/core'
-import { Silence } from '../../process/silence.ts'
-import type { Ask } from '../../turn/ask.ts'
-import { spoolDamaged } from '../../turn/turn-events.ts'
+import type { AdoptionRecord } from '../../turn/adoption-record.ts'
+import type { Connection, ConnectionEnd } from '../../turn/connection.ts'
+import { describeExit, noResult, type StopReason, spoolDamaged } from '../../turn/turn-events.ts'
+import type { AgentName } from '../../turn/turn-program.ts'
+import { usageFailure } from '../features.ts'
+import { promptMessage } from '../prompt.ts'
 import type { MessageContent } from '../stdin-lines.ts'
 import { Background } from './background.ts'
 import type { InboxItem } from './inbox.ts'
 import type { LiveClaude } from './live-claude.ts'
+import type { LiveLease } from './live-pool.ts'
 import { Messages } from './messages.ts'
-import { Requests } from './requests.ts'
+import { ControlRequests } from './requests.ts'
 
 export interface LiveTurnOptions {
-  live: LiveClaude
+  agent: AgentName
+  lease: LiveLease
   sessionId: string
   content: MessageContent
   /** Of the message; it comes back with it. */
   uuid: string
-  decide?: Ask
-  stallMs: number
+  expectedId: string | undefined
+  /** Told before all that the agent says. */
+  opening: UIEvent[]
+  record: AdoptionRecord
   /** How long an interrupted agent may take to end the turn before it is ended itself. */
   interruptGraceMs: number
   /** How long an agent that has answered may have nothing to say until the turn is over. */
   lingerMs: number
   /** How long it may leave commands running until the turn is over without them. */
   backgroundMs: number
-  /** Told of what the agent's output does not say, and of the record that it came after. */
-  onNote?: (event: UIEvent, after: number) => void
+  /** Ends the process with everything that it started. */
+  kill(): Promise<void>
 }
 
 /** From one message to the agent's rest, on a process that goes on living. */
-export class LiveTurn {
+export class LiveTurn implements Connection {
+  readonly requests: ControlRequests
+  readonly opening: UIEvent[]
+  readonly expectedId: string | undefined
   readonly #options: LiveTurnOptions
   readonly #live: LiveClaude
   readonly #messages = new Messages()
-  readonly #requests: Requests
   readonly #background: Background
   readonly #steered = new Map<string, string>()
+  #hasBegun = false
   #takenBack = 0
   #isHeard = false
   #isInterrupted = false
   readonly #interrupts = new Set<string>()
+  /** The agent said that it stops before it said that it was done. */
   #isStopHeeded = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
-  /** Where the last record was read. */
   #offset = -1
 
   constructor(options: LiveTurnOptions) {
+    const { live } = options.lease
     this.#options = options
-    this.#live = options.live
-    this.#requests = new Requests(options.live, options.decide)
-    this.#background = new Background(options)
+    this.#live = live
+    this.opening = options.opening
+    this.expectedId = options.expectedId
+    this.requests = new ControlRequests(live)
+    this.#background = new Background({ ...options, live })
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  get offset(): number {
+    return this.#offset
+  }
+
+  get isQuiet(): boolean {
+    return this.#isAnswered
   }
 
   /** Ends when the agent rests, or is gone. Whoever leaves early stops the turn. */
-  async *events(): AsyncGenerator<UIEvent> {
-    const { content, uuid, sessionId, stallMs } = this.#options
-    const silence = new Silence(stallMs)
-    const watch = setInterval(() => this.#watch(silence), Math.min(stallMs, STALL_CHECK_MS))
+  async *batches(): AsyncGenerator<UIEvent[], void> {
+    const { content, uuid, sessionId } = this.#options
+    this.#hasBegun = true
     try {
       this.#messages.sent(uuid)
       void this.#sendFirst(content, uuid)
-      const { inbox } = this.#live
       do {
-        for (let item = this.#next(); item !== undefined; item = this.#next()) {
-          silence.reset()
-          yield* this.#show(item)
-        }
-      } while (!this.#isOver && (await inbox.more()))
+        const batch: UIEvent[] = []
+        for (let item = this.#next(); item !== undefined; item = this.#next()) batch.push(...this.#show(item))
+        if (batch.length > 0) yield batch
+      } while (!this.#isOver && (await this.#live.inbox.more()))
       this.#isOver = true
-      for (const event of this.#requests.close()) yield this.#noted(event)
       const count = this.#takenBack + this.#waiting.length
-      if (count > 0) yield this.#noted(unread(sessionId, count))
+      if (count > 0) yield [this.#noted(unread(sessionId, count))]
     } finally {
-      clearInterval(watch)
       await this.#finish()
     }
+  }
+
+  /** One more message. False when it is too late for it. */
+  async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    if (!this.#hasBegun) return false
+    const { content, text } = await promptMessage(prompt, this.#options.agent)
+    if (this.#isOver || this.#isInterrupted || !this.#live.isUsable) return false
+    const uuid = randomUUID()
+    this.#messages.sent(uuid)
+    this.#steered.set(uuid, text)
+    if (await this.#live.send(content, uuid)) return true
+    this.#messages.withdrawn(uuid)
+    return false
+  }
+
+  /** The process outlives an interrupt that it heeds in time. */
+  async stop(reason: StopReason): Promise<void> {
+    if (reason === 'killed') await this.#options.kill()
+    else if (this.#hasBegun) this.#interrupt()
+  }
+
+  async end(failure?: { error: unknown }): Promise<ConnectionEnd> {
+    const { agent, sessionId, lease } = this.#options
+    const live = this.#live
+    if (failure) await live.stop({ interruptGraceMs: 0 })
+    const isAnswered = this.#isAnswered
+    const outcome = isAnswered ? (live.translator.outcome?.reason ?? null) : null
+    const hasCompleted = live.shownRest.reached && outcome === 'completed'
+    const isFinished = hasCompleted && !this.#isStopHeeded
+    if (live.isUsable) return { outcome, isFinished }
+    const { exit, stderr, leftBehind, leftRunning } = await live.ended
+    const { code, signal } = exit
+    const ended = { code, signal, ...(leftRunning === undefined ? {} : { leftRunning }) }
+    if (isAnswered) return { outcome, isFinished, exit: ended }
+    const usage = usageFailure(stderr, agent)
+    const said = usage ?? noResult(sessionId, describeExit(agent.name, exit, stderr))
+    return {
+      events: live.translator.end(),
+      outcome,
+      isFinished,
+      fault: { error: said.error, code: said.code, reason: usage ? 'failed' : 'crashed' },
+      leftBehind,
+      exit: ended,
+      // It had gone between turns, and that was not known when the message was sent to it.
+      retry: lease.isKept && !this.#isHeard ? 'again' : undefined,
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#options.lease.release()
   }
 
   /** Nothing once the turn is over: what comes then is for the next one. */
@@ -90,22 +160,11 @@ export class LiveTurn {
   }
 
   /** The agent has answered every message, whether or not more was to come. */
-  get isAnswered(): boolean {
+  get #isAnswered(): boolean {
     return this.#messages.areAnswered && this.#live.shownRest.answered
   }
 
-  /** The agent has begun with the turn. */
-  get isHeard(): boolean {
-    return this.#isHeard
-  }
-
-  /** The agent said that it stops before it said that it was done. */
-  get isStopHeeded(): boolean {
-    return this.#isStopHeeded
-  }
-
-  /** The process stays; if the agent does not heed it in time, it goes. */
-  interrupt(): void {
+  #interrupt(): void {
     if (this.#isOver || this.#isInterrupted) return
     this.#isInterrupted = true
     const { interruptGraceMs } = this.#options
@@ -113,17 +172,6 @@ export class LiveTurn {
     // Only something in the background is left, and that heeds no interrupt.
     if (this.#messages.areAnswered) void this.#live.stop({ interruptGraceMs: 0 })
     else void this.#interruptAll()
-  }
-
-  /** One more message. False when it is too late for it. */
-  async steer(content: MessageContent, text: string): Promise<boolean> {
-    if (this.#isOver || this.#isInterrupted || !this.#live.isUsable) return false
-    const uuid = randomUUID()
-    this.#messages.sent(uuid)
-    this.#steered.set(uuid, text)
-    if (await this.#live.send(content, uuid)) return true
-    this.#messages.withdrawn(uuid)
-    return false
   }
 
   /** Not waited for: a long message takes its time, and the agent may have something to say meanwhile. */
@@ -141,9 +189,11 @@ export class LiveTurn {
         this.#offset = record.offset
         const { translator } = this.#live
         if (!event) return yield* translator.translateRecord(record)
-        yield* this.#requests.see(event, translator.translate(event))
+        const events = translator.translate(event)
+        this.requests.see(event, events)
+        yield* events
         yield* this.#seeMessages(event)
-        if (this.isAnswered) this.#isOver = this.#background.see(event)
+        if (this.#isAnswered) this.#isOver = this.#background.see(event)
         else this.#background.clear()
         return
       }
@@ -154,12 +204,9 @@ export class LiveTurn {
         yield this.#noted(spoolDamaged(sessionId, item.path, item.damage))
         return
       case 'rested':
-        if (!this.isAnswered) return
+        if (!this.#isAnswered) return
         this.#isOver = true
         yield* this.#background.leave().map(left => this.#noted(left))
-        return
-      case 'silent':
-        yield this.#noted(stalled(sessionId, item.idleMs))
         return
       default:
         unreachable(item)
@@ -167,7 +214,7 @@ export class LiveTurn {
   }
 
   *#seeMessages(event: ClaudeEvent): Generator<UIEvent> {
-    if (event.type === 'control_response' && !this.isAnswered) this.#seeStop(event.response)
+    if (event.type === 'control_response' && !this.#isAnswered) this.#seeStop(event.response)
     this.#messages.see(event)
     this.#isHeard ||= event.type === 'result' || (event.type === 'system' && event.subtype === 'init')
     if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
@@ -214,36 +261,27 @@ export class LiveTurn {
   }
 
   #noted(event: UIEvent): UIEvent {
-    this.#options.onNote?.(event, this.#offset)
-    return event
+    return this.#options.record.note(event, this.#offset)
   }
 
-  /** While a person is asked, the silence is theirs. */
-  #watch(silence: Silence): void {
-    const idleMs = silence.take()
-    if (idleMs === undefined || this.#requests.areOpen || this.isAnswered) return
-    void this.#live.inbox.push({ kind: 'silent', idleMs })
-  }
-
-  /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
+  /** Whatever way it was left: nothing of the turn goes on. */
   async #finish(): Promise<void> {
-    this.#requests.close()
     if (!this.#isOver) await this.#abandon()
     this.#background.clear()
     clearTimeout(this.#escalation)
   }
 
   async #abandon(): Promise<void> {
-    this.interrupt()
+    this.#interrupt()
     for await (const item of this.#live.inbox.read()) {
-      for (const _ of this.#show(item));
+      for (const event of this.#show(item))
+        if (event.type === 'permission:request') this.requests.refuse(event)
       if (this.#isOver) return
     }
     this.#isOver = true
   }
 }
 
-const STALL_CHECK_MS = 1_000
 const MAX_HEADLINE_CHARS = 120
 
 function unread(sessionId: string, count: number): UIEvent {

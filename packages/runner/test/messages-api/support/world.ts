@@ -86,5 +86,7 @@ export function sentMessages(
  * awaited in a loop over the events of the turn, which may ask the model only when the next event is asked for.
  */
 export function releaseStalled(model: ScriptedModel): void {
-  void model.waitForRequest(({ state }) => state === 'stalled').then(() => model.release())
+  const released = () => model.release()
+  // A turn may stall again after its answer went on; then the model is closed before another request comes.
+  model.waitForRequest(({ state }) => state === 'stalled').then(released, () => {})
 }
