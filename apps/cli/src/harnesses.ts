@@ -1,6 +1,6 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
-import { userDataFolder } from '@chirality/sessions'
+import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
 
 /** The agents that keep conversations of their own. The first is the one that runs when none is named. */
@@ -52,7 +52,7 @@ const LOADED: Readonly<Partial<Record<HarnessId, (config: HarnessConfig) => Prom
   },
   'messages-api': async ({ onLog, environment }) => {
     const { MessagesApiHarness } = await import('@chirality/runner/messages-api')
-    return new MessagesApiHarness({ onLog, environment })
+    return new MessagesApiHarness({ onLog, environment, prices: () => readPrices() })
   },
 }
 

@@ -25,6 +25,10 @@ async function spendingWorld(rounds: number) {
 
 test('budgets of a project, a session and a persona without a server', async () => {
   const world = await spendingWorld(8)
+  const data = path.join(world.home, 'data')
+  world.env.CHIRALITY_HOME = data
+  mkdirSync(data, { mode: 0o700 })
+  writeFileSync(path.join(data, 'prices.json'), '{"claude-opus-5-5": {"input": 0.5, "output": 0.5}}')
   const shown = await world.budget('set', '--usd', '5', '--minutes', '90', '--turns', '9')
   expect(shown.stdout).toBe(
     `Project ${world.project}\n  usd      $0.00 spent, limit $5.00\n  tokens   0 spent, no limit\n` +
@@ -46,6 +50,8 @@ test('budgets of a project, a session and a persona without a server', async () 
   expect((await world.turn(...session, '--budget-usd', '4', 'More')).code).toBe(0)
   const { usd, tokens } = await world.sheet(...session)
   expect(usd.limit).toBe(4)
+  // By the user's own price, also what the Messages API states itself.
+  expect(usd.spent).toBeCloseTo((tokens.spent * 0.5) / 1e6, 8)
   expect(await world.sheet()).toMatchObject({
     ...{
       usd: { spent: usd.spent, limit: 5 },

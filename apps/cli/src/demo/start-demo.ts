@@ -1,7 +1,7 @@
 import type { MessagesApiHarness, RunnerLogEntry } from '@chirality/runner'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
-import { userDataFolder } from '@chirality/sessions'
+import { readPrices, userDataFolder } from '@chirality/sessions'
 import { DemoHarness } from './demo-harness.ts'
 import { makeDemoProject } from './demo-project.ts'
 import { DEMO_PROMPT, demoScript } from './demo-script.ts'
@@ -22,7 +22,10 @@ export async function startDemo(): Promise<RunningDemo> {
     projectRoot,
     prompt: DEMO_PROMPT,
     harness: onLog =>
-      new DemoHarness({ projectRoot, modelUrl: model.url }, { onLog, prices: { [MODEL]: FREE } }),
+      new DemoHarness(
+        { projectRoot, modelUrl: model.url },
+        { onLog, prices: () => ({ ...readPrices(), [MODEL]: FREE }) },
+      ),
     session: {
       harness: 'messages-api',
       model: MODEL,

@@ -115,7 +115,7 @@ describe('each event alone', () => {
           usage: { ...usage, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
           durationMs: 1260,
         },
-        '$1.0000 · 1110 in · 20 out · 1.3 s\n',
+        '$1.00 · 1110 in · 20 out · 1.3 s\n',
       ],
     ],
     'turn:end': [
@@ -203,6 +203,15 @@ test('a turn whose cost the agent does not know is not shown as free', () => {
       event('session:complete', { costUsd: 0, usage, durationMs: 900 }),
     ]),
   ).toBe('gpt\n100 in · 20 out · 900 ms\n')
+})
+
+test('the cost of a turn is that of every other view: never less than was shown, and without earlier turns', () => {
+  const turn = (costUsd: number) => [
+    event('turn:start', { message: 'Go' }),
+    event('usage', { usage, estimateUsd: 0.5 }),
+    event('session:complete', { costUsd, usage }),
+  ]
+  expect(shown([...turn(0.2), ...turn(1)])).toBe('≈ $0.5000 · 100 in · 20 out\n≈ $0.7000 · 100 in · 20 out\n')
 })
 
 test('the same kind of strange output is told once', () => {

@@ -8,7 +8,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
-import { budgetText } from '@chirality/core'
+import { addCost, budgetText, type Cost, costBetween, NO_COST } from '@chirality/core'
 import { agentFacts } from '../agent-facts.ts'
 import { costLine } from './cost-line.ts'
 import { plain } from './plain.ts'
@@ -22,7 +22,9 @@ export class TerminalRenderer {
   readonly #streamed = new Set<string>()
   readonly #strange = new Set<string>()
   #header = ''
-  #knowsCost = true
+  /** By the fold that the dashboard and the budgets use. */
+  #ledger = NO_COST
+  #atTurnStart = NO_COST
   #hasAnswer = false
   #atLineStart = true
 
@@ -32,6 +34,8 @@ export class TerminalRenderer {
   }
 
   render(event: UIEvent): string {
+    this.#ledger = addCost(this.#ledger, event)
+    if (event.type === 'turn:start') this.#atTurnStart = this.#ledger
     const text = this.#text(event)
     if (text !== '') this.#atLineStart = text.endsWith('\n')
     return text
@@ -41,8 +45,7 @@ export class TerminalRenderer {
     const paint = this.#paint
     switch (event.type) {
       case 'session:init': {
-        const { name, knowsCost } = agentFacts(event.harness)
-        this.#knowsCost = knowsCost
+        const { name } = agentFacts(event.harness)
         const parts = [event.model, event.version && `${name} ${event.version}`]
         if (event.claudeSessionId) parts.push(`session ${event.claudeSessionId}`)
         return this.#once(parts.filter(Boolean).join(' · '))
@@ -76,7 +79,7 @@ export class TerminalRenderer {
       case 'session:error':
         return this.#error(event)
       case 'session:complete':
-        return this.#line(paint.dim(this.#cost(event)))
+        return this.#line(paint.dim(costLine({ ...event, cost: this.#cost })))
       case 'turn:end':
         return STOPPED.has(event.reason) ? this.#line(paint.yellow(`■ ${event.reason}`)) : ''
       case 'process:exit':
@@ -128,17 +131,16 @@ export class TerminalRenderer {
   }
 
   #error(event: SessionErrorEvent): string {
-    const { usage, costUsd, estimateUsd } = event
-    const isKnown = costUsd !== undefined || estimateUsd !== undefined
-    const cost = usage && isKnown ? this.#paint.dim(this.#cost({ costUsd, estimateUsd, usage })) : ''
+    const { usage } = event
+    const cost = usage ? this.#paint.dim(costLine({ usage, cost: this.#cost })) : ''
     const isStop = STOP_CODES.has(event.code)
     const paint = event.recovered ? this.#paint.yellow : this.#paint.red
     return this.#line(isStop ? '' : paint(`✗ ${plain(event.error)}`), cost)
   }
 
-  /** A turn whose cost nobody knows is not free. */
-  #cost(turn: Parameters<typeof costLine>[0]): string {
-    return costLine(this.#knowsCost ? turn : { ...turn, costUsd: undefined })
+  /** Of the turn so far. */
+  get #cost(): Cost {
+    return costBetween(this.#atTurnStart, this.#ledger)
   }
 
   /** Whole lines, on lines of their own. */

@@ -18,8 +18,8 @@ export interface MessagesApiHarnessConfig extends TurnConfig {
   promptCaching?: boolean
   /** Tools of the app that every turn has, beside those of the turn itself. */
   clientTools?: ClientToolDefinition[]
-  /** Instead of the list prices that are known. */
-  prices?: PriceTable
+  /** Instead of the list prices that are known; a function is asked for each turn. */
+  prices?: PriceTable | (() => PriceTable)
 }
 
 /** What every way of running the agent needs to know. */

@@ -189,7 +189,7 @@ export class NativeRun {
     const { signal } = this.#stop
     const maxUsd = query.maxBudgetUsd ?? Number.POSITIVE_INFINITY
     try {
-      const mayGoOn = () => this.#meter.spending.costUsd < maxUsd
+      const mayGoOn = () => this.#meter.budgetedUsd < maxUsd
       const result = await this.#loop.prompt(content, { signal, mayGoOn })
       return () => resultEvent(result, this.#facts())
     } catch (error) {

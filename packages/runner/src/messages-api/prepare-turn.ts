@@ -4,7 +4,6 @@ import {
   type HarnessQuery,
   type PermissionMode,
   type PriceTable,
-  priceOf,
 } from '@chirality/core'
 import { CLAUDE_NAMES } from '../env/allowed-names.ts'
 import { buildChildEnv } from '../env/child-env.ts'
@@ -38,7 +37,6 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
   }
   const endpoint = endpointOf(environment, query.env)
   const model = query.model ?? DEFAULT_HARNESS_MODEL
-  checkBudget(query, model, config.prices)
   const policy = new Policy({
     mode: permissionModeOf(query),
     allowed: query.allowedTools,
@@ -49,7 +47,7 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
   const maxTokens = config.maxTokens ?? maxTokensOf(model)
   return {
     prompt,
-    prices: config.prices,
+    prices: typeof config.prices === 'function' ? config.prices() : config.prices,
     toolbox: {
       query,
       workspace,
@@ -99,12 +97,6 @@ function extraFields(query: HarnessQuery, model: string, maxTokens: number): Rec
   if (query.outputSchema === undefined) return fields
   const format = { type: 'json_schema', schema: query.outputSchema }
   return { ...fields, output_config: { ...(fields.output_config ?? {}), format } }
-}
-
-function checkBudget({ maxBudgetUsd }: HarnessQuery, model: string, prices: PriceTable | undefined): void {
-  if (maxBudgetUsd === undefined || priceOf(model, prices) !== undefined) return
-  const message = `maxBudgetUsd: what ${model} costs is not known. Give its price in \`prices\`.`
-  throw new HarnessError(message, 'invalid_query', HARNESS_ID)
 }
 
 function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: HarnessQuery): void {

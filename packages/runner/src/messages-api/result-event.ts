@@ -13,7 +13,8 @@ export interface TurnFacts {
 
 /** What a turn has cost, by model. */
 export interface Spending {
-  costUsd: number
+  /** Undefined when one of them has no price: what agents state is believed. */
+  costUsd: number | undefined
   models: Readonly<Record<string, { usage: UsageInfo; costUsd: number }>>
 }
 
@@ -93,5 +94,6 @@ function counted({ durationMs, numTurns, spending }: TurnFacts): Record<string, 
       },
     ]),
   )
-  return { duration_ms: durationMs, num_turns: numTurns, total_cost_usd: spending.costUsd, modelUsage }
+  const cost = spending.costUsd === undefined ? {} : { total_cost_usd: spending.costUsd }
+  return { duration_ms: durationMs, num_turns: numTurns, ...cost, modelUsage }
 }

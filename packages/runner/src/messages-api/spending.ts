@@ -1,4 +1,4 @@
-import { costOf, type PriceTable, type UsageInfo } from '@chirality/core'
+import { ASSUMED_USD_PER_MILLION, allTokens, costOf, type PriceTable, type UsageInfo } from '@chirality/core'
 import { addUsage } from './api/usage.ts'
 import type { Spending } from './result-event.ts'
 
@@ -6,6 +6,7 @@ import type { Spending } from './result-event.ts'
 export class SpendingMeter {
   readonly #prices: PriceTable | undefined
   readonly #models: Record<string, { usage: UsageInfo; costUsd: number }> = {}
+  #unpricedTokens = 0
 
   constructor(prices: PriceTable | undefined) {
     this.#prices = prices
@@ -13,14 +14,24 @@ export class SpendingMeter {
 
   add(usage: UsageInfo, model: string): void {
     const before = this.#models[model]
-    const costUsd = costOf(usage, model, this.#prices) ?? 0
+    const price = costOf(usage, model, this.#prices)
+    if (price === undefined) this.#unpricedTokens += allTokens(usage)
+    const costUsd = price ?? 0
     this.#models[model] = before
       ? { usage: addUsage(before.usage, usage), costUsd: before.costUsd + costUsd }
       : { usage, costUsd }
   }
 
   get spending(): Spending {
-    const costUsd = Object.values(this.#models).reduce((total, model) => total + model.costUsd, 0)
-    return { costUsd, models: { ...this.#models } }
+    return { costUsd: this.#unpricedTokens > 0 ? undefined : this.#pricedUsd, models: { ...this.#models } }
+  }
+
+  /** What counts towards a budget in dollars: what has no price is not free. */
+  get budgetedUsd(): number {
+    return this.#pricedUsd + (this.#unpricedTokens * ASSUMED_USD_PER_MILLION) / 1e6
+  }
+
+  get #pricedUsd(): number {
+    return Object.values(this.#models).reduce((total, model) => total + model.costUsd, 0)
   }
 }

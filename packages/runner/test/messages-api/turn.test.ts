@@ -266,8 +266,32 @@ describe('limits', () => {
     expect(endOf(events)).toBe('budget')
     expect(model.requests).toHaveLength(2)
     expect(ofType(events, 'session:error')).toMatchObject([{ code: 'budget_exceeded', costUsd: 4 }])
-    const unknown = turnOf(harness, world.session(), 'Go', { maxBudgetUsd: 5, model: 'of-unknown-price' })
-    await expect(unknown).rejects.toMatchObject({ code: 'invalid_query' })
+    // Without a price each million of tokens counts as $10, and no cost is stated that nobody knows.
+    const unknown = await turnOf(harness, world.session(), 'Go', {
+      maxBudgetUsd: 5,
+      model: 'of-unknown-price',
+    })
+    expect(endOf(unknown)).toBe('budget')
+    expect(model.requests).toHaveLength(3)
+    const [failed] = ofType(unknown, 'session:error')
+    expect(failed?.costUsd ?? 0).toBe(0)
+  })
+
+  test('of money, by the prices that are given, as they are for each turn', async () => {
+    let price = { input: 100, output: 100, cacheRead: 0, cacheWrite: 0 }
+    const usage = { input: 10_000, output: 0 }
+    const answers = [
+      { text: 'One.', usage },
+      { text: 'Two.', usage },
+    ]
+    const { harness } = await world.open({ answers }, { prices: () => ({ 'my-model': price }) })
+    const cost = async () => {
+      const events = await turnOf(harness, world.session(), 'Go', { model: 'my-model' })
+      return ofType(events, 'session:complete')[0]?.costUsd
+    }
+    expect(await cost()).toBe(1)
+    price = { ...price, input: 200 }
+    expect(await cost()).toBe(2)
   })
 })
 

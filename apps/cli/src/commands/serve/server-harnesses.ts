@@ -8,7 +8,7 @@ import {
   type RunnerLogEntry,
 } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
-import { userDataFolder } from '@chirality/sessions'
+import { readPrices, userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../../demo/start-demo.ts'
 
 /** Every agent there is, with what they have to say going to the log of the project they work in. */
@@ -22,6 +22,8 @@ export function serverHarnesses(
   harnesses.register(new ClaudeCodeHarness({ onLog, environment, dataFolder, keepMemory }))
   harnesses.register(new CodexHarness({ onLog, environment, dataFolder }))
   harnesses.register(new AgentSdkHarness({ onLog, environment, dataFolder, keepMemory }))
-  harnesses.register(demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment }))
+  harnesses.register(
+    demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment, prices: () => readPrices() }),
+  )
   return harnesses
 }
