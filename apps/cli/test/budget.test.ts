@@ -28,7 +28,7 @@ test('budgets of a project, a session and a persona without a server', async () 
   const data = path.join(world.home, 'data')
   world.env.CHIRALITY_HOME = data
   mkdirSync(data, { mode: 0o700 })
-  writeFileSync(path.join(data, 'prices.json'), '{"claude-opus-5-5": {"input": 0.5, "output": 0.5}}')
+  writeFileSync(path.join(data, 'prices.json'), '{"claude-sonnet-5-5": {"input": 0.5, "output": 0.5}}')
   const shown = await world.budget('set', '--usd', '5', '--minutes', '90', '--turns', '9')
   expect(shown.stdout).toBe(
     `Project ${world.project}\n  usd      $0.00 spent, limit $5.00\n  tokens   0 spent, no limit\n` +

@@ -8,6 +8,7 @@ import { projectFolder } from '../project-folder.ts'
 import { UsageError } from '../usage-error.ts'
 import { chooseAction, noArgument } from './actions.ts'
 import { AMOUNT_OPTIONS, type Amounts, readAmounts } from './budget/amounts.ts'
+import type { BudgetOwner } from './budget/set-limits.ts'
 import {
   type BudgetSheet,
   printSheet,
@@ -30,12 +31,6 @@ export async function budget(args: string[], output: Output): Promise<number> {
   await printSheet(await run(whose, readAmounts(given)), { json, output })
   return EXIT.done
 }
-
-/** Whose budget is meant. */
-export type BudgetOwner =
-  | { kind: 'project'; project: string }
-  | { kind: 'session'; sessionId: string }
-  | { kind: 'persona'; project: string; id: string }
 
 async function findOwner(given: {
   project: string | undefined

@@ -7,10 +7,15 @@ import {
   userDataFolder,
 } from '@chirality/sessions'
 import { callProcedure } from '../../running-server.ts'
-import type { BudgetOwner } from '../budget.ts'
 import { findSession } from '../sessions/find-session.ts'
 import type { Amounts } from './amounts.ts'
 import { setPersonaBudget } from './persona-file.ts'
+
+/** Whose budget is meant. */
+export type BudgetOwner =
+  | { kind: 'project'; project: string }
+  | { kind: 'session'; sessionId: string }
+  | { kind: 'persona'; project: string; id: string }
 
 /** Through the server that has the project, so that it counts for a turn that runs; else in the files. */
 export async function setLimits(owner: BudgetOwner, amounts: Amounts): Promise<void> {
