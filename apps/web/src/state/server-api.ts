@@ -174,6 +174,8 @@ export interface ProjectInfo {
 export interface HarnessInfo extends HarnessMeta {
   models: HarnessModel[]
   capabilities: HarnessCapabilities
+  /** It runs what the files of a project say, once the user trusts them. */
+  usesProjectFiles: boolean
 }
 
 export interface PersonaInfo {

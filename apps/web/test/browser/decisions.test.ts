@@ -173,3 +173,26 @@ test('the diff of a request has the line numbers of the file, and the lines arou
   ])
   await close()
 })
+
+test('a card shows the rule of "always" word for word, and an error in the policy file as long as there is one', async () => {
+  const rule = 'allow mcp__shop__refund({"amount":5,"order":"A1"})'
+  const always = { rule, words: 'this tool with exactly this input' }
+  const refund = { toolName: 'mcp__shop__refund', input: { order: 'A1', amount: 5 } }
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: waiting(asked('r1', { ...refund, always })),
+  })
+  const card = page.locator('.decision')
+  await card.getByText(`Always writes "${rule}": this tool with exactly this input`).waitFor()
+  const problem = '/home/you/policies/a.policy:2: a rule begins with allow, ask or deny, not "alow".'
+  expect(await card.getByText('the policy file has an error').count()).toBe(0)
+  api.setStatus('s1', { policyProblem: problem })
+  await card.getByText('No rule answered this: the policy file has an error.').waitFor()
+  expect(await card.locator('.decision__problem pre').textContent()).toBe(problem)
+  api.setStatus('s1', { policyProblem: null })
+  await card.locator('.decision__problem').waitFor({ state: 'detached' })
+  await card.getByRole('button', { name: /^Always/ }).click()
+  await expect.poll(() => answers(api)).toEqual([['r1', { behavior: 'allow', remember: 'always' }]])
+  expect(complaints).toEqual([])
+  await close()
+})

@@ -102,6 +102,46 @@ test('agent settings of a project are read, then used as they were shown, and ta
   await page.getByRole('button', { name: 'Look at them' }).click()
   await dialog.getByRole('button', { name: 'Stop using these files' }).click()
   await notice.waitFor()
+
+  // An agent that does not read them has nothing to say about them.
+  await page
+    .getByRole('link', { name: /Docs for the API/ })
+    .first()
+    .click()
+  await notice.waitFor({ state: 'detached' })
+  await page.getByRole('textbox', { name: /^Message/ }).waitFor()
+  expect(await page.getByText('agent settings').count()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('what a persona would do without asking is allowed as it was shown, and a text that changed is told', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: api => {
+      aBusyDay(api)
+      api.consent = { grants: ['use Bash', 'edit files'], isAllowed: false, fingerprint: 'a'.repeat(64) }
+    },
+  })
+  await page.getByRole('tab', { name: 'Persona' }).click()
+  await page.getByText('This text wants to use Bash, edit files without asking.').waitFor()
+  const changed = 'The file of DECOMP has changed since it was shown. Look at it again.'
+  api.faults.set('personas.allow', changed)
+  api.consent = { ...api.consent, grants: ['use every tool'], fingerprint: 'b'.repeat(64) }
+  const allow = page.getByRole('button', { name: 'Allow this text' })
+  await allow.click()
+  await page.getByText(changed).waitFor()
+  await page.getByText('This text wants to use every tool without asking.').waitFor()
+
+  api.faults.delete('personas.allow')
+  await allow.click()
+  await page.getByText('You allowed this text to use every tool without asking.').waitFor()
+  expect(await allow.count()).toBe(0)
+  const sent = api.called('personas.allow') as { id: string; fingerprint: string }[]
+  expect(sent.map(({ id, fingerprint }) => [id, fingerprint])).toEqual([
+    ['DECOMP', 'a'.repeat(64)],
+    ['DECOMP', 'b'.repeat(64)],
+  ])
   expect(complaints).toEqual([])
   await close()
 })

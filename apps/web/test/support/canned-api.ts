@@ -5,6 +5,7 @@ import type {
   NativeLine,
   NativePage,
   NativeText,
+  PersonaConsent,
   ProjectSettingsInfo,
   SessionStatus,
   TreeDiff,
@@ -36,7 +37,10 @@ export class CannedApi {
   readonly logs = new Map<string, Envelope[]>()
   readonly native = new Map<string, NativeLine[]>()
   readonly calls: { path: string; input: unknown }[] = []
-  harnesses: HarnessInfo[] = [aHarness(), aHarness({ id: 'codex', name: 'Codex', vendor: 'OpenAI' })]
+  harnesses: HarnessInfo[] = [
+    aHarness(),
+    aHarness({ id: 'codex', name: 'Codex', vendor: 'OpenAI', usesProjectFiles: false }),
+  ]
   installed: Record<string, HarnessInstallStatus> = {
     'claude-code': { installed: true, authenticated: true, authType: 'account', version: '2.1.325' },
     codex: { installed: false, authenticated: false, authType: 'none' },
@@ -57,6 +61,8 @@ export class CannedApi {
   changed: TreeDiff['files'] = []
   settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   /** What the project brings for its agents. */
+  /** Of every persona. */
+  consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
   trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
@@ -286,6 +292,11 @@ export class CannedApi {
       truncated: [],
       warnings: [],
     }),
+    'personas.consent': () => this.consent,
+    'personas.allow': () => {
+      this.consent = { ...this.consent, isAllowed: true }
+      return null
+    },
     'trust.get': () => this.#shownTrust(),
     'trust.allow': () => {
       this.trust = { ...this.trust, isTrusted: true }

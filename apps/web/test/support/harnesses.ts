@@ -34,6 +34,7 @@ export function aHarness(
       { id: 'claude-opus-5-5', label: 'Opus 5.5', isDefault: true },
       { id: 'claude-haiku-5', label: 'Haiku 5' },
     ],
+    usesProjectFiles: true,
     ...fields,
     capabilities: { ...CAN_ALL, ...fields.capabilities },
   }

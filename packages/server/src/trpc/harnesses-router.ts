@@ -12,6 +12,8 @@ import { procedure, router } from './trpc.ts'
 export interface HarnessInfo extends HarnessMeta {
   models: HarnessModel[]
   capabilities: HarnessCapabilities
+  /** It runs what the files of a project say, once the user trusts them. */
+  usesProjectFiles: boolean
 }
 
 export const harnessesRouter = router({
@@ -20,6 +22,7 @@ export const harnessesRouter = router({
       ...harness.meta(),
       models: harness.models(),
       capabilities: harness.capabilities(),
+      usesProjectFiles: harness.projectFiles !== undefined,
     })),
   ),
 

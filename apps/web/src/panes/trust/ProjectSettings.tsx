@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { ProjectSettingsInfo, SessionStatus } from '../../state/server-api.ts'
 import { useApi } from '../../state/use-api.ts'
+import { useHarness } from '../../state/use-harness.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { messageOf } from '../../ui/error-message.ts'
@@ -18,7 +19,7 @@ export function ProjectSettings({
   status,
   when,
 }: {
-  status: Pick<SessionStatus, 'projectRoot' | 'turnId'>
+  status: Pick<SessionStatus, 'projectRoot' | 'turnId' | 'harness'>
   when: 'unused' | 'used'
 }) {
   const { projectRoot, turnId } = status
@@ -33,7 +34,9 @@ export function ProjectSettings({
     void queries.invalidateQueries({ queryKey: ['project-settings', projectRoot] })
   }, [queries, projectRoot, turnId])
 
-  const isShown = data && hasAny(data) && data.isTrusted === (when === 'used')
+  // An agent that is still to be chosen may be one that uses them.
+  const matters = useHarness(status.harness)?.usesProjectFiles ?? status.harness === null
+  const isShown = matters && data && hasAny(data) && data.isTrusted === (when === 'used')
   if (!data || (!isShown && !isOpen)) return null
   return (
     <>
