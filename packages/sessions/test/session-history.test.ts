@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { openSessionLog } from '../src/log/open-logs.ts'
 import { readSessionLog } from '../src/log/read-log.ts'
@@ -155,6 +156,50 @@ describe('forking', () => {
     expect(await stores.open().get(fork.id)).toMatchObject({ forkedFrom, lastSeq: 6, claudeSessionId: null })
   })
 
+  test('is cut where the agent named a point, in the conversation that it was in then', async () => {
+    const store = stores.open()
+    const session = await store.create(project.root, null, 'direct')
+    await speak(session, [...answered('native-1', 'point-1')])
+    await speak(session, [...answered('native-2', 'point-2')])
+    await store.update(session.id, { claudeSessionId: 'native-2' })
+    const origin = { sessionId: session.id, seq: 5, claudeSessionId: 'native-1', point: 'point-1' }
+    const fork = await store.fork(session.id, { atSeq: 5 })
+    expect(fork).toMatchObject({ forkedFrom: { ...origin, history: 'cut' }, claudeSessionId: null })
+    expect(await store.forkHistory(session.id, { atSeq: 5 })).toBe('cut')
+    expect(await store.forkHistory(session.id)).toBe('whole')
+    // In the middle of a turn there is no such point.
+    for (const atSeq of [3, 4, 7, 8]) {
+      expect(await store.forkHistory(session.id, { atSeq }), String(atSeq)).toBe('account')
+      expect((await store.fork(session.id, { atSeq })).forkedFrom?.history, String(atSeq)).toBe('account')
+    }
+    rmSync(join(project.root, '.chirality', 'sessions', `${fork.id}.json`))
+    expect(await stores.open().get(fork.id)).toMatchObject({ forkedFrom: { ...origin, history: 'cut' } })
+    // A fork of the fork, at what both share, is cut in the first conversation.
+    await speak(fork, [...answered('native-3', 'point-3')])
+    await store.update(fork.id, { claudeSessionId: 'native-3' })
+    const again = await store.fork(fork.id, { atSeq: 5 })
+    expect(again.forkedFrom).toMatchObject({ claudeSessionId: 'native-1', point: 'point-1', history: 'cut' })
+  })
+
+  test('is not cut after a turn that failed, nor before a summary took the place of what was said', async () => {
+    const store = stores.open()
+    const session = await store.create(project.root, null, 'direct')
+    const { id: sessionId } = session
+    const fails: UIEvent[] = [
+      { type: 'turn:start', sessionId, message: 'Go' },
+      { type: 'session:error', sessionId, error: 'no', code: 'api_error' },
+      { type: 'turn:end', sessionId, reason: 'failed' },
+    ]
+    await speak(session, [...answered('native-1', 'point-1'), ...fails, ...answered('native-1', 'point-2')])
+    await store.update(sessionId, { claudeSessionId: 'native-1' })
+    expect(await store.forkHistory(sessionId, { atSeq: 5 })).toBe('cut')
+    expect(await store.forkHistory(sessionId, { atSeq: 8 })).toBe('account')
+    const summary = { type: 'status', status: 'compacted', level: 'info', message: 'x', sessionId } as const
+    await speak(session, [summary, ...answered('native-1', 'point-3'), ...answered('native-1', 'point-4')])
+    expect(await store.forkHistory(sessionId, { atSeq: 5 })).toBe('account')
+    expect(await store.forkHistory(sessionId, { atSeq: 19 })).toBe('cut')
+  })
+
   test('a session without a log gives one without a log', async () => {
     const store = stores.open()
     const session = await store.create(project.root, null, 'direct')
@@ -234,3 +279,21 @@ describe('deleting', () => {
     expect((await stores.open().list()).map(({ id }) => id)).toEqual([other.id])
   })
 })
+
+/** A turn of five events that came to an answer. */
+function answered(claudeSessionId: string, forkPoint: string): UIEvent[] {
+  const usage = { input_tokens: 1, output_tokens: 2 }
+  return [
+    { type: 'turn:start', sessionId: '', message: 'Go' },
+    { type: 'session:init', sessionId: '', claudeSessionId, model: 'm', tools: [], harness: 'claude-code' },
+    { type: 'chat:complete', sessionId: '', text: 'Done.' },
+    { type: 'session:complete', sessionId: '', usage, forkPoint },
+    { type: 'turn:end', sessionId: '', reason: 'completed' },
+  ]
+}
+
+async function speak({ id, projectRoot }: StoredSession, events: UIEvent[]): Promise<void> {
+  const log = await openSessionLog(projectRoot, id)
+  for (const event of events) log.append({ ...event, sessionId: id }, { turnId: 'turn-1' })
+  await log.close()
+}

@@ -20,7 +20,7 @@ export function historyAt(
   { claudeSessionId }: Pick<ForkOrigin, 'claudeSessionId'>,
 ): Pick<ForkOrigin, 'claudeSessionId' | 'point'> & { history: ForkHistory } {
   if (log === undefined) return { claudeSessionId, history: 'whole' }
-  if (claudeSessionId === null) return { claudeSessionId, history: 'account' }
+  if (claudeSessionId === null || isOpenAt(log, seq)) return { claudeSessionId, history: 'account' }
   const cut = cutAt(log, seq)
   if (!goesOnAfter(log, seq)) return { claudeSessionId, ...cut, history: 'whole' }
   return cut === undefined ? { claudeSessionId, history: 'account' } : { ...cut, history: 'cut' }
@@ -47,6 +47,15 @@ function cutAt(log: SessionLogReader, seq: number): { claudeSessionId: string; p
     }
   }
   return undefined
+}
+
+/** Whether the event is in a turn that ends later, or nowhere. */
+function isOpenAt(log: SessionLogReader, seq: number): boolean {
+  for (const { type } of backwards(log, seq)) {
+    if (type === 'turn:end') return false
+    if (type === 'turn:start') return true
+  }
+  return false
 }
 
 const CLOSING: ReadonlySet<UIEvent['type']> = new Set(['turn:start', 'session:complete', 'session:error'])

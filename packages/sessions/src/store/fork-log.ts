@@ -16,8 +16,8 @@ export interface WriteLogOptions {
   ops: FileOps
   /** The session the log is for, still empty. */
   session: StoredSession
-  /** What is to be said at the end. `isCut`: a turn was open there. */
-  closing?: (copied: StoredSession, isCut: boolean) => UIEvent | undefined
+  /** What is to be said at the end. */
+  closing?: (copied: StoredSession) => UIEvent | undefined
 }
 
 /**
@@ -43,7 +43,7 @@ export async function writeWholeLog(
       for await (const batch of batches) write(batch)
       const cut = fold.openTurn
       if (cut !== undefined) write([interruption(cut.turnId, fold.session)])
-      const last = closing?.(fold.session, cut !== undefined)
+      const last = closing?.(fold.session)
       if (last !== undefined) write([spoken(last, fold.session)])
       await ops.sync(fd)
     } finally {

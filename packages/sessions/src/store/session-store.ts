@@ -203,9 +203,8 @@ export class SessionStore {
       const found = historyAt(log, lastSeq, source)
       const origin = { sessionId, seq: lastSeq, ...found }
       let { history } = found
-      const closing = ({ turnCount }: StoredSession, isCut: boolean) => {
+      const closing = ({ turnCount }: StoredSession) => {
         if (turnCount === 0) history = 'whole'
-        else if (isCut) history = 'account'
         if (history === 'cut') return cutNotice(empty.id, origin)
         return history === 'account' ? accountNotice(empty.id, origin) : undefined
       }

@@ -122,7 +122,7 @@ async function begin(
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
-    ...(history.kind === 'branch' ? { forkAt: history.at, account } : {}),
+    ...(history.kind === 'branch' ? { account } : {}),
     onProcess: process => {
       spools.add({ turnId, harness: prepared.harness.id }, process)
       record.add(process)
@@ -177,6 +177,7 @@ export async function prepareTurn(
   const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
   const parts = { session, persona: chosen, harness, personas, decide, guard, trust }
   const plan = await planTurn({ ...parts, request: asked })
+  if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at
   return {
     harness,
     persona,
