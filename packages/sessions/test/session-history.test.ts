@@ -38,6 +38,8 @@ describe('a file that is spoilt', () => {
     expect(await store.resume(session.id)).toEqual({
       ...session,
       updatedAt: expect.any(String),
+      // By the times in the log.
+      workedMs: expect.any(Number),
       claudeSessionId: 'native-1',
       title: 'Fix the bug',
       harness: 'claude-code',
