@@ -51,7 +51,7 @@ export interface ServerOptions {
   decisionTimeoutMs?: number | null
   limits?: Partial<SocketLimits>
   pace?: SendPaceOptions
-  /** Told of errors that are faults of ours. */
+  /** Told of errors that are faults of ours. They are in harness.log of every open project, too. */
   onFault?: (error: unknown) => void
 }
 
@@ -76,18 +76,18 @@ export interface RunningServer {
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const {
-    host: address = '127.0.0.1',
-    home = userDataFolder(),
-    version = '0.0.0',
-    onFault = () => {},
-  } = options
+  const { host: address = '127.0.0.1', home = userDataFolder(), version = '0.0.0' } = options
   checkBinding(options)
   sweepTemporaries(home)
   const keys = new Keys()
   const browsers = new SignedInBrowsers(home, keys)
   const routes: Route[] = []
   let place = NOWHERE
+  let log: Pick<SessionHost, 'logFault'> | undefined
+  const onFault = (error: unknown) => {
+    log?.logFault(error)
+    options.onFault?.(error)
+  }
   const connections = new OpenSockets()
   const sockets = new SocketServer({
     ...{ keys, place: () => place, path: '/trpc', limits: options.limits },
@@ -124,6 +124,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ harnesses: options.harnesses, address: url, home, personas },
     decisionTimeoutMs: options.decisionTimeoutMs,
   })
+  log = host
   const changes = new TurnChanges()
   changes.watch(host)
   const services: AppServices = {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
@@ -94,4 +94,30 @@ test('the agent files of a project are shown, agreed to by what was shown, and r
   expect(await (await post(fingerprint)).json()).toMatchObject({ isTrusted: true })
   expect(await (await server.fetch(url, { method: 'DELETE' })).json()).toMatchObject({ isTrusted: false })
   expect((await server.fetch('/api/harness/trust?projectRoot=/tmp')).status).toBe(403)
+})
+
+test('a fault of the server is in harness.log of its projects, with its stack and without its secrets', async () => {
+  class BrokenHarness extends ClaudeCodeHarness {
+    override capabilities(): never {
+      throw new Error('No wheel on the wagon, MYSQL_PWD=hunter2hunter2')
+    }
+  }
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  harnesses.register(new BrokenHarness())
+  const server = await startTestServer({ harnesses })
+  const { client } = connect(server)
+  await expect(client.harnesses.list.query()).rejects.toThrow()
+  expect(server.faults).toHaveLength(1)
+  const lines = readFileSync(path.join(server.project, '.chirality', 'logs', 'harness.log'), 'utf8').trim()
+  const rows = lines.split('\n').map(line => JSON.parse(line) as Record<string, unknown>)
+  expect(rows.filter(({ level }) => level === 'error')).toMatchObject([
+    {
+      event: 'error',
+      sessionId: '',
+      data: {
+        message: 'No wheel on the wagon, MYSQL_PWD=[redacted]',
+        stack: expect.stringContaining('BrokenHarness.capabilities'),
+      },
+    },
+  ])
 })

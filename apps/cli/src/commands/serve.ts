@@ -93,6 +93,9 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
       onFault: error =>
         void tell(`chirality: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`),
     })
+    const { host: sessions } = server
+    // What ends us is on record then, beside what the agents did.
+    process.on('uncaughtExceptionMonitor', error => sessions.logFault(error))
     return { kind: 'started', server }
   } catch (error) {
     if (error instanceof BindingError) throw new UsageError(error.message)

@@ -93,17 +93,19 @@ async function attempt(
   const enough = new AbortController()
   const failOnDenial = request.failOnDenial ?? false
   const onShown = entry && ((event: UIEvent) => entry.note(event))
-  const summary = new RunSummary({ failOnDenial, harnessId, onShown, ...facts })
+  const cwd = request.extraArgs?.some(arg => /^(-w|--worktree)(=|$)/.test(arg)) ? null : request.cwd
+  const summary = new RunSummary({ failOnDenial, harnessId, cwd, onShown, ...facts })
   const query = {
     ...queryOf(request, AbortSignal.any([signal, enough.signal])),
     // What each answer cost is told only with its pieces; without them a budget would be known at the end.
     includePartialMessages: entry !== undefined,
   }
   const { extraArgs, label } = request
-  const onSpool = (path: string) => summary.logIsAt(path)
+  const isKept = context.config.rawLogs !== 'off'
+  const onSpool = (path: string) => (isKept ? summary.logIsAt(path) : undefined)
   for await (const event of ask(query, { ...context, extraArgs, label, onSpool })) {
     summary.see(event)
-    if (summary.isDenied || summary.isOverBudget) enough.abort()
+    if (summary.isDenied || summary.isOverBudget || summary.isElsewhere) enough.abort()
   }
   const { nativeSessionId } = summary
   try {

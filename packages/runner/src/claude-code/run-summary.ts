@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import type {
   ClaudeEvent,
   ClaudePermissionDenial,
@@ -36,6 +37,7 @@ export interface ClaudeResponse {
   forked: boolean
   /** 2 when the first agent crashed before it had said anything. */
   attempts: number
+  /** Empty when raw logs are off. */
   rawEventsPath: string
 }
 
@@ -43,6 +45,8 @@ export interface RunSummaryOptions {
   /** Whom errors name. */
   harnessId: HarnessId
   failOnDenial: boolean
+  /** Where the agent has to work; null where its own flags choose another folder. */
+  cwd: string | null
   attempts: number
   continues: string | null
   /** Takes what the agent shows; returns why the run has to stop, once a budget is used up. */
@@ -72,6 +76,12 @@ export class RunSummary {
   /** Something was denied that must not be. */
   get isDenied(): boolean {
     return this.#options.failOnDenial && this.#denials.size > 0
+  }
+
+  /** It does not work where it was told to: what it changes there is not what was asked for. */
+  get isElsewhere(): boolean {
+    const { cwd } = this.#options
+    return cwd !== null && this.#init?.cwd !== undefined && realPath(this.#init.cwd) !== realPath(cwd)
   }
 
   get isOverBudget(): boolean {
@@ -137,6 +147,10 @@ export class RunSummary {
   }
 
   #throwIfFailed(signal: AbortSignal): void {
+    if (this.isElsewhere) {
+      const message = `The agent works in ${this.#init?.cwd}, and was told to work in ${this.#options.cwd}. It was stopped.`
+      throw this.#error(message, 'invalid_query')
+    }
     if (this.isDenied) {
       const tools = new Set([...this.#denials.values()].map(denial => denial.tool_name))
       throw this.#error(`The agent was not allowed to use ${[...tools].join(', ')}.`, 'unknown')
@@ -193,6 +207,14 @@ export class RunSummary {
     for (const denial of denials) {
       this.#denials.set(denial.tool_use_id ?? `#${this.#denials.size}`, denial)
     }
+  }
+}
+
+function realPath(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return folder
   }
 }
 

@@ -77,7 +77,8 @@ export class AppServer {
   static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
     const turnId = randomUUID()
-    const spool = await openSpool({ projectRoot, harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId })
+    const names = { harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId }
+    const spool = await openSpool({ projectRoot, ...names, rawLogs: config.rawLogs })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, options)
     server.#log.spawned({ command, args, cwd: projectRoot }, process)

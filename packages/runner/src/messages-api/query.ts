@@ -63,7 +63,12 @@ async function start(query: HarnessQuery, context: MessagesApiContext): Promise<
     resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId, forkAt)) === undefined
   if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
-  const log = await RawLog.open({ projectRoot: cwd, harness: HARNESS_ID, ...ids })
+  const log = await RawLog.open({
+    projectRoot: cwd,
+    harness: HARNESS_ID,
+    ...ids,
+    rawLogs: context.config.rawLogs,
+  })
   try {
     const tracer = new TurnTracer(log)
     const nobody = { grants: new Grants(), canAsk: false }

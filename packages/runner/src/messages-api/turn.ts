@@ -53,7 +53,9 @@ async function openLoop(
   { session, turnId, query, opts, context, grants }: MessagesApiTurnOptions,
 ): Promise<LoopConnection> {
   const sessionId = session.id
-  const raw = await RawLog.open({ projectRoot: query.cwd, harness: HARNESS_ID, sessionId, turnId })
+  const { rawLogs } = context.config
+  const names = { harness: HARNESS_ID, sessionId, turnId }
+  const raw = await RawLog.open({ projectRoot: query.cwd, ...names, rawLogs })
   try {
     const tracer = new TurnTracer(raw, record)
     const { guard, decide, stallMs = STALL_MS } = opts

@@ -1,11 +1,34 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateDirectory } from './private-directory.ts'
 import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
 
-/** `.chirality/logs/<harness>` of an existing project, made as needed, and kept from git and from other users. */
-export async function ensureLogDirectory(projectRoot: string, harness: string): Promise<string> {
+/**
+ * Where the raw logs of agents go. `off` keeps them only while an agent works, in the temporary folder: what an agent prints
+ * goes through a file. A folder is made as needed, with one in it for each harness. Default: `.chirality/logs` of the project.
+ */
+export type RawLogs = 'off' | { folder: string }
+
+/** The folder of a harness, made as needed, and kept from git and from other users. */
+export async function ensureLogDirectory(
+  projectRoot: string,
+  harness: string,
+  elsewhere?: string,
+): Promise<string> {
+  await requireProject(projectRoot)
+  if (elsewhere === undefined) return ensureInProject(projectRoot, harness)
+  try {
+    await mkdir(elsewhere, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw toSpoolError(error, elsewhere)
+  }
+  const directory = join(elsewhere, harness)
+  await ensurePrivateDirectory(directory)
+  return directory
+}
+
+async function requireProject(projectRoot: string): Promise<void> {
   const stats = await stat(projectRoot).catch((error: unknown) => {
     const code = errnoOf(error)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toSpoolError(error, projectRoot)
@@ -23,6 +46,9 @@ export async function ensureLogDirectory(projectRoot: string, harness: string): 
       `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`,
     )
   }
+}
+
+async function ensureInProject(projectRoot: string, harness: string): Promise<string> {
   const root = join(projectRoot, '.chirality')
   const logs = join(root, 'logs')
   const directory = join(logs, harness)

@@ -1,6 +1,8 @@
 import { closeSync, constants, openSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensureLogDirectory } from './log-directory.ts'
+import { makeTempFolder } from '../turn/temp-folder.ts'
+import { ensureLogDirectory, type RawLogs } from './log-directory.ts'
 import { removeIfThere, settleSpool } from './settle-spool.ts'
 import { errnoOf, SpoolError, toSpoolError } from './spool-error.ts'
 import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
@@ -10,6 +12,7 @@ export interface SpoolOptions {
   harness: string
   sessionId: string
   turnId: string
+  rawLogs?: RawLogs | undefined
   at?: Date
 }
 
@@ -27,9 +30,12 @@ export interface SpoolFile extends SpoolReadEnd {
   readonly writeFd: number
 }
 
-/** Creates the raw log of one run, before the agent starts: `.chirality/logs/<harness>/<time>-<session>-<turn>.ndjson`. */
+/** Creates the raw log of one run, before the agent starts: `<logs>/<harness>/<time>-<session>-<turn>.ndjson`. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const ensureDirectory = () => ensureLogDirectory(options.projectRoot, fileNamePart(options.harness))
+  const { projectRoot, rawLogs } = options
+  const harness = fileNamePart(options.harness)
+  if (rawLogs === 'off') return openPassingSpool(options)
+  const ensureDirectory = () => ensureLogDirectory(projectRoot, harness, rawLogs?.folder)
   const directory = await ensureDirectory()
   const ids = `${fileNamePart(options.sessionId)}-${fileNamePart(options.turnId)}`
   const start = (options.at ?? new Date()).getTime()
@@ -40,6 +46,20 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     if (spool !== undefined) return spool
   }
   throw new SpoolError('io', directory, `${directory} has no free name for ${ids}. Move old logs away.`)
+}
+
+/** One that is gone, with its folder, when it is closed. */
+async function openPassingSpool(options: SpoolOptions): Promise<Spool> {
+  const folder = await makeTempFolder({}, options.harness)
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    const spool = await openSpool({ ...options, rawLogs: { folder } })
+    const end = () => spool.discard().finally(remove)
+    return { ...spool, close: end, discard: end }
+  } catch (error) {
+    await remove()
+    throw error
+  }
 }
 
 const MAX_NAME_ATTEMPTS = 100

@@ -48,7 +48,8 @@ export class ProcessAttempt implements Connection {
     const { sessionId, turnId, projectRoot, log, record, program } = options
     const { command, args, env, cwd, stdin, facts = {}, cleanup } = invocation
     try {
-      const spool = await openSpool({ projectRoot, harness: program.harnessId, sessionId, turnId })
+      const { harnessId: harness, config } = program
+      const spool = await openSpool({ projectRoot, harness, sessionId, turnId, rawLogs: config.rawLogs })
       record.begin(spool.path, invocation.facts)
       const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool })
       // The message last: an agent that nobody could find again must not have been given anything to do.

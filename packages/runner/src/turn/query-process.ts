@@ -34,6 +34,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
       harness: agent.harnessId,
       sessionId: options.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query',
       turnId: randomUUID(),
+      rawLogs: config.rawLogs,
     })
     const events = spawnJsonl<M>({
       ...{ command, args, env, cwd, stdin, spool },

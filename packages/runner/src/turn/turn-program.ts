@@ -8,6 +8,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
+import type { RawLogs } from '../process/log-directory.ts'
 import type { StopOptions } from '../process/stop.ts'
 import type { RunnerLogEntry } from './log-entry.ts'
 import type { TurnFacts } from './turn-notes.ts'
@@ -37,6 +38,8 @@ export interface TurnProgram extends AgentName {
 export interface TurnConfig {
   /** How long each step of stopping an agent may take. */
   stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
+  /** Where the raw log of each process goes. A host that finds turns again after a crash needs it where it is by default. */
+  rawLogs?: RawLogs
   /** Lines for the harness log: spawn, stderr, parse errors, exit. */
   onLog?: (entry: RunnerLogEntry) => void
   /**

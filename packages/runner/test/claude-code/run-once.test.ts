@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
@@ -169,6 +170,41 @@ describe('a run of a CLI', () => {
       message: expect.stringContaining('Failed to authenticate'),
     })
     expect(error.message).toContain(`The raw log is ${error.rawEventsPath}.`)
+  })
+
+  test('that works in another folder than it was told to is stopped, unless a worktree was asked for', async () => {
+    const output = JSON.stringify({ cwd: world.root, results: [{ result: 'Done there.' }] })
+    const harness = world.harness(world.fake('fake-claude-result', output))
+    const request = { cwd: world.project, prompt: 'Hi' }
+    const error = await failure(harness.run(request))
+    expect(error.code).toBe('invalid_query')
+    expect(error.message).toContain(
+      `The agent works in ${world.root}, and was told to work in ${world.project}.`,
+    )
+    const chosen = await harness.run({ ...request, extraArgs: ['--worktree', 'x'] })
+    expect(chosen).toMatchObject({ cwd: world.root, finalText: 'Done there.' })
+    const link = path.join(world.root, 'link-to-project')
+    symlinkSync(world.project, link)
+    const real = JSON.stringify({ cwd: world.project, results: [{ result: 'Here.' }] })
+    const there = world.harness(world.fake('fake-claude-result', real))
+    expect(await there.run({ ...request, cwd: link })).toMatchObject({ finalText: 'Here.' })
+  })
+
+  test('keeps its raw log where it is told to, or not at all', async () => {
+    const fake = world.fake('fake-claude-result', JSON.stringify({ results: [{ result: 'end' }] }))
+    const request = { cwd: world.project, prompt: 'Hi' }
+    const folder = path.join(world.root, 'raw', 'logs')
+    const elsewhere = await world.harness(fake, { rawLogs: { folder } }).run(request)
+    expect(path.dirname(elsewhere.rawEventsPath)).toBe(path.join(folder, 'claude-code'))
+    expect(readFileSync(elsewhere.rawEventsPath, 'utf8')).toContain('"result":"end"')
+    const off = await world.harness(fake, { rawLogs: 'off' }).run(request)
+    expect(off).toMatchObject({ finalText: 'end', rawEventsPath: '' })
+    const crashed = await failure(
+      world.harness(world.fake('fake-claude-result', '{}'), { rawLogs: 'off' }).run(request),
+    )
+    expect(crashed.message).not.toContain('raw log')
+    expect(existsSync(path.join(world.project, '.chirality'))).toBe(false)
+    expect(readdirSync(tmpdir()).filter(name => name.startsWith(`chirality-${process.pid}-`))).toEqual([])
   })
 
   test('gets extra arguments as they are', async () => {

@@ -33,6 +33,12 @@ export type HarnessLogRow =
   | { event: 'stderr'; line: string }
   | { event: 'error'; message: string; stack?: string }
 
+export function faultRow(error: unknown): HarnessLogRow {
+  if (!(error instanceof Error)) return { event: 'error', message: String(error) }
+  const { message, stack } = error
+  return { event: 'error', message, ...(stack === undefined ? {} : { stack }) }
+}
+
 export const ROW_LEVELS: Record<HarnessLogRow['event'], LogLevel> = {
   'turn:start': 'info',
   'process:spawn': 'info',

@@ -1,6 +1,7 @@
 import type { RunnerLogEntry } from '@chirality/runner'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
+import { faultRow } from '../harness-log/rows.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
 import { KeptAgentsFile } from '../recovery/kept-agents-file.ts'
 import { stopRecorded } from '../recovery/stop-recorded.ts'
@@ -111,6 +112,10 @@ export class OpenProject {
     if (isOurs) this.#context.harnessLog.relay(entry)
   }
 
+  logFault(error: unknown): void {
+    this.#context.harnessLog.write('', faultRow(error))
+  }
+
   /** Rejects with what went wrong when all is closed: one bad log must not keep the others, nor the project. */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     clearInterval(this.#repairs)
@@ -134,9 +139,7 @@ export class OpenProject {
     const forgotten = Promise.all(releases).then(() => new KeptAgentsFile(this.projectRoot, id).remove())
     for (const released of await Promise.allSettled([...releases, forgotten])) {
       if (released.status === 'fulfilled') continue
-      const { reason } = released
-      const message = reason instanceof Error ? reason.message : String(reason)
-      harnessLog.write(id, { event: 'error', message })
+      harnessLog.write(id, faultRow(released.reason))
     }
   }
 
@@ -154,8 +157,7 @@ export class OpenProject {
 
   async #repairOne(session: HostedSession): Promise<void> {
     await session.repair().catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error)
-      this.#context.harnessLog.write(session.id, { event: 'error', message })
+      this.#context.harnessLog.write(session.id, faultRow(error))
     })
   }
 }

@@ -163,6 +163,11 @@ export class SessionHost {
     for (const project of this.#projects.open) project.relay(entry)
   }
 
+  /** A fault that belongs to no session: in harness.log of every project that is open. */
+  logFault(error: unknown): void {
+    for (const project of this.#projects.open) project.logFault(error)
+  }
+
   /**
    * With `leave` agents work on, and the next host of their project finds them again. Rejects when a log could not be
    * written to its end; everything is closed then, too.

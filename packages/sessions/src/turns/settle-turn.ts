@@ -1,4 +1,5 @@
 import type { Spending } from '../budget/budget-book.ts'
+import { faultRow } from '../harness-log/rows.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -26,7 +27,6 @@ export async function settleTurn({ project, session, turnId, spent }: SettleOpti
     await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
   } catch (error) {
     project.budget.owe(turnId, spent)
-    const { message, stack } = error instanceof Error ? error : new Error(String(error))
-    project.harnessLog.write(sessionId, { event: 'error', message, stack })
+    project.harnessLog.write(sessionId, faultRow(error))
   }
 }

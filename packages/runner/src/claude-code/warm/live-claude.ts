@@ -101,7 +101,8 @@ export class LiveClaude {
     let live: LiveClaude
     try {
       signal.throwIfAborted()
-      const spool = await openSpool({ projectRoot: launch.cwd, harness, sessionId, turnId })
+      const { rawLogs } = options.config
+      const spool = await openSpool({ projectRoot: launch.cwd, harness, sessionId, turnId, rawLogs })
       live = new LiveClaude(await variant.start(launch, spool, signal), options)
     } catch (error) {
       await launch.cleanup()
