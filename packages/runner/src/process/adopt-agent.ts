@@ -7,9 +7,7 @@ import type { SpoolSource } from './spool-source.ts'
 import type { StopOptions, StopReport } from './stop.ts'
 import { TracedProcess } from './traced-process.ts'
 
-export interface AdoptAgentOptions
-  extends SpoolPlace,
-    Pick<AgentOutputOptions, 'maxLineBytes' | 'idleMs' | 'watch'> {
+export interface AdoptAgentOptions extends SpoolPlace, Pick<AgentOutputOptions, 'maxLineBytes' | 'watch'> {
   process: TurnProcess
 }
 

@@ -1,7 +1,6 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
 import { FewLines } from './few-lines.ts'
-import { Silence } from './silence.ts'
 import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
 import { type FileDamage, Tail } from './tail.ts'
 import { Wake } from './wake.ts'
@@ -10,7 +9,6 @@ export type AgentOutput =
   | { kind: 'record'; record: NdjsonRecord }
   | { kind: 'stderr'; line: string }
   /** Nothing came for a while, again and again until something does. */
-  | { kind: 'idle'; idleMs: number }
   /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
 
@@ -19,8 +17,6 @@ export interface AgentOutputOptions {
   /** Where in stdout to begin, at the start of a line. Default 0. */
   offset?: number
   maxLineBytes?: number
-  /** Silence after which an `idle` is yielded. Without it there is none. */
-  idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
   /** A line of stdout was cut by a write that failed. */
@@ -35,11 +31,9 @@ export class AgentOutputReader {
   #next = 0
   #ended = false
   #reading = false
-  readonly #silence: Silence
 
   constructor(options: AgentOutputOptions) {
-    const { spool, offset = 0, maxLineBytes, idleMs, watch, onTorn } = options
-    this.#silence = new Silence(idleMs)
+    const { spool, offset = 0, maxLineBytes, watch, onTorn } = options
     const source = ({ path, readFd: fd }: SpoolReadEnd, framer: Framer, offset?: number): Source => {
       const onWake = () => {
         made.mayHaveMore = true
@@ -94,8 +88,7 @@ export class AgentOutputReader {
         const hasRead = this.#readOnce(ended)
         for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
         if (!hasRead && ended) return await onEnd?.()
-        if (hasRead) this.#silence.reset()
-        if (!hasRead) yield* this.#waitForMore()
+        if (!hasRead) await this.#wake.wait()
         else if (performance.now() - lastPause < MAX_BUSY_MS) continue
         // A reader that is always behind would keep timers and sockets waiting.
         else await nextLoopTurn()
@@ -104,12 +97,6 @@ export class AgentOutputReader {
     } finally {
       this.#reading = false
     }
-  }
-
-  async *#waitForMore(): AsyncGenerator<AgentOutput> {
-    await this.#wake.wait(this.#silence.remainingMs())
-    const idleMs = this.#silence.take()
-    if (idleMs !== undefined) yield { kind: 'idle', idleMs }
   }
 
   /** Reads one buffer of each file. False when there was nothing. */

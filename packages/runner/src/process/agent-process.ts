@@ -20,8 +20,6 @@ export interface AgentProcessOptions {
   /** Leaves stdin open for `write` until `endInput`. */
   keepInputOpen?: boolean
   maxLineBytes?: number
-  /** Silence after which `output` yields an `idle`. Without it there is none. */
-  idleMs?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
   /** With less space than this where it prints to, the agent is stopped. Default 1 MiB. */

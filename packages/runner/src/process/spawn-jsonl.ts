@@ -36,8 +36,6 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
           stderr.add(`${output.line}\n`)
           yield { type: 'stderr', data: output.line }
           break
-        case 'idle':
-          break
         case 'spool-damaged':
           yield {
             type: 'stderr',

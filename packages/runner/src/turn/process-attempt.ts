@@ -109,8 +109,6 @@ export class ProcessAttempt implements Connection {
         case 'stderr':
           this.#keepStderr(output.line)
           break
-        case 'idle':
-          break
         case 'spool-damaged':
           log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
           yield [this.#noted(spoolDamaged(sessionId, output.path, output.damage))]

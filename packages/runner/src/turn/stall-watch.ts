@@ -1,5 +1,3 @@
-import { Silence } from '../process/silence.ts'
-
 export interface StallWatchOptions {
   stallMs: number
   /** The silence is not the agent's: a person is asked, or it has answered. */
@@ -34,3 +32,26 @@ export class StallWatch {
 }
 
 const CHECK_MS = 1_000
+
+/** Tells each time another `limitMs` have passed without output. */
+class Silence {
+  readonly #limitMs: number
+  #since = performance.now()
+  #told = 0
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
+  }
+
+  reset(): void {
+    this.#since = performance.now()
+    this.#told = 0
+  }
+
+  take(): number | undefined {
+    const silentMs = performance.now() - this.#since
+    if (silentMs < this.#limitMs * (this.#told + 1)) return undefined
+    this.#told += 1
+    return Math.round(silentMs)
+  }
+}

@@ -142,19 +142,6 @@ describe('output', () => {
     await first.return(undefined)
     await agent.close()
   })
-
-  test('tells of silence', async () => {
-    const agent = await spawnAgent({ ...(await program(project.root, 'stubborn')), idleMs: 20 })
-    await readyPid(agent)
-    const idles: number[] = []
-    for await (const output of agent.output()) {
-      if (output.kind === 'idle' && idles.push(output.idleMs) === 2) break
-    }
-    expect(idles[0]).toBeGreaterThanOrEqual(20)
-    expect(idles[1]).toBeGreaterThanOrEqual(40)
-    await agent.stop({ interruptGraceMs: 0 })
-    await agent.close()
-  })
 })
 
 describe('exit', () => {
