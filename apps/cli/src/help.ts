@@ -36,6 +36,7 @@ ${choices(PERMISSION_WORDS)}
       --budget-usd N         Most that the session may spend in all; with --session it is raised
       --budget-tokens N      The same in tokens
       --budget-minutes N     The same in minutes of its turns
+      --fail-on-denial       Stop, and exit with 1, as soon as something that the agent wants is denied
       --trust-project        Let agents use the settings, hooks and MCP servers of the project, as they are now
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout

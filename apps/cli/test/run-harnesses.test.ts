@@ -43,4 +43,16 @@ describe('chirality run', () => {
     expect(denied).toBeGreaterThan(asked ?? 0)
     expect(stdout).toContain('always: allow bash(touch made)')
   })
+
+  test('--fail-on-denial: a denial ends the run with 1 and says what was denied; without it the agent goes on', async () => {
+    const denied = { tool: 'bash', input: { command: 'touch made' } }
+    const { run } = await createWorld({ answers: [denied, 'Went on.', denied], otherwise: 'Went on.' })
+    const args = ['run', 'Go', '--harness', 'messages-api']
+    expect(await run(args)).toMatchObject({ code: 0, stderr: '' })
+    const { code, stderr } = await run([...args, '--fail-on-denial'])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^chirality: Stopped, because something was denied: .*bash.*\n$/),
+    })
+  })
 })

@@ -21,6 +21,8 @@ export interface RunRequest {
   json: boolean
   /** As `chirality trust allow`, before the turn. */
   trustProject: boolean
+  /** The first denial ends the turn, and the exit code says so. */
+  failOnDenial: boolean
 }
 
 /** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
@@ -65,6 +67,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
     budget,
     json: values.json ?? false,
     trustProject: values['trust-project'] ?? false,
+    failOnDenial: values['fail-on-denial'] ?? false,
   }
 }
 
@@ -93,6 +96,7 @@ const OPTIONS = {
   'budget-minutes': { type: 'string' },
   timeout: { type: 'string' },
   'trust-project': { type: 'boolean' },
+  'fail-on-denial': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 

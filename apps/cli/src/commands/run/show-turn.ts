@@ -1,6 +1,7 @@
 import type { Envelope } from '@chirality/core'
 import { EXIT, exitCodeOfTurn } from '../../exit-code.ts'
 import { type Output, tell } from '../../output.ts'
+import { plain } from '../../render/plain.ts'
 import { wantsColour } from '../../render/style.ts'
 import { TerminalRenderer } from '../../render/terminal-renderer.ts'
 import type { RunRequest } from './request.ts'
@@ -10,7 +11,7 @@ import { Verdict } from './verdict.ts'
 
 /** Starts a turn, shows it to its end, heeds the user's signals meanwhile, and says with its exit code how it went. */
 export async function showTurn(start: StartTurn, request: RunRequest, output: Output): Promise<number> {
-  const { harness, session, json } = request
+  const { harness, session, json, failOnDenial } = request
   const verdict = new Verdict(session.projectRoot, harness.id)
   const show = json ? (envelope: Envelope) => `${JSON.stringify(envelope)}\n` : terminalWriter(output)
   let turn: RunningTurn | undefined
@@ -38,10 +39,18 @@ export async function showTurn(start: StartTurn, request: RunRequest, output: Ou
     for await (const envelope of turn.envelopes) {
       verdict.see(envelope.event)
       await output.write(show(envelope))
+      if (failOnDenial && verdict.denial !== null && !isStopped) {
+        isStopped = true
+        turn.interrupt()
+      }
     }
   } finally {
     releaseSignals()
     releaseOutput()
+  }
+  if (failOnDenial && verdict.denial !== null) {
+    await tell(`chirality: Stopped, because something was denied: ${plain(verdict.denial)}\n`)
+    return EXIT.failed
   }
   const advice = verdict.advice()
   if (advice !== '') await tell(advice)

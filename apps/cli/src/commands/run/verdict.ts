@@ -6,6 +6,8 @@ import { agentFacts } from '../../agent-facts.ts'
 export class Verdict {
   reason: TurnEndReason = 'crashed'
   error: SessionErrorCode | null = null
+  /** The first thing that the agent was not allowed, in words. */
+  denial: string | null = null
   readonly #logs: string
   readonly #harness: string
   #credential: string | undefined
@@ -22,6 +24,7 @@ export class Verdict {
       this.error = event.code
       this.#credential = event.credential
     }
+    this.denial ??= denialIn(event)
     if (event.type === 'session:init') this.#nativeSessionId = event.claudeSessionId
   }
 
@@ -51,6 +54,12 @@ export class Verdict {
   #goOn(): string {
     return this.#nativeSessionId ? `Continue with --session ${this.#nativeSessionId}.` : ''
   }
+}
+
+function denialIn(event: UIEvent): string | null {
+  if (event.type === 'permission:resolved' && event.outcome === 'denied')
+    return event.message ?? 'Not allowed.'
+  return event.type === 'status' && event.status === 'permission_denied' ? event.message : null
 }
 
 const STOPS: Readonly<Partial<Record<TurnEndReason, string>>> = {
