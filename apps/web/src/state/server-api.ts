@@ -78,9 +78,9 @@ export interface ServerApi {
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
   /** What all turns of the session may spend together; what is left out stays. */
-  setSessionBudget(sessionId: string, budget: { budgetUsd?: number; budgetTokens?: number }): Promise<void>
+  setSessionBudget(sessionId: string, budget: SessionBudgetChange): Promise<void>
   /** What all sessions of the project may spend together. */
-  setProjectBudget(project: string, budget: { maxCostUsd?: number; maxTokens?: number }): Promise<void>
+  setProjectBudget(project: string, budget: ProjectBudgetChange): Promise<void>
   /** `usedTokens` is null while no agent runs: then the log says. */
   contextUsage(sessionId: string): Promise<{ usedTokens: number | null; maxTokens: number } | null>
   queueEdit(sessionId: string, id: string, message: string): Promise<void>
@@ -298,4 +298,17 @@ export interface TreeDiff {
     added: number | null
     removed: number | null
   }[]
+}
+
+/** What is left out stays. */
+export interface SessionBudgetChange {
+  budgetUsd?: number
+  budgetTokens?: number
+  budgetMinutes?: number
+}
+
+export interface ProjectBudgetChange {
+  maxCostUsd?: number
+  maxTokens?: number
+  maxMinutes?: number
 }

@@ -15,12 +15,27 @@ export function BudgetLine({ item }: { item: BudgetItem }) {
   )
 }
 
+/** What the budget counts, how people say it, and the fields of the two calls that raise it. */
+function unitOf(item: BudgetItem): Unit {
+  if (item.limitTokens !== undefined)
+    return { words: 'tokens', limit: item.limitTokens, session: 'budgetTokens', project: 'maxTokens' }
+  if (item.limitMs !== undefined)
+    return { words: 'minutes', limit: item.limitMs / 60_000, session: 'budgetMinutes', project: 'maxMinutes' }
+  return { words: 'dollars', limit: item.limitUsd ?? 0, session: 'budgetUsd', project: 'maxCostUsd' }
+}
+
+interface Unit {
+  words: string
+  limit: number
+  session: 'budgetUsd' | 'budgetTokens' | 'budgetMinutes'
+  project: 'maxCostUsd' | 'maxTokens' | 'maxMinutes'
+}
+
 function RaiseBudget({ item }: { item: BudgetItem }) {
   const api = useApi()
   const { sessionId } = useSessionStore().get().state
   const projectRoot = useStatus(sessionId)?.projectRoot
-  const inTokens = item.limitTokens !== undefined
-  const limit = item.limitTokens ?? item.limitUsd ?? 0
+  const { words, limit, ...field } = unitOf(item)
   const [amount, setAmount] = useState(String(limit * 2))
   const [said, setSaid] = useState<string | null>(null)
   const wanted = Number(amount)
@@ -28,9 +43,9 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
     try {
       if (item.scope === 'project') {
         if (projectRoot === undefined) return
-        await api.setProjectBudget(projectRoot, inTokens ? { maxTokens: wanted } : { maxCostUsd: wanted })
+        await api.setProjectBudget(projectRoot, { [field.project]: wanted })
       } else {
-        await api.setSessionBudget(sessionId, inTokens ? { budgetTokens: wanted } : { budgetUsd: wanted })
+        await api.setSessionBudget(sessionId, { [field.session]: wanted })
       }
       setSaid('Raised. Send a message to go on.')
     } catch (error) {
@@ -46,7 +61,7 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
       }}
     >
       <label>
-        {`Budget of the ${item.scope === 'project' ? 'project' : 'session'} in ${inTokens ? 'tokens' : 'dollars'} `}
+        {`Budget of the ${item.scope === 'project' ? 'project' : 'session'} in ${words} `}
         <input
           type="number"
           min={limit}
