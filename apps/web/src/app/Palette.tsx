@@ -70,6 +70,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
     { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
     { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
     { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
+    { label: 'Signed-in browsers', run: () => shell.open({ kind: 'browsers' }) },
     { label: 'Shortcuts', keys: '?', run: () => shell.open({ kind: 'shortcuts' }) },
   ]
   return (

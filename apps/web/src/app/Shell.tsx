@@ -21,6 +21,7 @@ import './shell.css'
 const Palette = late(() => import('./Palette.tsx'))
 const Shortcuts = late(() => import('./Shortcuts.tsx'))
 const NotificationDialog = late(() => import('../notices/NotificationDialog.tsx'))
+const BrowsersDialog = late(() => import('./BrowsersDialog.tsx'))
 const Tray = late(() => import('../panes/decisions/Tray.tsx'))
 const NewSessionDialog = late(() => import('../panes/sidebar/NewSessionDialog.tsx'))
 
@@ -100,6 +101,7 @@ export function Shell() {
           {dialog?.kind === 'palette' ? <Palette typed={early} onClose={close} /> : null}
           {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
           {dialog?.kind === 'notifications' ? <NotificationDialog onClose={close} /> : null}
+          {dialog?.kind === 'browsers' ? <BrowsersDialog onClose={close} /> : null}
           {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}
           {dialog?.kind === 'new-session' ? (
             <NewSessionDialog project={dialog.project} onClose={close} />

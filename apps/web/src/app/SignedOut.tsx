@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { signInByLink, waitForToken } from '../state/sign-in.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
+import { Words } from '../ui/Words.tsx'
 import { Command } from './ServerDown.tsx'
 import { isLoopback, linkCommands } from './start-commands.ts'
 import './server-down.css'
@@ -26,7 +27,9 @@ export function SignedOut({ message, onToken }: { message?: string; onToken(toke
   return (
     <main className="server-down">
       <h1>Open the link of the server</h1>
-      <p>{message ?? 'This browser is not signed in.'}</p>
+      <p>
+        <Words text={message ?? 'This browser is not signed in.'} />
+      </p>
       <p>
         {`A link signs it in. In a terminal${isLoopback(location.hostname) ? '' : ' of the machine that the server runs on'} this prints one, while the agents work on:`}
       </p>
@@ -55,7 +58,7 @@ export function SignedOut({ message, onToken }: { message?: string; onToken(toke
         </Field>
         {refused ? (
           <p className="link-form__bad" role="alert">
-            {refused}
+            <Words text={refused} />
           </p>
         ) : null}
       </form>

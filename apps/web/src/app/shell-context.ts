@@ -4,6 +4,7 @@ export type ShellDialog =
   | { kind: 'palette' }
   | { kind: 'shortcuts' }
   | { kind: 'notifications' }
+  | { kind: 'browsers' }
   | { kind: 'new-session'; project?: string }
   | { kind: 'tray' }
   | { kind: 'sidebar' }

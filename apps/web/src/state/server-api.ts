@@ -18,6 +18,16 @@ import type {
 export type ForkHistory = 'whole' | 'cut' | 'account'
 
 /** All that the dashboard asks of the server. Panes know this; how it travels is known in one file. */
+export interface SignedInBrowser {
+  id: string
+  /** As "Firefox on Linux": what it said of itself. */
+  name: string
+  origin: string
+  lastSignInAt: string
+  /** False where it has no key of its own: then it is signed in until the server stops. */
+  remembered: boolean
+}
+
 export interface ServerApi {
   watchFleet(watcher: FleetWatcher): () => void
   /** Everything after `afterSeq`, then what happens; goes on by itself after a lost connection. */
@@ -25,6 +35,10 @@ export interface ServerApi {
   watchConnection(listener: (state: ConnectionState) => void): () => void
 
   info(): Promise<ServerInfo>
+  /** The browsers that are signed in, the one seen last first. */
+  browsers(): Promise<SignedInBrowser[]>
+  /** Signs one out, and ends what it has open. */
+  revokeBrowser(id: string): Promise<void>
   projects(): Promise<ProjectInfo[]>
   registerProject(path: string): Promise<ProjectInfo>
   /** Folders that what was typed can become. */

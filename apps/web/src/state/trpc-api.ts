@@ -105,6 +105,8 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
 function projectCalls(client: Client) {
   return {
     info: () => client.system.info.query(),
+    browsers: () => client.system.browsers.query(),
+    revokeBrowser: async (id: string) => void (await client.system.revokeBrowser.mutate({ id })),
     projects: async () => {
       const projects = await client.projects.list.query()
       return projects.map(({ lockedBy, ...project }) => ({ ...project, lockedBy: lockedBy?.address ?? null }))

@@ -197,3 +197,37 @@ test('the changes of a turn are one click from its end', async () => {
   await page.getByText('Renamed from src/old.ts; its lines are the same.').waitFor()
   await close()
 })
+
+test.each([
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+  { width: 1000, height: 420 },
+])(
+  'the menu of permissions covers neither its chip nor the edge of the window at $width × $height',
+  async viewport => {
+    const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, viewport })
+    const chip = page.getByRole('button', { name: /^Permissions:/ })
+    await chip.click()
+    const menu = page.getByRole('menu')
+    await menu.waitFor()
+    // It is placed in the frame after it is drawn.
+    const boxes = async () => ({ menu: await menu.boundingBox(), chip: await chip.boundingBox() })
+    await expect
+      .poll(async () => {
+        const { menu: shown, chip: opener } = await boxes()
+        if (!shown || !opener) return 'not there'
+        if (shown.y < 0 || shown.y + shown.height > viewport.height)
+          return `out of the window: ${JSON.stringify(shown)}`
+        const isBeside = shown.y + shown.height <= opener.y || shown.y >= opener.y + opener.height
+        return isBeside ? 'beside' : `over it: ${JSON.stringify({ shown, opener })}`
+      })
+      .toBe('beside')
+    // What does not fit is reached by scrolling.
+    const last = page.getByRole('menuitemcheckbox').last()
+    await last.scrollIntoViewIfNeeded()
+    await last.click()
+    await page.getByRole('button', { name: /^Permissions: Everything, unasked/ }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  },
+)

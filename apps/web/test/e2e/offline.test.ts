@@ -111,24 +111,27 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await late.goto(link)
   await late.getByText('This link was used before').waitFor()
 
-  // Signed out from the command line, it is out at once and stays out; the other is not.
-  const browsers = await call<{ id: string }[]>('system.browsers')
-  expect(browsers).toHaveLength(2)
-  await call('system.revokeBrowser', { id: browsers[0]?.id })
+  // Signed out from another browser, it is out at once and stays out; the other is not.
+  await again.keyboard.press('Control+k')
+  await again.getByRole('option', { name: 'Signed-in browsers' }).click()
+  const browsers = again.getByRole('dialog', { name: 'Signed-in browsers' })
+  const signOut = browsers.getByRole('button', { name: /^Sign out/ })
+  await expect.poll(() => signOut.count()).toBe(2)
+  expect(await axeViolations(again)).toEqual([])
+  const own = browsers.getByRole('button', { name: /this browser/ })
+  await expect.poll(() => own.count()).toBe(1)
+  await signOut.and(again.locator(':not([aria-label*="this browser"])')).click()
   await second.getByText('This browser is not signed in here any more.').waitFor()
+  await expect.poll(() => signOut.count()).toBe(1)
   await second.goto(server.url)
   await second.getByText('This browser is not signed in.').waitFor()
   await again.reload()
   await again.getByText('● connected').waitFor()
+  await again.keyboard.press('Control+k')
+  await again.getByRole('option', { name: 'Signed-in browsers' }).click()
+  await own.click()
+  await again.getByText('This browser is not signed in here any more.').waitFor()
 }, 180_000)
-
-async function call<T>(name: string, input?: unknown): Promise<T> {
-  const answer = await fetch(`${server.url}/trpc/${name}`, {
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    ...(input === undefined ? {} : { method: 'POST', body: JSON.stringify(input) }),
-  })
-  return ((await answer.json()) as { result: { data: T } }).result.data
-}
 
 /** A page of another site on this machine. */
 async function servePage(html: string): Promise<string> {
