@@ -395,3 +395,35 @@ test('a fork says what its agent will know before it is made, from the conversat
   expect(complaints).toEqual([])
   await close()
 })
+
+test('a budget that stopped a turn says so in the conversation, and is raised there', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'budget', costUsd: 1.02, budgetUsd: 1 }),
+  })
+  const message = 'This session has spent $1.02 of $1.00, one call of the model more than allowed.'
+  api.push('s1', [
+    { type: 'turn:start', message: 'Read all of it.' },
+    { type: 'budget', scope: 'session', spentUsd: 1.02, limitUsd: 1, exceeded: true, message },
+    { type: 'turn:end', reason: 'budget', durationMs: 1000 },
+  ])
+  await page.getByRole('alert').getByText(message).waitFor()
+  const amount = page.getByLabel('Budget of the session in dollars')
+  const raise = page.getByRole('button', { name: 'Raise the budget' })
+  expect(await amount.inputValue()).toBe('2')
+  for (const tooLittle of ['1', '0.5', '']) {
+    await amount.fill(tooLittle)
+    expect(await raise.isDisabled(), tooLittle).toBe(true)
+  }
+  expect(await axeViolations(page)).toEqual([])
+  api.faults.set('budgets.setSession', 'The server is being stopped.')
+  await amount.fill('2.5')
+  await raise.click()
+  await page.getByText('The server is being stopped.').waitFor()
+  api.faults.delete('budgets.setSession')
+  await page.keyboard.press('Enter')
+  await page.getByText('Raised. Send a message to go on.').waitFor()
+  expect(api.called('budgets.setSession')).toContainEqual({ sessionId: 's1', budgetUsd: 2.5 })
+  expect(complaints).toEqual([])
+  await close()
+})

@@ -1,5 +1,5 @@
 import type { BudgetItem } from '@chirality/core'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { useApi } from '../../state/use-api.ts'
 import { useStatus } from '../../state/use-fleet.ts'
 import { useSessionStore } from '../../state/use-session.ts'
@@ -36,6 +36,7 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
   const { sessionId } = useSessionStore().get().state
   const projectRoot = useStatus(sessionId)?.projectRoot
   const { words, limit, ...field } = unitOf(item)
+  const id = useId()
   const [amount, setAmount] = useState(String(limit * 2))
   const [said, setSaid] = useState<string | null>(null)
   const wanted = Number(amount)
@@ -54,26 +55,29 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
   }
   return (
     <form
-      className="error-line__help"
+      className="error-line__help raise-budget"
       onSubmit={event => {
         event.preventDefault()
         void raise()
       }}
     >
-      <label>
-        {`Budget of the ${item.scope === 'project' ? 'project' : 'session'} in ${words} `}
+      <div className="field">
+        <label
+          htmlFor={id}
+        >{`Budget of the ${item.scope === 'project' ? 'project' : 'session'} in ${words}`}</label>
         <input
+          id={id}
           type="number"
           min={limit}
           step="any"
           value={amount}
           onChange={event => setAmount(event.target.value)}
         />
-      </label>{' '}
+      </div>
       <button type="submit" className="button" disabled={!(wanted > limit)}>
         Raise the budget
       </button>
-      {said ? <span role="status">{` ${said}`}</span> : null}
+      {said ? <span role="status">{said}</span> : null}
     </form>
   )
 }
