@@ -192,6 +192,7 @@ export type {
   UserItem,
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
+export { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from './socket-protocol.ts'
 export { narrowestSuggestion, type Suggestion } from './suggestions.ts'
 export { type AskedDecision, decisionTold, stalled } from './told.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'

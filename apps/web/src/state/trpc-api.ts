@@ -1,4 +1,4 @@
-import type { Envelope } from '@chirality/core'
+import { type Envelope, SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from '@chirality/core'
 import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
 import type {
@@ -54,7 +54,7 @@ export function createTrpcApi(
     onOpen: () => connection.set('connected'),
     onClose: cause => {
       connection.set('offline')
-      if (cause?.code === UNAUTHORIZED_CLOSE) onRefused()
+      if (cause?.code === SIGNED_OUT_CLOSE) onRefused()
     },
   })
   const client = createTRPCClient<AppRouter>({ links: [wsLink<AppRouter>({ client: socket })] })
@@ -67,13 +67,6 @@ export function createTrpcApi(
     ...fileCalls(client),
   }
 }
-
-/** As the server has them in `socket-server.ts`. */
-const SOCKET_PROTOCOL = 'chirality'
-const TOKEN_PROTOCOL = 'chirality.token.'
-
-/** What a WebSocket is closed with when its token is not taken. */
-const UNAUTHORIZED_CLOSE = 4401
 
 function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchFleet' | 'watchSession'> {
   const failed = (error: unknown): string => {

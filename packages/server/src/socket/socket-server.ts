@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from '@chirality/core'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { factsOf } from '../guard/facts.ts'
 import { guard } from '../guard/guard.ts'
@@ -143,7 +144,7 @@ export class SocketServer {
     const welcome = (token: string | undefined) => {
       settle()
       this.#options.onTrusted?.(stream)
-      const leave = () => socket.close(SIGNED_OUT, 'This browser was signed out.')
+      const leave = () => socket.close(SIGNED_OUT_CLOSE, 'This browser was signed out.')
       socket.once('close', this.#options.keys.whenRevoked(token, leave))
     }
     if (authenticated) welcome(shown)
@@ -162,13 +163,7 @@ export class SocketServer {
   }
 }
 
-/** What a page asks for, and beside it, with its token behind it, what says who it is. */
-export const SOCKET_PROTOCOL = 'chirality'
-export const TOKEN_PROTOCOL = 'chirality.token.'
-
 const GOING_AWAY = 1001
-/** The token is not, or no longer, one of ours. */
-export const SIGNED_OUT = 4401
 /** More than events ever take. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { SIGNED_OUT_CLOSE } from '@chirality/core'
 import { TRPCError } from '@trpc/server'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { WebSocket } from 'ws'
@@ -8,7 +9,7 @@ import type { AppServices, CallContext } from '../trpc/context.ts'
 import type { AppRouter } from '../trpc/router.ts'
 import { limitedEncoder } from './encoder.ts'
 import { SendPace, type SendPaceOptions } from './send-pace.ts'
-import { type AcceptedSocket, SIGNED_OUT } from './socket-server.ts'
+import type { AcceptedSocket } from './socket-server.ts'
 
 export interface TrpcSocketOptions {
   router: AppRouter
@@ -43,7 +44,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     createContext: ({ info }): CallContext => {
       if (!authenticate(info.connectionParams?.token)) {
         // After the answer, and before tRPC closes without a word.
-        setImmediate(() => socket.close(SIGNED_OUT, 'The token is not one of this server.'))
+        setImmediate(() => socket.close(SIGNED_OUT_CLOSE, 'The token is not one of this server.'))
         throw new TRPCError({
           code: 'UNAUTHORIZED',
           message: 'Send the token of this server as connectionParams.',

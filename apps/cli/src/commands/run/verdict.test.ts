@@ -36,6 +36,8 @@ test.each([
   ['failed', 'api_error', `chirality: The turn failed. ${LOG}\n`],
   ['failed', 'model_not_found', `chirality: The model is not available. Check --model. ${LOG}\n`],
   ['failed', 'rate_limited', `chirality: A rate limit is reached. Try again later. ${LOG}\n`],
+  ['failed', 'overloaded', `chirality: The model is overloaded. Try again later. ${LOG}\n`],
+  ['failed', 'billing', `chirality: The account cannot pay for this turn. ${LOG}\n`],
   ['crashed', undefined, `chirality: The turn failed. ${LOG}\n`],
 ] as const)('a turn that ended as %s with %s', (reason, code, advice) => {
   expect(adviceFor(reason, code)).toBe(advice)
