@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
+import { nothingLeft } from './support/processes.ts'
 import { jsonLines } from './support/running-command.ts'
 import { BIN, createWorld, program } from './support/world.ts'
 
@@ -35,7 +36,7 @@ describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary
     expect(code).toBe(130)
     const events = jsonLines(stdout).map(({ event }) => event)
     expect(events.filter(event => event.type === 'turn:end')).toMatchObject([{ reason: 'interrupted' }])
-    expect(events.at(-1)).toMatchObject({ type: 'process:exit', leftRunning: 0 })
+    expect(events.at(-1)).toMatchObject({ type: 'process:exit', ...nothingLeft() })
   })
 
   test('SIGTERM ends the agent: 130', async () => {
@@ -48,7 +49,7 @@ describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary
     expect(code).toBe(130)
     const events = jsonLines(stdout).map(({ event }) => event)
     expect(events.filter(event => event.type === 'turn:end')).toMatchObject([{ reason: 'killed' }])
-    expect(events.at(-1)).toMatchObject({ type: 'process:exit', leftRunning: 0 })
+    expect(events.at(-1)).toMatchObject({ type: 'process:exit', ...nothingLeft() })
     expect(stderr).toContain('chirality: The agent was stopped.')
   })
 
@@ -110,7 +111,7 @@ describe('stopping an agent that does not want to', () => {
 
     expect(code).toBe(130)
     const last = jsonLines(stdout).at(-1)?.event
-    expect(last).toMatchObject({ type: 'process:exit', signal: 'SIGKILL', leftRunning: 0 })
+    expect(last).toMatchObject({ type: 'process:exit', signal: 'SIGKILL', ...nothingLeft() })
   })
 
   test('an agent that says nothing is ended by --timeout', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
+import { nothingLeft } from './support/processes.ts'
 import { asked, userTexts } from './support/requests.ts'
 import { jsonLines } from './support/running-command.ts'
 import { createWorld } from './support/world.ts'
@@ -50,7 +51,7 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
     expect(first?.turnId).toMatch(UUID)
     for (const { at } of envelopes) expect(new Date(at).toISOString()).toBe(at)
     expect(first?.event).toMatchObject({ type: 'turn:start', message: 'Hi' })
-    expect(last?.event).toMatchObject({ type: 'process:exit', code: 0, leftRunning: 0 })
+    expect(last?.event).toMatchObject({ type: 'process:exit', code: 0, ...nothingLeft() })
     const events = envelopes.map(({ event }) => event)
     expect(events.find(event => event.type === 'session:init')).toMatchObject({ cwd: project, version })
     expect(events.filter(event => event.type === 'chat:complete')).toMatchObject([{ text: 'Hello.' }])

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { isEnclosing } from '@chirality/runner'
 
 export interface MarkedProcess {
   pid: number
@@ -9,6 +10,11 @@ export interface MarkedProcess {
 /** Every living process whose environment has this marker, as far as the system shows it. */
 export function findMarked(marker: string): MarkedProcess[] {
   return process.platform === 'linux' ? fromProc(marker) : fromPs(marker)
+}
+
+/** What `process:exit` says of a run that left nothing: the number 0 only where the system lets us be sure of it. */
+export function nothingLeft(): { leftRunning?: 0 } {
+  return isEnclosing() ? { leftRunning: 0 } : {}
 }
 
 function fromProc(marker: string): MarkedProcess[] {

@@ -3,10 +3,9 @@ import path from 'node:path'
 import type { Session, TurnTrace, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/leftovers.ts'
-import { isEnclosing } from '../../src/process/run-group.ts'
 import { useHosts } from '../support/host.ts'
 import { isRunning, untilGone } from '../support/programs.ts'
-import { fileAppears, ofType } from '../support/turns.ts'
+import { fileAppears, nothingLeft, ofType } from '../support/turns.ts'
 import { useArena } from './arena.ts'
 import { type Contestant, contestants } from './contestants.ts'
 
@@ -46,9 +45,7 @@ describe.each(named(survivors))('%s', (_name, agent) => {
     const news = events.splice(told.length - 1).filter(({ type }) => type !== 'status')
     expect(timeless(events)).toEqual(timeless(told.slice(0, -1)))
     expect(timeless(news.slice(0, 1))).toEqual(timeless(told.slice(-1)))
-    expect(news.slice(1)).toMatchObject([
-      { type: 'process:exit', ...(isEnclosing() ? { leftRunning: 0 } : {}) },
-    ])
+    expect(news.slice(1)).toMatchObject([{ type: 'process:exit', ...nothingLeft() }])
     expect(ofType(events, 'tool:result')).toMatchObject([{ isError: false }])
   })
 })

@@ -4,9 +4,9 @@ import type { PermissionDecision } from '@chirality/core'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/leftovers.ts'
-import { isEnclosing } from '../../../src/process/run-group.ts'
 import { filesWith } from '../../support/files-with.ts'
 import { untilGone } from '../../support/programs.ts'
+import { nothingLeft } from '../../support/turns.ts'
 import { lastBody, ofType } from '../support/events.ts'
 import { BYPASS, useWarmWorld } from '../support/warm.ts'
 
@@ -68,7 +68,7 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
     harness.kill(session.id)
     expect((await reading).slice(-2)).toMatchObject([
       { type: 'turn:end', reason: 'killed' },
-      { type: 'process:exit', ...(isEnclosing() ? { leftRunning: 0 } : {}) },
+      { type: 'process:exit', ...nothingLeft() },
     ])
     expect(await findByMarker(world.marker)).toEqual([])
     const next = await turn('next', BYPASS)
