@@ -1,26 +1,43 @@
-export { budgetText, tokensText } from './budget-text.ts'
-export {
-  addCost,
-  allTokens,
-  type Cost,
-  type CostLedger,
-  costBetween,
-  costSoFar,
-  costText,
-  NO_COST,
-  roundUsd,
-  usdText,
-} from './cost.ts'
-export type { AllowDecision, DecidedBy, DenyDecision, PermissionDecision } from './decision.ts'
-export { formatDuration } from './duration.ts'
-export type { Envelope } from './envelope.ts'
+export type { Envelope } from './events/envelope.ts'
+export type {
+  AlwaysRule,
+  BudgetEvent,
+  BudgetScope,
+  ChatCompleteEvent,
+  ChatDeltaEvent,
+  ChatMessageEvent,
+  ChatThinkingEvent,
+  LogGapEvent,
+  NativeUnknownEvent,
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  ProcessExitEvent,
+  SessionCompleteEvent,
+  SessionErrorCode,
+  SessionErrorEvent,
+  SessionInitEvent,
+  StatusEvent,
+  StatusKind,
+  ToolInputEvent,
+  ToolResultEvent,
+  ToolStartEvent,
+  TurnEndEvent,
+  TurnEndReason,
+  TurnStartEvent,
+  UIEvent,
+  UIEventType,
+  UsageEvent,
+  UsageInfo,
+} from './events/ui-event.ts'
+export { unreachable } from './events/unreachable.ts'
+export type { AllowDecision, DecidedBy, DenyDecision, PermissionDecision } from './harness/decision.ts'
 export {
   HarnessAuthError,
   HarnessBusyError,
   HarnessError,
   HarnessNotInstalledError,
-} from './errors.ts'
-export type { Guard, GuardedCall, GuardRule, GuardVerdict } from './guard.ts'
+} from './harness/errors.ts'
+export type { Guard, GuardedCall, GuardRule, GuardVerdict } from './harness/guard.ts'
 export type {
   AdoptTurnOpts,
   ClientToolDefinition,
@@ -48,8 +65,39 @@ export type {
   PromptPart,
   SessionHarness,
   SlashCommand,
-} from './harness.ts'
-export type { HarnessId } from './harness-id.ts'
+} from './harness/harness.ts'
+export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './harness/native-session.ts'
+export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
+export {
+  compareVersions,
+  type HarnessVersions,
+  type VersionSupport,
+  versionNote,
+  versionSupport,
+} from './harness/versions.ts'
+export {
+  addCost,
+  allTokens,
+  type Cost,
+  type CostLedger,
+  costBetween,
+  costSoFar,
+  costText,
+  NO_COST,
+  roundUsd,
+  usdText,
+} from './money/cost.ts'
+export {
+  ASSUMED_USD_PER_MILLION,
+  costOf,
+  type ModelPrice,
+  type ParsedPrices,
+  PRICES,
+  PRICES_AS_OF,
+  type PriceTable,
+  parsePrices,
+  priceOf,
+} from './money/prices.ts'
 export type { ClaudeEventBase, ClaudeNestedEventBase, ClaudeUsage } from './native/claude/base.ts'
 export type { ClaudeEvent, ClaudeUnknownEvent } from './native/claude/claude-event.ts'
 export type {
@@ -151,27 +199,17 @@ export type {
   CodexTurnError,
 } from './native/codex/thread.ts'
 export type { UnknownName } from './native/unknown-name.ts'
-export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { DEFAULT_MAX_LINE_BYTES, LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { MALFORMED_TEXT_CHARS, NdjsonFramer } from './ndjson/ndjson-framer.ts'
-export {
-  ASSUMED_USD_PER_MILLION,
-  costOf,
-  type ModelPrice,
-  type ParsedPrices,
-  PRICES,
-  PRICES_AS_OF,
-  type PriceTable,
-  parsePrices,
-  priceOf,
-} from './prices.ts'
-export { isProtectedName, isProtectedPath } from './protected-files.ts'
 export { anywhere, escapeGlob, type Glob, globMatches, literalOf, parseGlob } from './rules/glob.ts'
 export { allowsCommand, findsCommand } from './rules/match-command.ts'
+export { isProtectedName, isProtectedPath } from './rules/protected-files.ts'
 export { unwrapShell } from './rules/shell-commands.ts'
+export { narrowestSuggestion, type Suggestion } from './rules/suggestions.ts'
 export { writtenFiles } from './rules/written-files.ts'
+export type { HarnessId } from './session/harness-id.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
@@ -193,8 +231,6 @@ export type {
 } from './session/state.ts'
 export { initialSessionState } from './session/state.ts'
 export { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from './socket-protocol.ts'
-export { narrowestSuggestion, type Suggestion } from './suggestions.ts'
-export { type AskedDecision, decisionTold, stalled } from './told.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'
@@ -206,49 +242,13 @@ export { createCodexAppServerTranslator } from './translate/codex/app-server-tra
 export type { CodexTranslator } from './translate/codex/codex-translator.ts'
 export type { CodexExecTranslatorOptions } from './translate/codex/exec-translator.ts'
 export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
-export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/requests.ts'
 export type { CodexAgentFacts, CodexOutcome } from './translate/codex/state.ts'
+export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
 export { createCodexTranslator } from './translate/codex/voice.ts'
-export { createMessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
+export { createMessagesApiTranslator } from './translate/messages-api-translator.ts'
 export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
-export type { TurnProcess, TurnTrace } from './turn-trace.ts'
-export type {
-  AlwaysRule,
-  BudgetEvent,
-  BudgetScope,
-  ChatCompleteEvent,
-  ChatDeltaEvent,
-  ChatMessageEvent,
-  ChatThinkingEvent,
-  LogGapEvent,
-  NativeUnknownEvent,
-  PermissionRequestEvent,
-  PermissionResolvedEvent,
-  ProcessExitEvent,
-  SessionCompleteEvent,
-  SessionErrorCode,
-  SessionErrorEvent,
-  SessionInitEvent,
-  StatusEvent,
-  StatusKind,
-  ToolInputEvent,
-  ToolResultEvent,
-  ToolStartEvent,
-  TurnEndEvent,
-  TurnEndReason,
-  TurnStartEvent,
-  UIEvent,
-  UIEventType,
-  UsageEvent,
-  UsageInfo,
-} from './ui-event.ts'
-export { unreachable } from './unreachable.ts'
-export {
-  compareVersions,
-  type HarnessVersions,
-  type VersionSupport,
-  versionNote,
-  versionSupport,
-} from './versions.ts'
-export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words.ts'
+export { budgetText, tokensText } from './words/budget-text.ts'
+export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
+export { formatDuration } from './words/duration.ts'
+export { type AskedDecision, decisionTold, stalled } from './words/told.ts'

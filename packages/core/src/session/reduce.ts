@@ -1,6 +1,4 @@
-import { budgetText } from '../budget-text.ts'
-import { addCost, allTokens, costBetween, costSoFar } from '../cost.ts'
-import type { Envelope } from '../envelope.ts'
+import type { Envelope } from '../events/envelope.ts'
 import type {
   BudgetEvent,
   ChatDeltaEvent,
@@ -18,8 +16,10 @@ import type {
   UIEvent,
   UsageEvent,
   UsageInfo,
-} from '../ui-event.ts'
-import { unreachable } from '../unreachable.ts'
+} from '../events/ui-event.ts'
+import { unreachable } from '../events/unreachable.ts'
+import { addCost, allTokens, costBetween, costSoFar } from '../money/cost.ts'
+import { budgetText } from '../words/budget-text.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
 import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'

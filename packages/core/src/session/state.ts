@@ -1,4 +1,3 @@
-import { type CostLedger, NO_COST } from '../cost.ts'
 import type {
   BudgetScope,
   PermissionRequestEvent,
@@ -6,7 +5,8 @@ import type {
   StatusEvent,
   TurnEndReason,
   UsageInfo,
-} from '../ui-event.ts'
+} from '../events/ui-event.ts'
+import { type CostLedger, NO_COST } from '../money/cost.ts'
 
 /** All that a view of one session needs, folded from its log by `reduceSession`. */
 export interface SessionState {

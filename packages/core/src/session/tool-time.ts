@@ -1,10 +1,10 @@
-import type { Envelope } from '../envelope.ts'
+import type { Envelope } from '../events/envelope.ts'
 import type {
   PermissionRequestEvent,
   PermissionResolvedEvent,
   StatusEvent,
   ToolResultEvent,
-} from '../ui-event.ts'
+} from '../events/ui-event.ts'
 import type { SessionDraft } from './draft.ts'
 import type { ToolItem, ToolWait } from './state.ts'
 

@@ -1,4 +1,4 @@
-import type { StatusEvent } from '../ui-event.ts'
+import type { StatusEvent } from '../events/ui-event.ts'
 
 /** Of one text, or one input of a tool. As JSON it can take six times as many, and no string has more than 2^29. */
 export const MAX_TEXT_CHARS = 64 * 1024 * 1024

@@ -1,14 +1,11 @@
-import type { HarnessId } from '../harness-id.ts'
+import type { UIEvent } from '../events/ui-event.ts'
 import type { NdjsonRecord } from '../ndjson/ndjson-framer.ts'
-import type { UIEvent } from '../ui-event.ts'
+import type { HarnessId } from '../session/harness-id.ts'
 import { createClaudeTranslator } from './claude/claude-translator.ts'
 import { HARNESS_ID as CLAUDE_CODE } from './claude/ui.ts'
 import { HARNESS_ID as CODEX } from './codex/ui.ts'
 import { createCodexTranslator } from './codex/voice.ts'
-import {
-  createMessagesApiTranslator,
-  HARNESS_ID as MESSAGES_API,
-} from './messages-api/messages-api-translator.ts'
+import { createMessagesApiTranslator, HARNESS_ID as MESSAGES_API } from './messages-api-translator.ts'
 
 export interface Translator {
   translateRecord(record: NdjsonRecord): UIEvent[]

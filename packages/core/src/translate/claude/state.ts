@@ -1,6 +1,6 @@
+import type { ChatMessageEvent, SessionErrorCode, TurnEndReason, UsageInfo } from '../../events/ui-event.ts'
 import type { ClaudePermissionDenial } from '../../native/claude/result-event.ts'
-import type { ChatMessageEvent, SessionErrorCode, TurnEndReason, UsageInfo } from '../../ui-event.ts'
-import { createLedger, type Ledger } from './ledger.ts'
+import { createLedger, type Ledger } from './turn/ledger.ts'
 
 /** How a result ended its turn. */
 export interface ClaudeOutcome {

@@ -1,4 +1,4 @@
-import type { NativeUnknownEvent, StatusEvent, StatusKind } from '../../ui-event.ts'
+import type { NativeUnknownEvent, StatusEvent, StatusKind } from '../../events/ui-event.ts'
 import type { TranslatorState } from './state.ts'
 
 export const HARNESS_ID = 'claude-code'

@@ -1,14 +1,14 @@
+import type { UIEvent } from '../../events/ui-event.ts'
 import type { CodexResponse } from '../../native/codex/app-server-messages.ts'
 import type { CodexEvent, CodexUnknownEvent } from '../../native/codex/codex-event.ts'
 import { codexThreadOf, concernsThreads } from '../../native/codex/message-owner.ts'
 import type { CodexNotification } from '../../native/codex/notifications.ts'
 import { asObject, asText, isObject, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
-import { forgetRequest, translateRequest, translateResolved } from './requests.ts'
-import { announceNews, learnFacts, learnVersion } from './session-init.ts'
 import { type CodexAgentFacts, type CodexState, createState } from './state.ts'
 import { translateThread } from './thread-events.ts'
+import { forgetRequest, translateRequest, translateResolved } from './tools/requests.ts'
+import { announceNews, learnFacts, learnVersion } from './turn/session-init.ts'
 import { unknown } from './ui.ts'
 
 export interface CodexAppServerTranslatorOptions {

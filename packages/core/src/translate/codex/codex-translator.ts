@@ -1,11 +1,11 @@
+import type { UIEvent, UsageInfo } from '../../events/ui-event.ts'
 import type { CodexEvent } from '../../native/codex/codex-event.ts'
 import { parseCodexEvent } from '../../native/codex/parse-codex-event.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
-import type { UIEvent, UsageInfo } from '../../ui-event.ts'
-import { withdrawRequests } from './requests.ts'
-import { reportOvercome } from './retries.ts'
 import { closeSpeech } from './speech.ts'
 import type { CodexOutcome, CodexState } from './state.ts'
+import { withdrawRequests } from './tools/requests.ts'
+import { reportOvercome } from './turn/retries.ts'
 import { unknown } from './ui.ts'
 
 /** Turns what one process prints into UI events. It keeps state, so every process gets its own. */

@@ -1,5 +1,5 @@
+import type { UIEvent } from '../../events/ui-event.ts'
 import { asNumber, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
 import { openSpeech, say } from './speech.ts'
 import type { CodexState, Speech } from './state.ts'
 import { status } from './ui.ts'

@@ -1,6 +1,6 @@
+import type { UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod, CodexSilentNotification } from '../../native/codex/notifications.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
 import { headline } from '../claude/ui.ts'
 import type { CodexState } from './state.ts'
 import { notice, status, warning } from './ui.ts'

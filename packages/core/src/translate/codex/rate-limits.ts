@@ -1,5 +1,5 @@
+import type { StatusEvent, UIEvent } from '../../events/ui-event.ts'
 import { asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
-import type { StatusEvent, UIEvent } from '../../ui-event.ts'
 import type { CodexState } from './state.ts'
 import { status } from './ui.ts'
 

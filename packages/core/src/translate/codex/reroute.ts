@@ -1,5 +1,5 @@
+import type { UIEvent } from '../../events/ui-event.ts'
 import { asText, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
 import { snakeCase } from './snake-case.ts'
 import type { CodexState } from './state.ts'
 import { status } from './ui.ts'

@@ -1,4 +1,4 @@
-import type { UIEvent } from '../../ui-event.ts'
+import type { UIEvent } from '../../events/ui-event.ts'
 import { MAX_TEXT_CHARS, tooLong } from '../long-text.ts'
 import { type CodexState, newItemId, type Speech } from './state.ts'
 

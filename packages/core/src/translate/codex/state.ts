@@ -1,7 +1,7 @@
+import type { SessionErrorCode, StatusEvent, TurnEndReason, UsageInfo } from '../../events/ui-event.ts'
 import type { CodexRequestId } from '../../native/codex/app-server-messages.ts'
-import type { SessionErrorCode, StatusEvent, TurnEndReason, UsageInfo } from '../../ui-event.ts'
-import { createMeter, type Meter } from './meter.ts'
 import { createRepeats, type Repeats } from './repeats.ts'
+import { createMeter, type Meter } from './turn/meter.ts'
 
 /** How a turn ended. */
 export interface CodexOutcome {

@@ -1,6 +1,6 @@
+import type { UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod } from '../../native/codex/notifications.ts'
 import { asNumber, asObject, asString, asText, type JsonObject } from '../../native/loose.ts'
-import type { UIEvent } from '../../ui-event.ts'
 import { present } from '../claude/ui.ts'
 import {
   translateOutputDelta,
@@ -8,16 +8,16 @@ import {
   translateTextDelta,
   translateToolProgress,
 } from './deltas.ts'
-import { reportCompacted, translateItem } from './items.ts'
-import { readCounts } from './meter.ts'
 import { translateNotice } from './notices.ts'
-import { translatePlan } from './plan.ts'
 import { translateRateLimits } from './rate-limits.ts'
 import { reportReroute } from './reroute.ts'
-import { translateError } from './retries.ts'
-import { announceNews, learnFacts } from './session-init.ts'
 import { type CodexState, type PendingFailure, startTurn } from './state.ts'
-import { endTurn } from './turn-end.ts'
+import { reportCompacted, translateItem } from './tools/items.ts'
+import { translatePlan } from './tools/plan.ts'
+import { readCounts } from './turn/meter.ts'
+import { translateError } from './turn/retries.ts'
+import { announceNews, learnFacts } from './turn/session-init.ts'
+import { endTurn } from './turn/turn-end.ts'
 
 type ThreadMethod = Exclude<CodexNotificationMethod, 'thread/started' | 'serverRequest/resolved'>
 

@@ -1,4 +1,4 @@
-import type { NativeUnknownEvent, StatusEvent, StatusKind, UIEvent } from '../../ui-event.ts'
+import type { NativeUnknownEvent, StatusEvent, StatusKind, UIEvent } from '../../events/ui-event.ts'
 import { present, type StatusDetails } from '../claude/ui.ts'
 import type { CodexState } from './state.ts'
 

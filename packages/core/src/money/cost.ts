@@ -1,0 +1,159 @@
+import type { SessionCompleteEvent, SessionErrorEvent, UIEvent, UsageInfo } from '../events/ui-event.ts'
+import { costOf } from './prices.ts'
+
+/** What is known of the cost of a session or a turn. */
+export interface Cost {
+  /** Null when tokens were used and nobody knows their price. Never falls. */
+  usd: number | null
+  /** A part of it is by list price, or has no price. */
+  isEstimate: boolean
+  /** All that models read and wrote, cached or not. Never falls. */
+  tokens: number
+  /** Those of them that have no price and whose cost no agent stated. */
+  unpricedTokens: number
+}
+
+/**
+ * The account that `addCost` keeps; plain JSON. What agents state is believed; until they do, each answer counts by its
+ * list price. An estimate that turns out too high stays until the true sum has caught up with it, so that no number falls.
+ */
+export interface CostLedger {
+  model: string
+  /** By the agent's own word. */
+  statedUsd: number
+  /** Of turns that ended without the agent's word. */
+  estimatedUsd: number
+  unpricedTokens: number
+  /** Of answers since the last stated cost. */
+  openUsd: number
+  openUnpricedTokens: number
+  /** The most that was ever shown. */
+  highUsd: number
+  settledTokens: number
+  openTokens: number
+  highTokens: number
+}
+
+export const NO_COST: CostLedger = {
+  model: '',
+  statedUsd: 0,
+  estimatedUsd: 0,
+  unpricedTokens: 0,
+  openUsd: 0,
+  openUnpricedTokens: 0,
+  highUsd: 0,
+  settledTokens: 0,
+  openTokens: 0,
+  highTokens: 0,
+}
+
+/** The one fold of cost: server, dashboard, command line and exports all show what it says. Pure. */
+export function addCost(ledger: CostLedger, event: UIEvent): CostLedger {
+  switch (event.type) {
+    case 'session:init':
+      return event.model === ledger.model ? ledger : { ...ledger, model: event.model }
+    case 'turn:start':
+      return settled(ledger)
+    case 'usage': {
+      const tokens = allTokens(event.usage)
+      const usd = event.estimateUsd ?? costOf(event.usage, event.model ?? ledger.model)
+      return raised({
+        ...ledger,
+        openUsd: ledger.openUsd + (usd ?? 0),
+        openUnpricedTokens: ledger.openUnpricedTokens + (usd === undefined ? tokens : 0),
+        openTokens: ledger.openTokens + tokens,
+      })
+    }
+    case 'session:complete':
+    case 'session:error':
+      return withResult(ledger, event)
+    default:
+      return ledger
+  }
+}
+
+/** What the ledger comes to. */
+export function costSoFar(ledger: CostLedger): Cost {
+  const unpricedTokens = ledger.unpricedTokens + ledger.openUnpricedTokens
+  const isEstimate = unpricedTokens > 0 || ledger.highUsd !== roundUsd(ledger.statedUsd)
+  const usd = unpricedTokens > 0 && ledger.highUsd === 0 ? null : ledger.highUsd
+  return { usd, isEstimate, tokens: ledger.highTokens, unpricedTokens }
+}
+
+/** What was spent from one point of a ledger to a later one. The parts of a session add up to its whole. */
+export function costBetween(before: CostLedger, after: CostLedger): Cost {
+  const from = costSoFar(before)
+  const to = costSoFar(after)
+  const usd = roundUsd((to.usd ?? 0) - (from.usd ?? 0))
+  const unpricedTokens = Math.max(0, to.unpricedTokens - from.unpricedTokens)
+  const stated = roundUsd(after.statedUsd - before.statedUsd)
+  return {
+    usd: unpricedTokens > 0 && usd === 0 ? null : usd,
+    isEstimate: unpricedTokens > 0 || usd !== stated,
+    tokens: to.tokens - from.tokens,
+    unpricedTokens,
+  }
+}
+
+/** Every token is in one of the four. */
+export function allTokens(usage: UsageInfo): number {
+  const { input_tokens, output_tokens, cache_read_input_tokens = 0, cache_creation_input_tokens = 0 } = usage
+  return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens
+}
+
+/** Sums of small floats drift; a nanodollar is below any price. */
+export function roundUsd(value: number): number {
+  return Math.round(value * 1e9) / 1e9
+}
+
+/** `$0.0123`, `≈ $1.50`, or undefined where nobody knows it. */
+export function costText(cost: Pick<Cost, 'usd' | 'isEstimate'>): string | undefined {
+  if (cost.usd === null) return undefined
+  return `${cost.isEstimate && cost.usd > 0 ? '≈ ' : ''}${usdText(cost.usd)}`
+}
+
+export function usdText(usd: number): string {
+  return `$${usd.toFixed(usd > 0 && usd < 1 ? 4 : 2)}`
+}
+
+/** The cost of answers is known with the turn; where no agent stated it, the estimate is all that there will be. */
+function settled(ledger: CostLedger): CostLedger {
+  return {
+    ...ledger,
+    estimatedUsd: ledger.estimatedUsd + ledger.openUsd,
+    unpricedTokens: ledger.unpricedTokens + ledger.openUnpricedTokens,
+    settledTokens: ledger.settledTokens + ledger.openTokens,
+    openUsd: 0,
+    openUnpricedTokens: 0,
+    openTokens: 0,
+  }
+}
+
+function withResult(ledger: CostLedger, event: SessionCompleteEvent | SessionErrorEvent): CostLedger {
+  const { usage, costUsd } = event
+  const tokens = usage ? allTokens(usage) : 0
+  const counted =
+    tokens > 0
+      ? { settledTokens: ledger.settledTokens + Math.max(tokens, ledger.openTokens), openTokens: 0 }
+      : {}
+  // An agent that knows no prices says nothing, or 0: then the estimate stays.
+  if (costUsd) {
+    const statedUsd = ledger.statedUsd + costUsd
+    return raised({ ...ledger, ...counted, statedUsd, openUsd: 0, openUnpricedTokens: 0 })
+  }
+  if (usage === undefined || tokens <= ledger.openTokens) return raised({ ...ledger, ...counted })
+  // A voice without counts of single answers: all that there is comes with the result.
+  const usd = event.estimateUsd ?? costOf(usage, ledger.model)
+  const openUnpricedTokens =
+    usd === undefined ? Math.max(ledger.openUnpricedTokens, tokens) : ledger.openUnpricedTokens
+  return raised({ ...ledger, ...counted, openUsd: Math.max(ledger.openUsd, usd ?? 0), openUnpricedTokens })
+}
+
+function raised(ledger: CostLedger): CostLedger {
+  const usd = roundUsd(ledger.statedUsd + ledger.estimatedUsd + ledger.openUsd)
+  return {
+    ...ledger,
+    highUsd: Math.max(ledger.highUsd, usd),
+    highTokens: Math.max(ledger.highTokens, ledger.settledTokens + ledger.openTokens),
+  }
+}

@@ -1,0 +1,106 @@
+import type { UIEvent } from '../../../events/ui-event.ts'
+import type { SaidBlock, Scope, TranslatorState } from '../state.ts'
+import { present } from '../ui.ts'
+
+const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
+const WITHDRAWN_CALL = 'The model took this call back before it ran.'
+const ENDED_CALL = 'This call has no result: the turn ended before it ran or while it did.'
+
+/**
+ * Closes what was streamed and never confirmed. `discarded`: another answer takes its place. `aborted`: it stays as
+ * far as it came.
+ */
+export function closeOpenBlock(
+  state: TranslatorState,
+  scope: Scope,
+  how: 'discarded' | 'aborted',
+): UIEvent[] {
+  const { open } = scope
+  if (!open) return []
+  scope.open = null
+  // As far as it came is already told.
+  if (open.kind !== 'tool' && open.broken && how === 'aborted') return []
+  if (open.kind === 'tool') return failTool(state, open.toolUseId, UNFINISHED_CALL)
+  if (open.text === '') return []
+  const { parentToolUseId } = scope
+  const { sessionId } = state
+  // Blank text is dropped by the agent too; it is nothing to keep.
+  const text = how === 'aborted' && open.text.trim() !== '' ? open.text : ''
+  if (open.kind === 'thinking') {
+    return [
+      present({ type: 'chat:thinking', sessionId, text, messageId: open.id, final: true, parentToolUseId }),
+    ]
+  }
+  return [
+    present({
+      type: 'chat:message',
+      sessionId,
+      messageId: open.id,
+      text,
+      ...(text === '' ? { discarded: true } : { aborted: true, model: scope.model }),
+      parentToolUseId,
+    }),
+  ]
+}
+
+/** The stream broke: the text stays, marked as cut, until another attempt takes its place. */
+export function breakOpenBlock(state: TranslatorState, scope: Scope): UIEvent[] {
+  const { open } = scope
+  const events = closeOpenBlock(state, scope, 'aborted')
+  if (open && open.kind !== 'tool' && open.text.trim() !== '') scope.open = { ...open, broken: true }
+  return events
+}
+
+/** A person stopped the answer. 2.1.197 confirms what there is of it as if it were whole. */
+export function cutAnswer(state: TranslatorState, scope: Scope): UIEvent[] {
+  const { lastText } = scope
+  scope.lastText = null
+  const cut: UIEvent[] = lastText && !lastText.aborted ? [{ ...lastText, aborted: true }] : []
+  return [...cut, ...closeOpenBlock(state, scope, 'aborted')]
+}
+
+/** After a turn that failed: calls of the main agent that still have no result, and those of the sub-agents they ran. */
+export function endOpenCalls(state: TranslatorState): UIEvent[] {
+  const ended = new Set<string>()
+  return [...state.tools].flatMap(([toolUseId, { finished, parentToolUseId: parent }]) => {
+    if (finished || (parent !== undefined && !ended.has(parent))) return []
+    ended.add(toolUseId)
+    return failTool(state, toolUseId, ENDED_CALL)
+  })
+}
+
+/** Takes back messages that the agent says another one replaces. */
+export function retract(state: TranslatorState, uuids: readonly string[]): UIEvent[] {
+  return uuids.flatMap(uuid => {
+    const blocks = state.said.get(uuid) ?? []
+    state.said.delete(uuid)
+    return blocks.flatMap(block => retractBlock(state, block))
+  })
+}
+
+function retractBlock(state: TranslatorState, block: SaidBlock): UIEvent[] {
+  if (block.kind === 'tool') return failTool(state, block.toolUseId, WITHDRAWN_CALL)
+  const { sessionId } = state
+  const { id: messageId, parentToolUseId } = block
+  return block.kind === 'text'
+    ? [present({ type: 'chat:message', sessionId, messageId, text: '', discarded: true, parentToolUseId })]
+    : [present({ type: 'chat:thinking', sessionId, messageId, text: '', final: true, parentToolUseId })]
+}
+
+/** A call that will never run still gets a result, or it would look busy for ever. */
+function failTool(state: TranslatorState, toolUseId: string, content: string): UIEvent[] {
+  const call = state.tools.get(toolUseId)
+  if (!call || call.finished) return []
+  call.finished = true
+  const { parentToolUseId } = call
+  return [
+    present({
+      type: 'tool:result',
+      sessionId: state.sessionId,
+      toolUseId,
+      content,
+      isError: true,
+      parentToolUseId,
+    }),
+  ]
+}

@@ -1,0 +1,102 @@
+import type { StatusEvent, UIEvent } from '../../../events/ui-event.ts'
+import type {
+  ClaudeActiveGoalEvent,
+  ClaudeAuthStatusEvent,
+  ClaudeConversationResetEvent,
+} from '../../../native/claude/other-events.ts'
+import type {
+  ClaudeHousekeepingEvent,
+  ClaudeInformationalEvent,
+} from '../../../native/claude/system-events.ts'
+import { asArray, asObject, asStrings, asText } from '../../../native/loose.ts'
+import type { TranslatorState } from '../state.ts'
+import { type StatusDetails, status } from '../ui.ts'
+
+/** A line for a person; `data.kind` is the native event's name. Nothing if there is nothing to read. */
+export function notice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {
+  if (details.message.trim() === '') return []
+  return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
+}
+
+export function translateInformational(state: TranslatorState, event: ClaudeInformationalEvent): UIEvent[] {
+  return notice(state, 'informational', {
+    message: asText(event.content) ?? '',
+    level: LEVELS.get(event.level) ?? 'info',
+    toolUseId: asText(event.tool_use_id),
+  })
+}
+
+export function translateReset(state: TranslatorState, event: ClaudeConversationResetEvent): UIEvent[] {
+  state.ledger.reset()
+  state.isResetTold = true
+  return resetNotice(state, asText(event.trigger))
+}
+
+export function resetNotice(state: TranslatorState, trigger?: string): UIEvent[] {
+  return notice(state, 'conversation_reset', {
+    message: 'The agent began a new conversation',
+    data: trigger === undefined ? {} : { trigger },
+  })
+}
+
+export function translateAuthStatus(state: TranslatorState, event: ClaudeAuthStatusEvent): UIEvent[] {
+  const error = asText(event.error)
+  const message = error ?? asStrings(event.output).join('\n')
+  return notice(state, 'auth_status', { message, level: error ? 'error' : 'info' })
+}
+
+export function translateGoal(state: TranslatorState, event: ClaudeActiveGoalEvent): UIEvent[] {
+  const goal = asObject(event.value)
+  const condition = asText(goal?.condition)
+  const message = condition ? `Goal: ${condition}` : 'No goal any more'
+  return notice(state, 'active_goal', { message, data: { ...goal } })
+}
+
+/** Rare events with one thing to say; those without are silent. */
+export function translateHousekeeping(state: TranslatorState, event: ClaudeHousekeepingEvent): UIEvent[] {
+  const kind = event.subtype
+  switch (kind) {
+    case 'memory_recall':
+      return notice(state, kind, { message: `Recalled from memory: ${asArray(event.memories).length}` })
+    case 'mirror_error':
+      return notice(state, kind, {
+        message: `Transcript not mirrored: ${asText(event.error) ?? 'unknown'}`,
+        level: 'warn',
+      })
+    case 'plugin_install':
+      return translatePluginInstall(state, event)
+    case 'session_writes_lost':
+      return notice(state, kind, {
+        message: `The agent could not save its transcript (${asText(event.error_code) ?? 'unknown'}): resuming may miss part of it`,
+        level: 'error',
+      })
+    case 'worker_shutting_down':
+      return notice(state, kind, {
+        message: `The agent is shutting down: ${asText(event.reason) ?? 'no reason given'}`,
+        level: 'warn',
+      })
+    case 'commands_changed':
+    case 'control_request_progress':
+    case 'elicitation_complete':
+    case 'files_persisted':
+    case 'post_turn_summary':
+    case 'stop_hook_summary':
+    case 'thinking_tokens':
+    case 'turn_duration':
+      return []
+  }
+}
+
+function translatePluginInstall(state: TranslatorState, event: ClaudeHousekeepingEvent): UIEvent[] {
+  const name = asText(event.name) ?? 'plugins'
+  const failed = event.status === 'failed'
+  const message = failed
+    ? `Plugin ${name} failed to install: ${asText(event.error) ?? 'unknown'}`
+    : `Plugin ${name}: ${asText(event.status) ?? 'changed'}`
+  return notice(state, 'plugin_install', { message, level: failed ? 'warn' : 'info' })
+}
+
+const LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
+  ['warning', 'warn'],
+  ['error', 'error'],
+] as const)

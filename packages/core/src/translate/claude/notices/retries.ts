@@ -1,0 +1,87 @@
+import type { StatusEvent, UIEvent } from '../../../events/ui-event.ts'
+import type { ClaudeRateLimitEvent } from '../../../native/claude/other-events.ts'
+import type { ClaudeApiRetryEvent } from '../../../native/claude/system-events.ts'
+import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
+import type { TranslatorState } from '../state.ts'
+import { status, unknown } from '../ui.ts'
+
+export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryEvent): UIEvent[] {
+  const httpStatus = asNumber(event.error_status)
+  const error = asText(event.error)
+  const attempt = asNumber(event.attempt)
+  const maxRetries = asNumber(event.max_retries)
+  const delayMs = asNumber(event.retry_delay_ms)
+  state.lastRetry = { error, status: httpStatus, text: '' }
+  const what =
+    httpStatus === undefined ? 'The connection to the API failed' : `${wordsFor(error)} (${httpStatus})`
+  const which =
+    attempt === undefined ? 'trying again' : `retry ${attempt}${maxRetries ? ` of ${maxRetries}` : ''}`
+  const when = delayMs === undefined ? '' : ` in ${(delayMs / 1000).toFixed(1)} s`
+  return [
+    status(state, 'retrying', {
+      message: `${what}, ${which}${when}`,
+      level: 'warn',
+      data: { attempt, maxRetries, delayMs, apiStatus: httpStatus, error },
+    }),
+  ]
+}
+
+/** `allowed` comes with every answer; it is news only after a warning, or when extra usage is being spent. */
+export function translateRateLimit(state: TranslatorState, event: ClaudeRateLimitEvent): UIEvent[] {
+  const info = asObject(event.rate_limit_info)
+  if (!info) return [unknown(state, 'rate_limit_event', event)]
+  const level = RATE_LEVELS.get(info.status)
+  const plain = info.status === 'allowed' && info.isUsingOverage !== true && !state.rateLimitWarned
+  state.rateLimitWarned = info.status !== 'allowed'
+  if (plain) return []
+  return [
+    status(state, 'rate_limited', {
+      message: describeLimit(info),
+      level: level ?? 'warn',
+      data: { ...info },
+    }),
+  ]
+}
+
+const RATE_LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
+  ['allowed', 'info'],
+  ['allowed_warning', 'warn'],
+  ['rejected', 'error'],
+] as const)
+
+function describeLimit(info: JsonObject): string {
+  const window = asText(info.rateLimitType)?.replaceAll('_', ' ')
+  const limit = window ? `${window} limit` : 'usage limit'
+  const used = asNumber(info.utilization)
+  const resets = isoTime(info.resetsAt)
+  const until = resets ? `, resets at ${resets}` : ''
+  if (info.status === 'rejected') return `The ${limit} is reached${until}`
+  if (info.status === 'allowed') {
+    return info.isUsingOverage === true
+      ? `Beyond the ${limit}: extra usage is being spent${until}`
+      : `Below the ${limit} again`
+  }
+  return used === undefined
+    ? `Close to the ${limit}${until}`
+    : `${Math.round(used * 100)} % of the ${limit} used${until}`
+}
+
+const MAX_DATE_S = 8.64e12
+
+function isoTime(seconds: unknown): string | undefined {
+  const value = asNumber(seconds)
+  return value === undefined || Math.abs(value) > MAX_DATE_S
+    ? undefined
+    : new Date(value * 1000).toISOString()
+}
+
+function wordsFor(error: string | undefined): string {
+  return ERROR_WORDS.get(error ?? '') ?? 'API error'
+}
+
+const ERROR_WORDS: ReadonlyMap<string, string> = new Map([
+  ['authentication_failed', 'Not authenticated'],
+  ['overloaded', 'Overloaded'],
+  ['rate_limit', 'Rate limited'],
+  ['server_error', 'Server error'],
+])

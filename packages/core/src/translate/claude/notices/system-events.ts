@@ -1,0 +1,153 @@
+import type { UIEvent } from '../../../events/ui-event.ts'
+import type {
+  ClaudeCompactBoundaryEvent,
+  ClaudeLocalCommandOutputEvent,
+  ClaudeModelFallbackEvent,
+  ClaudePermissionDeniedEvent,
+  ClaudeStatusEvent,
+  ClaudeSystemEvent,
+} from '../../../native/claude/system-events.ts'
+import { asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
+import { permissionLabel } from '../../../words/choices.ts'
+import { retract } from '../answer/open-block.ts'
+import type { TranslatorState } from '../state.ts'
+import { translateBackgroundTasks } from '../tools/background-tasks.ts'
+import { translateTask, translateTaskUpdate } from '../tools/tasks.ts'
+import { status, unknown } from '../ui.ts'
+import { translateHook } from './hooks.ts'
+import { notice, translateHousekeeping, translateInformational } from './notices.ts'
+import { reportRefusal } from './refusals.ts'
+import { translateApiRetry } from './retries.ts'
+import { translateInit } from './session-init.ts'
+
+export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent): UIEvent[] {
+  switch (event.subtype) {
+    case 'init':
+      return translateInit(state, event)
+    case 'status':
+      return translateStatus(state, event)
+    case 'api_retry':
+      return translateApiRetry(state, event)
+    case 'compact_boundary':
+      return translateCompacted(state, event)
+    case 'hook_started':
+    case 'hook_progress':
+    case 'hook_response':
+      return translateHook(state, event)
+    case 'informational':
+      return translateInformational(state, event)
+    case 'notification':
+      return notice(state, event.subtype, { message: asText(event.text) ?? '' })
+    case 'local_command_output':
+      return translateLocalOutput(state, event)
+    case 'model_fallback':
+    case 'model_refusal_fallback':
+      return translateFallback(state, event)
+    case 'model_refusal_no_fallback':
+      return reportRefusal(state, state.main, event)
+    case 'permission_denied':
+      return translateDenied(state, event)
+    case 'session_state_changed':
+      return event.state === 'idle' ? [status(state, 'idle', { message: 'Idle' })] : []
+    case 'session_title_changed': {
+      const title = asText(event.title) ?? ''
+      return notice(state, event.subtype, { message: title && `Title: ${title}`, data: { title } })
+    }
+    case 'task_started':
+    case 'task_progress':
+    case 'task_notification':
+      return translateTask(state, event)
+    case 'task_updated':
+      return translateTaskUpdate(state, event)
+    case 'background_tasks_changed':
+      return translateBackgroundTasks(state, event)
+    default:
+      return translateHousekeeping(state, event)
+  }
+}
+
+function translateStatus(state: TranslatorState, event: ClaudeStatusEvent): UIEvent[] {
+  const events: UIEvent[] = []
+  const mode = asText(event.permissionMode)
+  if (mode && mode !== state.permissionMode) {
+    state.permissionMode = mode
+    events.push(
+      status(state, 'permission_mode', {
+        message: `Permission mode: ${permissionLabel(mode)}`,
+        data: { mode },
+      }),
+    )
+  }
+  if (event.compact_result === 'failed') {
+    const why = asText(event.compact_error)
+    const message = `Compacting failed${why ? `: ${why}` : ''}`
+    events.push(...notice(state, 'compact_failed', { message, level: 'warn' }))
+  }
+  if (event.status === 'requesting') {
+    events.push(status(state, 'requesting', { message: 'Waiting for the model' }))
+  } else if (event.status === 'compacting') {
+    events.push(status(state, 'compacting', { message: 'Compacting the conversation' }))
+  } else if (typeof event.status === 'string') {
+    events.push(unknown(state, 'system/status', event))
+  }
+  return events
+}
+
+function translateCompacted(state: TranslatorState, event: ClaudeCompactBoundaryEvent): UIEvent[] {
+  const meta = asObject(event.compact_metadata)
+  const preTokens = asNumber(meta?.pre_tokens)
+  const postTokens = asNumber(meta?.post_tokens)
+  const sizes =
+    preTokens === undefined
+      ? ''
+      : ` from ${preTokens}${postTokens === undefined ? '' : ` to ${postTokens}`} tokens`
+  return [
+    status(state, 'compacted', {
+      message: `Conversation compacted${sizes}`,
+      data: {
+        trigger: asText(meta?.trigger),
+        preTokens,
+        postTokens,
+        durationMs: asNumber(meta?.duration_ms),
+      },
+    }),
+  ]
+}
+
+function translateFallback(state: TranslatorState, event: ClaudeModelFallbackEvent): UIEvent[] {
+  const from = asText(event.original_model)
+  const to = asText(event.fallback_model)
+  const message = asText(event.content) ?? `Switched from ${from ?? 'the model'} to ${to ?? 'another one'}`
+  return [
+    ...retract(state, asStrings(event.retracted_message_uuids)),
+    status(state, 'model_fallback', {
+      message,
+      level: 'warn',
+      data: { trigger: asText(event.trigger), originalModel: from, fallbackModel: to },
+    }),
+  ]
+}
+
+function translateDenied(state: TranslatorState, event: ClaudePermissionDeniedEvent): UIEvent[] {
+  const toolUseId = asText(event.tool_use_id)
+  const toolName = asText(event.tool_name) ?? 'A tool'
+  if (toolUseId) state.knownDenials.add(toolUseId)
+  const reason = asText(event.decision_reason)
+  return [
+    status(state, 'permission_denied', {
+      message: `${toolName} was not allowed to run${reason ? `: ${reason}` : ''}`,
+      level: 'warn',
+      toolUseId,
+      parentToolUseId: state.tools.get(toolUseId ?? '')?.parentToolUseId,
+      data: { toolName, reasonType: asText(event.decision_reason_type), detail: asText(event.message) },
+    }),
+  ]
+}
+
+/** What a slash command prints is an answer like any other. */
+function translateLocalOutput(state: TranslatorState, event: ClaudeLocalCommandOutputEvent): UIEvent[] {
+  const text = asText(event.content)
+  if (!text) return []
+  const messageId = `${asText(event.uuid) ?? 'local'}#0`
+  return [{ type: 'chat:message', sessionId: state.sessionId, messageId, text }]
+}

@@ -1,0 +1,155 @@
+import type { UIEvent } from '../../../events/ui-event.ts'
+import { asArray, asObject, asString, asStrings, asText, type JsonObject } from '../../../native/loose.ts'
+import { headline } from '../../claude/ui.ts'
+import { translateReroute } from '../reroute.ts'
+import { snakeCase } from '../snake-case.ts'
+import { beginSpeech, finishSpeech } from '../speech.ts'
+import type { CodexState } from '../state.ts'
+import { notice, status, unknown, warning } from '../ui.ts'
+import { translateTodoList } from './plan.ts'
+import { readTool } from './read-tool.ts'
+import { finishTool, startTool } from './tools.ts'
+
+export type ItemPhase = 'started' | 'updated' | 'completed'
+
+/** One thing the agent said or did. Both voices go through here, so that both tell the same story. */
+export function translateItem(state: CodexState, phase: ItemPhase, event: JsonObject): UIEvent[] {
+  const item = asObject(event.item)
+  const type = asText(item?.type)
+  if (!item || !type) return [unknown(state, `item/${phase}`, event)]
+  const kind = snakeCase(type)
+  const completed = phase === 'completed'
+  const nativeId = asText(item.id) ?? kind
+  switch (kind) {
+    case 'agent_message':
+      return completed
+        ? finishSpeech(state, 'text', { nativeId, text: asString(item.text) })
+        : beginSpeech(state, 'text', nativeId)
+    case 'reasoning':
+      return completed
+        ? finishSpeech(state, 'thinking', { nativeId, text: reasoningText(item) })
+        : beginSpeech(state, 'thinking', nativeId)
+    case 'plan':
+      return completed ? finishPlan(state, nativeId, item) : beginSpeech(state, 'text', nativeId)
+    case 'todo_list':
+      return translateTodoList(state, item, completed)
+    case 'error':
+      return translateReroute(state, item) ?? warning(state, asText(item.message) ?? '')
+    default:
+      return completed || !QUIET_STARTS.has(kind)
+        ? (translateOther(state, kind, { item, completed }) ??
+            translateCall(state, { phase, kind, nativeId, item }))
+        : []
+  }
+}
+
+/** Only what they say when they are over is worth a line. */
+const QUIET_STARTS: ReadonlySet<string> = new Set([
+  'user_message',
+  'hook_prompt',
+  'sub_agent_activity',
+  'entered_review_mode',
+  'exited_review_mode',
+])
+
+interface CallContext {
+  phase: ItemPhase
+  kind: string
+  nativeId: string
+  item: JsonObject
+}
+
+function translateCall(state: CodexState, { phase, kind, nativeId, item }: CallContext): UIEvent[] {
+  const facts = readTool(kind, item, state.facts.cwd)
+  if (!facts) return [unknown(state, `item/${asText(item.type)}`, item)]
+  return phase === 'completed' ? finishTool(state, nativeId, facts) : startTool(state, nativeId, facts)
+}
+
+interface ItemContext {
+  item: JsonObject
+  completed: boolean
+}
+
+/** Items that are neither said nor called. */
+function translateOther(
+  state: CodexState,
+  kind: string,
+  { item, completed }: ItemContext,
+): UIEvent[] | undefined {
+  switch (kind) {
+    case 'user_message':
+      return translateUserMessage(state, item)
+    case 'context_compaction':
+      return translateCompaction(state, completed)
+    case 'sub_agent_activity': {
+      const activity = asText(item.kind) ?? 'changed'
+      const agent = asText(item.agentPath) ?? asText(item.agentThreadId)
+      const data = {
+        taskId: asText(item.agentThreadId),
+        status: activity,
+        agentThreadId: asText(item.agentThreadId),
+        agentPath: asText(item.agentPath),
+      }
+      return [
+        status(state, 'task', { message: `Sub-agent ${agent ?? ''} ${activity}`.replace('  ', ' '), data }),
+      ]
+    }
+    case 'hook_prompt': {
+      const output = asArray(item.fragments)
+        .map(part => asText(asObject(part)?.text) ?? '')
+        .join('\n')
+      return output === ''
+        ? []
+        : [status(state, 'hook', { message: `Hook: ${headline(output)}`, data: { output } })]
+    }
+    case 'entered_review_mode':
+      return notice(state, kind, { message: `Review: ${headline(asText(item.review) ?? 'started')}` })
+    case 'exited_review_mode': {
+      const review = asText(item.review)
+      return notice(state, kind, { message: headline(review ?? 'Review finished'), data: { review } })
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The first is the turn's own; what a person adds while the turn runs has no other place. */
+function translateUserMessage(state: CodexState, item: JsonObject): UIEvent[] {
+  state.turn.userMessages++
+  if (state.turn.userMessages === 1) return []
+  const text = asArray(item.content)
+    .flatMap(part => asText(asObject(part)?.text) ?? [])
+    .join('\n')
+  return notice(state, 'user_message', { message: headline(text), data: { text } })
+}
+
+function translateCompaction(state: CodexState, completed: boolean): UIEvent[] {
+  if (!completed) return [status(state, 'compacting', { message: 'Compacting the conversation' })]
+  state.turn.compacted = true
+  return [status(state, 'compacted', { message: 'Conversation compacted' })]
+}
+
+/** The notification of older versions: nothing new if an item told it. */
+export function reportCompacted(state: CodexState): UIEvent[] {
+  const told = state.turn.compacted
+  const events = translateCompaction(state, true)
+  state.turn.compacted = false
+  return told ? [] : events
+}
+
+/** A plan that is proposed, not the list of steps. It is the answer of a turn that only planned. */
+function finishPlan(state: CodexState, nativeId: string, item: JsonObject): UIEvent[] {
+  const { answer } = state.turn
+  const events = finishSpeech(state, 'text', { nativeId, text: asString(item.text) })
+  state.turn.plan = state.turn.answer
+  state.turn.answer = answer
+  return events
+}
+
+/** `exec` has joined the summary already and never tells raw reasoning; that is shown where there is no summary. */
+function reasoningText(item: JsonObject): string | undefined {
+  if (typeof item.text === 'string') return item.text
+  if (!Array.isArray(item.summary) && !Array.isArray(item.content)) return undefined
+  const summary = asStrings(item.summary).join('\n')
+  return summary.trim() === '' ? asStrings(item.content).join('\n') : summary
+}

@@ -1,0 +1,60 @@
+import type { UIEvent } from '../../../events/ui-event.ts'
+import { breakSpeech } from '../speech.ts'
+import type { CodexState, PendingFailure } from '../state.ts'
+import { notice, status } from '../ui.ts'
+import { statusInText, textOf } from './failure.ts'
+
+/**
+ * An error inside a turn. It is the end only if the turn's own end says so: until then one that is not tried again waits,
+ * and is told when the turn got over it.
+ */
+export function translateError(
+  state: CodexState,
+  failure: PendingFailure,
+  willRetry: boolean | undefined,
+): UIEvent[] {
+  if (willRetry ?? failure.message.startsWith(RECONNECTING)) return retrying(state, failure)
+  const earlier = reportOvercome(state)
+  if (!state.turn.running) return [...earlier, ...report(state, failure)]
+  state.turn.failure = failure
+  return earlier
+}
+
+/** An error that did not end the turn after all. */
+export function reportOvercome(state: CodexState): UIEvent[] {
+  const { failure } = state.turn
+  state.turn.failure = null
+  return failure ? report(state, failure) : []
+}
+
+const RECONNECTING = 'Reconnecting'
+
+/** `Reconnecting... 2/5 (why)` or `Reconnecting... waiting for network (why)`. */
+function retrying(state: CodexState, failure: PendingFailure): UIEvent[] {
+  breakSpeech(state)
+  const text = textOf(failure)
+  // While the network is down the same words come every few seconds, for hours.
+  if (text === state.turn.lastRetry) return []
+  state.turn.lastRetry = text
+  const bracket = text.indexOf(' (')
+  const head = bracket < 0 ? text : text.slice(0, bracket)
+  const why = bracket < 0 ? undefined : text.slice(bracket + 2, text.endsWith(')') ? -1 : undefined)
+  const [, attempt, maxRetries] = /^\D*(\d{1,6})\/(\d{1,6})$/.exec(head) ?? []
+  const what = attempt ? `retry ${attempt} of ${maxRetries}` : head.replace(/^Reconnecting[. ]*/, '')
+  return [
+    status(state, 'retrying', {
+      message: why && what ? `${why}, ${what}` : text,
+      level: 'warn',
+      data: {
+        attempt: attempt === undefined ? undefined : Number(attempt),
+        maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
+        apiStatus: statusInText(text),
+        error: why,
+      },
+    }),
+  ]
+}
+
+function report(state: CodexState, failure: PendingFailure): UIEvent[] {
+  return notice(state, 'error', { message: textOf(failure), level: 'error' })
+}

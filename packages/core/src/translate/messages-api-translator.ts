@@ -1,0 +1,70 @@
+import type { UIEvent } from '../events/ui-event.ts'
+import { parseClaudeEvent } from '../native/claude/parse-claude-event.ts'
+import { asObject, asText, type JsonObject } from '../native/loose.ts'
+import { type AskedDecision, decisionTold, stalled } from '../words/told.ts'
+import {
+  type ClaudeTranslator,
+  type ClaudeTranslatorOptions,
+  createClaudeTranslator,
+} from './claude/claude-translator.ts'
+
+export const HARNESS_ID = 'messages-api'
+
+/** Takes events as they are written, also those that Claude Code does not know. */
+export interface MessagesApiTranslator extends Omit<ClaudeTranslator, 'translate'> {
+  translate(event: JsonObject): UIEvent[]
+}
+
+/** The raw events of our own agent: Claude Code's words, and the few that only we say. */
+export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptions): MessagesApiTranslator {
+  const claude = createClaudeTranslator({ sessionId, harness: HARNESS_ID })
+  const own = (event: JsonObject): UIEvent[] | undefined => {
+    switch (event.type) {
+      case 'request':
+      case 'stream_error':
+        return []
+      case 'stalled':
+        return [stalled(sessionId, Number(event.idle_ms))]
+      case 'control_response':
+        return resolved(sessionId, event.response)
+      default:
+        return undefined
+    }
+  }
+  const translate = (event: JsonObject): UIEvent[] => {
+    const told = own(event)
+    if (told) return told
+    const events = claude.translate(parseClaudeEvent(event))
+    return event.type === 'tool_progress' ? events.map(status => withOutput(status, event.output)) : events
+  }
+  return {
+    translate,
+    translateRecord: record => {
+      const event = record.kind === 'json' ? asObject(record.value) : undefined
+      return event ? translate(event) : claude.translateRecord(record)
+    },
+    end: () => claude.end(),
+    get outcome() {
+      return claude.outcome
+    },
+    get nativeSessionId() {
+      return claude.nativeSessionId
+    },
+  }
+}
+
+/** An answer that cannot be read was none: it closes its request, and says no. */
+function resolved(sessionId: string, response: unknown): UIEvent[] {
+  const answer = asObject(response)
+  const requestId = asText(answer?.request_id)
+  if (!answer || !requestId) return []
+  const { decision, by, rule } = answer as unknown as AskedDecision
+  const asked = asObject(decision) ? { decision, by, rule } : NO_ANSWER
+  return [decisionTold({ sessionId, requestId }, asked, asText(answer.note))]
+}
+
+const NO_ANSWER: AskedDecision = { decision: { behavior: 'deny' }, by: 'failure' }
+
+function withOutput(event: UIEvent, output: unknown): UIEvent {
+  return event.type === 'status' ? { ...event, data: { ...event.data, output } } : event
+}

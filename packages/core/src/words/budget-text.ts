@@ -1,0 +1,29 @@
+import type { BudgetEvent } from '../events/ui-event.ts'
+import { usdText } from '../money/cost.ts'
+import { formatDuration } from './duration.ts'
+
+/** What a budget event says to a person: what was spent, of what, and by how much that is too much. */
+export function budgetText(event: BudgetEvent): string {
+  if (event.message !== undefined) return event.message
+  const { scope, exceeded } = event
+  const [spent, limit, over] = amounts(event)
+  if (!exceeded) return `${spent} of the ${scope}'s budget of ${limit} is used.`
+  const overrun = over === undefined ? '' : `, ${over}`
+  return `Stopped: the ${scope}'s budget is used up. ${spent} of ${limit} was spent${overrun}.`
+}
+
+function amounts(event: BudgetEvent): [string, string, string?] {
+  const { spentUsd = 0, limitUsd = 0, spentTokens = 0, limitTokens, spentMs = 0, limitMs } = event
+  // It is stopped at once: there is nothing to say about what it took more.
+  if (limitMs !== undefined) return [formatDuration(spentMs), formatDuration(limitMs)]
+  const [spent, limit, text] =
+    limitTokens === undefined
+      ? ([spentUsd, limitUsd, usdText] as const)
+      : ([spentTokens, limitTokens, tokensText] as const)
+  const over = `${text(spent - limit)} over by the model call that used it up`
+  return [text(spent), text(limit), spent > limit ? over : undefined]
+}
+
+export function tokensText(tokens: number): string {
+  return `${Math.round(tokens).toLocaleString('en-US')} tokens`
+}

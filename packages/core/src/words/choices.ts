@@ -1,0 +1,53 @@
+import type { PermissionMode } from '../harness/harness.ts'
+import type { SessionMode } from '../session/session.ts'
+
+/** What a choice is called for people, and what follows from it. */
+export interface ChoiceWords {
+  label: string
+  consequence: string
+}
+
+/** The one place that words the permission modes: dashboard, command line and documents take them from here. */
+export const PERMISSION_WORDS: Readonly<Record<PermissionMode, ChoiceWords>> = {
+  default: {
+    label: 'Ask before changes',
+    consequence: 'Reads freely, and asks you before it edits a file or runs a command.',
+  },
+  acceptEdits: {
+    label: 'Edit freely',
+    consequence: 'Edits files of the project unasked, and asks you before other commands.',
+  },
+  dontAsk: {
+    label: 'Only what rules allow',
+    consequence: 'Never asks you: what no rule allows is denied.',
+  },
+  plan: {
+    label: 'Plan only',
+    consequence: 'Reads and writes a plan, and changes nothing.',
+  },
+  bypassPermissions: {
+    label: 'Everything, unasked',
+    consequence: 'Edits files and runs commands at once. Only a rule of yours can still deny one.',
+  },
+}
+
+/** The instructions behind these are in the personas package. */
+export const MODE_WORDS: Readonly<Record<SessionMode, ChoiceWords>> = {
+  workbench: {
+    label: 'Explain as you go',
+    consequence: 'Says how it reasons, and asks when something is unclear.',
+  },
+  pipeline: {
+    label: 'Just do it',
+    consequence: 'Works through to the end, asks little and reports briefly.',
+  },
+  direct: {
+    label: 'Only what is asked',
+    consequence: 'Does what you write, with as few words as possible.',
+  },
+}
+
+/** An agent can name a mode that this version does not know; it keeps its own name then. */
+export function permissionLabel(mode: string): string {
+  return Object.hasOwn(PERMISSION_WORDS, mode) ? PERMISSION_WORDS[mode as PermissionMode].label : mode
+}
