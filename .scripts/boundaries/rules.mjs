@@ -4,7 +4,7 @@ import path from 'node:path'
 import { lineAt } from './scan.mjs'
 
 const MAX_FILE_LINES = 400
-const PROCESS_ENV_FILE = 'packages/runner/src/env/process-env.ts'
+const PROCESS_ENV_FILE = 'packages/runner/src/process/system/process-env.ts'
 // The one file that others reach by path, and only their benchmarks: it is no part of what core publishes.
 const BENCH_REPORT_FILE = 'packages/core/bench/report.ts'
 

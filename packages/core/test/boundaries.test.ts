@@ -30,7 +30,7 @@ test('a good tree passes', () => {
   write({
     'packages/runner/src/index.test.ts': `import '@chirality/fixtures'\nimport '@chirality/runner'\nprocess.env.HOME\n`,
     'packages/runner/src/use.ts': `import fs from 'node:fs'\nimport 'path'\nimport '@chirality/core/x/y'\nimport './index.ts'\n`,
-    'packages/runner/src/env/process-env.ts': 'export const env = process.env\n',
+    'packages/runner/src/process/system/process-env.ts': 'export const env = process.env\n',
     'packages/runner/dist/bad.js': `import 'undeclared'\n`,
     'packages/runner/vitest.config.ts': `import '../../.scripts/vitest.ts'\n`,
     'apps/cli/package.json': manifest('cli', { core: 'dependencies', runner: 'dependencies' }),
@@ -239,7 +239,7 @@ describe('process.env', () => {
   test.each(reads)('%s', source => {
     write({ 'packages/runner/src/bad.ts': `\n${source}\n` })
     expect(check().lines).toEqual([
-      'packages/runner/src/bad.ts:2 reads process.env: only packages/runner/src/env/process-env.ts may',
+      'packages/runner/src/bad.ts:2 reads process.env: only packages/runner/src/process/system/process-env.ts may',
     ])
   })
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NdjsonFramer, type NdjsonRecord } from '@chirality/core'
-import { processEnv } from '../src/env/process-env.ts'
 import { spawnAgent } from '../src/process/agent-process.ts'
-import { openSpool } from '../src/process/spool.ts'
+import { openSpool } from '../src/process/spool/spool.ts'
+import { processEnv } from '../src/process/system/process-env.ts'
 
 export interface LatencyReport {
   file: Percentiles

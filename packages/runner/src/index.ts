@@ -7,46 +7,59 @@ export { writeMcpConfigJson } from './claude-code/mcp-config.ts'
 export type { RunAccount, RunEntry, RunStart } from './claude-code/run-account.ts'
 export { ClaudeRunError } from './claude-code/run-error.ts'
 export type { ClaudeRequest, ClaudeResponse } from './claude-code/run-once.ts'
-export { isAppServerSpool } from './codex/app-server.ts'
+export { isAppServerSpool } from './codex/app-server/app-server.ts'
+export { ThreadLines } from './codex/app-server/thread-lines.ts'
 export type { CodexHarnessConfig } from './codex/config.ts'
-export { buildExecArgs as buildCodexArgs, type ExecArgInput as CodexArgInput } from './codex/exec-args.ts'
+export {
+  buildExecArgs as buildCodexArgs,
+  type ExecArgInput as CodexArgInput,
+} from './codex/exec/exec-args.ts'
 export { CodexHarness } from './codex/harness.ts'
 export {
   type CodexMcpOptions,
   type CodexMcpServers,
   codexMcpServers as buildCodexMcpConfigOverrides,
-} from './codex/mcp-servers.ts'
-export { ThreadLines } from './codex/thread-lines.ts'
+} from './codex/options/mcp-servers.ts'
+export { errnoOf } from './common/errno.ts'
 export { ALLOW_VARIABLE } from './env/allowed-names.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions, type CredentialSet } from './env/child-env.ts'
 export { hideEnvironment } from './env/hide-environment.ts'
-export { processEnv } from './env/process-env.ts'
 export { secretValues } from './env/secret-values.ts'
 export { detectShellEnvironment } from './env/shell-environment.ts'
 export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
 export { MessagesApiHarness } from './messages-api/harness.ts'
 export { type AdoptAgentOptions, adoptAgent } from './process/adopt-agent.ts'
-export type { AgentOutput } from './process/agent-output.ts'
 export {
   type AgentProcess,
   type AgentProcessOptions,
   type ProcessExit,
   spawnAgent,
 } from './process/agent-process.ts'
-export { type MemoryLimit, parseMemoryLimit } from './process/kept-memory.ts'
-export { findAllMarked, findByMarker, MARKER_VARIABLE, type MarkedProcess } from './process/leftovers.ts'
-export { ensurePrivateDirectory } from './process/private-directory.ts'
-export { type ProcessEntry, readProcess } from './process/process-table.ts'
-export { checkExecutable, type ExecutableCheck, resolveExecutable } from './process/resolve-executable.ts'
-export { isEnclosing } from './process/run-group.ts'
-export { SpawnError, type SpawnErrorCode } from './process/spawn-error.ts'
+export type { AgentOutput } from './process/output/agent-output.ts'
+export {
+  checkExecutable,
+  type ExecutableCheck,
+  resolveExecutable,
+} from './process/program/resolve-executable.ts'
+export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
-export { openSpool, type Spool, type SpoolOptions } from './process/spool.ts'
-export { errnoOf, SpoolError, type SpoolErrorCode } from './process/spool-error.ts'
-export type { StopOptions, StopReport, StopStep } from './process/stop.ts'
+export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
+export { openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
+export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
+export { sweepTempFolders } from './process/spool/temp-folder.ts'
+export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'
 export { stopByMarker, stopTraced } from './process/stop-leftovers.ts'
+export { type MemoryLimit, parseMemoryLimit } from './process/system/kept-memory.ts'
+export {
+  findAllMarked,
+  findByMarker,
+  MARKER_VARIABLE,
+  type MarkedProcess,
+} from './process/system/leftovers.ts'
+export { processEnv } from './process/system/process-env.ts'
+export { type ProcessEntry, readProcess } from './process/system/process-table.ts'
+export { isEnclosing } from './process/system/run-group.ts'
 export { traceProcess } from './process/trace-process.ts'
 export { HarnessRegistry } from './registry.ts'
 export type { RunnerLogEntry } from './turn/log-entry.ts'
-export { sweepTempFolders } from './turn/temp-folder.ts'
 export { withAccount } from './turn/turn-query.ts'

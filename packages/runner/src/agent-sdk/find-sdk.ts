@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { findPackage } from '../process/find-package.ts'
+import { findPackage } from '../process/program/find-package.ts'
 import { HARNESS_ID } from './config.ts'
 
 export interface AgentSdk {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { findPackage } from '../process/find-package.ts'
-import { checkExecutable, resolveExecutable } from '../process/resolve-executable.ts'
+import { findPackage } from '../process/program/find-package.ts'
+import { checkExecutable, resolveExecutable } from '../process/program/resolve-executable.ts'
 import { CLAUDE_CODE, type ClaudeAgentName } from './config.ts'
 
 export interface FindClaudeOptions {

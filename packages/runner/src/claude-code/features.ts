@@ -1,6 +1,6 @@
 import { compareVersions, HarnessError, type HarnessVersions } from '@chirality/core'
-import { keepWords, keptWords, type ProgramWords, programFile } from '../process/known-programs.ts'
-import { runCommand } from '../process/run-command.ts'
+import { keepWords, keptWords, type ProgramWords, programFile } from '../process/program/known-programs.ts'
+import { runCommand } from '../process/program/run-command.ts'
 import type { AgentName } from '../turn/turn-program.ts'
 
 export const CLAUDE_VERSIONS: HarnessVersions = {

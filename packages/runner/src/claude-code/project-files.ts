@@ -2,7 +2,7 @@ import { constants, realpathSync, type Stats, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { ProjectFile, ProjectFiles } from '@chirality/core'
-import { errnoOf } from '../process/spool-error.ts'
+import { errnoOf } from '../common/errno.ts'
 
 /**
  * What Claude Code would read from a folder with all setting sources, and run or take addresses from: `.mcp.json` and

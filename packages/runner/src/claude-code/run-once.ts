@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessQuery, UIEvent } from '@chirality/core'
-import { listClaudeSessions } from '../native-sessions/claude-code/list.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
+import { listClaudeSessions } from './native-sessions/list.ts'
 import { queryClaude } from './query.ts'
 import type { RunEntry } from './run-account.ts'
 import { ClaudeRunError } from './run-error.ts'

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessId, HarnessQuery } from '@chirality/core'
-import { makeTempFolder } from '../turn/temp-folder.ts'
+import { makeTempFolder } from '../process/spool/temp-folder.ts'
 import type { ClaudeArgFiles } from './arg-files.ts'
 import { writeMcpConfigJson } from './mcp-config.ts'
 

@@ -1,8 +1,8 @@
 import type { HarnessQuery, HarnessTurnOpts, Session } from '@chirality/core'
 import { traceProcess } from '../process/trace-process.ts'
-import type { AppServerPool } from './app-server-pool.ts'
+import type { AppServerPool } from './app-server/app-server-pool.ts'
 import type { CodexContext } from './config.ts'
-import { appServerLaunch, codexProgram } from './launch.ts'
+import { appServerLaunch, codexProgram } from './program/launch.ts'
 
 export interface PrewarmOptions {
   session: Session

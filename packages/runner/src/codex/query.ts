@@ -9,9 +9,9 @@ import {
 import { queryEnd } from '../turn/query-end.ts'
 import { queryProcess } from '../turn/query-process.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
-import { prepareExec } from './exec-program.ts'
-import { checkThread, heldThreadAdvice, isLostThread } from './thread-id.ts'
-import { refuseUnsupported } from './unsupported.ts'
+import { prepareExec } from './exec/exec-program.ts'
+import { checkThread, heldThreadAdvice, isLostThread } from './options/thread-id.ts'
+import { refuseUnsupported } from './options/unsupported.ts'
 
 /** One turn as native events, through `exec`: each query is a process of its own, and nothing is kept after it. */
 export async function* queryCodex(

@@ -1,4 +1,4 @@
-import { MARKER_VARIABLE } from '../process/leftovers.ts'
+import { MARKER_VARIABLE } from '../process/system/leftovers.ts'
 import {
   ALLOW_VARIABLE,
   BASE_NAMES,

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { copyOffStack, processEnv } from '../process/system/process-env.ts'
 import { buildChildEnv } from './child-env.ts'
-import { copyOffStack, processEnv } from './process-env.ts'
 
 /**
  * Takes out of `/proc/PID/environ` of this process what a child of it would not be given. Whatever an agent runs is the same user, and

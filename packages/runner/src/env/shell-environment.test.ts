@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { untilGone } from '../../test/support/programs.ts'
 import { useProject } from '../../test/support/project.ts'
-import { processEnv } from './process-env.ts'
+import { processEnv } from '../process/system/process-env.ts'
 import { detectShellEnvironment, readShellEnvironment } from './shell-environment.ts'
 
 const project = useProject()

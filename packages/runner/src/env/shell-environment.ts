@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { isAbsolute } from 'node:path'
-import { sendSignal } from '../process/process-table.ts'
-import { processEnv } from './process-env.ts'
+import { processEnv } from '../process/system/process-env.ts'
+import { sendSignal } from '../process/system/process-table.ts'
 
 /**
  * The environment of the user's login shell. A program started from a dock or a service has a bare PATH and would

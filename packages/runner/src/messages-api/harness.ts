@@ -10,18 +10,18 @@ import type {
   SlashCommand,
   TurnTrace,
 } from '@chirality/core'
-import { processEnv } from '../env/process-env.ts'
+import { processEnv } from '../process/system/process-env.ts'
 import type { TurnPlan } from '../turn/connection.ts'
 import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
 import { turnQuery } from '../turn/turn-query.ts'
-import { adoptedPlan } from './adopted-turn.ts'
 import { HARNESS_ID, type MessagesApiContext, type MessagesApiHarnessConfig } from './config.ts'
+import { SessionMemory } from './conversation/session-memory.ts'
 import { KEY_INSTRUCTIONS, readEndpoint } from './credentials.ts'
+import type { MessagesApiEvent } from './log/native-event.ts'
 import { MESSAGES_API_CAPABILITIES, MESSAGES_API_META, MESSAGES_API_MODELS } from './models.ts'
-import type { MessagesApiEvent } from './native-event.ts'
 import { queryMessagesApi } from './query.ts'
-import { SessionMemory } from './session-memory.ts'
-import { LoopConnection, messagesApiPlan } from './turn.ts'
+import { adoptedPlan } from './turn/adopted-turn.ts'
+import { LoopConnection, messagesApiPlan } from './turn/turn.ts'
 
 /** Runs an agent in this process, straight on the Messages API. Needs a key and nothing else. */
 export class MessagesApiHarness extends TurnHarness<MessagesApiEvent> {

@@ -10,13 +10,13 @@ import {
 import { startFailure } from '../turn/start-failure.ts'
 import { STALL_MS } from '../turn/turn-events.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from './config.ts'
-import type { MessagesApiEvent } from './native-event.ts'
-import { NativeRun } from './native-run.ts'
+import { readTranscript } from './conversation/transcript.ts'
+import type { MessagesApiEvent } from './log/native-event.ts'
+import { RawLog } from './log/raw-log.ts'
+import { TurnTracer } from './log/turn-tracer.ts'
 import { Grants } from './permissions/grants.ts'
-import { prepareTurn } from './prepare-turn.ts'
-import { RawLog } from './raw-log.ts'
-import { readTranscript } from './transcript.ts'
-import { TurnTracer } from './turn-tracer.ts'
+import { NativeRun } from './turn/native-run.ts'
+import { prepareTurn } from './turn/prepare-turn.ts'
 
 /** One turn as raw events. Nobody is asked: what is not allowed is denied. */
 export async function* queryMessagesApi(

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { NdjsonFramer } from '@chirality/core'
-import { asObject, type JsonObject } from './json.ts'
+import { asObject, type JsonObject } from '../common/json.ts'
 
 /** More than any person has read; a file that outgrows it is read from the end, where the conversation goes on. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024

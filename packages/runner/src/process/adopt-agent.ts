@@ -1,10 +1,10 @@
 import type { TurnProcess } from '@chirality/core'
-import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './agent-output.ts'
 import type { AgentProcess, ProcessExit } from './agent-process.ts'
-import { type LostOutput, watchLostOutput } from './lost-output.ts'
-import { reopenSpool, type SpoolPlace } from './reopen-spool.ts'
-import type { SpoolSource } from './spool-source.ts'
-import type { StopOptions, StopReport } from './stop.ts'
+import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './output/agent-output.ts'
+import { type LostOutput, watchLostOutput } from './spool/lost-output.ts'
+import { reopenSpool, type SpoolPlace } from './spool/reopen-spool.ts'
+import type { SpoolSource } from './spool/spool-source.ts'
+import type { StopOptions, StopReport } from './stop/stop.ts'
 import { TracedProcess } from './traced-process.ts'
 
 export interface AdoptAgentOptions extends SpoolPlace, Pick<AgentOutputOptions, 'maxLineBytes' | 'watch'> {

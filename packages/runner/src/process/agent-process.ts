@@ -1,13 +1,13 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { type AgentOutput, AgentOutputReader } from './agent-output.ts'
-import { chainMarker, MARKER_VARIABLE } from './leftovers.ts'
-import { type LostOutput, watchLostOutput } from './lost-output.ts'
-import { sendSignal, startTimeNow } from './process-table.ts'
-import { enclose } from './run-group.ts'
-import { toSpawnError } from './spawn-error.ts'
-import type { Spool } from './spool.ts'
-import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
+import { type AgentOutput, AgentOutputReader } from './output/agent-output.ts'
+import { toSpawnError } from './program/spawn-error.ts'
+import { type LostOutput, watchLostOutput } from './spool/lost-output.ts'
+import type { Spool } from './spool/spool.ts'
+import { StopLadder, type StopOptions, type StopReport } from './stop/stop.ts'
+import { chainMarker, MARKER_VARIABLE } from './system/leftovers.ts'
+import { sendSignal, startTimeNow } from './system/process-table.ts'
+import { enclose } from './system/run-group.ts'
 
 export interface AgentProcessOptions {
   command: string

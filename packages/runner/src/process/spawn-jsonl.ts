@@ -1,6 +1,6 @@
 import { type HarnessEvent, type NdjsonRecord, unreachable } from '@chirality/core'
 import { type AgentProcess, type AgentProcessOptions, type ProcessExit, spawnAgent } from './agent-process.ts'
-import type { StopOptions } from './stop.ts'
+import type { StopOptions } from './stop/stop.ts'
 
 export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
   signal: AbortSignal

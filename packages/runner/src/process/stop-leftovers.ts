@@ -1,8 +1,8 @@
 import type { TurnProcess } from '@chirality/core'
-import { findAllMarked, withVariable } from './leftovers.ts'
-import { ProcessFamily } from './process-family.ts'
-import { listProcesses, type ProcessEntry } from './process-table.ts'
-import { StopLadder, type StopOptions, type StopReport, type StopTarget } from './stop.ts'
+import { ProcessFamily } from './stop/process-family.ts'
+import { StopLadder, type StopOptions, type StopReport, type StopTarget } from './stop/stop.ts'
+import { findAllMarked, withVariable } from './system/leftovers.ts'
+import { listProcesses, type ProcessEntry } from './system/process-table.ts'
 import { TracedProcess } from './traced-process.ts'
 
 /** Ends all that carries the marker of a run whose Chirality is gone: nobody will ever read what it says. */

@@ -1,6 +1,6 @@
 import type { TurnProcess } from '@chirality/core'
 import type { AgentProcess } from './agent-process.ts'
-import { readProcess } from './process-table.ts'
+import { readProcess } from './system/process-table.ts'
 
 /** What it takes to find a process and its output again, from another process. Call it while the agent is ours. */
 export async function traceProcess(

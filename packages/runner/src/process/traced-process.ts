@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TurnProcess } from '@chirality/core'
-import { carriesMarker } from './leftovers.ts'
-import { sendSignal, stillRunning } from './process-table.ts'
-import { StopLadder, type StopOptions, type StopReport } from './stop.ts'
+import { StopLadder, type StopOptions, type StopReport } from './stop/stop.ts'
+import { carriesMarker } from './system/leftovers.ts'
+import { sendSignal, stillRunning } from './system/process-table.ts'
 
 /** A process that an earlier Chirality started. Nobody tells us when it ends, nor how. */
 export class TracedProcess {

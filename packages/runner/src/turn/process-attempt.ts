@@ -1,7 +1,7 @@
 import { type NdjsonRecord, type TurnProcess, type UIEvent, unreachable } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
-import { openSpool } from '../process/spool.ts'
+import { openSpool } from '../process/spool/spool.ts'
 import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
 import { versionNotice } from './agent-version.ts'

@@ -1,7 +1,7 @@
 import { HarnessError } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { SpawnError, type SpawnErrorCode } from '../process/spawn-error.ts'
-import { SpoolError } from '../process/spool-error.ts'
+import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.ts'
+import { SpoolError } from '../process/spool/spool-error.ts'
 import { startFailure } from './start-failure.ts'
 
 const CLAUDE = { harnessId: 'claude-code', name: 'Claude Code' }

@@ -1,6 +1,6 @@
 import { HarnessError, type HarnessErrorCode } from '@chirality/core'
-import { SpawnError, type SpawnErrorCode } from '../process/spawn-error.ts'
-import { SpoolError } from '../process/spool-error.ts'
+import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.ts'
+import { SpoolError } from '../process/spool/spool-error.ts'
 import type { AgentName } from './turn-program.ts'
 
 /** Whatever kept a turn from starting, as the one error that callers know. */

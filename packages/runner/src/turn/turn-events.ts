@@ -1,6 +1,6 @@
 import type { SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
 import type { ProcessExit } from '../process/agent-process.ts'
-import type { FileDamage } from '../process/tail.ts'
+import type { FileDamage } from '../process/output/tail.ts'
 import type { Invocation } from './turn-program.ts'
 
 // What a turn says about itself. All that the agent says comes from the translator.

@@ -8,8 +8,8 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
-import type { RawLogs } from '../process/log-directory.ts'
-import type { StopOptions } from '../process/stop.ts'
+import type { RawLogs } from '../process/spool/log-directory.ts'
+import type { StopOptions } from '../process/stop/stop.ts'
 import type { RunnerLogEntry } from './log-entry.ts'
 import type { TurnFacts } from './turn-notes.ts'
 

@@ -1,6 +1,6 @@
 import type { UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { readProcess } from '../../src/process/process-table.ts'
+import { readProcess } from '../../src/process/system/process-table.ts'
 import { collectAnd, expectOneEnd } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 

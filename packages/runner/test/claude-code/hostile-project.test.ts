@@ -6,7 +6,7 @@ import { claudeEnv, type ScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { AgentSdkHarness } from '../../src/agent-sdk/harness.ts'
 import { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
-import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { collect, modelRequests } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 

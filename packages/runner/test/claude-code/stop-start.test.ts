@@ -1,6 +1,6 @@
 import { claudeBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { collect, fileAppears, ofType } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 

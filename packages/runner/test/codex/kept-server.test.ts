@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { PIXEL_PNG } from '../support/images.ts'
 import { collect, collectAnd, fileAppears, lastBody, ofType, run } from './support/events.ts'
 import { useWorld } from './support/world.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { collect, collectAnd, expectOneEnd, ofType } from './support/events.ts'
 import { useWorld, VOICES } from './support/world.ts'
 

@@ -1,6 +1,6 @@
 import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { PATIENT } from '../support/world.ts'
 import { collect, collectAnd, expectOneEnd, fileAppears, ofType } from './support/events.ts'
 import { type HarnessOptions, useWorld } from './support/world.ts'

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { isRunning } from '../support/programs.ts'
 import {
   bodies,

@@ -12,8 +12,8 @@ import type {
 } from '@chirality/core'
 import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
-import { findByMarker } from '../../src/process/leftovers.ts'
-import { sendSignal } from '../../src/process/process-table.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
+import { sendSignal } from '../../src/process/system/process-table.ts'
 import type { Contestant, Place } from './contestants.ts'
 
 /** Where one contestant after the other shows the same behaviour. Nothing is left after each test. */

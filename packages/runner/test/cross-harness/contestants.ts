@@ -6,7 +6,7 @@ import { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import type { CodexHarnessConfig } from '../../src/codex/config.ts'
 import { CodexHarness } from '../../src/codex/harness.ts'
 import { MessagesApiHarness } from '../../src/messages-api/harness.ts'
-import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { TOOL_SERVER_NAME as SERVER } from '../../src/tool-server/index.ts'
 
 export interface Place {

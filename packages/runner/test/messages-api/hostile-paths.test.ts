@@ -11,7 +11,7 @@ import {
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PinnedDirectory } from '../../src/messages-api/tools/pinned-directory.ts'
+import { PinnedDirectory } from '../../src/messages-api/tools/files/pinned-directory.ts'
 import { useTools } from './support/tools.ts'
 
 const world = useTools()

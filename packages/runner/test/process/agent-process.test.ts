@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { spawnAgent } from '../../src/process/agent-process.ts'
-import { MARKER_VARIABLE } from '../../src/process/leftovers.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { openFiles } from '../support/open-files.ts'
 import {
   collect,

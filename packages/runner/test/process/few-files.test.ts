@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runCommand } from '../../src/process/run-command.ts'
+import { runCommand } from '../../src/process/program/run-command.ts'
 import { TEST_ENV } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 

@@ -6,7 +6,7 @@ import { claudeVersions } from '@chirality/fixtures'
 import { claudeEnv, startScriptedModel } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
 import { type AgentProcess, spawnAgent } from '../../src/process/agent-process.ts'
-import { findByMarker } from '../../src/process/leftovers.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { isRunning, openTestSpool } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 

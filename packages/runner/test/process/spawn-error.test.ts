@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { spawnAgent } from '../../src/process/agent-process.ts'
-import { SpawnError } from '../../src/process/spawn-error.ts'
+import { SpawnError } from '../../src/process/program/spawn-error.ts'
 import { script } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type AgentProcess, spawnAgent } from '../../src/process/agent-process.ts'
-import { findAllMarked, findByMarker } from '../../src/process/leftovers.ts'
-import { ProcessFamily, type ProcessLister } from '../../src/process/process-family.ts'
-import { listProcesses } from '../../src/process/process-table.ts'
-import { StopLadder, type StopStep } from '../../src/process/stop.ts'
+import { ProcessFamily, type ProcessLister } from '../../src/process/stop/process-family.ts'
+import { StopLadder, type StopStep } from '../../src/process/stop/stop.ts'
+import { findAllMarked, findByMarker } from '../../src/process/system/leftovers.ts'
+import { listProcesses } from '../../src/process/system/process-table.ts'
 import { collect, isRunning, jsonValues, program, readyPid, untilGone } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 

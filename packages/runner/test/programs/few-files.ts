@@ -1,9 +1,9 @@
 // Takes all file descriptors but a few, and tries to run an agent with each number of free ones.
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { spawnAgent } from '../../src/process/agent-process.ts'
-import { SpawnError } from '../../src/process/spawn-error.ts'
-import { openSpool } from '../../src/process/spool.ts'
-import { SpoolError } from '../../src/process/spool-error.ts'
+import { SpawnError } from '../../src/process/program/spawn-error.ts'
+import { openSpool } from '../../src/process/spool/spool.ts'
+import { SpoolError } from '../../src/process/spool/spool-error.ts'
 import { TEST_ENV } from '../support/programs.ts'
 
 const [projectRoot = ''] = process.argv.slice(2)

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { processEnv } from '../../src/env/process-env.ts'
-import type { AgentOutput } from '../../src/process/agent-output.ts'
 import { type AgentProcess, type AgentProcessOptions, spawnAgent } from '../../src/process/agent-process.ts'
-import { findByMarker } from '../../src/process/leftovers.ts'
-import { readProcess } from '../../src/process/process-table.ts'
-import { openSpool, type Spool } from '../../src/process/spool.ts'
+import type { AgentOutput } from '../../src/process/output/agent-output.ts'
+import { openSpool, type Spool } from '../../src/process/spool/spool.ts'
+import { findByMarker } from '../../src/process/system/leftovers.ts'
+import { processEnv } from '../../src/process/system/process-env.ts'
+import { readProcess } from '../../src/process/system/process-table.ts'
 
 export const TEST_ENV = { PATH: processEnv().PATH ?? '/usr/bin:/bin' }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StatusEvent, StatusKind, UIEvent, UIEventType } from '@chirality/core'
 import { expect } from 'vitest'
-import { isEnclosing } from '../../src/process/run-group.ts'
+import { isEnclosing } from '../../src/process/system/run-group.ts'
 
 type EventOf<T extends UIEventType> = Extract<UIEvent, { type: T }>
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ClaudeEvent } from '@chirality/core'
-import { asObject } from '../../native-sessions/json.ts'
+import { asObject } from '../../common/json.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
 import { controlErrorLine, controlRequestLine, controlResponseLine } from '../stdin-lines.ts'
 

@@ -1,5 +1,5 @@
 import { narrowestSuggestion, type PermissionDecision } from '@chirality/core'
-import { asObject } from '../../native-sessions/json.ts'
+import { asObject } from '../../common/json.ts'
 
 /** The agent's question, as far as the answer depends on it. */
 export interface ClaudeQuestion {

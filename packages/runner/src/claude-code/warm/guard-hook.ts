@@ -6,7 +6,7 @@ import {
   type PermissionRequestEvent,
   type UIEvent,
 } from '@chirality/core'
-import { asObject } from '../../native-sessions/json.ts'
+import { asObject } from '../../common/json.ts'
 import { askGuard } from '../../turn/guard.ts'
 
 /** The process keeps the hook that it was started with; a call goes to the guard of the turn that runs. */

@@ -1,6 +1,6 @@
 import type { ClaudeEvent, NdjsonRecord, UIEvent } from '@chirality/core'
-import { AsyncQueue } from '../../async-queue.ts'
-import type { FileDamage } from '../../process/tail.ts'
+import { AsyncQueue } from '../../common/async-queue.ts'
+import type { FileDamage } from '../../process/output/tail.ts'
 
 /** What reaches a turn, in order. */
 export type InboxItem =

@@ -7,8 +7,8 @@ import {
   type SlashCommand,
 } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
-import { openSpool } from '../../process/spool.ts'
-import type { StopOptions, StopReport } from '../../process/stop.ts'
+import { openSpool } from '../../process/spool/spool.ts'
+import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
 import { Rest } from '../rest.ts'

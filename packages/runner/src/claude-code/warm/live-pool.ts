@@ -1,5 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
-import { type IdleAgent, surplusAgents } from '../../process/kept-memory.ts'
+import { type IdleAgent, surplusAgents } from '../../process/system/kept-memory.ts'
 import { unlessAborted } from '../../turn/unless-aborted.ts'
 import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
 import { adjust } from './adjust.ts'

@@ -1,5 +1,5 @@
 import { findsCommand } from '@chirality/core'
-import { globMatcher } from '../tools/glob-pattern.ts'
+import { globMatcher } from '../tools/files/glob-pattern.ts'
 
 /** A tool, or some uses of it: `bash`, `bash(git *)`, `write(docs/**)`. */
 export interface Rule {

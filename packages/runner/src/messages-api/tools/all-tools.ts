@@ -1,13 +1,13 @@
-import { bashTool, type ToolProgress } from './bash.ts'
 import type { BuiltInTool } from './built-in-tool.ts'
-import { editTool } from './edit.ts'
-import { globTool } from './glob.ts'
-import { grepTool } from './grep.ts'
-import { listTool } from './list.ts'
-import { readTool } from './read.ts'
-import type { Shell } from './shell.ts'
-import type { Workspace } from './workspace.ts'
-import { writeTool } from './write.ts'
+import { editTool } from './files/edit.ts'
+import { globTool } from './files/glob.ts'
+import { grepTool } from './files/grep.ts'
+import { listTool } from './files/list.ts'
+import { readTool } from './files/read.ts'
+import type { Workspace } from './files/workspace.ts'
+import { writeTool } from './files/write.ts'
+import { bashTool, type ToolProgress } from './shell/bash.ts'
+import type { Shell } from './shell/shell.ts'
 
 export interface BuiltInToolParts {
   workspace: Workspace

@@ -4,7 +4,7 @@ import { codexBinary } from '@chirality/fixtures'
 import { codexArgs, type ScriptedModel } from '@chirality/scripted-model'
 import type { CodexHarnessConfig } from '../../../src/codex/config.ts'
 import { CodexHarness } from '../../../src/codex/harness.ts'
-import { MARKER_VARIABLE } from '../../../src/process/leftovers.ts'
+import { MARKER_VARIABLE } from '../../../src/process/system/leftovers.ts'
 import type { RunnerLogEntry } from '../../../src/turn/log-entry.ts'
 import {
   type BareWorld,

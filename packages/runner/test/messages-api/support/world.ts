@@ -1,10 +1,10 @@
 import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
 import type { Script, ScriptedModel } from '@chirality/scripted-model'
 import { expect } from 'vitest'
-import { processEnv } from '../../../src/env/process-env.ts'
 import type { MessagesApiHarnessConfig } from '../../../src/messages-api/config.ts'
 import { MessagesApiHarness } from '../../../src/messages-api/harness.ts'
-import { MARKER_VARIABLE } from '../../../src/process/leftovers.ts'
+import { MARKER_VARIABLE } from '../../../src/process/system/leftovers.ts'
+import { processEnv } from '../../../src/process/system/process-env.ts'
 import { collect, ofType } from '../../support/turns.ts'
 import { type BareWorld, PATIENT, useBareWorld } from '../../support/world.ts'
 

@@ -1,0 +1,142 @@
+import { createClaudeTranslator, parseClaudeEvent, type TurnEndReason, type UIEvent } from '@chirality/core'
+import { asNumber, asObject, asText, type JsonObject } from '../../common/json.ts'
+import { History } from '../../native-sessions/history.ts'
+import { LOCAL_OUTPUT, nativeEvent } from './native-event.ts'
+import { promptOf } from './prompt.ts'
+
+export interface ClaudeFacts {
+  sessionId: string
+  nativeSessionId: string
+  cwd: string
+  /** For lines without a time. */
+  at: string
+  gap: { missing: number; reason: string } | undefined
+}
+
+/** The lines of a conversation as the events they were when they happened: the same translator reads them. */
+export function claudeHistory(lines: readonly JsonObject[], facts: ClaudeFacts): History {
+  const { sessionId } = facts
+  const history = new History(sessionId, facts.at)
+  if (facts.gap) history.addGap(facts.gap)
+  const translator = createClaudeTranslator({ sessionId })
+  const answer = new LastAnswer()
+  const usage = new UsageEvents(sessionId)
+  const endTurn = () => {
+    if (!history.hasTurn) return
+    if (answer.failure !== undefined) history.add(failureEvents(translator, answer.failure))
+    history.endTurn(answer.reason)
+  }
+  let isIntroduced = false
+  for (const line of lines) {
+    const at = asText(line.timestamp)
+    const prompt = promptOf(line)
+    if (prompt) {
+      endTurn()
+      answer.reset()
+      const { text: message, attachments } = prompt
+      history.startTurn({ id: String(line.uuid), message, attachments }, at)
+      if (!isIntroduced) history.add([introduction(lines, facts)])
+      isIntroduced = true
+    } else {
+      const event = nativeEvent(line)
+      answer.see(line, event)
+      if (event) history.add(translator.translate(parseClaudeEvent(event)), at)
+      history.add(usage.of(line))
+    }
+  }
+  history.add(translator.end())
+  endTurn()
+  return history
+}
+
+type Translator = ReturnType<typeof createClaudeTranslator>
+
+/** Why a turn failed is told by its result, which is not kept. */
+function failureEvents(translator: Translator, text: string): UIEvent[] {
+  const events = translator.translate({ type: 'result', subtype: 'success', is_error: true, result: text })
+  return events.filter(event => event.type === 'session:error')
+}
+
+/** How the latest turn stands, as far as the file tells. */
+class LastAnswer {
+  failure: string | undefined
+  #reason: TurnEndReason = 'interrupted'
+
+  get reason(): TurnEndReason {
+    return this.failure === undefined ? this.#reason : 'failed'
+  }
+
+  reset(): void {
+    this.failure = undefined
+    this.#reason = 'interrupted'
+  }
+
+  see(line: JsonObject, event: JsonObject | undefined): void {
+    if (event?.subtype === LOCAL_OUTPUT) this.#reason = 'completed'
+    else if (line.type === 'user') this.#reason = 'interrupted'
+    if (line.type !== 'assistant') return
+    const { content, stop_reason: stopReason } = asObject(line.message)
+    const failed = line.isApiErrorMessage === true || asText(line.error) !== undefined
+    this.failure = failed ? textOf(content) : undefined
+    // A call without its result was never answered.
+    this.#reason = stopReason === 'tool_use' || hasCall(content) ? 'interrupted' : 'completed'
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return Array.isArray(content) ? content.flatMap(block => asText(asObject(block).text) ?? []).join('\n') : ''
+}
+
+function hasCall(content: unknown): boolean {
+  return Array.isArray(content) && content.some(block => asObject(block).type === 'tool_use')
+}
+
+/** Final in the file, unlike in the stream, and repeated with every block: one event for each message. */
+class UsageEvents {
+  readonly #sessionId: string
+  readonly #told = new Set<unknown>()
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId
+  }
+
+  of(line: JsonObject): UIEvent[] {
+    const { id, usage } = asObject(line.message)
+    if (!isSaid(line) || this.#told.has(id)) return []
+    this.#told.add(id)
+    const counts = asObject(usage)
+    const input = asNumber(counts.input_tokens)
+    const output = asNumber(counts.output_tokens)
+    if (input === undefined || output === undefined) return []
+    const cache = {
+      cache_read_input_tokens: asNumber(counts.cache_read_input_tokens) ?? 0,
+      cache_creation_input_tokens: asNumber(counts.cache_creation_input_tokens) ?? 0,
+    }
+    const total = { input_tokens: input, output_tokens: output, ...cache }
+    return [{ type: 'usage', sessionId: this.#sessionId, usage: total }]
+  }
+}
+
+const SYNTHETIC = '<synthetic>'
+
+/** What the agent was when it said its last word: it is what continues. */
+function introduction(lines: readonly JsonObject[], facts: ClaudeFacts): UIEvent {
+  const model = lines.findLast(line => isSaid(line))
+  const version = lines.findLast(line => asText(line.version))
+  return {
+    type: 'session:init',
+    sessionId: facts.sessionId,
+    claudeSessionId: facts.nativeSessionId,
+    model: asText(asObject(model?.message).model) ?? '',
+    tools: [],
+    harness: 'claude-code',
+    cwd: facts.cwd,
+    ...(version ? { version: String(version.version) } : {}),
+  }
+}
+
+function isSaid(line: JsonObject): boolean {
+  const model = asText(asObject(line.message).model)
+  return line.type === 'assistant' && model !== undefined && model !== SYNTHETIC
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import type { ImportedSession } from '@chirality/core'
+import { asText } from '../../common/json.ts'
+import { requireNativeId, sessionNotFound } from '../../native-sessions/native-id.ts'
+import { readLines } from '../../native-sessions/read-lines.ts'
+import { conversationOf, isLink } from './conversation.ts'
+import { findSessionFile } from './files.ts'
+import { claudeHistory } from './history.ts'
+
+export interface ImportOptions {
+  environment: Record<string, string>
+  /** Where the conversation is looked for first. */
+  cwd?: string | undefined
+  maxBytes?: number
+}
+
+/** A conversation of Claude Code as a session. Reads only; what cannot be read is left out and marked. */
+export async function importClaudeSession(given: string, options: ImportOptions): Promise<ImportedSession> {
+  const nativeSessionId = requireNativeId(given, HARNESS_ID)
+  const file = await findSessionFile(nativeSessionId, options.environment, options.cwd)
+  if (!file) throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  const { maxBytes } = options
+  const { lines, unreadable, isCut } = await readLines(file.path, {
+    isWanted: isLink,
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  })
+  const conversation = conversationOf(lines)
+  const updatedAt = new Date(file.modifiedMs).toISOString()
+  const createdAt = asText(lines[0]?.timestamp) ?? updatedAt
+  const projectRoot = lines.flatMap(line => asText(line.cwd) ?? [])[0] ?? options.cwd
+  if (projectRoot === undefined) throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  const id = randomUUID()
+  const gap = gapOf(isCut, Math.max(unreadable, conversation.broken))
+  const facts = { sessionId: id, nativeSessionId, cwd: projectRoot, at: createdAt, gap }
+  const { envelopes } = claudeHistory(conversation.lines, facts)
+  return {
+    session: {
+      id,
+      createdAt,
+      updatedAt,
+      projectRoot,
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: nativeSessionId,
+    },
+    envelopes,
+  }
+}
+
+const HARNESS_ID = 'claude-code'
+
+function gapOf(isCut: boolean, missing: number): { missing: number; reason: string } | undefined {
+  if (isCut) return { missing: 1, reason: 'The conversation is too long: its beginning is left out.' }
+  return missing > 0 ? { missing, reason: "Lines of the agent's file cannot be read." } : undefined
+}

@@ -1,0 +1,76 @@
+import { keepWords, keptWords, programFile } from '../../process/program/known-programs.ts'
+import { runCommand } from '../../process/program/run-command.ts'
+import { RpcError } from './json-rpc.ts'
+
+/**
+ * What one `codex` binary can do: what it says of itself, and what it has refused. Nobody else looks at a version, and
+ * what was refused once is not asked for again.
+ */
+export class CodexFeatures {
+  /** As `--version` says it; undefined where it does not. */
+  readonly version: string | undefined
+  readonly #refused = new Set<string>()
+  #silentUntil = 0
+
+  constructor(version?: string) {
+    this.version = version
+  }
+
+  /** False once the method was refused: before that only asking tells. */
+  mayHave(method: string): boolean {
+    return !this.#refused.has(method)
+  }
+
+  /** Whether the error says that this Codex does not know the method at all. It is remembered. */
+  refuses(method: string, error: unknown): error is RpcError {
+    if (!(error instanceof RpcError) || !isUnknownMethod(error, method)) return false
+    this.#refused.add(method)
+    return true
+  }
+
+  /** Its app-server did not answer: for a while nobody waits for it again. */
+  noteSilence(): void {
+    this.#silentUntil = Date.now() + SILENCE_MS
+  }
+
+  get isSilent(): boolean {
+    return Date.now() < this.#silentUntil
+  }
+}
+
+/** Not for good: it may have been the machine that was too busy. */
+const SILENCE_MS = 10 * 60_000
+
+/** By the code of JSON-RPC, or in Codex's own words: "unknown variant `x`, expected one of `initialize`, …". */
+function isUnknownMethod({ code, message }: RpcError, method: string): boolean {
+  return code === METHOD_NOT_FOUND || message.includes(`unknown variant \`${method}\``)
+}
+
+const METHOD_NOT_FOUND = -32_601
+
+export function unknownMethod(method: string): RpcError {
+  return new RpcError(`This Codex does not know ${method}.`, METHOD_NOT_FOUND)
+}
+
+/** One for each binary, until the file changes: asking for its version costs a process. */
+export async function codexFeatures(
+  binary: string,
+  env: Record<string, string>,
+  { signal, dataFolder }: { signal?: AbortSignal; dataFolder?: string } = {},
+): Promise<CodexFeatures> {
+  const file = await programFile(binary)
+  const known = features.get(file.key)
+  if (known) return known
+  const kept = await keptWords(dataFolder, file)
+  const said = kept?.['--version'] ?? (await runCommand(binary, ['--version'], { env, signal })).stdout.trim()
+  const found = new CodexFeatures(VERSION.exec(said)?.[1])
+  if (kept === undefined && found.version !== undefined)
+    await keepWords(dataFolder, file, { '--version': said })
+  if (!signal?.aborted) features.set(file.key, found)
+  return found
+}
+
+const features = new Map<string, CodexFeatures>()
+
+/** With the name, because every other program has a version too. */
+const VERSION = /^codex-cli (\d+\.\d+\.\d+\S*)/

@@ -1,0 +1,163 @@
+import { type NdjsonRecord, unreachable } from '@chirality/core'
+import { asObject } from '../../common/json.ts'
+import type { AgentProcess } from '../../process/agent-process.ts'
+
+export type RpcId = string | number
+
+export interface RpcRequest {
+  id: RpcId
+  method: string
+  params: Record<string, unknown>
+}
+
+/** Where a message was printed, and all of it. */
+export interface RpcSource {
+  raw: unknown
+  offset: number
+  bytes: number
+}
+
+export interface RpcHandlers {
+  onNotification(method: string, params: unknown, source: RpcSource): void
+  onRequest(request: RpcRequest, source: RpcSource): void
+  /** Lines that are no JSON, what the process says on stderr, and damage to its raw log. */
+  onNoise(text: string): void
+}
+
+/** The other side answered with an error, or is gone. */
+export class RpcError extends Error {
+  readonly code: number | null
+
+  constructor(message: string, code: number | null) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+  }
+}
+
+/** JSON-RPC as Codex speaks it: one object a line, no `jsonrpc` member, requests in both directions. */
+export class JsonRpcConnection {
+  readonly #process: AgentProcess
+  readonly #handlers: RpcHandlers
+  readonly #pending = new Map<RpcId, { resolve(value: unknown): void; reject(error: RpcError): void }>()
+  #nextId = 1
+  #closed = false
+
+  constructor(process: AgentProcess, handlers: RpcHandlers) {
+    this.#process = process
+    this.#handlers = handlers
+  }
+
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    if (this.#closed) return Promise.reject(gone())
+    if (signal?.aborted) return Promise.reject(unanswered(method))
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      const abandon = () => {
+        this.#pending.delete(id)
+        reject(unanswered(method))
+      }
+      const settle =
+        <T>(done: (value: T) => void) =>
+        (value: T) => {
+          signal?.removeEventListener('abort', abandon)
+          done(value)
+        }
+      this.#pending.set(id, { resolve: settle(resolve), reject: settle(reject) })
+      signal?.addEventListener('abort', abandon, { once: true })
+      void this.#send({ id, method, params })
+    })
+  }
+
+  notify(method: string, params?: unknown): void {
+    void this.#send(params === undefined ? { method } : { method, params })
+  }
+
+  respond(id: RpcId, result: unknown): void {
+    void this.#send({ id, result })
+  }
+
+  respondError(id: RpcId, code: number, message: string): void {
+    void this.#send({ id, error: { code, message } })
+  }
+
+  /** Reads until the process is gone. Every open request is rejected then: nobody waits for a dead agent. */
+  async pump(): Promise<void> {
+    try {
+      for await (const output of this.#process.output()) {
+        if (output.kind === 'record') this.#read(output.record)
+        else if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
+        else if (output.kind === 'spool-damaged')
+          this.#handlers.onNoise(`the raw log ${output.path} was ${output.damage} while in use`)
+      }
+    } finally {
+      this.#closed = true
+      for (const { reject } of this.#pending.values()) reject(gone())
+      this.#pending.clear()
+    }
+  }
+
+  #read(record: NdjsonRecord): void {
+    if (record.kind === 'json') this.#dispatch(record)
+    else
+      this.#handlers.onNoise(
+        record.kind === 'malformed' ? record.text : `a line of ${record.bytes} bytes, over the limit`,
+      )
+  }
+
+  #dispatch({ value: raw, offset, bytes }: NdjsonRecord & { kind: 'json' }): void {
+    const message = toRpcMessage(raw)
+    const source = { raw, offset, bytes }
+    switch (message.kind) {
+      case 'request':
+        return this.#handlers.onRequest(message.request, source)
+      case 'notification':
+        return this.#handlers.onNotification(message.method, message.params, source)
+      case 'response':
+        return this.#settle(message.id, message.result, message.error)
+      case 'noise':
+        return this.#handlers.onNoise(JSON.stringify(raw).slice(0, MAX_NOISE_CHARS))
+      default:
+        unreachable(message)
+    }
+  }
+
+  #settle(id: RpcId, result: unknown, error: unknown): void {
+    const waiting = this.#pending.get(id)
+    if (!waiting) return
+    this.#pending.delete(id)
+    if (error === undefined || error === null) return waiting.resolve(result)
+    const { message, code } = error as { message?: unknown; code?: unknown }
+    waiting.reject(new RpcError(String(message ?? 'unknown error'), typeof code === 'number' ? code : null))
+  }
+
+  async #send(message: unknown): Promise<void> {
+    await this.#process.write(`${JSON.stringify(message)}\n`)
+  }
+}
+
+export type RpcMessage =
+  | { kind: 'request'; request: RpcRequest }
+  | { kind: 'notification'; method: string; params: unknown }
+  | { kind: 'response'; id: RpcId; result: unknown; error: unknown }
+  | { kind: 'noise' }
+
+export function toRpcMessage(value: unknown): RpcMessage {
+  const { id, method, params, result, error } = asObject(value)
+  const hasId = typeof id === 'string' || typeof id === 'number'
+  if (typeof method === 'string') {
+    if (hasId) return { kind: 'request', request: { id, method, params: asObject(params) } }
+    return { kind: 'notification', method, params }
+  }
+  return hasId ? { kind: 'response', id, result, error } : { kind: 'noise' }
+}
+
+const MAX_NOISE_CHARS = 500
+
+function unanswered(method: string): RpcError {
+  return new RpcError(`${method} was not answered in time.`, null)
+}
+
+function gone(): RpcError {
+  return new RpcError('The app-server is gone.', null)
+}

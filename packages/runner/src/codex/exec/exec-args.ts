@@ -1,0 +1,62 @@
+import type { HarnessQuery } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import { HARNESS_ID } from '../config.ts'
+import { CODEX_EFFORT } from '../effort.ts'
+import type { CodexSandbox } from '../options/permissions.ts'
+import { toToml } from './toml.ts'
+
+export interface ExecArgInput {
+  /** With a checked thread id. */
+  query: HarnessQuery
+  sandbox: CodexSandbox
+  /** From `overrideArgs`. */
+  overrides: string[]
+  /** The value of `mcp_servers`, without secrets. */
+  mcpServers: Record<string, Record<string, unknown>>
+  /** Variables that the agent's commands must not see. */
+  hidden: string[]
+  images: string[]
+  outputSchemaFile?: string
+  /** Holds what takes the place of Codex's own system prompt. */
+  systemPromptFile?: string
+}
+
+/** The command line of one `codex exec` turn. What anybody wrote is not in it: anyone on the machine can read it. */
+export function buildExecArgs(input: ExecArgInput): string[] {
+  const { query, sandbox, images } = input
+  const args = [...input.overrides, ...queryOverrides(input)]
+  // `exec` remembers none of these from turn to turn, and takes them only before its subcommand.
+  args.push('exec', '-s', sandbox, '-C', query.cwd, '--skip-git-repo-check')
+  for (const directory of query.additionalDirectories ?? [])
+    args.push('--add-dir', word('additionalDirectories', directory))
+  if (query.resumeSessionId !== undefined) args.push(query.forkSession ? 'fork' : 'resume')
+  args.push('--json')
+  if (query.model) args.push('-m', word('model', query.model))
+  if (input.outputSchemaFile) args.push('--output-schema', input.outputSchemaFile)
+  // `-i` takes every word that follows, so each gets its own and something else comes behind.
+  for (const image of images) args.push(`--image=${image}`)
+  if (query.resumeSessionId !== undefined) args.push(query.resumeSessionId)
+  args.push('-')
+  return args
+}
+
+function queryOverrides({ query, mcpServers, hidden, systemPromptFile }: ExecArgInput): string[] {
+  const overrides = [
+    // Codex writes "trusted" for the folder into the user's config unless the folder is known; known for this run only.
+    `projects={ ${toToml(query.cwd)} = { trust_level = "untrusted" } }`,
+  ]
+  if (hidden.length > 0) overrides.push(`shell_environment_policy.exclude=${toToml(hidden)}`)
+  if (query.thinking) overrides.push(`model_reasoning_effort=${toToml(CODEX_EFFORT[query.thinking])}`)
+  if (systemPromptFile) overrides.push(`model_instructions_file=${toToml(systemPromptFile)}`)
+  for (const [name, server] of Object.entries(mcpServers)) {
+    for (const [key, value] of Object.entries(server))
+      overrides.push(`mcp_servers.${name}.${key}=${toToml(value)}`)
+  }
+  return overrides.flatMap(override => ['-c', override])
+}
+
+function word(field: string, value: string): string {
+  if (value !== '' && !value.startsWith('-') && !value.includes('\0')) return value
+  const message = `${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`
+  throw new HarnessError(message, 'invalid_query', HARNESS_ID)
+}

@@ -1,0 +1,140 @@
+import { rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { HarnessQuery } from '@chirality/core'
+import { makeTempFolder } from '../../process/spool/temp-folder.ts'
+import { serveClientTools } from '../../tool-server/serve-client-tools.ts'
+import type { Invocation, TurnProgram } from '../../turn/turn-program.ts'
+import { CODEX, CODEX_VERSIONS, type CodexContext, HARNESS_ID } from '../config.ts'
+import { codexInput } from '../options/input.ts'
+import { areInstructionsTold, withInstructions } from '../options/instructions.ts'
+import { codexMcpServers } from '../options/mcp-servers.ts'
+import { type CodexListeners, execPermissions } from '../options/permissions.ts'
+import { heldThreadAdvice, isLostThread } from '../options/thread-id.ts'
+import { codexProgram } from '../program/launch.ts'
+import { overrideArgs } from '../program/overrides.ts'
+import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
+import { type ExecFacts, ExecReader } from './exec-reader.ts'
+import { readThreadFacts } from './thread-facts.ts'
+
+/** Somebody is there to be asked, or rules have to be looked at, though `exec` cannot: it may do less then, and says so. */
+export type ExecOptions = CodexListeners
+
+/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
+export function execProgram(context: CodexContext, options: ExecOptions = {}): TurnProgram {
+  return {
+    ...CODEX,
+    versions: CODEX_VERSIONS,
+    config: { ...context.config, stop: { interruptGraceMs: INTERRUPT_GRACE_MS, ...context.config.stop } },
+    prepare: query => prepareExec(query, context, options),
+    lostSession: isLostThread,
+    explain: (stderr, threadId) => {
+      const error = heldThreadAdvice(stderr, threadId)
+      return error === undefined ? undefined : { error, code: 'unknown' }
+    },
+    reader: options => new ExecReader({ ...options, lingerMs: context.config.lingerMs }),
+  }
+}
+
+/** It obeys within 0.1 s, or never: in the moment in which it opens the thread SIGINT is lost. */
+const INTERRUPT_GRACE_MS = 1_500
+
+export interface ExecInvocation extends Invocation {
+  facts: ExecFacts
+}
+
+/** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
+export async function prepareExec(
+  query: HarnessQuery,
+  context: CodexContext,
+  { asks = false, hasRules = false }: ExecOptions = {},
+): Promise<ExecInvocation> {
+  const undo: (() => Promise<void>)[] = []
+  const cleanup = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const input = await codexInput(query.prompt, context.environment)
+    undo.push(input.cleanup)
+    const program = await codexProgram(query, context)
+    const served = await serveClientTools(query, HARNESS_ID)
+    undo.push(served.stop)
+    const { sandbox, approval } = execPermissions(query, { asks, hasRules })
+    // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
+    const isApproved = (name: string) => approval === 'never' || name === served.serverName
+    const own = served.serverName
+    const mcp = codexMcpServers(served.mcpServers, { values: 'env', isApproved, own })
+    const files = await writeFiles(query, context, undo)
+    const before = await readThreadFacts(query.resumeSessionId, program.env)
+    const args = buildExecArgs({
+      query: { ...query, model: query.model ?? before.model },
+      sandbox,
+      overrides: overrideArgs(context),
+      mcpServers: mcp.config,
+      hidden: Object.keys(mcp.env),
+      images: input.images,
+      ...files,
+    })
+    const { text: promptText, images } = input
+    return {
+      ...program,
+      env: { ...program.env, ...mcp.env },
+      args,
+      cwd: query.cwd,
+      stdin: await instructed(query, promptText.trim() === '' ? IMAGES_ALONE : promptText, program.env),
+      promptText,
+      attachments: images.length,
+      version: program.features.version,
+      cleanup,
+      facts: {
+        model: query.model ?? before.model,
+        cwd: query.cwd,
+        permissionMode: query.permissionMode,
+        expectsJson: query.outputSchema !== undefined,
+        usageBefore: before.usage,
+        ...(asks || hasRules ? { unasked: sandbox } : {}),
+      },
+    }
+  } catch (error) {
+    await cleanup()
+    throw error
+  }
+}
+
+/**
+ * Added instructions come with the message, unless they are the last that the thread was given. `exec` takes them
+ * otherwise only in its command line, which anyone on the machine can read, or in the user's own config; and of a thread
+ * that is resumed it takes none.
+ */
+async function instructed(
+  { appendSystemPrompt: text, resumeSessionId }: HarnessQuery,
+  prompt: string,
+  environment: Record<string, string>,
+): Promise<string> {
+  if (!text) return prompt
+  const threadId = resumeSessionId
+  const isTold = threadId !== undefined && (await areInstructionsTold(text, { threadId, environment }))
+  return isTold ? prompt : withInstructions(text, prompt)
+}
+
+/** `exec` takes no images without words. */
+const IMAGES_ALONE = 'See what is attached.'
+
+/** Readable for the owner only. */
+async function writeFiles(
+  { systemPrompt, outputSchema }: HarnessQuery,
+  { environment }: CodexContext,
+  undo: (() => Promise<void>)[],
+): Promise<Pick<ExecArgInput, 'systemPromptFile' | 'outputSchemaFile'>> {
+  if (!systemPrompt && !outputSchema) return {}
+  const folder = await makeTempFolder(environment, HARNESS_ID)
+  undo.push(() => rm(folder, { recursive: true, force: true }))
+  const write = async (name: string, text: string) => {
+    const file = path.join(folder, name)
+    await writeFile(file, text, { mode: 0o600 })
+    return file
+  }
+  return {
+    ...(systemPrompt ? { systemPromptFile: await write('system-prompt.md', systemPrompt) } : {}),
+    ...(outputSchema ? { outputSchemaFile: await write('schema.json', JSON.stringify(outputSchema)) } : {}),
+  }
+}

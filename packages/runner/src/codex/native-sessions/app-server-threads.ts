@@ -1,0 +1,124 @@
+import { rm, stat } from 'node:fs/promises'
+import type { NativeSession } from '@chirality/core'
+import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
+import { buildChildEnv } from '../../env/child-env.ts'
+import { oneLine } from '../../native-sessions/one-line.ts'
+import { makeTempFolder } from '../../process/spool/temp-folder.ts'
+import { AppServer } from '../app-server/app-server.ts'
+import { type CodexContext, HARNESS_ID } from '../config.ts'
+import { findCodex } from '../program/executable.ts'
+import { overrideArgs } from '../program/overrides.ts'
+import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
+
+/** Reads threads through an app-server that lives as long as `read`. It follows forks, and knows files we do not. */
+export async function withAppServer<T>(
+  context: CodexContext,
+  read: (server: AppServer) => Promise<T>,
+): Promise<T> {
+  const { config, environment } = context
+  const command = await findCodex({ binaryPath: config.binaryPath, environment })
+  const { env } = buildChildEnv({ source: environment, credentials: 'codex', allow: config.allowEnvironment })
+  // A look is no turn: its output stays out of the project's logs, and no config of the project counts.
+  const folder = await makeTempFolder(environment, HARNESS_ID)
+  try {
+    const args = ['app-server', ...overrideArgs(context)]
+    const server = await AppServer.start({ command, args, env, projectRoot: folder, config })
+    try {
+      return await read(server)
+    } finally {
+      await server.stop({ interruptGraceMs: 0 })
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export async function listThreads(
+  server: AppServer,
+  { cwds, limit }: { cwds: string[] | undefined; limit: number },
+): Promise<NativeSession[]> {
+  const sessions: NativeSession[] = []
+  let cursor: unknown
+  do {
+    const page = await server.request('thread/list', {
+      ...EVERY_KIND,
+      sortKey: 'updated_at',
+      limit: Math.min(limit - sessions.length, PAGE_SIZE),
+      ...(cwds ? { cwd: cwds } : {}),
+      ...(cursor ? { cursor } : {}),
+    })
+    const threads = asObjects(page.data)
+    sessions.push(...(await Promise.all(threads.map(describe))).flat())
+    cursor = threads.length > 0 ? page.nextCursor : undefined
+  } while (cursor && sessions.length < limit)
+  return sessions.slice(0, limit)
+}
+
+export async function readThread(server: AppServer, threadId: string): Promise<ThreadHistory> {
+  const { thread } = await server.request('thread/read', { threadId, includeTurns: false })
+  const facts = asObject(thread)
+  const turns: ThreadTurn[] = []
+  let cursor: unknown
+  do {
+    const page = await server.request('thread/turns/list', {
+      threadId,
+      limit: PAGE_SIZE,
+      sortDirection: 'asc',
+      itemsView: 'full',
+      ...(cursor ? { cursor } : {}),
+    })
+    const data = asObjects(page.data)
+    turns.push(...data.map(readTurn))
+    cursor = data.length > 0 && turns.length < MAX_TURNS ? page.nextCursor : undefined
+  } while (cursor)
+  return {
+    id: threadId,
+    cwd: asText(facts.cwd) ?? '',
+    model: asText(facts.model),
+    version: asText(facts.cliVersion),
+    createdAt: timeOf(facts.createdAt),
+    updatedAt: timeOf(facts.updatedAt),
+    turns,
+    missing: 0,
+  }
+}
+
+/** Without these it leaves out what `exec` did, and what another provider's model answered; sub-agents stay out. */
+const EVERY_KIND = { sourceKinds: ['cli', 'vscode', 'exec', 'appServer'], modelProviders: [] }
+const PAGE_SIZE = 50
+const MAX_TURNS = 10_000
+
+async function describe(thread: JsonObject): Promise<NativeSession[]> {
+  const nativeSessionId = asText(thread.id)
+  const cwd = asText(thread.cwd)
+  if (nativeSessionId === undefined || cwd === undefined) return []
+  const file = asText(thread.path)
+  const info = file === undefined ? null : await stat(file).catch(() => null)
+  const createdAt = timeOf(thread.createdAt)
+  return [
+    {
+      harness: 'codex',
+      nativeSessionId,
+      cwd,
+      title: oneLine(asText(thread.name) ?? asText(thread.preview) ?? nativeSessionId),
+      ...(createdAt ? { createdAt } : {}),
+      updatedAt: timeOf(thread.updatedAt) ?? createdAt ?? new Date(0).toISOString(),
+      ...(info ? { sizeBytes: info.size } : {}),
+    },
+  ]
+}
+
+function readTurn(turn: JsonObject): ThreadTurn {
+  return {
+    id: String(turn.id),
+    status: asText(turn.status) ?? 'completed',
+    error: turn.error,
+    durationMs: asNumber(turn.durationMs),
+    items: asObjects(turn.items),
+  }
+}
+
+function timeOf(seconds: unknown): string | undefined {
+  const value = asNumber(seconds)
+  return value === undefined ? undefined : new Date(value * 1000).toISOString()
+}

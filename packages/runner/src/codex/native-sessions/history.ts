@@ -1,0 +1,53 @@
+import { createCodexAppServerTranslator, parseCodexEvent, type UIEvent } from '@chirality/core'
+import { asNumber, asObjects, asText, type JsonObject } from '../../common/json.ts'
+import { History } from '../../native-sessions/history.ts'
+import { withoutInstructions } from '../options/instructions.ts'
+import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
+
+/** A thread as the events it was when it happened: the app-server's translator reads it. */
+export function codexHistory(thread: ThreadHistory, sessionId: string): History {
+  const { id: threadId, cwd, model, version, missing } = thread
+  const history = new History(sessionId, thread.createdAt ?? new Date(0).toISOString())
+  if (missing > 0) history.addGap({ missing, reason: "Parts of the agent's files cannot be read." })
+  const agent = { cwd, ...(model ? { model } : {}), ...(version ? { version } : {}) }
+  const translator = createCodexAppServerTranslator({ sessionId, threadId, agent })
+  const tell = (method: string, params: JsonObject): UIEvent[] =>
+    translator.translate(parseCodexEvent({ method, params: { threadId, ...params } })).filter(isKnown)
+
+  for (const turn of thread.turns) {
+    const { id: turnId, items } = turn
+    const first = items.find(item => item.type === 'userMessage')
+    history.startTurn({ id: turnId, ...promptOf(first) }, timeOf((first ?? items[0])?.startedAtMs))
+    history.add(tell('turn/started', { turn: { id: turnId } }))
+    for (const item of items) {
+      history.add(tell('item/started', { turnId, item }), timeOf(item.startedAtMs))
+      history.add(tell('item/completed', { turnId, item }), timeOf(item.completedAtMs))
+    }
+    history.add(tell('turn/completed', { turn: ended(turn) }))
+    history.endTurn(translator.outcome?.reason ?? 'interrupted', undefined, turn.durationMs)
+  }
+  return history
+}
+
+/** Tokens are not kept with a thread; a sum of nothing would be taken for the cost of the turn. */
+function isKnown(event: UIEvent): boolean {
+  return event.type !== 'session:complete' && event.type !== 'chat:complete'
+}
+
+/** What nothing ended was cut off: by a crash, or because it still runs elsewhere. */
+function ended({ id, status, error, durationMs }: ThreadTurn): JsonObject {
+  return { id, status: status === 'inProgress' ? 'interrupted' : status, error: error ?? null, durationMs }
+}
+
+function promptOf(item: JsonObject | undefined): { message: string; attachments: number } {
+  const parts = asObjects(item?.content)
+  return {
+    message: withoutInstructions(parts.flatMap(part => asText(part.text) ?? []).join('\n')),
+    attachments: parts.filter(part => /image|audio/i.test(String(part.type))).length,
+  }
+}
+
+function timeOf(ms: unknown): string | undefined {
+  const time = asNumber(ms)
+  return time === undefined ? undefined : new Date(time).toISOString()
+}

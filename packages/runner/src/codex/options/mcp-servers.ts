@@ -1,0 +1,110 @@
+import type { McpServerConfig, McpStdioServerConfig } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import { HARNESS_ID } from '../config.ts'
+
+export interface CodexMcpServers {
+  /** The value of `mcp_servers`. */
+  config: Record<string, Record<string, unknown>>
+  /** What the configuration only names. */
+  env: Record<string, string>
+}
+
+export interface CodexMcpOptions {
+  /** `env`: nothing that somebody gave is in the configuration, which goes to argv. `inline`: it goes through a pipe. */
+  values: 'env' | 'inline'
+  /** Which servers' tools run without asking. Codex refuses the others when nobody can be asked. */
+  isApproved(name: string): boolean
+  /** The server of the caller's own tools. */
+  own?: string | undefined
+}
+
+/** Without this Codex waits a second for a server, and then begins without its tools and without a word. */
+const AWAITED = { required: true, startup_timeout_sec: 60 }
+
+/** MCP servers as Codex wants them. */
+export function codexMcpServers(
+  servers: Record<string, McpServerConfig>,
+  options: CodexMcpOptions,
+): CodexMcpServers {
+  const env: Record<string, string> = {}
+  const config: Record<string, Record<string, unknown>> = {}
+  for (const [name, server] of Object.entries(servers)) {
+    if (!NAME.test(name)) {
+      throw refused(`"${name}" is no name for a server: use only A-Z, a-z, 0-9, _ and -.`)
+    }
+    const approval = options.isApproved(name) ? { default_tools_approval_mode: 'approve' } : {}
+    const settings = server.type === 'stdio' ? stdioServer(server) : httpServer(server)
+    config[name] = {
+      ...(options.values === 'env' ? withoutValues(settings, env) : settings),
+      ...approval,
+      ...(name === options.own ? AWAITED : {}),
+    }
+  }
+  return { config, env }
+}
+
+/** What Codex itself takes; a dot would also lead an override somewhere else. */
+const NAME = /^[A-Za-z0-9_-]+$/
+
+function stdioServer({ command, args, env, cwd }: McpStdioServerConfig): Settings {
+  return { command, ...(args ? { args } : {}), ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) }
+}
+
+function httpServer({ url, headers = {} }: McpServerConfig & { type: 'http' }): Settings {
+  return { url, ...(Object.keys(headers).length > 0 ? { http_headers: headers } : {}) }
+}
+
+interface Settings {
+  [key: string]: unknown
+  env?: Record<string, string>
+  http_headers?: Record<string, string>
+}
+
+/**
+ * Moves into `carrier` every value that somebody gave, secret or not by its looks: a list of processes can be read by
+ * anyone. What is left is the name of a variable.
+ */
+function withoutValues(
+  { env = {}, http_headers = {}, ...rest }: Settings,
+  carrier: Record<string, string>,
+): Record<string, unknown> {
+  const carry = ([name, value]: [string, string]): [string, string] => [name, carried(carrier, value)]
+  const headers = Object.entries(http_headers).map(carry)
+  const variables = Object.entries(env).map(carry)
+  return {
+    ...rest,
+    ...(variables.length > 0 ? renamed(rest, variables) : {}),
+    ...(headers.length > 0 ? { env_http_headers: Object.fromEntries(headers) } : {}),
+  }
+}
+
+/**
+ * Codex hands a variable on only under its own name, and under that it would be Codex's as well: another PATH, or one
+ * value for two servers. So it goes under a name of ours, and a shell gives it the right one before it becomes the server.
+ */
+function renamed({ command, args }: Settings, variables: [string, string][]): Record<string, unknown> {
+  const invalid = variables.find(([name]) => !VARIABLE.test(name))
+  if (invalid) throw refused(`"${invalid[0]}" is no name for a variable.`)
+  const exports = variables.map(([name, carrier]) => `export ${name}="$${carrier}"; unset ${carrier}; `)
+  const words = [command, ...(Array.isArray(args) ? args : [])]
+  return {
+    command: '/bin/sh',
+    args: ['-c', `${exports.join('')}exec "$@"`, 'sh', ...words],
+    env_vars: variables.map(([, carrier]) => carrier),
+  }
+}
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+function carried(carrier: Record<string, string>, value: string): string {
+  const name = `${CARRIER_PREFIX}${Object.keys(carrier).length}`
+  carrier[name] = value
+  return name
+}
+
+/** With a word in it that keeps Codex from handing it to commands. */
+const CARRIER_PREFIX = 'CHIRALITY_MCP_TOKEN_'
+
+function refused(message: string): HarnessError {
+  return new HarnessError(`mcpServers: ${message}`, 'invalid_query', HARNESS_ID)
+}

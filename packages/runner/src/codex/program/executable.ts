@@ -1,0 +1,65 @@
+import { existsSync, realpathSync } from 'node:fs'
+import path from 'node:path'
+import { HarnessNotInstalledError } from '@chirality/core'
+import { findPackage } from '../../process/program/find-package.ts'
+import { checkExecutable, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import { HARNESS_ID } from '../config.ts'
+
+export const INSTALL_INSTRUCTIONS =
+  'Install it with `npm install -g @openai/codex`, or set CHIRALITY_CODEX_BIN to the binary.'
+
+export interface FindCodexOptions {
+  /** Given explicitly: the only place that is looked at. */
+  binaryPath?: string
+  environment: Record<string, string>
+}
+
+/** The native `codex`: the one named, else PATH and the usual places, else the one inside the npm package. */
+export async function findCodex(options: FindCodexOptions): Promise<string> {
+  const named = options.binaryPath ?? options.environment.CHIRALITY_CODEX_BIN
+  if (named) {
+    const check = await checkExecutable(named)
+    if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
+    return nativeBehind(path.resolve(named))
+  }
+  // Those of the environment the agent gets: an isolated harness must not find this user's agent.
+  const { PATH = '', HOME = NOWHERE } = options.environment
+  const found = await resolveExecutable('codex', [], { path: PATH, home: HOME })
+  const binary = found ? nativeBehind(found) : packagedCodex(import.meta.url)
+  if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
+  return binary
+}
+
+const NOWHERE = '/nonexistent'
+
+/** npm installs a script that starts the binary; killed hard, it leaves the binary running. */
+function nativeBehind(found: string): string {
+  const real = realpathSync(found)
+  return real.endsWith('.js') ? (nativeBinary(path.dirname(path.dirname(real))) ?? found) : found
+}
+
+function packagedCodex(from: string): string | undefined {
+  const owner = findPackage(from, '@openai/codex')
+  return owner && nativeBinary(owner)
+}
+
+/** In a package for the platform, since 0.100; before that in the package itself, with all platforms. */
+function nativeBinary(owner: string): string | undefined {
+  const triple = TRIPLES[`${process.platform}-${process.arch}`]
+  if (!triple) return undefined
+  const name = `@openai/codex-${process.platform}-${process.arch}`
+  const folders = [owner, findPackage(path.join(owner, 'package.json'), name)]
+  return folders
+    .flatMap(folder => (folder ? PLACES.map(place => path.join(folder, 'vendor', triple, place)) : []))
+    .find(existsSync)
+}
+
+/** The second one up to 0.130. */
+const PLACES = [path.join('bin', 'codex'), path.join('codex', 'codex')]
+
+const TRIPLES: Record<string, string> = {
+  'linux-x64': 'x86_64-unknown-linux-musl',
+  'linux-arm64': 'aarch64-unknown-linux-musl',
+  'darwin-x64': 'x86_64-apple-darwin',
+  'darwin-arm64': 'aarch64-apple-darwin',
+}

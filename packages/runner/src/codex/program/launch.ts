@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { HarnessQuery } from '@chirality/core'
+import { buildChildEnv } from '../../env/child-env.ts'
+import { refuseTooOld } from '../../turn/agent-version.ts'
+import { checkDirectory } from '../../turn/check-directory.ts'
+import type { AppServerLaunch } from '../app-server/app-server-pool.ts'
+import { type CodexFeatures, codexFeatures } from '../app-server/features.ts'
+import { CODEX, CODEX_VERSIONS, type CodexContext, HARNESS_ID } from '../config.ts'
+import { findCodex } from './executable.ts'
+import { overrideArgs } from './overrides.ts'
+
+/** Everything a Codex process is started with but its arguments. */
+export interface CodexProgram {
+  command: string
+  env: Record<string, string>
+  features: CodexFeatures
+}
+
+export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
+  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  for (const directory of query.additionalDirectories ?? [])
+    await checkDirectory('The extra folder', directory, HARNESS_ID)
+  const command = await findCodex({ binaryPath: context.config.binaryPath, environment: context.environment })
+  const { env } = buildChildEnv({
+    source: context.environment,
+    credentials: 'codex',
+    allow: context.config.allowEnvironment,
+    extra: query.env,
+  })
+  const features = await codexFeatures(command, env, {
+    signal: query.signal,
+    dataFolder: context.config.dataFolder,
+  })
+  refuseTooOld(features.version, CODEX_VERSIONS, CODEX)
+  return { command, env, features }
+}
+
+/**
+ * `distinct` separates sessions that cannot share a process, because their tools belong to it. Projects never do: what
+ * was said in one would be in the raw log of another.
+ */
+export function appServerLaunch(
+  program: CodexProgram,
+  context: CodexContext,
+  { projectRoot, distinct }: { projectRoot: string; distinct: string },
+): AppServerLaunch {
+  const { command, env, features } = program
+  const extra = [UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
+  const args = ['app-server', ...overrideArgs(context, extra)]
+  const key = createHash('sha256')
+    .update(JSON.stringify([command, args, env, projectRoot, distinct]))
+    .digest('hex')
+  return { key, command, args, env, features, projectRoot, config: context.config }
+}
+
+/** A session that needs another process cannot have its thread before this one lets go of it. */
+const UNLOAD_AT_ONCE = 'thread_unload_delay_secs=0'
+
+/** A key from the environment must not replace the login that the user has stored. */
+const LOGIN_IN_MEMORY = 'cli_auth_credentials_store="ephemeral"'

@@ -1,0 +1,135 @@
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { NativeSession } from '@chirality/core'
+import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
+import { oneLine } from '../../native-sessions/one-line.ts'
+import { readEnds, readLines } from '../../native-sessions/read-lines.ts'
+import { codexHome, type RolloutFile, rolloutFiles } from './rollout-files.ts'
+import { isAboutThread, rolloutTurns } from './rollout-turns.ts'
+import type { ThreadHistory } from './thread.ts'
+
+/** For a Codex that cannot be asked: what its files say. */
+export async function listRollouts(
+  environment: Record<string, string>,
+  { cwds, limit }: { cwds: string[] | undefined; limit: number },
+): Promise<NativeSession[]> {
+  const names = await threadNames(environment)
+  const sessions: NativeSession[] = []
+  for (const file of await rolloutFiles(environment)) {
+    if (sessions.length >= limit) break
+    const session = await describe(file, names)
+    if (session && (!cwds || cwds.includes(session.cwd))) sessions.push(session)
+  }
+  return sessions
+}
+
+/** Undefined if no file is about this thread. A fork has only its own lines: those before it are its parent's. */
+export async function readRollout(
+  environment: Record<string, string>,
+  threadId: string,
+): Promise<ThreadHistory | undefined> {
+  const { own, lines, missing } = await readThreadLines(environment, threadId, isAboutThread)
+  if (!own) return undefined
+  const metas = lines.filter(line => line.type === 'session_meta').map(line => asObject(line.payload))
+  const meta = asObject(metas.findLast(({ cwd }) => asText(cwd)))
+  const context = asObject(lines.findLast(line => line.type === 'turn_context')?.payload)
+  return {
+    id: threadId,
+    cwd: asText(meta.cwd) ?? '',
+    model: asText(context.model),
+    version: asText(meta.cli_version),
+    createdAt: asText(meta.timestamp),
+    updatedAt: new Date(own.modifiedMs).toISOString(),
+    turns: rolloutTurns(lines),
+    missing,
+  }
+}
+
+/** The wanted lines of a thread, those of the threads that it was forked from first. */
+export async function readThreadLines(
+  environment: Record<string, string>,
+  threadId: string,
+  isWanted: (line: JsonObject) => boolean,
+): Promise<ThreadLines> {
+  const files = new Map(
+    (await rolloutFiles(environment, { archived: true })).map(file => [file.threadId, file]),
+  )
+  const own = files.get(threadId)
+  return own ? { own, ...(await linesWithParents(own, files, isWanted)) } : { lines: [], missing: 0 }
+}
+
+interface ThreadLines {
+  /** Undefined if no file is about this thread. */
+  own?: RolloutFile
+  lines: JsonObject[]
+  missing: number
+}
+
+/** The first lines hold the instructions and all tools; the first message comes after them. */
+const LOOK_BYTES = 512 * 1024
+const MAX_NAMES_BYTES = 16 * 1024 * 1024
+/** A fork of a fork of …; a circle of them would never end. */
+const MAX_FORKS = 50
+
+async function linesWithParents(
+  own: RolloutFile,
+  files: ReadonlyMap<string, RolloutFile>,
+  isWanted: (line: JsonObject) => boolean,
+): Promise<{ lines: JsonObject[]; missing: number }> {
+  const parts: JsonObject[][] = []
+  let missing = 0
+  let file: RolloutFile | undefined = own
+  let end = Number.POSITIVE_INFINITY
+  for (let forks = 0; file && forks < MAX_FORKS; forks++) {
+    const read = await readLines(file.path, { isWanted }).catch(() => null)
+    missing += read ? read.unreadable + (read.isCut ? 1 : 0) : 1
+    const before = end
+    const lines = (read?.lines ?? []).filter(({ ordinal }) => (asNumber(ordinal) ?? 0) < before)
+    parts.unshift(lines)
+    const base = asObject(asObject(lines.find(line => line.type === 'session_meta')?.payload).history_base)
+    const parentId = asText(base.thread_id)
+    end = asNumber(base.end_ordinal_exclusive) ?? Number.POSITIVE_INFINITY
+    file = parentId === undefined ? undefined : files.get(parentId)
+    if (parentId !== undefined && !file) missing += 1
+  }
+  return { lines: parts.flat(), missing }
+}
+
+async function describe(
+  file: RolloutFile,
+  names: ReadonlyMap<string, string>,
+): Promise<NativeSession | undefined> {
+  const { head } = await readEnds(file.path, LOOK_BYTES).catch(() => ({ head: [] }))
+  const meta = asObject(head.find(line => line.type === 'session_meta')?.payload)
+  const cwd = asText(meta.cwd)
+  const title = names.get(file.threadId) ?? firstMessage(head)
+  // A source that is no word is a sub-agent's.
+  if (cwd === undefined || title === undefined || typeof meta.source !== 'string') return undefined
+  const createdAt = asText(meta.timestamp)
+  return {
+    harness: 'codex',
+    nativeSessionId: file.threadId,
+    cwd,
+    title: oneLine(title),
+    ...(createdAt ? { createdAt } : {}),
+    updatedAt: new Date(file.modifiedMs).toISOString(),
+    sizeBytes: file.sizeBytes,
+  }
+}
+
+function firstMessage(lines: readonly JsonObject[]): string | undefined {
+  const items = rolloutTurns(lines.filter(isAboutThread)).flatMap(turn => turn.items)
+  const content = asObjects(items.find(item => item.type === 'userMessage')?.content)
+  return content.flatMap(part => asText(part.text) ?? [])[0]
+}
+
+/** Names that the user gave; the last one counts. */
+async function threadNames(environment: Record<string, string>): Promise<Map<string, string>> {
+  const file = path.join(codexHome(environment), 'session_index.jsonl')
+  if (!(await stat(file).catch(() => null))?.isFile()) return new Map()
+  const isWanted = (line: JsonObject) => asText(line.thread_name) !== undefined
+  const { lines } = await readLines(file, { isWanted, maxBytes: MAX_NAMES_BYTES }).catch(() => ({
+    lines: [],
+  }))
+  return new Map(lines.map(line => [String(line.id), String(line.thread_name)]))
+}

@@ -1,0 +1,76 @@
+import { HarnessError } from '@chirality/core'
+import { traceProcess } from '../../process/trace-process.ts'
+import { withAccount } from '../../turn/turn-query.ts'
+import { RpcError } from '../app-server/json-rpc.ts'
+import type { ThreadFeed } from '../app-server/thread-feed.ts'
+import { HARNESS_ID } from '../config.ts'
+import type { CodexInput } from '../options/input.ts'
+import { type OpenThread, openThread } from './open-thread.ts'
+import { ThreadTurn, type ThreadTurnOptions } from './thread-turn.ts'
+import type { ThreadTurnFacts } from './thread-view.ts'
+
+export interface AppServerTurnOptions extends Omit<ThreadTurnOptions, 'thread' | 'feed' | 'facts'> {
+  turnId: string
+  /** `mcp_servers` and the like, for the thread. */
+  threadConfig: Record<string, unknown>
+}
+
+/** Opens the thread of a session on an app-server for one turn. Null when the turn was stopped meanwhile. */
+export async function openThreadTurn(options: AppServerTurnOptions): Promise<ThreadTurn | null> {
+  const { query, lease, permissions, threadConfig: config, parts } = options
+  const { stop, record } = parts
+  let thread: OpenThread
+  try {
+    thread = await openThread(lease.server, { query, permissions, config, signal: stop.signal })
+  } catch (error) {
+    // Whether it would ever have answered nobody knows: the next turn must not wait for it again.
+    if (isUnanswered(error) && lease.turns() === 1) await lease.server.stop({ interruptGraceMs: 0 })
+    if (stop.reason) return null
+    throw error
+  }
+  const feed = lease.server.news.listen(thread.id)
+  if (!feed) {
+    const message = `The Codex thread ${query.resumeSessionId} has a turn running in another session.`
+    throw new HarnessError(message, 'busy', HARNESS_ID)
+  }
+  const facts = factsOf(thread, feed, options)
+  // Before the turn is started: from then on it can be found again.
+  const { process } = lease.server
+  record.begin(process.spoolPath, facts)
+  if (record.isKept) {
+    const { from, unheard, children } = feed.place
+    const traced = await traceProcess(process, Math.min(from, ...unheard))
+    record.tell({ ...traced, nativeSessionIds: [thread.id, ...children] })
+  }
+  return new ThreadTurn({ ...options, input: inputFor(thread, options), thread, feed, facts })
+}
+
+/** A new thread is told what was said in the one that is gone. */
+function inputFor({ lostId }: OpenThread, { input, query }: AppServerTurnOptions): CodexInput {
+  if (lostId === undefined || query.account === undefined) return input
+  return { ...input, text: withAccount(query.account, input.text) }
+}
+
+function factsOf(
+  { id: threadId, model, lostId }: OpenThread,
+  { place: news }: ThreadFeed,
+  { lease, query }: AppServerTurnOptions,
+): ThreadTurnFacts {
+  return {
+    threadId,
+    model,
+    cwd: query.cwd,
+    version: lease.server.version ?? undefined,
+    permissionMode: query.permissionMode,
+    lostId,
+    expectsJson: query.outputSchema !== undefined,
+    partialMessages: query.includePartialMessages,
+    news,
+  }
+}
+
+/** By an error of Codex it would have had a code. */
+function isUnanswered(error: unknown): boolean {
+  const { cause } = error instanceof HarnessError ? error : { cause: error }
+  return cause instanceof RpcError && cause.code === null
+}

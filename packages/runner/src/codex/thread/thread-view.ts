@@ -1,0 +1,89 @@
+import {
+  type CodexAppServerTranslator,
+  createCodexAppServerTranslator,
+  type PermissionMode,
+  parseCodexEvent,
+  type Session,
+  type TurnEndReason,
+  type UIEvent,
+} from '@chirality/core'
+import { lostSession, resumeFailed } from '../../turn/turn-events.ts'
+import type { TurnFacts } from '../../turn/turn-notes.ts'
+import type { NewsPlace } from '../app-server/thread-message.ts'
+import { CODEX, HARNESS_ID } from '../config.ts'
+
+/** All that has to be known of a turn on an app-server to tell it from the spool. */
+export interface ThreadTurnFacts extends TurnFacts {
+  threadId: string
+  model: string
+  cwd: string
+  version?: string
+  permissionMode?: PermissionMode
+  /** The thread that was asked for and is not there any more. */
+  lostId?: string
+  expectsJson?: boolean
+  /** Default true. */
+  partialMessages?: boolean
+  news?: NewsPlace
+}
+
+/** A turn of a thread as UI events, from its first message to its last. */
+export class ThreadView {
+  readonly #sessionId: string
+  readonly #facts: ThreadTurnFacts
+  readonly #translator: CodexAppServerTranslator
+
+  constructor(session: Session, facts: ThreadTurnFacts) {
+    const { threadId, expectsJson } = facts
+    this.#sessionId = session.id
+    this.#facts = facts
+    this.#translator = createCodexAppServerTranslator({ sessionId: session.id, threadId, expectsJson })
+  }
+
+  /** Told once for each turn, by us: on a loaded thread Codex does not tell it again. */
+  *opening(): Generator<UIEvent> {
+    const sessionId = this.#sessionId
+    const { threadId, model, cwd, version, permissionMode, lostId } = this.#facts
+    if (lostId !== undefined) {
+      yield lostSession(sessionId, lostId, CODEX.name)
+      yield resumeFailed(sessionId, lostId)
+    }
+    yield {
+      type: 'session:init',
+      sessionId,
+      claudeSessionId: threadId,
+      model,
+      tools: [],
+      harness: HARNESS_ID,
+      cwd,
+      ...(version ? { version } : {}),
+      ...(permissionMode ? { permissionMode } : {}),
+    }
+  }
+
+  /** A message of the thread, as it was printed. */
+  show(raw: unknown): UIEvent[] {
+    return this.#translator.translate(parseCodexEvent(raw)).filter(event => this.#isTold(event))
+  }
+
+  /** Told by us: that Codex confirms it is no news. */
+  answered(requestId: string): void {
+    this.#translator.answered(requestId)
+  }
+
+  /** The output is over: closes what was begun. */
+  end(): UIEvent[] {
+    return this.#translator.end()
+  }
+
+  /** Null while there is no result. */
+  get outcome(): TurnEndReason | null {
+    return this.#translator.outcome?.reason ?? null
+  }
+
+  #isTold(event: UIEvent): boolean {
+    if (event.type === 'session:init') return false
+    if (this.#facts.partialMessages !== false) return true
+    return event.type !== 'chat:delta' && !(event.type === 'chat:thinking' && !event.final)
+  }
+}

@@ -1,0 +1,62 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { HarnessQuery, ImageSource, PromptPart } from '@chirality/core'
+import { HarnessError } from '@chirality/core'
+import type { PromptBlock } from '../api/messages.ts'
+import { HARNESS_ID } from '../config.ts'
+
+export interface PromptBlocks {
+  blocks: PromptBlock[]
+  /** The text of it, for people. */
+  text: string
+  attachments: number
+}
+
+/** The prompt as the API takes it. Refuses an empty one, and a file that the API would refuse now and ever after. */
+export async function promptBlocks(prompt: HarnessQuery['prompt']): Promise<PromptBlocks> {
+  const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
+  const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const attachments = parts.filter(part => part.type !== 'text').length
+  const sent = parts.filter(part => part.type !== 'text' || part.text.trim() !== '')
+  if (sent.length === 0) throw refused('The prompt is empty. Say what the agent should do.')
+  return { blocks: await Promise.all(sent.map(promptBlock)), text, attachments }
+}
+
+async function promptBlock(part: PromptPart): Promise<PromptBlock> {
+  if (part.type === 'text') return part
+  const { type, source } = part
+  const media_type = source.mediaType
+  const { mediaTypes, maxBytes } = TAKEN[type]
+  if (!mediaTypes.includes(media_type)) {
+    throw refused(`A ${type} of type ${media_type} is not taken; use ${mediaTypes.join(', ')}.`)
+  }
+  const data = await readData(source, maxBytes)
+  if (media_type !== 'text/plain') return { type, source: { type: 'base64', media_type, data } }
+  const text = Buffer.from(data, 'base64').toString()
+  return { type, source: { type: 'text', media_type, data: text } }
+}
+
+const MEBIBYTE = 1024 * 1024
+
+const TAKEN = {
+  image: { mediaTypes: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'], maxBytes: 5 * MEBIBYTE },
+  document: { mediaTypes: ['application/pdf', 'text/plain'], maxBytes: 20 * MEBIBYTE },
+}
+
+/** Base64. */
+async function readData(source: ImageSource, maxBytes: number): Promise<string> {
+  const tooBig = (what: string) =>
+    refused(`${what} is over ${maxBytes / MEBIBYTE} MB, which the API does not take.`)
+  if (source.kind === 'base64') {
+    if (source.data === '') throw refused('An attachment is empty.')
+    if (source.data.length > Math.ceil(maxBytes / 3) * 4) throw tooBig('An attachment')
+    return source.data
+  }
+  const info = await stat(source.path).catch(() => null)
+  if (!info?.isFile() || info.size === 0) throw refused(`${source.path} is not there, not a file, or empty.`)
+  if (info.size > maxBytes) throw tooBig(source.path)
+  return readFile(source.path, 'base64')
+}
+
+function refused(message: string): HarnessError {
+  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import path from 'node:path'
+import { NdjsonFramer } from '@chirality/core'
+import { errnoOf } from '../../common/errno.ts'
+import { asObject } from '../../common/json.ts'
+import { ensurePrivateDirectory } from '../../process/spool/private-directory.ts'
+import type { Message } from '../api/messages.ts'
+import { lostResult } from '../loop/history.ts'
+
+/** The messages of one conversation, a line each with an id, only ever appended to. With it any later process can go on. */
+export class Transcript {
+  readonly nativeSessionId: string
+  readonly #fd: number
+
+  private constructor(nativeSessionId: string, fd: number) {
+    this.nativeSessionId = nativeSessionId
+    this.#fd = fd
+  }
+
+  /** For a new conversation, with the messages that it begins with. `.chirality` has to be there. */
+  static async create(
+    projectRoot: string,
+    nativeSessionId: string,
+    messages: readonly Message[],
+  ): Promise<Transcript> {
+    const file = await safeFile(projectRoot, nativeSessionId)
+    const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    const transcript = new Transcript(nativeSessionId, fd)
+    for (const message of messages) transcript.append(message)
+    return transcript
+  }
+
+  static async open(projectRoot: string, nativeSessionId: string): Promise<Transcript> {
+    const fd = openSync(
+      await safeFile(projectRoot, nativeSessionId),
+      O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
+    )
+    // A line that a crash cut off must not swallow the next one.
+    writeFileSync(fd, '\n')
+    return new Transcript(nativeSessionId, fd)
+  }
+
+  /** Returns the id of the line: where a fork can cut the conversation. */
+  append(message: Message): string {
+    const uuid = randomUUID()
+    writeFileSync(this.#fd, `${JSON.stringify({ ...message, uuid })}\n`)
+    return uuid
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** Undefined when there is no such conversation, or no such line. Lines that cannot be read are left out. */
+export async function readTranscript(
+  projectRoot: string,
+  nativeSessionId: string,
+  upTo?: string,
+): Promise<Message[] | undefined> {
+  if (!isSessionId(nativeSessionId)) return undefined
+  const bytes = await readRegular(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
+    throw error
+  })
+  if (bytes === undefined) return undefined
+  const framer = new NdjsonFramer()
+  const lines = [...framer.push(bytes), ...framer.end()].flatMap(record =>
+    record.kind === 'json' ? [record.value] : [],
+  )
+  const end = upTo === undefined ? lines.length : 1 + lines.findIndex(line => asObject(line).uuid === upTo)
+  return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
+}
+
+/** An agent can put a pipe in its place, which would keep whoever reads it waiting for ever. */
+async function readRegular(file: string): Promise<Buffer> {
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file. Remove it.`)
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** It becomes a file's name. */
+export function isSessionId(id: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
+}
+
+const FOLDER = 'messages-api'
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+
+/** In folders that are ours and no links. */
+async function safeFile(projectRoot: string, nativeSessionId: string): Promise<string> {
+  const state = path.join(projectRoot, '.chirality', 'state')
+  await ensurePrivateDirectory(state)
+  await ensurePrivateDirectory(path.join(state, FOLDER))
+  return fileOf(projectRoot, nativeSessionId)
+}
+
+function fileOf(projectRoot: string, nativeSessionId: string): string {
+  return path.join(projectRoot, '.chirality', 'state', FOLDER, `${nativeSessionId}.ndjson`)
+}
+
+function messageOf(value: unknown): Message[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { role, content } = value as Partial<Message>
+  const isMessage =
+    (role === 'user' || role === 'assistant') && (typeof content === 'string' || Array.isArray(content))
+  return isMessage ? [{ role, content } as Message] : []
+}
+
+/** The API refuses a call without a result, and a result without its call: a crash or a lost line leaves both. */
+function withResults(messages: Message[]): Message[] {
+  const repaired: Message[] = []
+  let open: string[] = []
+  for (const message of messages) {
+    const blocks = typeof message.content === 'string' ? [] : message.content
+    const answered = blocks.flatMap(block => (block.type === 'tool_result' ? [block.tool_use_id] : []))
+    const missing = open.filter(id => !answered.includes(id)).map(lostResult)
+    const kept = blocks.filter(block => block.type !== 'tool_result' || open.includes(block.tool_use_id))
+    if (message.role === 'assistant') {
+      if (missing.length > 0) repaired.push({ role: 'user', content: missing })
+      repaired.push(message)
+    } else if (typeof message.content === 'string' && missing.length === 0) {
+      repaired.push(message)
+    } else {
+      const said =
+        typeof message.content === 'string' ? [{ type: 'text' as const, text: message.content }] : kept
+      if (missing.length + said.length > 0) repaired.push({ role: 'user', content: [...missing, ...said] })
+    }
+    open =
+      message.role === 'assistant'
+        ? blocks.flatMap(block => (block.type === 'tool_use' ? [block.id] : []))
+        : []
+  }
+  return repaired
+}

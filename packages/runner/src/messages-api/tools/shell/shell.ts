@@ -1,0 +1,245 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { toSpawnError } from '../../../process/program/spawn-error.ts'
+import { StopLadder, type StopOptions } from '../../../process/stop/stop.ts'
+import { chainMarker, findByMarker, MARKER_VARIABLE } from '../../../process/system/leftovers.ts'
+import { sendSignal, startTimeNow } from '../../../process/system/process-table.ts'
+import { enclose, removeRunGroup } from '../../../process/system/run-group.ts'
+import { HeadTail } from './head-tail.ts'
+
+export interface ShellOptions {
+  cwd: string
+  /** In the environment of every command and of all that it starts, beside one of the command's own. */
+  marker: string
+  env: Record<string, string>
+  stop?: StopOptions | undefined
+  /** Told of each command that runs, before its result. */
+  onCommand?(pid: number): Promise<void>
+}
+
+export interface CommandOptions {
+  timeoutMs: number
+  signal: AbortSignal
+  /** Told of new output, at most a few times a second. */
+  onOutput?(piece: string, elapsedMs: number): void
+}
+
+export interface CommandResult {
+  stdout: string
+  stderr: string
+  exitCode: number | null
+  exitSignal: string | null
+  timedOut: boolean
+  interrupted: boolean
+  /** Bytes that were printed beyond what is kept. */
+  isCut: boolean
+  durationMs: number
+}
+
+/** The commands of one turn. What they leave running is ended with the turn. */
+export class Shell {
+  readonly #options: ShellOptions
+  readonly #commands = new Set<RunningCommand>()
+
+  constructor(options: ShellOptions) {
+    this.#options = options
+  }
+
+  /** Rejects only when the command cannot be started. */
+  async run(command: string, options: CommandOptions): Promise<CommandResult> {
+    const { cwd, env, stop, onCommand } = this.#options
+    const marker = randomUUID()
+    const outer = chainMarker(this.#options.marker, env[MARKER_VARIABLE])
+    const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, outer) }
+    const startedAt = performance.now()
+    const enclosed = [this.#options.marker, marker]
+    const child = await start(command, { cwd, env: marked, enclosed })
+    const running = new RunningCommand(child, { marker, startedAt, options })
+    this.#commands.add(running)
+    const [result] = await Promise.all([running.finish(stop), onCommand?.(child.pid)])
+    return result
+  }
+
+  /** Ends what the commands left behind. Returns how many processes that were. */
+  async close(): Promise<number> {
+    const hasLeftovers =
+      [...this.#commands].some(command => command.leftGroupBehind) ||
+      (this.#commands.size > 0 && (await findByMarker(this.#options.marker)).length > 0)
+    const stopped = new Set<number>()
+    for (const command of this.#commands) {
+      if (hasLeftovers) for (const pid of await command.stop(this.#options.stop)) stopped.add(pid)
+      command.release()
+    }
+    this.#commands.clear()
+    removeRunGroup(this.#options.marker)
+    return stopped.size
+  }
+}
+
+const SHELL = '/bin/sh'
+const BASH = '/bin/bash'
+const HEAD_BYTES = 16 * 1024
+const TAIL_BYTES = 16 * 1024
+/** How long a background process may keep the pipes after the command itself has ended. */
+const DRAIN_MS = 200
+const TELL_EVERY_MS = 250
+const MAX_TOLD_CHARS = 4000
+
+interface SpawnOptions {
+  cwd: string
+  env: Record<string, string>
+  /** The markers of the groups that it is put into, the outermost first. */
+  enclosed: string[]
+}
+
+async function start(command: string, options: SpawnOptions): Promise<ChildProcess & { pid: number }> {
+  try {
+    return await spawnShell(BASH, command, options)
+  } catch (error) {
+    if (!isMissing(error)) throw await toSpawnError(error, BASH, options.cwd)
+  }
+  return await spawnShell(SHELL, command, options).catch(async (error: unknown) => {
+    throw await toSpawnError(error, SHELL, options.cwd)
+  })
+}
+
+async function spawnShell(
+  shell: string,
+  command: string,
+  options: SpawnOptions,
+): Promise<ChildProcess & { pid: number }> {
+  const { cwd, env, enclosed } = options
+  // A group of its own, and no terminal to ask on.
+  const child = spawn(shell, ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  enclose(child.pid, ...enclosed)
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.on('error', reject)
+  })
+  const { pid } = child
+  if (pid === undefined) throw new Error('The process has no id.')
+  return Object.assign(child, { pid })
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
+
+interface CommandFacts {
+  marker: string
+  startedAt: number
+  options: CommandOptions
+}
+
+class RunningCommand {
+  leftGroupBehind = false
+  readonly #child: ChildProcess & { pid: number }
+  readonly #facts: CommandFacts
+  readonly #stdout = new HeadTail(HEAD_BYTES, TAIL_BYTES)
+  readonly #stderr = new HeadTail(HEAD_BYTES, TAIL_BYTES)
+  readonly #exited: Promise<void>
+  readonly #closed: Promise<void>
+  readonly #ladder: StopLadder
+  #hasExited = false
+  #isTold = false
+  #untold = ''
+  #toldAt: number
+
+  constructor(child: ChildProcess & { pid: number }, facts: CommandFacts) {
+    this.#child = child
+    this.#facts = facts
+    this.#toldAt = facts.startedAt
+    this.#exited = new Promise(resolve => {
+      child.once('exit', () => {
+        this.#hasExited = true
+        this.leftGroupBehind = sendSignal(-child.pid, 0)
+        resolve()
+      })
+    })
+    this.#closed = new Promise(resolve => child.once('close', () => resolve()))
+    child.stdout?.on('data', (chunk: Buffer) => this.#take(this.#stdout, chunk))
+    child.stderr?.on('data', (chunk: Buffer) => this.#take(this.#stderr, chunk))
+    this.#ladder = new StopLadder({
+      pid: child.pid,
+      marker: facts.marker,
+      startTime: startTimeNow(child.pid),
+      exited: this.#exited,
+      hasExited: () => this.#hasExited,
+      leftGroupBehind: () => this.leftGroupBehind,
+    })
+  }
+
+  async finish(stop: StopOptions | undefined): Promise<CommandResult> {
+    const { signal, timeoutMs } = this.#facts.options
+    let timedOut = false
+    let interrupted = false
+    const onAbort = () => {
+      interrupted = true
+      void this.stop(stop)
+    }
+    const timer = setTimeout(() => {
+      timedOut = true
+      void this.stop(stop)
+    }, timeoutMs)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    await this.#exited
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+    if (timedOut || interrupted) await this.stop(stop)
+    await this.#drained()
+    this.#tell()
+    this.#isTold = true
+    return {
+      stdout: this.#stdout.text(),
+      stderr: this.#stderr.text(),
+      exitCode: this.#child.exitCode,
+      exitSignal: this.#child.signalCode,
+      timedOut,
+      interrupted,
+      isCut: this.#stdout.isCut || this.#stderr.isCut,
+      durationMs: Math.round(performance.now() - this.#facts.startedAt),
+    }
+  }
+
+  /** The ids of what was ended. */
+  async stop(options: StopOptions | undefined): Promise<number[]> {
+    // A command has no turn to finish that SIGINT could let it finish.
+    const report = await this.#ladder.stop({ termGraceMs: TERM_GRACE_MS, ...options, interruptGraceMs: 0 })
+    return report.stopped
+  }
+
+  release(): void {
+    this.#child.stdout?.destroy()
+    this.#child.stderr?.destroy()
+  }
+
+  async #drained(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, DRAIN_MS)
+    })
+    await Promise.race([this.#closed, late])
+    clearTimeout(timer)
+  }
+
+  #take(into: HeadTail, chunk: Buffer): void {
+    // What runs on in the background may print; its pipe is read so that it can, and that is all.
+    if (this.#isTold) return
+    into.push(chunk)
+    if (this.#untold.length < MAX_TOLD_CHARS) this.#untold += chunk.toString('utf8', 0, MAX_TOLD_CHARS)
+    if (performance.now() - this.#toldAt >= TELL_EVERY_MS) this.#tell()
+  }
+
+  #tell(): void {
+    const { options, startedAt } = this.#facts
+    const elapsedMs = performance.now() - startedAt
+    // Of a quick command the result says it all.
+    if (this.#untold === '' || elapsedMs < TELL_EVERY_MS) return
+    this.#toldAt = performance.now()
+    options.onOutput?.(this.#untold.slice(0, MAX_TOLD_CHARS), elapsedMs)
+    this.#untold = ''
+  }
+}
+
+const TERM_GRACE_MS = 2000

@@ -1,0 +1,110 @@
+import {
+  DEFAULT_MAX_TURNS,
+  HarnessError,
+  type HarnessQuery,
+  type PermissionMode,
+  type PriceTable,
+} from '@chirality/core'
+import { CLAUDE_NAMES } from '../../env/allowed-names.ts'
+import { buildChildEnv } from '../../env/child-env.ts'
+import { checkDirectory } from '../../turn/check-directory.ts'
+import { HARNESS_ID, type MessagesApiContext } from '../config.ts'
+import { type PromptBlocks, promptBlocks } from '../conversation/prompt-blocks.ts'
+import { endpointOf } from '../credentials.ts'
+import type { Config } from '../loop/config.ts'
+import { DEFAULT_HARNESS_MODEL, maxTokensOf, thinkingFields } from '../models.ts'
+import { Policy } from '../permissions/policy.ts'
+import { Workspace } from '../tools/files/workspace.ts'
+import { clientTools } from './client-tools.ts'
+import type { ToolboxParts } from './toolbox.ts'
+
+/** All that a turn needs, checked. */
+export interface PreparedTurn {
+  prompt: PromptBlocks
+  loop: Config & { model: string }
+  toolbox: ToolboxParts
+  prices: PriceTable | undefined
+}
+
+/** Throws a HarnessError for what is wrong before anything starts. */
+export async function prepareTurn(query: HarnessQuery, context: MessagesApiContext): Promise<PreparedTurn> {
+  const { config, environment } = context
+  refuseUnsupported(query)
+  const prompt = await promptBlocks(query.prompt)
+  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  for (const folder of query.additionalDirectories ?? []) {
+    await checkDirectory('The additional folder', folder, HARNESS_ID)
+  }
+  const endpoint = endpointOf(environment, query.env)
+  const model = query.model ?? DEFAULT_HARNESS_MODEL
+  const policy = new Policy({
+    mode: permissionModeOf(query),
+    allowed: query.allowedTools,
+    disallowed: query.disallowedTools,
+  })
+  const workspace = await Workspace.open(query.cwd, query.additionalDirectories)
+  workspace.isHidden = file => policy.hidesFile(file)
+  const maxTokens = config.maxTokens ?? maxTokensOf(model)
+  return {
+    prompt,
+    prices: typeof config.prices === 'function' ? config.prices() : config.prices,
+    toolbox: {
+      query,
+      workspace,
+      clientTools: await clientTools([...(config.clientTools ?? []), ...(query.clientTools ?? [])]),
+      policy,
+      env: commandEnv(query, context),
+      stop: config.stop,
+    },
+    loop: {
+      ...endpoint,
+      model,
+      maxTokens,
+      maxTurns: query.maxTurns === null ? Number.POSITIVE_INFINITY : (query.maxTurns ?? DEFAULT_MAX_TURNS),
+      fallbackModel: query.fallbackModel,
+      maxRetries: config.maxRetries,
+      promptCaching: config.promptCaching,
+      // The tools of this harness heed the signal: a command that is ended tells what it had printed, after its stop ladder.
+      toolGraceMs: 15_000,
+      extraBody: extraFields(query, model, maxTokens),
+    },
+  }
+}
+
+/** The finer mode wins. Nobody is asked by a query, so what it may do without asking is all it may do. */
+function permissionModeOf({ mode, permissionMode }: HarnessQuery): PermissionMode {
+  return permissionMode ?? BY_MODE[mode]
+}
+
+const BY_MODE: Record<HarnessQuery['mode'], PermissionMode> = {
+  'read-only': 'plan',
+  'workspace-write': 'acceptEdits',
+  yolo: 'bypassPermissions',
+}
+
+/** Our key is ours: not even a turn that brings its own hands it to commands. */
+function commandEnv(
+  { env = {} }: HarnessQuery,
+  { config, environment }: MessagesApiContext,
+): Record<string, string> {
+  const extra = Object.fromEntries(Object.entries(env).filter(([name]) => !CLAUDE_NAMES.includes(name)))
+  return buildChildEnv({ source: environment, credentials: 'none', extra, allow: config.allowEnvironment })
+    .env
+}
+
+function extraFields(query: HarnessQuery, model: string, maxTokens: number): Record<string, unknown> {
+  const fields = thinkingFields(model, query.thinking, maxTokens)
+  if (query.outputSchema === undefined) return fields
+  const format = { type: 'json_schema', schema: query.outputSchema }
+  return { ...fields, output_config: { ...(fields.output_config ?? {}), format } }
+}
+
+function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: HarnessQuery): void {
+  const refuse = (message: string) => new HarnessError(message, 'unsupported', HARNESS_ID)
+  if (mcpServers && Object.keys(mcpServers).length > 0) {
+    throw refuse('mcpServers: this harness has no MCP client. Use clientTools.')
+  }
+  if (forkAt !== undefined && !forkSession)
+    throw refuse('forkAt needs forkSession: the conversation itself is not cut.')
+  if (continueLast) throw refuse('continueLast: name the conversation with resumeSessionId.')
+}

@@ -1,0 +1,137 @@
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  PermissionMode,
+  PermissionRequestEvent,
+  Session,
+  UIEvent,
+} from '@chirality/core'
+import type { Connection, ConnectionEnd, Requests, TurnParts, TurnPlan } from '../../turn/connection.ts'
+import type { HarnessLog } from '../../turn/harness-log.ts'
+import { STALL_MS, type StopReason } from '../../turn/turn-events.ts'
+import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from '../config.ts'
+import { promptBlocks } from '../conversation/prompt-blocks.ts'
+import { RawLog } from '../log/raw-log.ts'
+import { TurnTracer } from '../log/turn-tracer.ts'
+import { TurnView } from '../log/turn-view.ts'
+import type { Grants } from '../permissions/grants.ts'
+import { NativeRun } from './native-run.ts'
+import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
+
+export interface MessagesApiTurnOptions {
+  session: Session
+  turnId: string
+  query: HarnessQuery
+  opts: Pick<HarnessTurnOpts, 'decide' | 'guard' | 'stallMs'>
+  context: MessagesApiContext
+  grants: Grants
+}
+
+/** One turn of a session in this process, so that `turn:end` is its last event. */
+export function messagesApiPlan(options: MessagesApiTurnOptions): TurnPlan<LoopConnection> {
+  const { query, context } = options
+  let prepared: PreparedTurn | undefined
+  const prepare = async () => {
+    prepared ??= await prepareTurn(query, context)
+    return prepared
+  }
+  return {
+    agent: MESSAGES_API,
+    config: context.config,
+    signal: query.signal,
+    prompt: async () => {
+      const { prompt } = await prepare()
+      return { promptText: prompt.text, attachments: prompt.attachments }
+    },
+    open: async parts => openLoop(await prepare(), parts, options),
+  }
+}
+
+async function openLoop(
+  prepared: PreparedTurn,
+  { stop, record, log }: TurnParts,
+  { session, turnId, query, opts, context, grants }: MessagesApiTurnOptions,
+): Promise<LoopConnection> {
+  const sessionId = session.id
+  const { rawLogs } = context.config
+  const names = { harness: HARNESS_ID, sessionId, turnId }
+  const raw = await RawLog.open({ projectRoot: query.cwd, ...names, rawLogs })
+  try {
+    const tracer = new TurnTracer(raw, record)
+    const { guard, decide, stallMs = STALL_MS } = opts
+    const canAsk = decide !== undefined
+    const run = await NativeRun.open(
+      { query, prepared, log: raw, tracer, grants, canAsk, guard, stallMs },
+      context.busyConversations,
+    )
+    const { nativeSessionId: claudeSessionId, lostId } = run
+    log.write('info', 'turn:open', { claudeSessionId, spool: raw.path })
+    if (lostId !== undefined)
+      log.write('warn', 'resume:failed', { claudeSessionId: lostId, error: NO_TRANSCRIPT })
+    // Before its first word: what nobody could find again must not have done anything.
+    tracer.turn()
+    // Asked for while it was being started.
+    if (stop.reason) run.stop(stop.reason)
+    run.start()
+    return new LoopConnection(run, sessionId, log)
+  } catch (error) {
+    await raw.discard()
+    throw error
+  }
+}
+
+const NO_TRANSCRIPT = 'There is no transcript of this conversation.'
+
+/** The loop works whether its events are read or not. */
+export class LoopConnection implements Connection {
+  readonly hasBegun = true
+  readonly offset = -1
+  /** Its stalls are in its raw log. */
+  readonly isQuiet = true
+  readonly requests: Requests
+  readonly #run: NativeRun
+  readonly #view: TurnView
+  readonly #log: HarnessLog
+
+  constructor(run: NativeRun, sessionId: string, log: HarnessLog) {
+    this.#run = run
+    this.#view = new TurnView(sessionId)
+    this.#log = log
+    this.requests = {
+      isOpen: ({ requestId }: PermissionRequestEvent) => run.gate.isOpen(requestId),
+      answer: ({ requestId }, asked) => void run.gate.answer(requestId, asked),
+    }
+  }
+
+  async *batches(): AsyncGenerator<UIEvent[], void> {
+    for await (const batch of this.#run.batches())
+      yield batch.flatMap(value => [...this.#view.show({ kind: 'json', value, bytes: 0, offset: 0 })])
+  }
+
+  /** The model reads it with the next results of its tools, or when it would rest. */
+  async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
+    const { blocks } = await promptBlocks(prompt)
+    return this.#run.add(blocks)
+  }
+
+  setPermissionMode(mode: PermissionMode): void {
+    this.#run.setPermissionMode(mode)
+  }
+
+  async stop(reason: StopReason): Promise<void> {
+    this.#run.stop(reason)
+    await this.#run.done
+  }
+
+  async end(): Promise<ConnectionEnd> {
+    const events = this.#view.end()
+    const outcome = this.#view.outcome ?? null
+    this.#log.write('info', 'turn:close', { reason: outcome })
+    // The reason of a stop is in the raw log, with the result.
+    return { events, outcome, isFinished: outcome !== null }
+  }
+
+  close(): Promise<void> {
+    return this.#run.close()
+  }
+}

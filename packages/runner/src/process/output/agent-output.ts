@@ -1,0 +1,174 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
+import { LineFramer, type LineRecord, NdjsonFramer, type NdjsonRecord } from '@chirality/core'
+import { Wake } from '../../common/wake.ts'
+import type { SpoolReadEnd, SpoolSource } from '../spool/spool-source.ts'
+import { FewLines } from './few-lines.ts'
+import { type FileDamage, Tail } from './tail.ts'
+
+export type AgentOutput =
+  | { kind: 'record'; record: NdjsonRecord }
+  | { kind: 'stderr'; line: string }
+  /** Nothing came for a while, again and again until something does. */
+  /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
+  | { kind: 'spool-damaged'; path: string; damage: FileDamage }
+
+export interface AgentOutputOptions {
+  spool: SpoolSource
+  /** Where in stdout to begin, at the start of a line. Default 0. */
+  offset?: number
+  maxLineBytes?: number
+  /** `false` for file systems that send no change events. */
+  watch?: boolean
+  /** A line of stdout was cut by a write that failed. */
+  onTorn?: () => void
+}
+
+/** Both files of a run as one sequence. It can be left and taken up again: what was read but not taken is kept. */
+export class AgentOutputReader {
+  readonly #wake = new Wake()
+  #sources: Source[]
+  #pending: AgentOutput[] = []
+  #next = 0
+  #ended = false
+  #reading = false
+
+  constructor(options: AgentOutputOptions) {
+    const { spool, offset = 0, maxLineBytes, watch, onTorn } = options
+    const source = ({ path, readFd: fd }: SpoolReadEnd, framer: Framer, offset?: number): Source => {
+      const onWake = () => {
+        made.mayHaveMore = true
+        this.#wake.notify()
+      }
+      const tail = new Tail({ fd, path, onWake, watch, offset })
+      const made: Source = { path, tail, mayHaveMore: true, isSlow: false, ...framer }
+      return made
+    }
+    const stdout = new NdjsonFramer({ maxLineBytes })
+    const told = (records: NdjsonRecord[]) => {
+      if (records.some(record => record.kind === 'malformed' && record.isTorn)) onTorn?.()
+      return records.map(record => toRecord(record, offset))
+    }
+    const framer = {
+      push: (chunk: Uint8Array) => told(stdout.push(chunk)),
+      end: () => told(stdout.end()),
+    }
+    this.#sources = [source(spool.stdout, framer, offset)]
+    if (spool.stderr === undefined) return
+    const stderr = new LineFramer({ maxLineBytes: MAX_STDERR_LINE_BYTES })
+    const few = new FewLines()
+    this.#sources.push(
+      source(spool.stderr, {
+        push: chunk => few.push(stderr.push(chunk)).map(toStderr),
+        end: () => [...few.push(stderr.end()), ...few.end()].map(toStderr),
+      }),
+    )
+  }
+
+  /** The agent is gone: read to the end of the files and finish. */
+  end(): void {
+    this.#ended = true
+    for (const { tail } of this.#sources) tail.close()
+    this.#wake.notify()
+  }
+
+  /** Finishes without reading on. */
+  close(): void {
+    this.end()
+    this.#sources = []
+  }
+
+  async *read(onEnd?: () => Promise<void>): AsyncGenerator<AgentOutput> {
+    if (this.#reading) throw new Error('The output of a process has one reader at a time.')
+    this.#reading = true
+    try {
+      let lastPause = performance.now()
+      while (true) {
+        // Asked before reading: what the agent wrote before its end is then surely read in this round.
+        const ended = this.#ended
+        const hasRead = this.#readOnce(ended)
+        for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
+        if (!hasRead && ended) return await onEnd?.()
+        if (!hasRead) await this.#wake.wait()
+        else if (performance.now() - lastPause < MAX_BUSY_MS) continue
+        // A reader that is always behind would keep timers and sockets waiting.
+        else await nextLoopTurn()
+        lastPause = performance.now()
+      }
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  /** Reads one buffer of each file. False when there was nothing. */
+  #readOnce(ended: boolean): boolean {
+    let hasRead = false
+    for (const source of this.#sources) {
+      if (!source.mayHaveMore && !ended) continue
+      const buffer = source.isSlow ? SLOW_READ_BUFFER : READ_BUFFER
+      const bytes = source.tail.read(buffer)
+      // Whatever is written from here on is announced.
+      source.mayHaveMore = bytes === buffer.length
+      if (bytes > 0) {
+        hasRead = true
+        const startedAt = performance.now()
+        this.#add(source.push(buffer.subarray(0, bytes)))
+        if (performance.now() - startedAt > MAX_BUSY_MS) source.isSlow = true
+        if (!source.tail.isSuspect) continue
+      }
+      const damage = source.tail.inspect()
+      if (damage !== undefined) this.#add([{ kind: 'spool-damaged', path: source.path, damage }])
+      // A cut file starts again at its beginning.
+      if (damage === 'truncated') {
+        source.mayHaveMore = true
+        hasRead = true
+      }
+    }
+    if (!hasRead && ended) for (const source of this.#sources) this.#add(source.end())
+    return hasRead
+  }
+
+  #add(items: AgentOutput[]): void {
+    if (this.#next === this.#pending.length) {
+      this.#pending = items
+      this.#next = 0
+    } else {
+      for (const item of items) this.#pending.push(item)
+    }
+  }
+
+  #take(): AgentOutput | undefined {
+    const item = this.#pending[this.#next]
+    if (item !== undefined) this.#next += 1
+    return item
+  }
+}
+
+interface Framer {
+  push(chunk: Uint8Array): AgentOutput[]
+  end(): AgentOutput[]
+}
+
+interface Source extends Framer {
+  path: string
+  tail: Tail
+  mayHaveMore: boolean
+  /** Its pieces take long to frame: short lines that are no JSON. */
+  isSlow: boolean
+}
+
+/** One for all readers: what is read is framed in the same breath, and the framers copy what they keep. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
+/** So much is read at once of a file whose last piece took longer than others may wait. */
+const SLOW_READ_BUFFER = READ_BUFFER.subarray(0, 32 * 1024)
+const MAX_BUSY_MS = 10
+const MAX_STDERR_LINE_BYTES = 1024 * 1024
+
+/** The framer counts from where reading began; the record's place is that in the file. */
+function toRecord(record: NdjsonRecord, start: number): AgentOutput {
+  return { kind: 'record', record: start === 0 ? record : { ...record, offset: record.offset + start } }
+}
+
+function toStderr(record: LineRecord): AgentOutput {
+  const line = record.kind === 'line' ? record.text : `[a line of ${record.bytes} bytes, see the stderr log]`
+  return { kind: 'stderr', line }
+}

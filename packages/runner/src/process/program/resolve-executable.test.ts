@@ -1,0 +1,94 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { useProject } from '../../../test/support/project.ts'
+import { checkExecutable, resolveExecutable } from './resolve-executable.ts'
+
+const project = useProject()
+const NAME = 'chirality-test-agent'
+
+function install(folder: string, mode = 0o755): string {
+  mkdirSync(join(project.root, folder), { recursive: true })
+  const path = join(project.root, folder, NAME)
+  writeFileSync(path, '#!/bin/sh\n')
+  chmodSync(path, mode)
+  return path
+}
+
+describe('resolveExecutable', () => {
+  test('takes the first on PATH', async () => {
+    install('second')
+    const first = install('first')
+    const path = `${project.root}/empty:${project.root}/first:${project.root}/second`
+    expect(await resolveExecutable(NAME, [], { path })).toBe(first)
+  })
+
+  test('passes by what cannot be run', async () => {
+    install('plain', 0o644)
+    mkdirSync(join(project.root, 'folder', NAME), { recursive: true })
+    const good = install('good')
+    const path = ['plain', 'folder', 'good'].map(name => join(project.root, name)).join(':')
+    expect(await resolveExecutable(NAME, [], { path })).toBe(good)
+  })
+
+  test('looks in the extra folders after PATH', async () => {
+    const extra = install('extra')
+    expect(await resolveExecutable(NAME, [join(project.root, 'extra')], { path: '/nowhere' })).toBe(extra)
+    const onPath = install('bin')
+    const path = join(project.root, 'bin')
+    expect(await resolveExecutable(NAME, [join(project.root, 'extra')], { path })).toBe(onPath)
+  })
+
+  test('never takes a program from the current folder', async () => {
+    install('.')
+    const before = process.cwd()
+    process.chdir(project.root)
+    try {
+      expect(await resolveExecutable(NAME, ['', '.'], { path: '::.:./' })).toBeUndefined()
+    } finally {
+      process.chdir(before)
+    }
+  })
+
+  test('keeps the name of a symlink, which may decide what the program does', async () => {
+    install('real')
+    mkdirSync(join(project.root, 'links'))
+    symlinkSync(join(project.root, 'real', NAME), join(project.root, 'links', 'alias'))
+    const path = join(project.root, 'links')
+    expect(await resolveExecutable('alias', [], { path })).toBe(join(path, 'alias'))
+  })
+
+  test('takes a path as it is', async () => {
+    const path = install('bin')
+    expect(await resolveExecutable(path)).toBe(path)
+    expect(await resolveExecutable(join(project.root, 'nothing'))).toBeUndefined()
+  })
+
+  test('finds nothing under an empty or unknown name', async () => {
+    expect(await resolveExecutable('')).toBeUndefined()
+    expect(await resolveExecutable('chirality-no-such-program')).toBeUndefined()
+  })
+
+  test('finds sh on the real PATH', async () => {
+    expect(await resolveExecutable('sh')).toMatch(/^\/.*\/sh$/)
+  })
+})
+
+describe('checkExecutable', () => {
+  test('says what is wrong and what to do', async () => {
+    const missing = join(project.root, 'missing')
+    expect(await checkExecutable(missing)).toEqual({
+      ok: false,
+      reason: 'missing',
+      message: `${missing} does not exist. Install it or correct the path.`,
+    })
+    expect(await checkExecutable(project.root)).toMatchObject({ ok: false, reason: 'not-a-file' })
+    const plain = install('plain', 0o644)
+    expect(await checkExecutable(plain)).toEqual({
+      ok: false,
+      reason: 'not-executable',
+      message: `${plain} is not executable. Run: chmod +x '${plain}'`,
+    })
+    expect(await checkExecutable(install('bin'))).toEqual({ ok: true })
+  })
+})

@@ -1,0 +1,79 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { processEnv } from '../system/process-env.ts'
+
+/**
+ * The absolute path of a program: PATH first, then `extraPaths` (folders), then the usual install places. Without
+ * `path` and `home` those of this process count.
+ */
+export async function resolveExecutable(
+  name: string,
+  extraPaths: string[] = [],
+  options: { path?: string; home?: string } = {},
+): Promise<string | undefined> {
+  if (name === '') return undefined
+  if (name.includes('/')) {
+    const path = resolve(expandHome(name, options.home))
+    return (await checkExecutable(path)).ok ? path : undefined
+  }
+  const path = options.path ?? processEnv().PATH ?? ''
+  for (const folder of [...path.split(delimiter), ...extraPaths, ...INSTALL_FOLDERS]) {
+    const expanded = expandHome(folder, options.home)
+    // An empty or relative entry means the current folder: a cloned project must not provide the agent.
+    if (!isAbsolute(expanded)) continue
+    const candidate = join(expanded, name)
+    if ((await checkExecutable(candidate)).ok) return candidate
+  }
+  return undefined
+}
+
+export type ExecutableCheck =
+  | { ok: true }
+  | { ok: false; reason: 'missing' | 'not-a-file' | 'not-executable'; message: string }
+
+export async function checkExecutable(path: string): Promise<ExecutableCheck> {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats === undefined) {
+    return {
+      ok: false,
+      reason: 'missing',
+      message: `${path} does not exist. Install it or correct the path.`,
+    }
+  }
+  if (!stats.isFile()) {
+    return {
+      ok: false,
+      reason: 'not-a-file',
+      message: `${path} is not a file. Give the path of the program itself.`,
+    }
+  }
+  const executable = await access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (executable) return { ok: true }
+  return {
+    ok: false,
+    reason: 'not-executable',
+    message: `${path} is not executable. Run: chmod +x '${path}'`,
+  }
+}
+
+const INSTALL_FOLDERS = [
+  '~/.local/bin',
+  '~/.claude/local',
+  '~/.npm-global/bin',
+  '~/.bun/bin',
+  '~/.volta/bin',
+  '~/.local/share/pnpm',
+  '~/Library/pnpm',
+  '/usr/local/bin',
+  '/opt/homebrew/bin',
+  '/home/linuxbrew/.linuxbrew/bin',
+  '/usr/bin',
+]
+
+function expandHome(path: string, home = homedir()): string {
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+}

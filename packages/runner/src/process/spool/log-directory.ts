@@ -1,0 +1,74 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errnoOf } from '../../common/errno.ts'
+import { ensurePrivateDirectory } from './private-directory.ts'
+import { SpoolError, toSpoolError } from './spool-error.ts'
+
+/**
+ * Where the raw logs of agents go. `off` keeps them only while an agent works, in the temporary folder: what an agent prints
+ * goes through a file. A folder is made as needed, with one in it for each harness. Default: `.chirality/logs` of the project.
+ */
+export type RawLogs = 'off' | { folder: string }
+
+/** The folder of a harness, made as needed, and kept from git and from other users. */
+export async function ensureLogDirectory(
+  projectRoot: string,
+  harness: string,
+  elsewhere?: string,
+): Promise<string> {
+  await requireProject(projectRoot)
+  if (elsewhere === undefined) return ensureInProject(projectRoot, harness)
+  try {
+    await mkdir(elsewhere, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw toSpoolError(error, elsewhere)
+  }
+  const directory = join(elsewhere, harness)
+  await ensurePrivateDirectory(directory)
+  return directory
+}
+
+async function requireProject(projectRoot: string): Promise<void> {
+  const stats = await stat(projectRoot).catch((error: unknown) => {
+    const code = errnoOf(error)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toSpoolError(error, projectRoot)
+    throw new SpoolError(
+      'project-missing',
+      projectRoot,
+      `The project folder ${projectRoot} does not exist. Create it or choose another one.`,
+      error,
+    )
+  })
+  if (!stats.isDirectory()) {
+    throw new SpoolError(
+      'project-not-a-directory',
+      projectRoot,
+      `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`,
+    )
+  }
+}
+
+async function ensureInProject(projectRoot: string, harness: string): Promise<string> {
+  const root = join(projectRoot, '.chirality')
+  const logs = join(root, 'logs')
+  const directory = join(logs, harness)
+  await ensurePrivateDirectory(root)
+  ignoreInGit(join(root, '.gitignore'))
+  await ensurePrivateDirectory(logs)
+  await ensurePrivateDirectory(directory)
+  return directory
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+
+/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+function ignoreInGit(path: string): void {
+  try {
+    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    writeSync(fd, '*\n')
+    closeSync(fd)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
+  }
+}

@@ -1,0 +1,140 @@
+import { closeSync, constants, openSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errnoOf } from '../../common/errno.ts'
+import { ensureLogDirectory, type RawLogs } from './log-directory.ts'
+import { removeIfThere, settleSpool } from './settle-spool.ts'
+import { SpoolError, toSpoolError } from './spool-error.ts'
+import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+export interface SpoolOptions {
+  projectRoot: string
+  harness: string
+  sessionId: string
+  turnId: string
+  rawLogs?: RawLogs | undefined
+  at?: Date
+}
+
+/** Files that are made for an agent. It gets the write ends, the tail reads from ends of its own. */
+export interface Spool extends SpoolSource {
+  readonly stdout: SpoolFile
+  readonly stderr: SpoolFile
+  /** After the spawn the agent holds its own copies. */
+  closeWriters(): void
+  /** Closes and removes both files: there was no run. */
+  discard(): Promise<void>
+}
+
+export interface SpoolFile extends SpoolReadEnd {
+  readonly writeFd: number
+}
+
+/** Creates the raw log of one run, before the agent starts: `<logs>/<harness>/<time>-<session>-<turn>.ndjson`. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { projectRoot, rawLogs } = options
+  const harness = fileNamePart(options.harness)
+  if (rawLogs === 'off') return openPassingSpool(options)
+  const ensureDirectory = () => ensureLogDirectory(projectRoot, harness, rawLogs?.folder)
+  const directory = await ensureDirectory()
+  const ids = `${fileNamePart(options.sessionId)}-${fileNamePart(options.turnId)}`
+  const start = (options.at ?? new Date()).getTime()
+  for (let attempt = 0; attempt < MAX_NAME_ATTEMPTS; attempt += 1) {
+    // A taken name moves on by a millisecond: an existing log is never appended to.
+    const base = join(directory, `${timeStamp(start + attempt)}-${ids}`)
+    const spool = createSpool(base, ensureDirectory)
+    if (spool !== undefined) return spool
+  }
+  throw new SpoolError('io', directory, `${directory} has no free name for ${ids}. Move old logs away.`)
+}
+
+/** One that is gone, with its folder, when it is closed. */
+async function openPassingSpool(options: SpoolOptions): Promise<Spool> {
+  const folder = await makeTempFolder({}, options.harness)
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    const spool = await openSpool({ ...options, rawLogs: { folder } })
+    const end = () => spool.discard().finally(remove)
+    return { ...spool, close: end, discard: end }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+const MAX_NAME_ATTEMPTS = 100
+const PRIVATE_FILE_MODE = 0o600
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
+
+function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
+  const path = `${base}.ndjson`
+  const stderrPath = `${base}.stderr`
+  const files = createSpoolFiles([path, stderrPath])
+  if (files === undefined) return undefined
+  const [stdout, stderr] = files
+  let writersOpen = true
+  let readersOpen = true
+  const closeWriters = () => {
+    if (writersOpen) closeAll([stdout.writeFd, stderr.writeFd])
+    writersOpen = false
+  }
+  const finish = async (settle: () => Promise<void>) => {
+    if (!readersOpen) return
+    readersOpen = false
+    closeWriters()
+    try {
+      await settle()
+    } finally {
+      closeAll([stdout.readFd, stderr.readFd])
+    }
+  }
+  const close = () => finish(() => settleSpool({ stdout, stderr }, ensureDirectory))
+  const discard = () =>
+    finish(async () => {
+      removeIfThere(path)
+      removeIfThere(stderrPath)
+    })
+  return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
+}
+
+/** Both or none. Undefined when a name is taken. */
+function createSpoolFiles(paths: [string, string]): [SpoolFile, SpoolFile] | undefined {
+  const created: SpoolFile[] = []
+  try {
+    return [createSpoolFile(paths[0], created), createSpoolFile(paths[1], created)]
+  } catch (error) {
+    for (const { path, writeFd, readFd } of created) {
+      closeAll([writeFd, readFd])
+      removeIfThere(path)
+    }
+    if (errnoOf(error) === 'EEXIST') return undefined
+    throw toSpoolError(error, paths[0])
+  }
+}
+
+function createSpoolFile(path: string, created: SpoolFile[]): SpoolFile {
+  // O_APPEND: if someone truncates the file, the agent goes on at its end instead of leaving a hole of zeros.
+  const writeFd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+  try {
+    const file = { path, writeFd, readFd: openSync(path, O_RDONLY | O_NOFOLLOW) }
+    created.push(file)
+    return file
+  } catch (error) {
+    closeSync(writeFd)
+    removeIfThere(path)
+    throw error
+  }
+}
+
+function closeAll(fds: number[]): void {
+  for (const fd of fds) closeSync(fd)
+}
+
+function timeStamp(time: number): string {
+  return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
+}
+
+function fileNamePart(id: string): string {
+  return id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_'
+}
