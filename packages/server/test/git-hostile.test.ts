@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { toCallError } from '../src/errors/to-call-error.ts'
-import { gitStatus } from '../src/files/git-status.ts'
-import { TurnChanges } from '../src/files/turn-changes.ts'
+import { gitStatus } from '../src/git/git-status.ts'
 import { createCommitted, initRepository, type Repository } from './support/repository.ts'
 
 /** A file that is there only if somebody ran something. */

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { gitStatus, parseStatus } from '../src/files/git-status.ts'
-import { TurnChanges } from '../src/files/turn-changes.ts'
+import { TurnChanges } from '../src/changes/turn-changes.ts'
+import { gitStatus, parseStatus } from '../src/git/git-status.ts'
 import { createCommitted, createRepository } from './support/repository.ts'
 
 test('status tells of every kind of change', async () => {

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { SendPace } from '../src/http/send-pace.ts'
 import { HEARTBEAT_MS, SseStream } from '../src/http/sse.ts'
-import { turnEvents } from '../src/rest/turn-stream.ts'
-import { SendPace } from '../src/socket/send-pace.ts'
+import { turnEvents } from '../src/trpc/event-batches.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
 
 /** More than the buffers of the system hold. */

@@ -4,9 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Keys } from '../guard/keys.ts'
 import { createUserFile, listUserFiles, readUserFile, removeUserFile } from '../system/user-files.ts'
-import { isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
-import { browserName } from './browser-name.ts'
-import { Challenges } from './challenges.ts'
+import { Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
 
 /** A browser that may use the server. */
 export interface SignedInBrowser {
@@ -168,3 +166,28 @@ type BrowserFile = z.output<typeof FILE>
 function nameOf(id: string): string {
   return path.join(FOLDER, `${id}.json`)
 }
+
+/** A browser as a person knows it, from its `User-Agent`: "Firefox on Linux". Never anything that it made up. */
+function browserName(userAgent: string | undefined): string {
+  const program = PROGRAMS.find(([mark]) => userAgent?.includes(mark))?.[1] ?? 'A browser'
+  const system = SYSTEMS.find(([mark]) => userAgent?.includes(mark))?.[1]
+  return system === undefined ? program : `${program} on ${system}`
+}
+
+/** In this order: each of them also names those below it. */
+const PROGRAMS: readonly (readonly [mark: string, name: string])[] = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+]
+
+const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+]

@@ -15,10 +15,10 @@ import {
   StorageError,
   type StorageErrorCode,
 } from '@chirality/sessions'
-import type { TRPC_ERROR_CODE_KEY } from '@trpc/server'
-import { ZodError } from 'zod'
-import { CallError } from './call-error.ts'
-import { describeProblems } from './describe-problems.ts'
+import { type TRPC_ERROR_CODE_KEY, TRPCError } from '@trpc/server'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import { ZodError, type z } from 'zod'
+import { CallError, HttpError } from './call-error.ts'
 
 /**
  * What an error means to the one who called. Errors that our packages make for people keep their words; of everything else
@@ -130,4 +130,35 @@ const START_CODES: Record<SessionStartErrorCode, TRPC_ERROR_CODE_KEY> = {
   ...STORAGE_CODES,
   persona: 'UNPROCESSABLE_CONTENT',
   budget: 'PRECONDITION_FAILED',
+}
+
+/** What is wrong with an input, in one line: where, and what would be right. */
+export function describeProblems({ issues }: z.ZodError): string {
+  const shown = issues.slice(0, MAX_SHOWN).map(({ path, message }) => {
+    const place = path.map(String).join('.')
+    return place === '' ? message : `${place}: ${message}`
+  })
+  const more = issues.length - shown.length
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+const MAX_SHOWN = 5
+
+interface FailedCall {
+  error: TRPCError
+  /** Undefined for what is wrong with a socket or a message, which is its sender's fault. */
+  path: string | undefined
+}
+
+/** Passes on what is a fault of ours; everything else the caller has heard in full. */
+export function reportFault({ error, path }: FailedCall, onFault: (error: unknown) => void): void {
+  if (path === undefined || error.code !== 'INTERNAL_SERVER_ERROR') return
+  const { cause } = error
+  onFault(cause instanceof Error && cause.cause !== undefined ? cause.cause : (cause ?? error))
+}
+
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error
+  const { code, reason, message } = toCallError(error)
+  return new HttpError(getHTTPStatusCodeFromError(new TRPCError({ code })), reason, message)
 }

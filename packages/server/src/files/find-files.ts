@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { findRepository } from '../git/find-repository.ts'
+import { git } from '../git/git.ts'
 import { HIDDEN_FOLDERS } from './confine.ts'
-import { findRepository } from './find-repository.ts'
-import { git } from './git.ts'
 
 /** Paths of a project, best first, in which the letters of `query` come in this order. Names count for more than folders. */
 export async function findFiles(root: string, query: string, limit: number): Promise<string[]> {

@@ -1,16 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { HttpError } from '../errors/call-error.ts'
 import { factsOf, MAX_HEADERS } from '../guard/facts.ts'
 import { type GuardReason, guard, type RouteKind } from '../guard/guard.ts'
 import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
-import { closeWithConnection, whenItsTurn } from './close-with-connection.ts'
-import { endSocket } from './end-socket.ts'
-import { HttpError } from './http-error.ts'
-import { sendError } from './respond.ts'
+import { endSocket, SECURITY_HEADERS, sendError } from './respond.ts'
 import { matchRoute, type Route, type RouteMatch } from './routes.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
 import type { StaticFiles } from './static-files.ts'
 
 export interface TlsFiles {
@@ -167,3 +164,43 @@ function isDeparture(error: unknown, response: ServerResponse): boolean {
 const DEPARTURES: ReadonlySet<string> = new Set([
   ...['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'],
 ])
+
+const answers = new WeakMap<Socket, Set<ServerResponse>>()
+
+/** Far more than a browser or a script has under way at once. */
+const MAX_WAITING = 128
+
+/**
+ * Resolves when the answers before this one on the same connection are sent: what waits behind a reader that does not read opens no
+ * file and does no work. False when it is too late, or when there are too many: then the connection ends.
+ */
+async function whenItsTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  const open = [...(answers.get(socket) ?? [])]
+  if (open.length > MAX_WAITING) socket.destroy()
+  const before = open[open.indexOf(response) - 1]
+  if (before !== undefined) await new Promise<void>(resolve => before.once('close', resolve))
+  return !response.destroyed
+}
+
+/**
+ * Closes an answer with its connection. Node does that for the one that is being sent; those that wait behind it would never
+ * hear of it, and keep what they opened for ever.
+ */
+function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
+  const open = answers.get(socket) ?? watch(socket)
+  open.add(response)
+  response.once('close', () => open.delete(response))
+}
+
+function watch(socket: Socket): Set<ServerResponse> {
+  const open = new Set<ServerResponse>()
+  answers.set(socket, open)
+  socket.once('close', () => {
+    for (const response of [...open]) {
+      if (response.destroyed) continue
+      response.destroy()
+      response.emit('close')
+    }
+  })
+  return open
+}

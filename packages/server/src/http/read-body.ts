@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
-import { describeProblems } from '../errors/describe-problems.ts'
-import { HttpError } from './http-error.ts'
+import { HttpError } from '../errors/call-error.ts'
+import { describeProblems } from '../errors/to-call-error.ts'
 
 export interface BodyLimits {
   maxBytes: number

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http'
-import type { HttpError } from './http-error.ts'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { HttpError } from '../errors/call-error.ts'
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   const body = Buffer.from(JSON.stringify(value))
@@ -23,4 +24,44 @@ export function sendError(response: ServerResponse, { status, code, message }: H
   }
   if (!response.req.complete) response.setHeader('connection', 'close')
   sendJson(response, status, { error: { code, message } })
+}
+
+/**
+ * The last word on a connection. Whether the other side closes, too, or reads it at all, is not waited for: one that does
+ * neither would stay for ever.
+ */
+export function endSocket(socket: Duplex, status: number): void {
+  const deadline = setTimeout(() => socket.destroy(), LAST_WORD_MS)
+  socket.once('close', () => clearTimeout(deadline))
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    () => socket.destroy(),
+  )
+}
+
+const LAST_WORD_MS = 1000
+
+/** On every answer, whatever it is. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    // Text of agents ends up in the page: nothing that it could smuggle in may run, or reach another host.
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
 }

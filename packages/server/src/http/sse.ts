@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http'
-import type { Outlet } from '../socket/send-pace.ts'
-import { SendPace } from '../socket/send-pace.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { HttpError } from '../errors/call-error.ts'
+import { type Outlet, SendPace } from './send-pace.ts'
 
 export interface ServerSentEvent {
   id?: number
@@ -69,4 +69,12 @@ export function responseOutlet(response: ServerResponse): Outlet {
 function format({ id, event, data }: ServerSentEvent): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
   return `${head}data: ${JSON.stringify(data)}\n\n`
+}
+
+/** Where a reader goes on: what its EventSource sends by itself, or `?after=`. Undefined when it says nothing. */
+export function cursorOf(request: IncomingMessage, url: URL): number | undefined {
+  const given = request.headers['last-event-id'] ?? url.searchParams.get('after') ?? undefined
+  if (given === undefined) return undefined
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given)
+  throw new HttpError(400, 'invalid-input', 'Last-Event-ID must be the number of an event.')
 }

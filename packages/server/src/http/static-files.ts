@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, realpath } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
-import { HttpError } from './http-error.ts'
+import { HttpError } from '../errors/call-error.ts'
 
 /** Serves the built dashboard. A path without a file is a page of the app, which finds its own way. */
 export class StaticFiles {

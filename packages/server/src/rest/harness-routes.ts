@@ -1,17 +1,17 @@
 import { pipeline } from 'node:stream/promises'
 import type { Envelope } from '@chirality/core'
 import { EXPORT_FORMATS, exportSession } from '@chirality/sessions'
-import { HttpError } from '../http/http-error.ts'
+import { HttpError } from '../errors/call-error.ts'
 import { readBody } from '../http/read-body.ts'
 import { sendJson, sendNothing } from '../http/respond.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
-import type { ServerSentEvent } from '../http/sse.ts'
+import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
-import { deleteSession } from '../trpc/delete-session.ts'
-import { eventBatches } from '../trpc/event-batches.ts'
+import { eventBatches, turnEvents } from '../trpc/event-batches.ts'
 import * as inputs from '../trpc/inputs.ts'
 import {
   answerDecision,
+  deleteSession,
   liveSession,
   pendingDecisions,
   shownSession,
@@ -19,10 +19,8 @@ import {
   storedSession,
 } from '../trpc/live-session.ts'
 import { shown, trustInput } from '../trpc/trust-router.ts'
-import { cursorOf } from './cursor.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { MAX_CALL_BYTES } from './trpc-route.ts'
-import { turnEvents } from './turn-stream.ts'
 
 const BODY = { maxBytes: MAX_CALL_BYTES }
 

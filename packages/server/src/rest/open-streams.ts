@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { HttpError } from '../http/http-error.ts'
+import { HttpError } from '../errors/call-error.ts'
 import { SseStream } from '../http/sse.ts'
 
 /** The SSE responses that are open: few enough, and ended when the server stops. */

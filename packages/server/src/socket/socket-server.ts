@@ -7,8 +7,8 @@ import { guard } from '../guard/guard.ts'
 import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { Place } from '../guard/places.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
-import { endSocket } from '../http/end-socket.ts'
 import { HEADERS_MS, requestUrl } from '../http/http-server.ts'
+import { endSocket } from '../http/respond.ts'
 
 export interface SocketServerOptions {
   place: () => Place

@@ -1,6 +1,8 @@
-import { findAllMarked } from '@chirality/runner'
+import path from 'node:path'
+import { findAllMarked, MARKER_VARIABLE, processEnv } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
-import { tracedProcesses } from './traced-processes.ts'
+import { z } from 'zod'
+import { readOwnFile } from '../files/read-file.ts'
 
 export interface SessionProcesses {
   sessionId: string
@@ -27,4 +29,60 @@ export async function sessionProcesses(host: SessionHost, sessionId?: string): P
     }),
   )
   return found.flat()
+}
+
+const RECORD = z.object({
+  turnId: z.string(),
+  harness: z.string(),
+  processes: z.array(z.object({ pid: z.number(), startTime: z.string(), marker: z.string() })),
+})
+
+type TracedTurn = z.infer<typeof RECORD>
+export type TracedProcess = TracedTurn['processes'][number]
+
+/** The agents of the turn that runs in a session, from the record that is kept of it; undefined when there is none. */
+export async function tracedProcesses(
+  projectRoot: string,
+  sessionId: string,
+): Promise<TracedTurn | undefined> {
+  const file = path.join(projectRoot, '.chirality', 'state', 'turns', `${sessionId}.json`)
+  try {
+    return RECORD.parse(JSON.parse(await readOwnFile(file)))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Ends every agent of this process, and all that they started, without asking: for a user who does not wait until they end by
+ * themselves. None of them may be left behind, at work for nobody.
+ */
+export async function killAgents(host: SessionHost): Promise<void> {
+  // Whoever runs us, an agent perhaps, has a marker that we and its other children carry, too.
+  const outer = new Set(processEnv()[MARKER_VARIABLE]?.split(':'))
+  const markers = new Set<string>()
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const marked = await findAllMarked()
+    for (const { parentPid, markers: carried } of marked) {
+      const own = carried.at(-1)
+      if (parentPid === process.pid && own !== undefined && !outer.has(own)) markers.add(own)
+    }
+    // Those that an earlier server left to us are nobody's children.
+    const adopted = (await sessionProcesses(host)).flatMap(({ processes }) => processes)
+    const ours = marked.filter(({ markers: carried }) => carried.some(marker => markers.has(marker)))
+    const pids = new Set([...ours, ...adopted].map(({ pid }) => pid))
+    if (pids.size === 0) return
+    for (const pid of pids) kill(pid)
+  }
+}
+
+/** What forks faster than we look needs another. */
+const MAX_ROUNDS = 5
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Gone since it was listed.
+  }
 }

@@ -1,6 +1,6 @@
 import { findAllMarked, isEnclosing, type MarkedProcess } from '@chirality/runner'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
-import { type TracedProcess, tracedProcesses } from './traced-processes.ts'
+import { type TracedProcess, tracedProcesses } from './session-processes.ts'
 
 /** What is left of a turn that somebody stopped. */
 export interface TurnLeftovers {

@@ -1,9 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
-import { StorageError, type StorageErrorCode } from '@chirality/sessions'
-import { createPrivateFile, writePrivateFile } from './write-private-file.ts'
+import { StorageError, type StorageErrorCode, temporaryName } from '@chirality/sessions'
 
 /** Files in the user's data folder: what only the user may say, and what only the user may know. */
 export function writeUserFile(home: string, name: string, text: string): Promise<void> {
@@ -96,3 +95,46 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
 }
 
 const OTHER_ADVICE = 'Your data folder must be yours and writable; CHIRALITY_HOME names another.'
+
+/** Replaces a file as a whole, for its owner only. A link in its place is replaced, not followed. */
+export async function writePrivateFile(file: string, text: string): Promise<void> {
+  await withTemporary(file, text, temporary => rename(temporary, file))
+}
+
+/** The same where there is none yet; false when there is. */
+function createPrivateFile(file: string, text: string): Promise<boolean> {
+  return withTemporary(file, text, async temporary => {
+    try {
+      await link(temporary, file)
+      return true
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') return false
+      if (!NO_HARD_LINKS.has(errnoOf(error) ?? '')) throw error
+      await rename(temporary, file)
+      return true
+    }
+  })
+}
+
+const NO_HARD_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+
+async function withTemporary<T>(
+  file: string,
+  text: string,
+  use: (temporary: string) => Promise<T>,
+): Promise<T> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+  const temporary = temporaryName(file)
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    return await use(temporary)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}

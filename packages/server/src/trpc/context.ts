@@ -3,12 +3,11 @@ import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
-import type { TurnChanges } from '../files/turn-changes.ts'
+import type { TurnChanges } from '../changes/turn-changes.ts'
+import type { SendPace } from '../http/send-pace.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
-import type { SendPace } from '../socket/send-pace.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
-import type { RemovedSessions } from './removed-sessions.ts'
 
 /** What every call works with. */
 export interface AppServices {
@@ -53,4 +52,18 @@ export interface CallContext extends AppServices {
   pace: SendPace
   /** A socket takes events as the JSON that they are in the log. */
   takesJson: boolean
+}
+
+/** Who wants to know that a session is gone. */
+export class RemovedSessions {
+  readonly #listeners = new Set<(sessionId: string) => void>()
+
+  tell(sessionId: string): void {
+    for (const listener of [...this.#listeners]) listener(sessionId)
+  }
+
+  onRemoved(listener: (sessionId: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
 }

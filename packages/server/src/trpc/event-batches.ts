@@ -1,6 +1,13 @@
 import type { Envelope } from '@chirality/core'
-import type { SessionLog } from '@chirality/sessions'
-import type { SendPace } from '../socket/send-pace.ts'
+import {
+  type EventText,
+  joinTexts,
+  type LiveSession,
+  type SessionHost,
+  type SessionLog,
+} from '@chirality/sessions'
+import type { SendPace } from '../http/send-pace.ts'
+import type { SseStream } from '../http/sse.ts'
 
 export interface ReadPace {
   pace: SendPace
@@ -28,4 +35,92 @@ export async function* eventBatches(
     signal?.removeEventListener('abort', end)
     end()
   }
+}
+
+/** As `eventBatches`, for a socket: JSON that is passed on as it stands in the log, and what came meanwhile in the same batch. */
+export async function* eventTexts(
+  log: SessionLog,
+  after: number,
+  { pace, signal }: ReadPace,
+): AsyncGenerator<EventText> {
+  const subscription = log.subscribeText(after)
+  const end = () => void subscription.return?.()
+  signal?.addEventListener('abort', end)
+  // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
+  if (signal?.aborted) end()
+  try {
+    for (;;) {
+      const first = await subscription.next()
+      if (first.done) return
+      const texts = [first.value]
+      const { from } = first.value
+      let { to } = first.value
+      let chars = first.value.text.length
+      const hasWholeBatch = chars >= MAX_BATCH_CHARS || log.lastSeq - from >= MAX_BATCH_EVENTS
+      if (!(await pace.turn({ hasWholeBatch }))) return
+      while (to - from < MAX_BATCH_EVENTS && chars < MAX_BATCH_CHARS && to < log.lastSeq) {
+        const more = await subscription.next()
+        if (more.done) break
+        texts.push(more.value)
+        chars += more.value.text.length
+        to = more.value.to
+      }
+      yield joinTexts(texts)
+    }
+  } finally {
+    signal?.removeEventListener('abort', end)
+    end()
+  }
+}
+
+const MAX_BATCH_EVENTS = 512
+/** What waits beyond the buffer of a connection that is full. */
+const MAX_BATCH_CHARS = 128 * 1024
+
+interface TurnStream {
+  host: Pick<SessionHost, 'onStatus'>
+  session: LiveSession
+  turnId: string
+  /** Events of the turn come after it. */
+  after: number
+}
+
+/** The events of one turn up to its last, which can come after `turn:end`. The turn goes on if the reader leaves. */
+export async function* turnEvents(
+  turn: TurnStream,
+  stream: Pick<SseStream, 'pace' | 'signal'>,
+): AsyncGenerator<Envelope[]> {
+  const { host, session, turnId, after } = turn
+  const { pace, signal } = stream
+  let lastSeq: number | undefined
+  for await (const batch of eventBatches(session.log, after, { pace, signal })) {
+    const ours = batch.filter(envelope => envelope.turnId === turnId)
+    if (ours.length > 0) yield ours
+    if (lastSeq === undefined && ours.some(({ event }) => event.type === 'turn:end')) {
+      await turnOver(host, session, { turnId, signal })
+      // What comes after this is of other turns, and there may always be more of it.
+      lastSeq = session.log.lastSeq
+    }
+    if (lastSeq !== undefined && (batch.at(-1)?.seq ?? 0) >= lastSeq) return
+  }
+}
+
+/** Resolves when the session has done with the turn: nothing more is said about it. */
+function turnOver(
+  host: TurnStream['host'],
+  session: LiveSession,
+  { turnId, signal }: { turnId: string; signal: AbortSignal },
+): Promise<void> {
+  const isOver = () => signal.aborted || session.status.phase === 'idle' || session.status.turnId !== turnId
+  return new Promise(resolve => {
+    const check = () => {
+      if (!isOver()) return
+      stop()
+      signal.removeEventListener('abort', check)
+      resolve()
+    }
+    const stop = host.onStatus(check)
+    signal.addEventListener('abort', check)
+    check()
+  })
 }

@@ -96,3 +96,11 @@ const PHASES = {
   waiting: 'waiting',
   ending: 'running',
 } as const satisfies Record<SessionStatus['phase'], StoredSession['status']>
+
+/** Ends what runs in it, removes everything that is kept of it, and says so. */
+export async function deleteSession(services: AppServices, sessionId: string): Promise<void> {
+  const { projectRoot } = await storedSession(services, sessionId)
+  await services.host.deleteSession(sessionId)
+  await services.changes.forget(projectRoot, sessionId)
+  services.removed.tell(sessionId)
+}

@@ -1,5 +1,4 @@
 import { budgetsRouter } from './budgets-router.ts'
-import { decisionsRouter } from './decisions-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
 import { harnessesRouter } from './harnesses-router.ts'
@@ -9,7 +8,7 @@ import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
 import { router } from './trpc.ts'
 import { trustRouter } from './trust-router.ts'
-import { turnsRouter } from './turns-router.ts'
+import { decisionsRouter, turnsRouter } from './turns-router.ts'
 
 export const appRouter = router({
   projects: projectsRouter,

@@ -7,17 +7,16 @@ import {
   readNativeLine,
   readNativeLines,
   type SearchResult,
+  type SessionLog,
   type SessionPage,
   type StoredSession,
   searchSessions,
 } from '@chirality/sessions'
 import { z } from 'zod'
 import { CallError } from '../errors/call-error.ts'
-import { exportPage } from '../files/export-page.ts'
 import type { CallContext } from './context.ts'
-import { deleteSession } from './delete-session.ts'
 import { bySession, harnessId, newSession, project, sessionId, title } from './inputs.ts'
-import { liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
+import { deleteSession, liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
 
 const seq = z.int().nonnegative()
@@ -217,3 +216,20 @@ function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
   })
   return envelopes.slice(Math.min(tooMany + 1, envelopes.length - 1))
 }
+
+export interface ExportPage {
+  text: string
+  /** The cursor for the next part; null when this was the last. */
+  next: number | null
+}
+
+/** A part of a session's events, one envelope a line. */
+function exportPage(log: Pick<SessionLog, 'lastSeq' | 'readAfter'>, after: number): ExportPage {
+  const envelopes = log.readAfter(after, MAX_EVENTS, { maxBytes: MAX_BYTES })
+  const text = envelopes.map(envelope => `${JSON.stringify(envelope)}\n`).join('')
+  const last = envelopes.at(-1)?.seq
+  return { text, next: last === undefined || last >= log.lastSeq ? null : last }
+}
+
+const MAX_EVENTS = 20_000
+const MAX_BYTES = 4 * 1024 * 1024

@@ -1,9 +1,9 @@
 import type { ContextUsage } from '@chirality/core'
-import type { LiveSession, QueuedMessage } from '@chirality/sessions'
+import type { LiveSession, PendingDecision, QueuedMessage } from '@chirality/sessions'
 import { z } from 'zod'
 import type { TurnLeftovers } from '../system/stopped-turns.ts'
-import { bySession, message, permissionMode, sessionId, turnInput, turnOptions } from './inputs.ts'
-import { liveSession } from './live-session.ts'
+import { answer, bySession, message, permissionMode, sessionId, turnInput, turnOptions } from './inputs.ts'
+import { answerDecision, liveSession, pendingDecisions } from './live-session.ts'
 import { procedure, router } from './trpc.ts'
 
 const queueEntry = z.string().min(1).max(64)
@@ -131,3 +131,12 @@ export const turnsRouter = router({
 function queueOf({ status }: LiveSession): QueueState {
   return { messages: status.queue, held: status.queueHeld }
 }
+
+export const decisionsRouter = router({
+  /** What waits for a person, oldest first. */
+  pending: procedure
+    .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
+    .query(({ ctx, input }): Promise<PendingDecision[]> => pendingDecisions(ctx, input?.sessionId)),
+
+  answer: procedure.input(answer).mutation(({ ctx, input }) => answerDecision(ctx, input)),
+})

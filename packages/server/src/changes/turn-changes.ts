@@ -3,11 +3,17 @@ import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
 import { CallError } from '../errors/call-error.ts'
+import { type Changes, diffTrees } from '../git/diff-trees.ts'
+import { findRepository } from '../git/find-repository.ts'
+import type { GitRepository } from '../git/git.ts'
+import {
+  headTree,
+  SNAPSHOT_LIMITS,
+  type SnapshotLimits,
+  takeSnapshot,
+  trimSnapshots,
+} from '../git/snapshot.ts'
 import { changesFromTools } from './changes-from-tools.ts'
-import { type Changes, diffTrees } from './diff-trees.ts'
-import { findRepository } from './find-repository.ts'
-import type { GitRepository } from './git.ts'
-import { headTree, SNAPSHOT_LIMITS, type SnapshotLimits, takeSnapshot, trimSnapshots } from './snapshot.ts'
 import { TurnTrees } from './turn-trees.ts'
 
 export type ChangesSource = 'git' | 'tools'

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { writePrivateFile } from '../system/write-private-file.ts'
-import { readOwnFile } from './read-own-file.ts'
+import { readOwnFile } from '../files/read-file.ts'
+import { writePrivateFile } from '../system/user-files.ts'
 
 /** The files of the project when a turn began and when it ended, as git trees. */
 export interface TreesOfTurn {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { parseOrigin } from '../guard/places.ts'
-import type { TlsFiles } from '../http/http-server.ts'
+import type { TlsFiles } from './http-server.ts'
 
 /** Says that others may reach the server, and how they are kept out: TLS here, or a proxy in front. */
 export type Exposed = { tls: TlsFiles } | { proxy: true }
