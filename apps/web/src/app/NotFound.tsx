@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Empty } from '../ui/Empty.tsx'
+import { Empty } from '../ui/marks/Empty.tsx'
 
 export function NotFound() {
   return (

@@ -1,6 +1,6 @@
-import { Button } from '../ui/Button.tsx'
-import { Empty } from '../ui/Empty.tsx'
-import { messageOf } from '../ui/error-message.ts'
+import { Button } from '../ui/controls/Button.tsx'
+import { Empty } from '../ui/marks/Empty.tsx'
+import { messageOf } from '../ui/text/error-message.ts'
 
 /** A fault of the page's own. The agents and their logs know nothing of it. */
 export function PageFault({ error }: { error: unknown }) {

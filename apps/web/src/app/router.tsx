@@ -3,7 +3,7 @@ import { SessionPage } from '../panes/session/SessionPage.tsx'
 import { WelcomePage } from '../panes/welcome/WelcomePage.tsx'
 import { NotFound } from './NotFound.tsx'
 import { PageFault } from './PageFault.tsx'
-import { Shell } from './Shell.tsx'
+import { Shell } from './shell/Shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
 

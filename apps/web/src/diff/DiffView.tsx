@@ -1,6 +1,6 @@
 import { memo, type ReactNode, useState } from 'react'
-import { Button } from '../ui/Button.tsx'
-import { ScrollRegion } from '../ui/ScrollRegion.tsx'
+import { Button } from '../ui/controls/Button.tsx'
+import { ScrollRegion } from '../ui/virtual/ScrollRegion.tsx'
 import { type DiffRow, diffRows } from './diff-rows.ts'
 import type { FileDiff } from './file-diff.ts'
 import './diff.css'

@@ -1,6 +1,6 @@
 import type { Token, Tokens } from 'marked'
 import { memo, type ReactNode } from 'react'
-import { ScrollRegion } from '../ui/ScrollRegion.tsx'
+import { ScrollRegion } from '../ui/virtual/ScrollRegion.tsx'
 import { CodeBlock } from './CodeBlock.tsx'
 import { Inline } from './Inline.tsx'
 

@@ -1,6 +1,6 @@
 import { memo, useEffect, useState } from 'react'
-import { CopyButton } from '../ui/CopyButton.tsx'
-import { ScrollRegion } from '../ui/ScrollRegion.tsx'
+import { CopyButton } from '../ui/controls/CopyButton.tsx'
+import { ScrollRegion } from '../ui/virtual/ScrollRegion.tsx'
 import { highlight } from './highlight.ts'
 import type { Run } from './highlight-messages.ts'
 import './code-block.css'

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { Button } from '../ui/Button.tsx'
+import { Button } from '../ui/controls/Button.tsx'
 import { withdrawAll } from './notice-board.ts'
 import { type NotifyState, notifyState, turnOff, turnOn, watchNotifyState } from './notify-setting.ts'
 import './notification-choice.css'

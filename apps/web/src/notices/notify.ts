@@ -1,4 +1,4 @@
-import type { FleetStore } from '../state/fleet-store.ts'
+import type { FleetStore } from '../state/fleet/fleet-store.ts'
 import { isOver, mayEndNotice, noticeOf } from './notice.logic.ts'
 import { showNotice, withdrawNotices } from './notice-board.ts'
 import { isSupported, notifyState } from './notify-setting.ts'

@@ -9,7 +9,7 @@ import type {
   ProjectSettingsInfo,
   SessionStatus,
   TreeDiff,
-} from '../../src/state/server-api.ts'
+} from '../../src/state/server/server-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus } from './statuses.ts'
 

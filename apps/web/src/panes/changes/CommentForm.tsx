@@ -1,5 +1,5 @@
-import { Button } from '../../ui/Button.tsx'
-import { leave } from '../../ui/leave.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { leave } from '../../ui/keys/leave.ts'
 
 interface CommentFormProps {
   text: string

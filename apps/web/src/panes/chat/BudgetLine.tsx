@@ -1,8 +1,8 @@
 import type { BudgetItem } from '@chirality/core'
 import { useId, useState } from 'react'
-import { useApi } from '../../state/use-api.ts'
-import { useStatus } from '../../state/use-fleet.ts'
-import { useSessionStore } from '../../state/use-session.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { useStatus } from '../../state/fleet/use-fleet.ts'
+import { useSessionStore } from '../../state/session/use-session.ts'
 
 /** What a budget says where it stopped the turn, and the place to raise it. */
 export function BudgetLine({ item }: { item: BudgetItem }) {

@@ -1,5 +1,5 @@
-import type { Decided } from '../../state/session-extras.ts'
-import { useSession } from '../../state/use-session.ts'
+import type { Decided } from '../../state/session/session-extras.ts'
+import { useSession } from '../../state/session/use-session.ts'
 
 /** Who allowed a call or did not, and by which rule. */
 export function DecidedLine({ toolUseId }: { toolUseId: string }) {

@@ -1,6 +1,6 @@
-import { useSessionActions } from '../../state/session-actions.ts'
-import { CopyButton } from '../../ui/CopyButton.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
+import { useSessionActions } from '../../state/session/session-actions.ts'
+import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
 
 /** Shown over the message that is pointed at; nothing moves for it. The keyboard finds the same at the end of the turn. */
 export function MessageActions(props: { text: string; turnId: string | null; own?: boolean }) {

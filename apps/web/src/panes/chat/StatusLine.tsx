@@ -1,5 +1,5 @@
 import type { StatusEvent } from '@chirality/core'
-import { Dot } from '../../ui/Dot.tsx'
+import { Dot } from '../../ui/marks/Dot.tsx'
 
 /** One line that is always as high, so that nothing moves when it changes. */
 export function StatusLine({ status }: { status: StatusEvent | null }) {

@@ -1,5 +1,5 @@
 import { type ComponentType, useState } from 'react'
-import { Button } from '../../ui/Button.tsx'
+import { Button } from '../../ui/controls/Button.tsx'
 import type { ItemNode } from './rows.logic.ts'
 
 /** The newest steps are what one wants to see; a sub-agent can take hundreds. */

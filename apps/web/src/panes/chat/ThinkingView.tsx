@@ -1,6 +1,6 @@
 import type { ThinkingItem } from '@chirality/core'
-import { useLiveText } from '../../state/use-session.ts'
-import { Icon } from '../../ui/Icon.tsx'
+import { useLiveText } from '../../state/session/use-session.ts'
+import { Icon } from '../../ui/marks/Icon.tsx'
 
 /** Folded away: who wants to know how it came to its answer can open it. */
 export function ThinkingView({ item }: { item: ThinkingItem }) {

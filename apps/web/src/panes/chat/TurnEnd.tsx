@@ -1,10 +1,10 @@
 import { formatDuration, type TurnEndReason, type TurnState } from '@chirality/core'
-import { useSessionActions } from '../../state/session-actions.ts'
-import { useSessionStore } from '../../state/use-session.ts'
-import { Button } from '../../ui/Button.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
-import { formatCost } from '../../ui/format.ts'
-import { IconButton } from '../../ui/IconButton.tsx'
+import { useSessionActions } from '../../state/session/session-actions.ts'
+import { useSessionStore } from '../../state/session/use-session.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { formatCost } from '../../ui/text/format.ts'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { turnTexts } from './turn-texts.ts'
 
 const WORDS: Readonly<Record<TurnEndReason, string>> = {

@@ -1,6 +1,6 @@
 import type { SessionState } from '@chirality/core'
 import { useRef } from 'react'
-import { useSession, useSessionStore } from '../../state/use-session.ts'
+import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { buildRows, type ChatRows, NO_ROWS } from './rows.logic.ts'
 
 /** The rows of the session in view. They change with the structure of the conversation, not with text that grows. */

@@ -1,4 +1,4 @@
-import { IconButton } from '../../ui/IconButton.tsx'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
 import type { Attachment } from './attachments.ts'
 
 export function AttachmentList(props: { list: readonly Attachment[]; onRemove(id: string): void }) {

@@ -1,11 +1,11 @@
 import { MODE_WORDS, PERMISSION_WORDS, permissionLabel } from '@chirality/core'
 import { harnessLabel } from '../../app/labels.ts'
-import type { HarnessInfo, SessionStatus } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { usePermissionMode, useSettingsChanged } from '../../state/use-settings.ts'
-import { messageOf } from '../../ui/error-message.ts'
-import { Menu, type MenuItem } from '../../ui/Menu.tsx'
-import { toasts } from '../../ui/toast-store.ts'
+import type { HarnessInfo, SessionStatus } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { usePermissionMode, useSettingsChanged } from '../../state/session/use-settings.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
 import { type KeptMode, offers } from '../sidebar/new-session.logic.ts'
 
 interface ChipsProps {

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useState } from 'react'
-import type { SessionStatus } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
-import { Button } from '../../ui/Button.tsx'
-import { messageOf } from '../../ui/error-message.ts'
-import { toasts } from '../../ui/toast-store.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { useSession } from '../../state/session/use-session.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { toasts } from '../../ui/overlay/toast-store.ts'
 import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
 
 /** Asks first, then ends by force, and says what is left: 0 processes is the promise. */

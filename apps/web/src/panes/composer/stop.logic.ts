@@ -1,7 +1,7 @@
 import type { TurnEndReason } from '@chirality/core'
-import type { SessionStatus } from '../../state/server-api.ts'
-import type { ProcessEnd } from '../../state/session-extras.ts'
-import { plural } from '../../ui/format.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { ProcessEnd } from '../../state/session/session-extras.ts'
+import { plural } from '../../ui/text/format.ts'
 
 export type StopStep =
   | { kind: 'none' }

@@ -1,5 +1,5 @@
 import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react'
-import { toasts } from '../../ui/toast-store.ts'
+import { toasts } from '../../ui/overlay/toast-store.ts'
 import { readAttached, saveAttached, useAttached } from './attached.ts'
 import { attach, MAX_ATTACHMENTS } from './attachments.ts'
 

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type RefObject, useId, useState } from 'react'
 import { flushSync } from 'react-dom'
-import type { SessionStatus } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { useSession } from '../../state/session/use-session.ts'
 import {
   applyCompletion,
   completionAt,

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useRef } from 'react'
-import { useSessionStore } from '../../state/use-session.ts'
+import { useSessionStore } from '../../state/session/use-session.ts'
 
 /** Arrow up in an empty field brings back what was sent before, as in a shell. */
 export function useHistory(text: string, setText: (text: string) => void) {

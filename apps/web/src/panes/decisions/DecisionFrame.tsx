@@ -1,5 +1,5 @@
 import { type MouseEvent, type ReactNode, type Ref, useId } from 'react'
-import { useStatus } from '../../state/use-fleet.ts'
+import { useStatus } from '../../state/fleet/use-fleet.ts'
 
 export interface DecisionFrameProps {
   sessionId: string

@@ -1,6 +1,6 @@
-import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { leave } from '../../ui/leave.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { leave } from '../../ui/keys/leave.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import type { DecisionProps } from './decision-props.ts'
 

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { isTyping } from '../../ui/is-typing.ts'
-import { Kbd } from '../../ui/Kbd.tsx'
+import { isTyping } from '../../ui/keys/is-typing.ts'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { subscribeFront } from './card-in-front.ts'
 
 /** Which keys answer the card. Where a field has the focus they would be typed into it. */

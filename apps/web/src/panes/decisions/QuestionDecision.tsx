@@ -1,6 +1,6 @@
 import { useId, useRef } from 'react'
-import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
 import { own } from '../../ui/own.ts'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'

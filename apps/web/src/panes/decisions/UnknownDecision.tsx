@@ -1,6 +1,6 @@
 import { useRef } from 'react'
-import { Button } from '../../ui/Button.tsx'
-import { ScrollRegion } from '../../ui/ScrollRegion.tsx'
+import { Button } from '../../ui/controls/Button.tsx'
+import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { DecisionFrame } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'

@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useEffectEvent, useSyncExternalStore } from 'react'
-import { isTyping } from '../../ui/is-typing.ts'
+import { isTyping } from '../../ui/keys/is-typing.ts'
 import { addCard, readyCard, subscribeFront, takesKeys } from './card-in-front.ts'
 
 /** What each key does; one that is left out does nothing. */

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { FileDiff } from '../../diff/file-diff.ts'
 import { placedEdit } from '../../diff/tool-edits.ts'
-import { useApi } from '../../state/use-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
 import { relative } from '../chat/tool-summary.logic.ts'
 
 /** What the request would change, against the file as it is now; by its input alone where the file cannot be read. */

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { FolderEntry } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { messageOf } from '../../ui/error-message.ts'
-import { Icon } from '../../ui/Icon.tsx'
+import type { FolderEntry } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { Icon } from '../../ui/marks/Icon.tsx'
 
 interface FolderProps {
   project: string

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useApi } from '../../state/use-api.ts'
-import { Button } from '../../ui/Button.tsx'
-import { messageOf } from '../../ui/error-message.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 /** What a persona would do without asking. It does so only when its text, as it is now, was allowed. */
 export function Consent({ project, persona }: { project: string; persona: string }) {

@@ -1,6 +1,6 @@
 import type { Envelope, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { NativeLine, NativePlace, ServerApi } from '../../state/server-api.ts'
+import type { NativeLine, NativePlace, ServerApi } from '../../state/server/server-api.ts'
 import { eventOfLine, lineOfEvent } from './counterpart.logic.ts'
 import { createRawLists } from './raw-lists.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { NativeLine, NativePlace, ServerApi } from '../../state/server-api.ts'
+import type { NativeLine, NativePlace, ServerApi } from '../../state/server/server-api.ts'
 import { createRawLists } from './raw-lists.ts'
 
 const line = (offset: number): NativeLine => ({

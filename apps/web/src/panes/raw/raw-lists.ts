@@ -1,5 +1,5 @@
 import type { Envelope } from '@chirality/core'
-import type { NativeLine, NativePage, NativePlace, ServerApi } from '../../state/server-api.ts'
+import type { NativeLine, NativePage, NativePlace, ServerApi } from '../../state/server/server-api.ts'
 import { type EventItem, eventItem, type LineItem, lineItem } from './raw-item.ts'
 import { type Slice, TwoWayList } from './two-way-list.ts'
 

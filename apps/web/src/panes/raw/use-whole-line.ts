@@ -1,9 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { NativeLine } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { useSession } from '../../state/use-session.ts'
-import { messageOf } from '../../ui/error-message.ts'
+import type { NativeLine } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { useSession } from '../../state/session/use-session.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 export interface WholeLine {
   /** What there is of it so far, from its beginning. */

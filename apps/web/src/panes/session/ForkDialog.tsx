@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ForkHistory } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
-import { messageOf } from '../../ui/error-message.ts'
+import type { ForkHistory } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 const WORDS: Readonly<Record<ForkHistory, string>> = {
   whole: 'The agent of the new session knows all of this conversation, with every tool call and result.',

@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
-import { useApi } from '../../state/use-api.ts'
-import { Button } from '../../ui/Button.tsx'
-import { messageOf } from '../../ui/error-message.ts'
-import { Field } from '../../ui/Field.tsx'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { Field } from '../../ui/controls/Field.tsx'
 
 /** Says that agents may work in a folder. */
 export function AddProject({ onAdded, open = false }: { onAdded(root: string): void; open?: boolean }) {

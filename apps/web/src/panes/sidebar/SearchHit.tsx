@@ -1,4 +1,4 @@
-import type { SearchHit, SessionStatus } from '../../state/server-api.ts'
+import type { SearchHit, SessionStatus } from '../../state/server/server-api.ts'
 import { sessionTitle } from './session-title.ts'
 import { snippetParts } from './snippet.logic.ts'
 

@@ -1,7 +1,7 @@
 import type { TurnEndReason } from '@chirality/core'
-import type { SessionStatus } from '../../state/server-api.ts'
-import type { DotTone } from '../../ui/Dot.tsx'
-import { formatAge } from '../../ui/format.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { DotTone } from '../../ui/marks/Dot.tsx'
+import { formatAge } from '../../ui/text/format.ts'
 import { argumentOf } from '../chat/tool-summary.logic.ts'
 import { decisionLine } from '../decisions/decision.logic.ts'
 

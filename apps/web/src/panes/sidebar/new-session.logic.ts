@@ -1,6 +1,6 @@
 import type { HarnessInstallStatus, HarnessModel, PermissionMode, SessionMode } from '@chirality/core'
-import type { HarnessInfo, NewSessionOptions } from '../../state/server-api.ts'
-import type { SelectOption } from '../../ui/SelectField.tsx'
+import type { HarnessInfo, NewSessionOptions } from '../../state/server/server-api.ts'
+import type { SelectOption } from '../../ui/controls/SelectField.tsx'
 
 /** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */
 export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>

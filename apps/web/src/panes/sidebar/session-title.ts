@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../state/server-api.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
 
 const MAX_CHARS = 120
 

@@ -1,11 +1,11 @@
 import { type HarnessInstallStatus, versionNote } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
-import type { HarnessInfo } from '../../state/server-api.ts'
-import { useApi } from '../../state/use-api.ts'
-import { Button } from '../../ui/Button.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Dot, type DotTone } from '../../ui/Dot.tsx'
-import { Words } from '../../ui/Words.tsx'
+import type { HarnessInfo } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
+import { Words } from '../../ui/marks/Words.tsx'
 import { installHelp } from './install-help.ts'
 
 /** What is installed and logged in, with the exact command for what is missing. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { ScrollRegion } from '../ScrollRegion.tsx'
+import { ScrollRegion } from './ScrollRegion.tsx'
 import { type RowRange, type Rows, RowWindow } from './row-window.ts'
 import './virtual-list.css'
 

@@ -1,0 +1,90 @@
+import { MODE_WORDS, permissionLabel } from '@chirality/core'
+import { useQuery } from '@tanstack/react-query'
+import { useApi } from '../../state/server/use-api.ts'
+import { useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useStorePart } from '../../state/session/use-session.ts'
+import { useSessionHub } from '../../state/session/use-session-hub.ts'
+import { usePermissionMode } from '../../state/session/use-settings.ts'
+import { formatCost, formatCount, formatUsd } from '../../ui/text/format.ts'
+import { Meter } from '../../ui/marks/Meter.tsx'
+import { useNow } from '../../ui/text/use-now.ts'
+import { harnessLabel } from '../labels.ts'
+
+const CONTEXT_REFRESH_MS = 15_000
+
+/** What the session in view runs on, how full it is, and what it costs. */
+export function SessionFacts({ sessionId }: { sessionId: string }) {
+  const store = useSessionHub().store(sessionId)
+  // Parts, not the whole: text that streams changes nothing of what is shown here.
+  const agent = useStorePart(store, ({ state }) => state.agent)
+  const driftCount = useStorePart(store, ({ state }) => state.driftCount)
+  const status = useStatus(sessionId)
+  const permissionMode = usePermissionMode(sessionId)
+  return (
+    <>
+      <span className="truncate">{agent.model ?? status?.model ?? 'default model'}</span>
+      <span className="status-bar__item">
+        {harnessLabel(agent.harness ?? status?.harness ?? null)}
+        {agent.version ? ` ${agent.version}` : ''}
+        {driftCount > 0 ? (
+          <span className="status-bar__drift" title="Events that this version does not know; see Raw">
+            {`drift ${driftCount}`}
+          </span>
+        ) : null}
+      </span>
+      {status ? <span>{MODE_WORDS[status.mode].label}</span> : null}
+      <span>{permissionLabel(permissionMode)}</span>
+      <ContextUsed sessionId={sessionId} />
+      <span className="spacer" />
+      <Spent sessionId={sessionId} />
+    </>
+  )
+}
+
+function ContextUsed({ sessionId }: { sessionId: string }) {
+  const api = useApi()
+  const store = useSessionHub().store(sessionId)
+  const phase = useStorePart(store, ({ state }) => state.phase)
+  const turnCount = useStorePart(store, ({ state }) => state.turns.length)
+  const contextTokens = useStorePart(store, ({ state }) => state.contextTokens)
+  const usage = useQuery({
+    queryKey: ['context', sessionId, turnCount],
+    queryFn: () => api.contextUsage(sessionId),
+    refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
+    retry: false,
+  }).data
+  const used = usage?.usedTokens ?? contextTokens
+  if (usage && used > 0) {
+    return (
+      <span className="status-bar__item">
+        {`context ${Math.round((used / usage.maxTokens) * 100)} %`}
+        <Meter label="Context used" value={used} max={usage.maxTokens} />
+      </span>
+    )
+  }
+  return contextTokens > 0 ? <span>{`context ${formatCount(contextTokens)} tokens`}</span> : null
+}
+
+/** Against the budget and by the minute; in tokens where nobody knows the price. The server's number, as in every list. */
+function Spent({ sessionId }: { sessionId: string }) {
+  const status = useStatus(sessionId)
+  const burn = useFleetStore().burn(sessionId, useNow())
+  if (!status) return null
+  const { costUsd, costIsEstimate, tokens, budgetUsd, budgetTokens } = status
+  const ofTokens = budgetTokens === null ? '' : ` of ${formatCount(budgetTokens)}`
+  if (costUsd === null || budgetTokens !== null) {
+    const usd = costUsd === null ? '' : `${formatCost(costUsd, costIsEstimate)} · `
+    return tokens > 0 ? (
+      <span className="number">{`${usd}${formatCount(tokens)}${ofTokens} tokens`}</span>
+    ) : null
+  }
+  // Nothing was asked of a model yet, and it may be one whose price nobody knows.
+  if (tokens === 0 && costUsd === 0 && budgetUsd === null) return null
+  return (
+    <span className="number">
+      {formatCost(costUsd, costIsEstimate)}
+      {budgetUsd === null ? '' : ` of ${formatUsd(budgetUsd)}`}
+      {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
+    </span>
+  )
+}

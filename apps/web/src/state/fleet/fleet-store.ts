@@ -1,0 +1,84 @@
+import { Listeners } from '../../ui/listeners.ts'
+import { addSpent, burnPerMinute, type Spent } from './burn-rate.ts'
+import type { SessionStatus } from '../server/server-api.ts'
+
+/** Every session of every project, as the server tells of it. */
+export class FleetStore {
+  #statuses: readonly SessionStatus[] = []
+  #loaded = false
+  readonly #byId = new Map<string, SessionStatus>()
+  readonly #spent = new Map<string, readonly Spent[]>()
+  readonly #listeners = new Listeners()
+  readonly #changeListeners = new Set<(now: SessionStatus, before: SessionStatus | undefined) => void>()
+  readonly #removeListeners = new Set<(sessionId: string) => void>()
+
+  readonly list = (): readonly SessionStatus[] => this.#statuses
+  readonly isLoaded = (): boolean => this.#loaded
+
+  readonly subscribe = this.#listeners.subscribe
+
+  get(sessionId: string): SessionStatus | undefined {
+    return this.#byId.get(sessionId)
+  }
+
+  /** Told of each change of a session that was known before, for notifications. */
+  onChange(listener: (now: SessionStatus, before: SessionStatus | undefined) => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  onRemove(listener: (sessionId: string) => void): () => void {
+    this.#removeListeners.add(listener)
+    return () => this.#removeListeners.delete(listener)
+  }
+
+  /** What is stored: sessions that are gone from it are gone, those that run are known better already. */
+  setStored(stored: readonly SessionStatus[]): void {
+    this.#loaded = true
+    const ids = new Set(stored.map(({ sessionId }) => sessionId))
+    for (const [id, { phase }] of this.#byId) if (!ids.has(id) && phase === 'idle') this.#drop(id)
+    for (const status of stored) {
+      const known = this.#byId.get(status.sessionId)
+      if (!known || (known.phase === 'idle' && known.lastSeq < status.lastSeq)) this.#put(status)
+    }
+    this.#publish()
+  }
+
+  update(statuses: readonly SessionStatus[]): void {
+    const before = statuses.map(({ sessionId }) => this.#byId.get(sessionId))
+    for (const status of statuses) this.#put(status)
+    this.#publish()
+    statuses.forEach((status, i) => {
+      for (const listener of this.#changeListeners) listener(status, before[i])
+    })
+  }
+
+  /** Dollars a minute over the last minutes. */
+  burn(sessionId: string, now: number): number {
+    // What rests burns nothing, whatever the last minutes cost.
+    if (this.#byId.get(sessionId)?.phase === 'idle') return 0
+    return burnPerMinute(this.#spent.get(sessionId) ?? [], now)
+  }
+
+  #put(status: SessionStatus): void {
+    const { sessionId, costUsd } = status
+    this.#byId.set(sessionId, status)
+    const spent = addSpent(this.#spent.get(sessionId) ?? [], { at: Date.now(), usd: costUsd ?? 0 })
+    this.#spent.set(sessionId, spent)
+  }
+
+  remove(sessionId: string): void {
+    if (this.#drop(sessionId)) this.#publish()
+  }
+
+  #drop(sessionId: string): boolean {
+    if (!this.#byId.delete(sessionId)) return false
+    for (const listener of this.#removeListeners) listener(sessionId)
+    return true
+  }
+
+  #publish(): void {
+    this.#statuses = [...this.#byId.values()]
+    this.#listeners.tell()
+  }
+}

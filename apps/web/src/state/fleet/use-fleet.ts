@@ -1,0 +1,26 @@
+import { createContext, use, useSyncExternalStore } from 'react'
+import type { FleetStore } from './fleet-store.ts'
+import type { SessionStatus } from '../server/server-api.ts'
+
+export const FleetContext = createContext<FleetStore | null>(null)
+
+export function useFleetStore(): FleetStore {
+  const store = use(FleetContext)
+  if (!store) throw new Error('useFleet is only for what is inside a FleetContext')
+  return store
+}
+
+export function useFleet(): readonly SessionStatus[] {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.list)
+}
+
+export function useFleetLoaded(): boolean {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.isLoaded)
+}
+
+export function useStatus(sessionId: string): SessionStatus | undefined {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, () => store.get(sessionId))
+}

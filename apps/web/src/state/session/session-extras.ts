@@ -1,0 +1,104 @@
+import type { BudgetEvent, Envelope } from '@chirality/core'
+import { own } from '../../ui/own.ts'
+
+/** What the panes need of a session beyond the reducer's state. Folded from the same envelopes. */
+export interface SessionExtras {
+  /** How the last process of the session ended. */
+  readonly exit: ProcessEnd | null
+  readonly budget: BudgetEvent | null
+  /** Output of tools that are still at work, by tool id. */
+  readonly output: Readonly<Record<string, string>>
+  readonly slashCommands: readonly string[]
+  readonly decisions: readonly Decided[]
+  /** The last `seq` of each turn that ended, by its id: where a fork begins. */
+  readonly turnEnds: Readonly<Record<string, number>>
+}
+
+export interface ProcessEnd {
+  turnId: string | null
+  code: number | null
+  signal: string | null
+  leftRunning: number | null
+}
+
+export interface Decided {
+  requestId: string
+  turnId: string | null
+  at: string
+  toolUseId: string | null
+  title: string
+  outcome: 'allowed' | 'denied' | 'cancelled'
+  by: string
+  rule: string | null
+  message: string | null
+}
+
+export const NO_EXTRAS: SessionExtras = {
+  exit: null,
+  budget: null,
+  output: {},
+  slashCommands: [],
+  decisions: [],
+  turnEnds: {},
+}
+
+/** What is kept of a tool's live output. The whole of it comes with the result. */
+export const MAX_LIVE_OUTPUT_CHARS = 64 * 1024
+const MAX_DECISIONS = 200
+
+export function foldExtras(extras: SessionExtras, envelopes: readonly Envelope[]): SessionExtras {
+  const folded = envelopes.reduce(foldOne, extras)
+  const ends = envelopes.flatMap(({ event, turnId, seq }) =>
+    event.type === 'turn:end' && turnId !== null ? [[turnId, seq] as const] : [],
+  )
+  // Once for a batch: a copy for each turn would make opening a long session quadratic.
+  if (ends.length === 0) return folded
+  return { ...folded, turnEnds: { ...extras.turnEnds, ...Object.fromEntries(ends) } }
+}
+
+function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): SessionExtras {
+  switch (event.type) {
+    case 'process:exit': {
+      const { code, signal, leftRunning = null } = event
+      return { ...extras, exit: { turnId, code, signal, leftRunning } }
+    }
+    case 'turn:start':
+      return { ...extras, exit: null, output: {} }
+    case 'budget':
+      return { ...extras, budget: event }
+    case 'session:init':
+      return event.slashCommands ? { ...extras, slashCommands: event.slashCommands } : extras
+    case 'status': {
+      const piece = event.status === 'tool_progress' ? event.data?.output : undefined
+      if (typeof piece !== 'string' || event.toolUseId === undefined) return extras
+      const text = ((own(extras.output, event.toolUseId) ?? '') + piece).slice(-MAX_LIVE_OUTPUT_CHARS)
+      return { ...extras, output: { ...extras.output, [event.toolUseId]: text } }
+    }
+    case 'permission:request': {
+      const open = { requestId: event.requestId, title: event.toolName, toolUseId: event.toolUseId ?? null }
+      return { ...extras, decisions: withoutOldest([...extras.decisions, pendingDecision(open, turnId, at)]) }
+    }
+    case 'permission:resolved': {
+      const { requestId, outcome, by, rule = null, message = null } = event
+      const decisions = extras.decisions.map(decided =>
+        decided.requestId === requestId ? { ...decided, at, outcome, by, rule, message } : decided,
+      )
+      return { ...extras, decisions }
+    }
+    default:
+      return extras
+  }
+}
+
+/** Until it is resolved a request counts as cancelled: the turn may end without a word about it. */
+function pendingDecision(
+  open: Pick<Decided, 'requestId' | 'title' | 'toolUseId'>,
+  turnId: string | null,
+  at: string,
+): Decided {
+  return { ...open, turnId, at, outcome: 'cancelled', by: 'nobody', rule: null, message: null }
+}
+
+function withoutOldest(decisions: readonly Decided[]): readonly Decided[] {
+  return decisions.length > MAX_DECISIONS ? decisions.slice(-MAX_DECISIONS) : decisions
+}

@@ -1,0 +1,90 @@
+import { type Envelope, initialSessionState, reduceSession, type SessionState } from '@chirality/core'
+import { Listeners } from '../../ui/listeners.ts'
+import { onNextFrame } from './next-frame.ts'
+import { foldExtras, NO_EXTRAS, type SessionExtras } from './session-extras.ts'
+
+export interface SessionSnapshot {
+  readonly state: SessionState
+  readonly extras: SessionExtras
+  /** False until the first batch came, so that an empty session and one that still loads look different. */
+  readonly loaded: boolean
+  /** False while only the end of a long log is shown. */
+  readonly whole: boolean
+}
+
+/** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
+const MAX_FOLDED = 4096
+
+/**
+ * One session, outside React. Envelopes are collected and folded once a frame: two hundred deltas a second are sixty
+ * renders, and each of them touches only the rows that changed.
+ */
+export class SessionStore {
+  readonly sessionId: string
+  /** What is shown: the tail of a long log until the whole of it has caught up. */
+  #shown: SessionSnapshot
+  #snapshot: SessionSnapshot
+  #waiting: Envelope[] = []
+  #scheduled = false
+  readonly #schedule: (run: () => void) => void
+  readonly #listeners = new Listeners()
+
+  constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
+    this.sessionId = sessionId
+    this.#schedule = schedule
+    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false, whole: true }
+    this.#shown = this.#snapshot
+  }
+
+  readonly get = (): SessionSnapshot => this.#shown
+
+  readonly subscribe = this.#listeners.subscribe
+
+  /** The cursor to go on from, with what is not folded in yet. */
+  get lastSeq(): number {
+    return this.#waiting.at(-1)?.seq ?? this.#snapshot.state.seq
+  }
+
+  push(envelopes: readonly Envelope[]): void {
+    for (const envelope of envelopes) this.#waiting.push(envelope)
+    this.#wake()
+  }
+
+  /** The end of the log, to be shown until all that comes before it is there, too. */
+  preview(envelopes: readonly Envelope[]): void {
+    const last = envelopes.at(-1)
+    if (!last || last.seq <= this.#snapshot.state.seq) return
+    const state = reduceSession(initialSessionState(this.sessionId), envelopes)
+    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole: false }
+    this.#tell()
+  }
+
+  /** There is nothing to wait for: the log is empty, or all of it was seen. */
+  markLoaded(): void {
+    if (!this.#snapshot.loaded) this.#wake()
+  }
+
+  /** Folds in what waits, at once; or no more than so much of it, and the rest in the next frames. */
+  flush(limit = Number.POSITIVE_INFINITY): void {
+    this.#scheduled = false
+    const batch = this.#waiting.slice(0, limit).filter(({ seq }) => seq > this.#snapshot.state.seq)
+    this.#waiting = this.#waiting.slice(limit)
+    const state = reduceSession(this.#snapshot.state, batch)
+    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true, whole: true }
+    if (!this.#shown.loaded || state.seq >= this.#shown.state.seq) {
+      this.#shown = this.#snapshot
+      this.#tell()
+    }
+    if (this.#waiting.length > 0) this.#wake()
+  }
+
+  #tell(): void {
+    this.#listeners.tell()
+  }
+
+  #wake(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    this.#schedule(() => this.#scheduled && this.flush(MAX_FOLDED))
+  }
+}
