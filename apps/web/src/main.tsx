@@ -1,15 +1,14 @@
 import { StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
-import { FirstConnection } from './app/sign-in/FirstConnection.tsx'
-import { registerWorker } from './app/register-worker.ts'
+import { FirstConnection } from './app/App.tsx'
 import { WaitForServer } from './app/sign-in/ServerDown.tsx'
 import { SignedOut } from './app/sign-in/SignedOut.tsx'
 import { withdrawAll } from './notices/notice-board.ts'
+import { createTrpcApi } from './state/server/trpc-api.ts'
 import { isServerUp } from './state/sign-in/server-up.ts'
 import { forgetToken, keepToken, signIn, signInByKey } from './state/sign-in/sign-in.ts'
 import { shareToken } from './state/sign-in/token-channel.ts'
 import { TokenKeeper } from './state/sign-in/token-keeper.ts'
-import { createTrpcApi } from './state/server/trpc-api.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 
@@ -66,3 +65,16 @@ function askForLink(root: Root, message?: string): void {
 function waitForServer(root: Root): void {
   root.render(<WaitForServer onUp={() => void start(root)} />)
 }
+
+/** Only in what was built: `vite dev` has no such file, and wants no cache. */
+function registerWorker(): void {
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return
+  // Without one, as in some private windows, all works but starting without a server and notifications.
+  const register = () =>
+    void navigator.serviceWorker.register('/sw.js', { updateViaCache: 'none' }).catch(() => undefined)
+  // What the page itself needs comes first.
+  if ('requestIdleCallback' in window) requestIdleCallback(register, { timeout: MAX_WAIT_MS })
+  else setTimeout(register, MAX_WAIT_MS)
+}
+
+const MAX_WAIT_MS = 2000

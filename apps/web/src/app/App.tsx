@@ -3,21 +3,22 @@ import { RouterProvider } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { notifyOn } from '../notices/notify.ts'
 import { FleetStore } from '../state/fleet/fleet-store.ts'
-import type { ServerApi } from '../state/server/server-api.ts'
-import { SessionHub } from '../state/session/session-hub.ts'
-import { ApiContext } from '../state/server/use-api.ts'
-import { FleetContext } from '../state/fleet/use-fleet.ts'
-import { SessionHubContext } from '../state/session/use-session-hub.ts'
-import { toasts } from '../ui/overlay/toast-store.ts'
-import { ErrorBoundary } from './ErrorBoundary.tsx'
 import { followFleet } from '../state/fleet/follow-fleet.ts'
+import { FleetContext } from '../state/fleet/use-fleet.ts'
+import type { ServerApi } from '../state/server/server-api.ts'
+import { ApiContext } from '../state/server/use-api.ts'
+import { SessionHub } from '../state/session/session-hub.ts'
+import { SessionHubContext } from '../state/session/use-session.ts'
+import { toasts } from '../ui/overlay/toast-store.ts'
+import { ErrorBoundary } from './faults.tsx'
 import { router } from './router.tsx'
 import { openOnNotification, shownSession } from './shown-session.ts'
+import { ServerDown } from './sign-in/ServerDown.tsx'
 
 const FRESH_MS = 30_000
 
 /** Everything that lives as long as the page. */
-export function App({ api }: { api: ServerApi }) {
+function App({ api }: { api: ServerApi }) {
   const [fleet] = useState(() => new FleetStore())
   const [hub] = useState(() => new SessionHub(api, message => toasts.error(message)))
   const [queries] = useState(
@@ -39,4 +40,18 @@ export function App({ api }: { api: ServerApi }) {
       </ApiContext>
     </ErrorBoundary>
   )
+}
+
+/** The app, unless the server cannot be reached even once: an empty dashboard would say that there is nothing. */
+export function FirstConnection({ api }: { api: ServerApi }) {
+  const [reach, setReach] = useState<'trying' | 'failed' | 'reached'>('trying')
+  useEffect(
+    () =>
+      api.watchConnection(state => {
+        if (state === 'connected') setReach('reached')
+        else if (state === 'offline') setReach(now => (now === 'trying' ? 'failed' : now))
+      }),
+    [api],
+  )
+  return reach === 'failed' ? <ServerDown /> : <App api={api} />
 }

@@ -1,8 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { SessionPage } from '../panes/session/SessionPage.tsx'
 import { WelcomePage } from '../panes/welcome/WelcomePage.tsx'
-import { NotFound } from './NotFound.tsx'
-import { PageFault } from './PageFault.tsx'
+import { NotFound, PageFault } from './faults.tsx'
 import { Shell } from './shell/Shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })

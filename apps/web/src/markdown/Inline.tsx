@@ -1,6 +1,6 @@
 import type { Token, Tokens } from 'marked'
 import { Fragment, memo, type ReactNode } from 'react'
-import { decodeEntities } from './entities.ts'
+import { own } from '../ui/own.ts'
 import { safeLink } from './safe-link.ts'
 
 /** The text of a block: emphasis, code and links. Nothing of it ever becomes HTML. */
@@ -58,4 +58,31 @@ function Link({ href, children }: { href: string; children: ReactNode }) {
       {children}
     </a>
   )
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  rarr: '→',
+  larr: '←',
+  times: '×',
+  copy: '©',
+}
+const MAX_CODE_POINT = 0x10ffff
+
+/** Entities as the characters they name; the result is text for React, never HTML. */
+function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (whole, dec, hex, name) => {
+    if (name !== undefined) return own(NAMED, name) ?? whole
+    const code = dec === undefined ? Number.parseInt(hex, 16) : Number.parseInt(dec, 10)
+    return code > 0 && code <= MAX_CODE_POINT ? String.fromCodePoint(code) : whole
+  })
 }

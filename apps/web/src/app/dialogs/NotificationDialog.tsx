@@ -1,5 +1,5 @@
-import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
 
 export default function NotificationDialog({ onClose }: { onClose(): void }) {
   return (

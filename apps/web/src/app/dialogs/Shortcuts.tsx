@@ -1,5 +1,5 @@
-import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { SHORTCUTS } from '../shell/shortcuts.ts'
 import './shortcuts.css'
 

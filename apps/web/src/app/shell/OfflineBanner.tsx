@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
+import { useConnection } from '../../state/server/use-api.ts'
 import { staysSignedIn } from '../../state/sign-in/sign-in.ts'
-import { useConnection } from '../../state/server/use-connection.ts'
 
 /** A short gap heals by itself, and nobody needs to know. */
 const PATIENCE_MS = 800

@@ -3,10 +3,11 @@ import { Suspense, useEffect, useEffectEvent, useState } from 'react'
 import { warmUpMarkdown } from '../../markdown/warm-up.ts'
 import { sessionBeside } from '../../panes/sidebar/groups.logic.ts'
 import { Sidebar } from '../../panes/sidebar/Sidebar.tsx'
+import { sessionTitle } from '../../panes/sidebar/session-title.ts'
+import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { useProjectFilter } from '../../state/kept/project-filter.ts'
-import { useFleetStore } from '../../state/fleet/use-fleet.ts'
-import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { isTyping } from '../../ui/keys/is-typing.ts'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { late } from '../../ui/overlay/late.tsx'
 import { Toasts } from '../../ui/overlay/Toasts.tsx'
 import { OfflineBanner } from './OfflineBanner.tsx'
@@ -15,7 +16,6 @@ import { ShellContext, type ShellDialog } from './shell-context.ts'
 import { shortcutOf } from './shortcuts.ts'
 import { TopBar } from './TopBar.tsx'
 import { useEarlyKeys } from './use-early-keys.ts'
-import { useTitle } from './use-title.ts'
 import './shell.css'
 
 const Palette = late(() => import('../dialogs/Palette.tsx'))
@@ -123,4 +123,15 @@ function SkipLink() {
       Skip to the message field
     </button>
   )
+}
+
+/** The tab says how many wait, so that it can be seen from another one. */
+function useTitle(): void {
+  const { sessionId } = useParams({ strict: false })
+  const status = useStatus(sessionId ?? '')
+  const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
+  const title = `${waiting > 0 ? `(${waiting}) ` : ''}${status ? `${sessionTitle(status)} · ` : ''}Chirality`
+  useEffect(() => {
+    document.title = title
+  }, [title])
 }

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router'
 import { groupOf } from '../../panes/sidebar/groups.logic.ts'
 import { useFleet, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useConnection } from '../../state/server/use-api.ts'
 import { formatUsd, plural } from '../../ui/text/format.ts'
 import { SessionFacts } from './SessionFacts.tsx'
-import { useConnection } from '../../state/server/use-connection.ts'
 
 export function StatusBar() {
   const { sessionId } = useParams({ strict: false })

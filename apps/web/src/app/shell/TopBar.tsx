@@ -4,8 +4,7 @@ import { sessionTitle } from '../../panes/sidebar/session-title.ts'
 import { useFleet, useStatus } from '../../state/fleet/use-fleet.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
-import { projectName } from '../project-name.ts'
-import { toSlug } from '../project-slug.ts'
+import { projectName, toSlug } from '../project.ts'
 import { useShell } from './shell-context.ts'
 
 export function TopBar() {

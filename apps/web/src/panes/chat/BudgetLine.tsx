@@ -1,7 +1,7 @@
 import type { BudgetItem } from '@chirality/core'
 import { useId, useState } from 'react'
-import { useApi } from '../../state/server/use-api.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
+import { useApi } from '../../state/server/use-api.ts'
 import { useSessionStore } from '../../state/session/use-session.ts'
 
 /** What a budget says where it stopped the turn, and the place to raise it. */

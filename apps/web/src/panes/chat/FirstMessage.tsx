@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useProjectRoot } from '../../state/session/project-root.ts'
 import { useApi } from '../../state/server/use-api.ts'
-import { useSessionStore } from '../../state/session/use-session.ts'
+import { useProjectRoot, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 /** A session without a word in it. In the demo one button says the first. */
 export function FirstMessage() {

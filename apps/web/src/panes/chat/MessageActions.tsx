@@ -1,4 +1,4 @@
-import { useSessionActions } from '../../state/session/session-actions.ts'
+import { useSessionActions } from '../../state/session/use-session.ts'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 

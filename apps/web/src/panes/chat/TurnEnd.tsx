@@ -1,10 +1,9 @@
 import { formatDuration, type TurnEndReason, type TurnState } from '@chirality/core'
-import { useSessionActions } from '../../state/session/session-actions.ts'
-import { useSessionStore } from '../../state/session/use-session.ts'
+import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
-import { formatCost } from '../../ui/text/format.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { formatCost } from '../../ui/text/format.ts'
 import { turnTexts } from './turn-texts.ts'
 
 const WORDS: Readonly<Record<TurnEndReason, string>> = {

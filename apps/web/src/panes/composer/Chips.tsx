@@ -3,9 +3,9 @@ import { harnessLabel } from '../../app/labels.ts'
 import type { HarnessInfo, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePermissionMode, useSettingsChanged } from '../../state/session/use-settings.ts'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 import { type KeptMode, offers } from '../sidebar/new-session.logic.ts'
 
 interface ChipsProps {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { useConnection } from '../../state/server/use-connection.ts'
+import { useConnection } from '../../state/server/use-api.ts'
 import { useOutbox } from './outbox.ts'
 
 /** Most messages are there before anybody could read a word about it. */

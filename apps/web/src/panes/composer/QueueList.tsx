@@ -3,9 +3,9 @@ import { addToDraft } from '../../state/kept/drafts.ts'
 import type { QueuedMessage, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 /** What is sent when the turn is over. Held after a failure until somebody says to go on. */
 export function QueueList({ status }: { status: SessionStatus }) {

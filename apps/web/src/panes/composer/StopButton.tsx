@@ -4,8 +4,8 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
 
 /** Asks first, then ends by force, and says what is left: 0 processes is the promise. */

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { buttonNamed, click, render } from '../../../test/support/render.tsx'
 import { aStatus } from '../../../test/support/statuses.ts'
 import { FleetStore } from '../../state/fleet/fleet-store.ts'
+import { FleetContext } from '../../state/fleet/use-fleet.ts'
 import type { ServerApi } from '../../state/server/server-api.ts'
 import { ApiContext } from '../../state/server/use-api.ts'
-import { FleetContext } from '../../state/fleet/use-fleet.ts'
 import { DecisionCard } from './DecisionCard.tsx'
 
 function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore()) {

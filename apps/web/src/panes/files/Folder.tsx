@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { FolderEntry } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 interface FolderProps {
   project: string

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react'
-import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { RawView } from './RawView.tsx'
 import { type Side, useChosen } from './use-chosen.ts'
 import { useRawLists } from './use-raw-lists.ts'

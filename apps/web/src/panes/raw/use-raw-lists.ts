@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { useApi } from '../../state/server/use-api.ts'
-import { startPulse } from '../../state/session/use-pulse.ts'
+import { startPulse } from '../../state/session/pulse.ts'
 import { useSessionStore } from '../../state/session/use-session.ts'
 import { createRawLists, type RawLists } from './raw-lists.ts'
 import type { TwoWayList, TwoWayState } from './two-way-list.ts'

@@ -2,8 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { Field } from '../../ui/controls/Field.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
 
 /** Says that agents may work in a folder. */
 export function AddProject({ onAdded, open = false }: { onAdded(root: string): void; open?: boolean }) {

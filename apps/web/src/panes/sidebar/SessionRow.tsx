@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useSyncExternalStore } from 'react'
-import { projectName } from '../../app/project-name.ts'
+import { projectName } from '../../app/project.ts'
 import { seenSeq, seenVersion, subscribeSeen } from '../../state/kept/seen.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'

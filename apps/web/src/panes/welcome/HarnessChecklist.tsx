@@ -5,7 +5,7 @@ import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
-import { Words } from '../../ui/marks/Words.tsx'
+import { Words } from '../../ui/marks/Empty.tsx'
 import { installHelp } from './install-help.ts'
 
 /** What is installed and logged in, with the exact command for what is missing. */

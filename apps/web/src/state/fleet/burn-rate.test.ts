@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addSpent, burnPerMinute, type Spent } from './burn-rate.ts'
+import { addSpent, burnPerMinute, type Spent } from './fleet-store.ts'
 
 const MINUTE = 60_000
 const collect = (points: [minute: number, usd: number][]) =>

@@ -1,6 +1,6 @@
-import type { FleetStore } from './fleet-store.ts'
 import { takeReadMarks } from '../kept/seen.ts'
 import type { ServerApi } from '../server/server-api.ts'
+import type { FleetStore } from './fleet-store.ts'
 
 /** A phone that lies beside the desk need not know at once what was read there. */
 const READ_MARKS_MS = 20_000

@@ -1,6 +1,6 @@
 import { createContext, use, useSyncExternalStore } from 'react'
-import type { FleetStore } from './fleet-store.ts'
 import type { SessionStatus } from '../server/server-api.ts'
+import type { FleetStore } from './fleet-store.ts'
 
 export const FleetContext = createContext<FleetStore | null>(null)
 

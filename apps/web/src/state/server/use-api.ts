@@ -1,5 +1,6 @@
-import { createContext, use } from 'react'
-import type { ServerApi } from './server-api.ts'
+import { useQuery } from '@tanstack/react-query'
+import { createContext, use, useEffect, useState } from 'react'
+import type { ConnectionState, HarnessInfo, ServerApi } from './server-api.ts'
 
 export const ApiContext = createContext<ServerApi | null>(null)
 
@@ -7,4 +8,22 @@ export function useApi(): ServerApi {
   const api = use(ApiContext)
   if (!api) throw new Error('useApi is only for what is inside an ApiContext')
   return api
+}
+
+export function useConnection(): ConnectionState {
+  const api = useApi()
+  const [state, setState] = useState<ConnectionState>('connecting')
+  useEffect(() => api.watchConnection(setState), [api])
+  return state
+}
+
+const NONE: readonly HarnessInfo[] = []
+
+export function useHarnesses(): readonly HarnessInfo[] {
+  const api = useApi()
+  return useQuery({ queryKey: ['harnesses'], queryFn: () => api.harnesses() }).data ?? NONE
+}
+
+export function useHarness(id: string | null): HarnessInfo | undefined {
+  return useHarnesses().find(harness => harness.id === id)
 }

@@ -1,5 +1,6 @@
-import { createContext, use, useSyncExternalStore } from 'react'
+import { createContext, use, useMemo, useSyncExternalStore } from 'react'
 import { own } from '../../ui/own.ts'
+import type { SessionHub } from './session-hub.ts'
 import type { SessionSnapshot, SessionStore } from './session-store.ts'
 
 export const SessionContext = createContext<SessionStore | null>(null)
@@ -23,4 +24,46 @@ export function useStorePart<T>(store: SessionStore, select: (snapshot: SessionS
 /** What is still being written of an item; undefined when nothing is. */
 export function useLiveText(itemId: string): string | undefined {
   return useSession(({ state }) => own(state.live, itemId))
+}
+
+export const SessionHubContext = createContext<SessionHub | null>(null)
+
+export function useSessionHub(): SessionHub {
+  const hub = use(SessionHubContext)
+  if (!hub) throw new Error('useSessionHub is only for what is inside a SessionHubContext')
+  return hub
+}
+
+/** What can be done with a message of the session in view. Absent: the harness cannot, or it is not the time. */
+export interface SessionActions {
+  retry?: (text: string, turnId: string | null) => void
+  /** Sends the agent on after a limit that it reached. */
+  goOn?: (turnId: string | null) => void
+  fork?: (turnId: string) => void
+  showChanges?: (turnId: string) => void
+}
+
+export const SessionActionsContext = createContext<SessionActions>({})
+
+export function useSessionActions(): SessionActions {
+  return use(SessionActionsContext)
+}
+
+/** Where the session in view works: paths inside it are shown without it. */
+export const ProjectRootContext = createContext('')
+
+export function useProjectRoot(): string {
+  return use(ProjectRootContext)
+}
+
+/** Grows with each result of a tool and each turn that ends: then files may have changed. */
+export function useWorkDone(): number {
+  const items = useSession(({ state }) => state.items)
+  const turns = useSession(({ state }) => state.turns)
+  return useMemo(
+    () =>
+      items.filter(item => item.kind === 'tool' && item.endedAt !== null).length +
+      turns.filter(({ endedAt }) => endedAt !== null).length,
+    [items, turns],
+  )
 }

@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { SessionSettings } from '../server/server-api.ts'
 import { useApi } from '../server/use-api.ts'
-import { useStorePart } from './use-session.ts'
-import { useSessionHub } from './use-session-hub.ts'
+import { useSessionHub, useStorePart } from './use-session.ts'
 
 const NONE: SessionSettings = {}
 

@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import { copyText } from './copy-text.ts'
-import { IconButton } from './IconButton.tsx'
 import { toasts } from '../overlay/toast-store.ts'
+import { IconButton } from './IconButton.tsx'
 
 const CONFIRM_MS = 1500
 
@@ -22,4 +21,19 @@ export function CopyButton({ text, label = 'Copy' }: { text: string | (() => str
       }}
     />
   )
+}
+
+/** Over plain HTTP from another machine there is no clipboard, only the old way. Rejects where neither works. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  field.className = 'hidden-visually'
+  // Inside of an open dialog: what is outside of it cannot have the focus.
+  const place = document.querySelector('dialog[open]') ?? document.body
+  place.append(field)
+  field.select()
+  const isDone = document.execCommand('copy')
+  field.remove()
+  if (!isDone) throw new Error('The browser refused.')
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { ScrollRegion } from './ScrollRegion.tsx'
 import { type RowRange, type Rows, RowWindow } from './row-window.ts'
+import { ScrollRegion } from './ScrollRegion.tsx'
 import './virtual-list.css'
 
 export interface VirtualListHandle {

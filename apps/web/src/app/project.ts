@@ -19,3 +19,8 @@ export function fromSlug(slug: string | undefined): string | undefined {
     return undefined
   }
 }
+
+/** The last part of a folder's path: what people call a project. */
+export function projectName(root: string): string {
+  return root.split('/').filter(Boolean).at(-1) ?? root
+}

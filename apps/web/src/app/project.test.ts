@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fromSlug, toSlug } from './project-slug.ts'
+import { fromSlug, toSlug } from './project.ts'
 
 test.each(['/code/parser-kit', '/home/me/.config/my.app', '/tmp/Ünïcödé 漢字', '/a?b#c%2F'])(
   '%s is one part of an address',
