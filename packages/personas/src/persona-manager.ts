@@ -1,12 +1,18 @@
 import type { SessionMode } from '@chirality/core'
 import { FileCache } from './files/file-cache.ts'
 import { realProjectRoot } from './files/inside-project.ts'
-import { idInFileName, nameProblem, personaFileNames } from './files/persona-files.ts'
 import { savePrompt } from './files/save-prompt.ts'
 import { AGENTS_FOLDER, isSafeId, type PersonaConfig, type PersonaEntry, personaFileName } from './persona.ts'
-import { broken, problemsOf, warnOfTwins } from './persona-entry.ts'
 import { PersonaError } from './persona-error.ts'
-import { readPersonaFile } from './persona-file.ts'
+import {
+  broken,
+  idInFileName,
+  nameProblem,
+  personaFileNames,
+  problemsOf,
+  readPersonaFile,
+  warnOfTwins,
+} from './persona-file.ts'
 import {
   APPENDED,
   type AssembledPrompt,

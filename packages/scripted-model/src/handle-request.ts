@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { AnswerRouter } from './answer-router.ts'
-import { deliver, sendJson } from './deliver.ts'
-import { messagesApi } from './messages-api.ts'
-import { messagesFacts, type RequestFacts, responsesFacts } from './request-facts.ts'
-import type { RecordedRequest, RequestLog } from './request-log.ts'
-import { responsesApi } from './responses-api.ts'
-import type { Script } from './script.ts'
-import type { StallGate } from './stall-gate.ts'
-import type { WireFormat } from './wire-format.ts'
+import type { AnswerRouter } from './answer/answer-router.ts'
+import { deliver, sendJson } from './answer/deliver.ts'
+import { messagesApi } from './answer/messages-api.ts'
+import { responsesApi } from './answer/responses-api.ts'
+import type { StallGate } from './answer/stall-gate.ts'
+import type { WireFormat } from './answer/wire-format.ts'
+import { messagesFacts, type RequestFacts, responsesFacts } from './request/request-facts.ts'
+import type { RecordedRequest, RequestLog } from './request/request-log.ts'
+import type { Script } from './script/script.ts'
 
 export interface Conversation {
   script: Script

@@ -1,6 +1,6 @@
 export { claudeEnv, codexArgs } from './agent-env.ts'
-export { loadScript, parseScript, ScriptError, type ScriptProblem } from './parse-script.ts'
-export type { RecordedRequest, WantedRequest } from './request-log.ts'
+export type { RecordedRequest, WantedRequest } from './request/request-log.ts'
+export { loadScript, parseScript, ScriptError, type ScriptProblem } from './script/parse-script.ts'
 export type {
   Script,
   ScriptAnswer,
@@ -11,6 +11,6 @@ export type {
   ScriptUsage,
   ScriptWhen,
   StopReason,
-} from './script.ts'
+} from './script/script.ts'
+export type { SideKind } from './script/side-request.ts'
 export { type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from './scripted-model.ts'
-export type { SideKind } from './side-request.ts'

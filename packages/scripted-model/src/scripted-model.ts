@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { AnswerRouter } from './answer-router.ts'
+import { AnswerRouter } from './answer/answer-router.ts'
+import { StallGate } from './answer/stall-gate.ts'
 import { handleRequest } from './handle-request.ts'
-import { checkScript, loadScript } from './parse-script.ts'
-import { type RecordedRequest, RequestLog, type WantedRequest } from './request-log.ts'
-import type { Script } from './script.ts'
-import { StallGate } from './stall-gate.ts'
+import { type RecordedRequest, RequestLog, type WantedRequest } from './request/request-log.ts'
+import { checkScript, loadScript } from './script/parse-script.ts'
+import type { Script } from './script/script.ts'
 
 export interface ScriptedModelOptions {
   /** Default 0: any free port. */

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { toAnswer } from '../src/answer.ts'
-import { deliver } from '../src/deliver.ts'
-import { messagesApi } from '../src/messages-api.ts'
+import { toAnswer } from '../src/answer/answer.ts'
+import { deliver } from '../src/answer/deliver.ts'
+import { messagesApi } from '../src/answer/messages-api.ts'
 
 const FRAME = 'x'.repeat(64 * 1024)
 const FRAME_COUNT = 4000

@@ -1,6 +1,5 @@
-import { type BigIntStats, closeSync } from 'node:fs'
+import { type BigIntStats, closeSync, fstatSync, readSync } from 'node:fs'
 import { openProjectFile } from './open-project-file.ts'
-import { readHead } from './read-head.ts'
 
 export interface FileRequest<T> {
   realRoot: string
@@ -87,4 +86,18 @@ const FRESH_MS = 2_000
 
 function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(':')
+}
+
+/** The first bytes of a file, at most `maxBytes`, however much it holds or grows. */
+function readHead(fd: number, maxBytes: number): Uint8Array {
+  const { size } = fstatSync(fd)
+  // One more than its size, so that the usual file ends with one read.
+  const buffer = Buffer.alloc(Math.min(maxBytes, size + 1))
+  let filled = 0
+  while (filled < buffer.length) {
+    const bytesRead = readSync(fd, buffer, filled, buffer.length - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
 }

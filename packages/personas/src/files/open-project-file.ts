@@ -1,8 +1,15 @@
-import { type BigIntStats, closeSync, constants, fstatSync, openSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
 import { PersonaError } from '../persona-error.ts'
 import { errnoOf, messageOf } from './errno.ts'
 import { insideProject, isInside, leadsOut } from './inside-project.ts'
-import { openedPath } from './opened-path.ts'
 
 export interface OpenProjectFile {
   fd: number
@@ -36,3 +43,15 @@ export function openProjectFile(realRoot: string, relativePath: string): OpenPro
 
 /** Without O_NONBLOCK a FIFO in the place of a file would be waited for until someone writes to it. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/**
+ * Where an open file really is. A path that was checked before it was opened proves nothing: a folder on the way may
+ * have become a link in between. Linux knows the answer; elsewhere the path is asked a second time.
+ */
+export function openedPath(fd: number, path: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return realpathSync.native(path)
+  }
+}

@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import {
+  chmodSync,
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { isSafeId } from '../persona.ts'
 import { PersonaError } from '../persona-error.ts'
-import { errnoOf } from './errno.ts'
+import { errnoOf, messageOf } from './errno.ts'
 import { realProjectRoot } from './inside-project.ts'
-import { openedPath } from './opened-path.ts'
-import { ensurePrivateDirectory, notWritable } from './private-directory.ts'
+import { openedPath } from './open-project-file.ts'
 
 /**
  * Keeps the system prompt of a session's last turn, so that the turn can be repeated with the agent's own command.
@@ -98,3 +101,48 @@ function withFile<T>(file: string, flags: number, use: (fd: number) => T): T {
     closeSync(fd)
   }
 }
+
+/** Makes `folder` a real folder that only this user can enter. Throws rather than write through a link. */
+function ensurePrivateDirectory(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: PRIVATE_FOLDER_MODE })
+    return
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw notWritable(folder, error)
+  }
+  const stats = facts(folder)
+  if (!stats.isDirectory()) {
+    const kind = stats.isSymbolicLink() ? 'a link' : 'not a folder'
+    throw new PersonaError('unsafe', folder, {
+      message: `is ${kind}. Remove it: prompts are kept in a real folder.`,
+    })
+  }
+  const uid = process.geteuid?.()
+  if (uid !== undefined && stats.uid !== uid) {
+    throw new PersonaError('unsafe', folder, {
+      message: `belongs to another user (uid ${stats.uid}). Remove it, or run as that user.`,
+    })
+  }
+  if ((stats.mode & OTHERS) === 0) return
+  try {
+    chmodSync(folder, PRIVATE_FOLDER_MODE)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
+}
+
+function facts(folder: string): Stats {
+  try {
+    return lstatSync(folder)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
+}
+
+function notWritable(file: string, error: unknown): PersonaError {
+  if (error instanceof PersonaError) return error
+  return new PersonaError('not-writable', file, { message: `cannot be written: ${messageOf(error)}` })
+}
+
+const PRIVATE_FOLDER_MODE = 0o700
+const OTHERS = 0o077

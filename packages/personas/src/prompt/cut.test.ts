@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutBytes, cutChars } from './cut.ts'
+import { cutBytes, cutChars } from './assemble.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 40 })
 

@@ -2,7 +2,7 @@ import { decodeText } from '../files/decode-text.ts'
 import type { FileCache } from '../files/file-cache.ts'
 import { PersonaError } from '../persona-error.ts'
 import type { PromptPart } from './assemble.ts'
-import { cutBytes } from './cut.ts'
+import { cutBytes } from './assemble.ts'
 
 export interface ProjectContext {
   parts: PromptPart[]

@@ -3,9 +3,10 @@ import { DiffCount } from '../../diff/DiffCount.tsx'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import { type Comment, saveComments, useComments } from '../../state/kept/comments.ts'
+import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { leave } from '../../ui/keys/leave.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
-import { CommentForm } from './CommentForm.tsx'
 import type { ChangedFile } from './changes.logic.ts'
 
 /** A longer diff is folded: the list of files must stay readable. */
@@ -116,4 +117,49 @@ function findRow(rows: readonly DiffRow[], wanted: DiffRow): DiffRow | undefined
       (best, row) => (best && distance(best) <= distance(row) ? best : row),
       undefined,
     )
+}
+
+interface CommentFormProps {
+  text: string
+  onText(text: string): void
+  onSave(text: string): void
+  onCancel(): void
+}
+
+function CommentForm({ text, onText, onSave, onCancel }: CommentFormProps) {
+  const save = () => text.trim() !== '' && onSave(text.trim())
+  return (
+    <form
+      className="comment-form"
+      onSubmit={event => {
+        event.preventDefault()
+        save()
+      }}
+    >
+      <textarea
+        className="input"
+        rows={2}
+        aria-label="Comment"
+        placeholder="Say what should be different"
+        value={text}
+        onChange={event => onText(event.target.value)}
+        onKeyDown={event => {
+          if (event.key === 'Escape') leave(event, onCancel)
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+          event.preventDefault()
+          save()
+        }}
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked for this field
+        autoFocus
+      />
+      <div className="comment-form__row">
+        <Button type="submit" size="small" disabled={text.trim() === ''}>
+          Add comment
+        </Button>
+        <Button size="small" look="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  )
 }

@@ -1,15 +1,14 @@
 import { useEffect, useImperativeHandle, useRef, useState } from 'react'
-import { useSession } from '../../state/session/use-session.ts'
+import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual/VirtualList.tsx'
-import { estimateRow } from './estimate-row.ts'
 import { FirstMessage } from './FirstMessage.tsx'
 import { RowView } from './RowView.tsx'
-import { type ChatRow, turnStarts } from './rows.logic.ts'
-import { useChatRows } from './use-chat-rows.ts'
+import { buildRows, type ChatRow, type ChatRows, NO_ROWS, turnStarts } from './rows.logic.ts'
 import './chat.css'
+import type { SessionState } from '@chirality/core'
 
 export interface ChatHandle {
   jumpTurn(direction: -1 | 1): void
@@ -104,4 +103,58 @@ export function rowOfEvent(rows: readonly ChatRow[], seq: number): number {
 
 function rowOfTurn(rows: readonly ChatRow[], turnId: string | undefined): number {
   return rows.findIndex(row => row.kind === 'item' && row.node.item.turnId === turnId)
+}
+
+const LINE_PX = 21
+const CHARS_PER_LINE = 100
+
+/** A guess at the height of a row that was never shown: near enough that the scroll bar does not jump. */
+function estimateRow(row: ChatRow | undefined): number {
+  if (row === undefined) return LINE_PX
+  if (row.kind === 'decision') return 180
+  if (row.kind !== 'item') return 34
+  const { item } = row.node
+  switch (item.kind) {
+    case 'user':
+      return 60 + textHeight(item.text)
+    case 'text':
+      return 16 + textHeight(item.text)
+    case 'tool':
+      return 40
+    default:
+      return 30
+  }
+}
+
+function textHeight(text: string): number {
+  return Math.max(1, Math.ceil(text.length / CHARS_PER_LINE)) * LINE_PX
+}
+
+/** The rows of the session in view. They change with the structure of the conversation, not with text that grows. */
+function useChatRows(): ChatRows {
+  const store = useSessionStore()
+  const built = useRef<{ state: SessionState | null; rows: ChatRows }>({ state: null, rows: NO_ROWS })
+  return useSession(({ state }) => {
+    const { current } = built
+    if (current.state?.sessionId !== store.sessionId) built.current = { state, rows: buildRows(state) }
+    else if (!sameStructure(current.state, state))
+      built.current = { state, rows: buildRows(state, current.rows) }
+    return built.current.rows
+  })
+}
+
+function sameStructure(a: SessionState, b: SessionState): boolean {
+  return (
+    a.items === b.items &&
+    a.turns === b.turns &&
+    a.pending === b.pending &&
+    a.status === b.status &&
+    a.phase === b.phase &&
+    isWriting(a) === isWriting(b)
+  )
+}
+
+function isWriting({ live }: SessionState): boolean {
+  for (const _ in live) return true
+  return false
 }

@@ -1,17 +1,17 @@
-import type { ErrorItem, GapItem, TextItem, UserItem } from '@chirality/core'
+import type { ErrorItem, GapItem, NoticeItem, TextItem, ThinkingItem, UserItem } from '@chirality/core'
+import { type ComponentType, useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
-import { useLiveText, useSession } from '../../state/session/use-session.ts'
+import { useLiveText, useSession, useSessionActions } from '../../state/session/use-session.ts'
+import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { Icon } from '../../ui/marks/Icon.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { BudgetLine } from './BudgetLine.tsx'
 import { errorCommand, errorHelp } from './error-help.ts'
-import { MessageActions } from './MessageActions.tsx'
-import { NoticeLine } from './NoticeLine.tsx'
 import type { ItemNode } from './rows.logic.ts'
-import { SubAgent } from './SubAgent.tsx'
-import { ThinkingView } from './ThinkingView.tsx'
+import { readTodos, type Todo, TodoList } from './TodoList.tsx'
 import { ToolView } from './ToolView.tsx'
-import { usePointedAt } from './use-pointed-at.ts'
 
 export function ItemView({ node }: { node: ItemNode }) {
   const { item } = node
@@ -27,7 +27,7 @@ export function ItemView({ node }: { node: ItemNode }) {
         <ToolView
           node={node}
           item={item}
-          nested={node.children.length > 0 ? <SubAgent nodes={node.children} View={ItemView} /> : null}
+          nested={node.children.length > 0 ? <SubAgent nodes={node.children} /> : null}
         />
       )
     case 'notice':
@@ -88,5 +88,91 @@ function ErrorLine({ item }: { item: ErrorItem }) {
 function GapLine({ item }: { item: GapItem }) {
   return (
     <p className="quiet-line quiet-line--warn">{`${plural(item.missing, 'event')} of the log cannot be read: ${item.reason}`}</p>
+  )
+}
+
+/** Shown over the message that is pointed at; nothing moves for it. The keyboard finds the same at the end of the turn. */
+function MessageActions(props: { text: string; turnId: string | null; own?: boolean }) {
+  const { text, turnId, own = false } = props
+  const actions = useSessionActions()
+  return (
+    <div className="message-actions">
+      <CopyButton text={text} />
+      {own && actions.retry ? (
+        <IconButton icon="retry" label="Retry this message" onClick={() => actions.retry?.(text, turnId)} />
+      ) : null}
+      {turnId !== null && actions.fork ? (
+        <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(turnId)} />
+      ) : null}
+    </div>
+  )
+}
+
+/** Retries, limits, hooks, tasks: said once, quietly. */
+function NoticeLine({ item }: { item: NoticeItem }) {
+  const todos: Todo[] | undefined = readTodos(item.data?.todos)
+  if (todos) return <TodoList todos={todos} />
+  // The end of the turn says so.
+  if (item.status === 'interrupted') return null
+  const isPerson = item.data?.kind === 'user_message'
+  if (isPerson) return <div className="you you--added">{item.message}</div>
+  // How a sub-agent ended, in its own words.
+  if (item.status === 'task' && typeof item.data?.summary === 'string') {
+    return (
+      <div className={`quiet-line quiet-line--${item.level}`}>
+        <Markdown text={item.message} />
+      </div>
+    )
+  }
+  return <p className={`quiet-line quiet-line--${item.level}`}>{item.message}</p>
+}
+
+/** Whether a mouse is over it. What is shown only then need not be drawn for every row of a long list. */
+function usePointedAt() {
+  const [on, setOn] = useState(false)
+  return { on, props: { onMouseEnter: () => setOn(true), onMouseLeave: () => setOn(false) } }
+}
+
+/** Folded away: who wants to know how it came to its answer can open it. */
+function ThinkingView({ item }: { item: ThinkingItem }) {
+  const live = useLiveText(item.id)
+  const text = item.streaming ? (live ?? '') : item.text
+  return (
+    <details className="think">
+      <summary>
+        <Icon name="chevron" size={12} />
+        {item.streaming ? 'Thinking' : 'Thought'}
+        <span className="number">{wordCount(text)}</span>
+      </summary>
+      <div className="think__text">{text}</div>
+    </details>
+  )
+}
+
+function wordCount(text: string): string {
+  const words = text.length === 0 ? 0 : Math.max(1, Math.round(text.length / CHARS_PER_WORD))
+  return `~${words} words`
+}
+
+const CHARS_PER_WORD = 6
+
+/** The newest steps are what one wants to see; a sub-agent can take hundreds. */
+const SHOWN_STEPS = 20
+
+function SubAgent({ nodes }: { nodes: readonly ItemNode[] }) {
+  const [all, setAll] = useState(false)
+  const shown = all ? nodes : nodes.slice(-SHOWN_STEPS)
+  const hidden = nodes.length - shown.length
+  return (
+    <div className="sub-agent">
+      {hidden > 0 ? (
+        <Button look="quiet" size="small" onClick={() => setAll(true)}>
+          {`Show ${hidden} earlier`}
+        </Button>
+      ) : null}
+      {shown.map(node => (
+        <ItemView key={node.item.seq} node={node} />
+      ))}
+    </div>
   )
 }

@@ -1,8 +1,9 @@
+import type { StatusEvent } from '@chirality/core'
 import { memo } from 'react'
+import { Dot } from '../../ui/marks/Dot.tsx'
 import { DecisionCard } from '../decisions/DecisionCard.tsx'
 import { ItemView } from './ItemView.tsx'
 import type { ChatRow } from './rows.logic.ts'
-import { StatusLine } from './StatusLine.tsx'
 import { TurnEnd } from './TurnEnd.tsx'
 
 export const RowView = memo(
@@ -25,4 +26,16 @@ export const RowView = memo(
 function sameItem(a: ChatRow, b: ChatRow): boolean {
   if (a.kind !== 'item' || b.kind !== 'item') return false
   return a.node.item === b.node.item && a.node.children.length === 0 && b.node.children.length === 0
+}
+
+/** One line that is always as high, so that nothing moves when it changes. */
+function StatusLine({ status }: { status: StatusEvent | null }) {
+  return (
+    <p className={status?.level === 'warn' ? 'status-line status-line--warn' : 'status-line'} role="status">
+      <Dot tone="work" />
+      <span className="truncate">
+        {status && status.status !== 'tool_progress' ? status.message || 'Working' : 'Working'}
+      </span>
+    </p>
+  )
 }

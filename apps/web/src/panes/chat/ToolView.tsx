@@ -8,13 +8,12 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
 import { plural } from '../../ui/text/format.ts'
-import { DecidedLine } from './DecidedLine.tsx'
 import { countSteps, type ItemNode } from './rows.logic.ts'
-import { TodoList } from './TodoList.tsx'
+import { readTodos, TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
-import { readTodos } from './todos.ts'
 import { lastLine, relative, toolSummary } from './tool-summary.logic.ts'
 import './tool.css'
+import type { Decided } from '../../state/session/session-extras.ts'
 
 /** A diff up to this long is open from the start; a longer one would push the conversation away. */
 const OPEN_DIFF_LINES = 24
@@ -92,4 +91,25 @@ function isBusyAgent({ children }: ItemNode, { status }: ToolItem): boolean {
 
 function sum(edits: readonly { added: number; removed: number }[], side: 'added' | 'removed'): number {
   return edits.reduce((total, edit) => total + edit[side], 0)
+}
+
+/** Who allowed a call or did not, and by which rule. */
+function DecidedLine({ toolUseId }: { toolUseId: string }) {
+  const decided = useSession(({ extras }) => extras.decisions.findLast(one => one.toolUseId === toolUseId))
+  if (decided === undefined || decided.by === 'nobody') return null
+  return <p className="tool__label">{wordsOf(decided)}</p>
+}
+
+const WHO: Readonly<Record<string, string>> = {
+  person: 'by you',
+  policy: 'by a rule',
+  timeout: 'because nobody answered',
+  agent: 'by the agent itself',
+  'turn-end': 'with the end of the turn',
+  failure: 'because no answer could be had',
+}
+
+function wordsOf({ outcome, by, rule, message }: Decided): string {
+  const how = outcome === 'allowed' ? 'Allowed' : outcome === 'denied' ? 'Denied' : 'Taken back'
+  return [`${how} ${WHO[by] ?? ''}`.trim(), rule, message].filter(Boolean).join(': ')
 }

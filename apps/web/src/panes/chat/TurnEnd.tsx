@@ -1,10 +1,9 @@
-import { formatDuration, type TurnEndReason, type TurnState } from '@chirality/core'
+import { formatDuration, type SessionItem, type TurnEndReason, type TurnState } from '@chirality/core'
 import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { formatCost } from '../../ui/text/format.ts'
-import { turnTexts } from './turn-texts.ts'
 
 const WORDS: Readonly<Record<TurnEndReason, string>> = {
   completed: 'done',
@@ -53,4 +52,15 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
       </span>
     </div>
   )
+}
+
+/** What was asked in a turn, and all that the agent itself answered. */
+function turnTexts(
+  items: readonly SessionItem[],
+  turnId: string | null,
+): { message: string; answer: string } {
+  const own = items.filter(item => item.turnId === turnId && item.parentToolUseId === undefined)
+  const message = own.flatMap(item => (item.kind === 'user' ? [item.text] : [])).join('\n\n')
+  const answer = own.flatMap(item => (item.kind === 'text' ? [item.text] : [])).join('\n\n')
+  return { message, answer }
 }

@@ -1,24 +1,21 @@
-import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { saveComments, useComments, withComments } from '../../state/kept/comments.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi, useHarness } from '../../state/server/use-api.ts'
-import { useSession } from '../../state/session/use-session.ts'
+import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
-import { AttachmentList } from './AttachmentList.tsx'
 import { Chips } from './Chips.tsx'
-import { CompletionList } from './CompletionList.tsx'
-import { OutboxList } from './OutboxList.tsx'
 import { putIntoOutbox } from './outbox.ts'
-import { QueueList, SteeredList } from './QueueList.tsx'
+import { OutboxList, QueueList, SteeredList } from './QueueList.tsx'
 import { StopButton } from './StopButton.tsx'
 import { useAttachments } from './use-attachments.ts'
-import { useCompletions } from './use-completions.ts'
-import { useHistory } from './use-history.ts'
+import { type Suggestion, useCompletions } from './use-completions.ts'
 import './composer.css'
+import type { Attachment } from './attachments.ts'
 
 export function Composer({ status }: { status: SessionStatus }) {
   const api = useApi()
@@ -130,6 +127,79 @@ export function Composer({ status }: { status: SessionStatus }) {
           </Button>
         </div>
       </div>
+    </div>
+  )
+}
+
+function AttachmentList(props: { list: readonly Attachment[]; onRemove(id: string): void }) {
+  if (props.list.length === 0) return null
+  return (
+    <ul className="attachments" aria-label="Attached">
+      {props.list.map(({ id, name, preview }) => (
+        <li key={id}>
+          {preview ? <img src={preview} alt="" /> : null}
+          <span className="truncate">{name}</span>
+          <IconButton icon="close" label={`Remove ${name}`} onClick={() => props.onRemove(id)} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Arrow up in an empty field brings back what was sent before, as in a shell. */
+function useHistory(text: string, setText: (text: string) => void) {
+  const store = useSessionStore()
+  const place = useRef<number | null>(null)
+  const messages = () => store.get().state.items.flatMap(item => (item.kind === 'user' ? [item.text] : []))
+  return {
+    reset: () => {
+      place.current = null
+    },
+    onKey: (event: KeyboardEvent): boolean => {
+      if (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') {
+        place.current = null
+        return false
+      }
+      const all = messages()
+      const browsing = place.current !== null
+      if (!browsing && (event.key === 'ArrowDown' || text !== '')) return false
+      const next = (place.current ?? all.length) + (event.key === 'ArrowUp' ? -1 : 1)
+      if (next < 0) return true
+      event.preventDefault()
+      place.current = next < all.length ? next : null
+      setText(all[next] ?? '')
+      return true
+    },
+  }
+}
+
+interface CompletionListProps {
+  listId: string
+  suggestions: readonly Suggestion[]
+  active: number
+  choose(name: string): void
+}
+
+function CompletionList({ listId, suggestions, active, choose }: CompletionListProps) {
+  if (suggestions.length === 0) return null
+  return (
+    <div className="completions" role="listbox" id={listId} aria-label="Suggestions">
+      {suggestions.map(({ name, note }, index) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and points here
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+        <div
+          key={name}
+          id={`${listId}-${index}`}
+          role="option"
+          aria-selected={index === active}
+          className={index === active ? 'completions__item completions__item--on' : 'completions__item'}
+          onMouseDown={event => event.preventDefault()}
+          onClick={() => choose(name)}
+        >
+          <span className="completions__name">{name}</span>
+          {note ? <span className="completions__note truncate">{note}</span> : null}
+        </div>
+      ))}
     </div>
   )
 }

@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'react'
 import { addToDraft } from '../../state/kept/drafts.ts'
 import type { QueuedMessage, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useApi, useConnection } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { useOutbox } from './outbox.ts'
 
 /** What is sent when the turn is over. Held after a failure until somebody says to go on. */
 export function QueueList({ status }: { status: SessionStatus }) {
@@ -118,5 +119,37 @@ function Editing({ edit, onChange, onSave }: EditingProps) {
         Save
       </Button>
     </li>
+  )
+}
+
+/** Most messages are there before anybody could read a word about it. */
+const PATIENCE_MS = 500
+
+/** What has left the field and is not with the server yet. */
+export function OutboxList({ sessionId }: { sessionId: string }) {
+  const outbox = useOutbox(sessionId)
+  const connection = useConnection()
+  const [late, setLate] = useState(false)
+  const isEmpty = outbox.length === 0
+  useEffect(() => {
+    if (isEmpty) return setLate(false)
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS)
+    return () => clearTimeout(timer)
+  }, [isEmpty])
+  // What goes to the agent at once is in view from the click on, here and then as what the agent has not taken yet.
+  if (isEmpty || !(late || outbox.some(({ how }) => how === 'steer'))) return null
+  return (
+    <section className="queue" aria-label="Not sent yet">
+      <p className="queue__wait" role="status">
+        {connection === 'offline' ? 'Waits for the server' : 'Sending'}
+      </p>
+      <ol>
+        {outbox.map(({ text, message }, index) => (
+          <li key={index} className="queue__item">
+            <span className="truncate">{text || message.text}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
   )
 }

@@ -5,8 +5,8 @@ import type { OutgoingMessage, SendResult, ServerApi } from '../../state/server/
 import { Listeners } from '../../ui/listeners.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
-import { readAttached, saveAttached } from './attached.ts'
 import type { Attachment } from './attachments.ts'
+import { readAttached, saveAttached } from './attachments.ts'
 
 export interface Outgoing {
   how: 'send' | 'steer'

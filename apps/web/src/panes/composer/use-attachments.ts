@@ -1,7 +1,6 @@
 import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react'
 import { toasts } from '../../ui/overlay/toast-store.ts'
-import { readAttached, saveAttached, useAttached } from './attached.ts'
-import { attach, MAX_ATTACHMENTS } from './attachments.ts'
+import { attach, MAX_ATTACHMENTS, readAttached, saveAttached, useAttached } from './attachments.ts'
 
 /** Files for the next message: pasted, dropped or chosen. */
 export function useAttachments(sessionId: string, takesImages: boolean) {

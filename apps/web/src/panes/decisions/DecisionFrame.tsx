@@ -1,5 +1,9 @@
-import { type MouseEvent, type ReactNode, type Ref, useId } from 'react'
+import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { type MouseEvent, type ReactNode, type Ref, useId, useSyncExternalStore } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
+import { isTyping } from '../../ui/keys/is-typing.ts'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
+import { subscribeFront } from './use-decision-keys.ts'
 
 export interface DecisionFrameProps {
   sessionId: string
@@ -41,4 +45,18 @@ function dropSecondClick(event: MouseEvent): void {
   if (event.detail < 2 || !(event.target instanceof Element) || !event.target.closest('button')) return
   event.preventDefault()
   event.stopPropagation()
+}
+
+/** Which keys answer the card. Where a field has the focus they would be typed into it. */
+export function KeyHint({ shown, keys }: { shown: boolean; keys: string }) {
+  const typing = useSyncExternalStore(subscribeFront, () => isTyping(document.activeElement))
+  if (!shown) return null
+  return <Kbd>{typing ? `Esc, then ${keys}` : keys}</Kbd>
+}
+
+export interface DecisionProps {
+  request: PermissionRequestEvent
+  /** Sent, and no answer yet. */
+  busy: boolean
+  answer(decision: PermissionDecision): void
 }

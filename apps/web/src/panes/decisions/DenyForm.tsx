@@ -1,8 +1,8 @@
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { leave } from '../../ui/keys/leave.ts'
+import type { DecisionProps } from './DecisionFrame.tsx'
 import { useDecisionDraft } from './decision-drafts.ts'
-import type { DecisionProps } from './decision-props.ts'
 
 /** No, and what to do instead. */
 export function DenyForm({ request, busy, answer, onBack }: DecisionProps & { onBack(): void }) {

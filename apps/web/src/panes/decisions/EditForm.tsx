@@ -1,9 +1,9 @@
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { leave } from '../../ui/keys/leave.ts'
+import type { DecisionProps } from './DecisionFrame.tsx'
 import { parseInput } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
-import type { DecisionProps } from './decision-props.ts'
 
 /** Allow something else than was asked for: a command as it is, any other input as JSON. */
 export function EditForm({ request, busy, answer, onBack }: DecisionProps & { onBack(): void }) {

@@ -5,10 +5,9 @@ import { Field } from '../../ui/controls/Field.tsx'
 import { leave } from '../../ui/keys/leave.ts'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { DecisionFrame } from './DecisionFrame.tsx'
+import type { DecisionProps } from './DecisionFrame.tsx'
+import { DecisionFrame, KeyHint } from './DecisionFrame.tsx'
 import { useDecisionDraft } from './decision-drafts.ts'
-import type { DecisionProps } from './decision-props.ts'
-import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 /** A plan is taken as it is, or sent back with what should be different. */

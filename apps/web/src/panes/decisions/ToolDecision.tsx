@@ -1,21 +1,20 @@
-import type { AlwaysRule } from '@chirality/core'
-import { useRef } from 'react'
+import type { AlwaysRule, PermissionRequestEvent } from '@chirality/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import type { FileDiff } from '../../diff/file-diff.ts'
-import { inputEdits } from '../../diff/tool-edits.ts'
+import { inputEdits, placedEdit } from '../../diff/tool-edits.ts'
+import { useApi } from '../../state/server/use-api.ts'
 import { useProjectRoot } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
-import { DecisionFrame } from './DecisionFrame.tsx'
+import { DecisionFrame, type DecisionProps, KeyHint } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
-import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
-import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
-import { usePlacedEdits } from './use-placed-edits.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
   const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
@@ -123,4 +122,29 @@ function describe(input: Record<string, unknown>): string | undefined {
 /** `allow Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
 function shortRule(rule: string): string {
   return /^allow \w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule.replace(/^allow /, '')
+}
+
+/** What the request would change, against the file as it is now; by its input alone where the file cannot be read. */
+function usePlacedEdits(
+  { requestId, toolName, input }: PermissionRequestEvent,
+  asked: readonly FileDiff[],
+  project: string,
+): readonly FileDiff[] {
+  const api = useApi()
+  const [only] = asked.length === 1 ? asked : []
+  const path = only && !Array.isArray(input.changes) ? relative(only.path, project) : undefined
+  const { data } = useQuery({
+    queryKey: ['asked-file', requestId, path],
+    // No file yet is an answer like any other.
+    queryFn: () => api.readFile(project, path ?? '').catch(() => null),
+    enabled: path !== undefined && project !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  })
+  return useMemo(() => {
+    const whole = data && data.note === null ? data.text : null
+    const placed = whole === null ? undefined : placedEdit(toolName, input, whole)
+    return placed ? [placed] : asked
+  }, [data, asked, toolName, input])
 }

@@ -1,13 +1,12 @@
 import { useRef } from 'react'
 import { Button } from '../../ui/controls/Button.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { DecisionFrame } from './DecisionFrame.tsx'
+import type { DecisionProps } from './DecisionFrame.tsx'
+import { DecisionFrame, KeyHint } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
-import type { DecisionProps } from './decision-props.ts'
 import { EditForm } from './EditForm.tsx'
-import { KeyHint } from './KeyHint.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
 
 /** A request of a sort that this version does not know is shown whole: never invisible, never silently denied. */

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { isTyping } from '../../ui/keys/is-typing.ts'
-import { addCard, readyCard, subscribeFront, takesKeys } from './card-in-front.ts'
+import { Listeners } from '../../ui/listeners.ts'
 
 /** What each key does; one that is left out does nothing. */
 export interface DecisionKeys {
@@ -44,4 +44,96 @@ function actionOf({ key, shiftKey }: KeyboardEvent, keys: DecisionKeys): (() => 
     default:
       return undefined
   }
+}
+
+/** Cards that are drawn, in no order. */
+const drawn = new Set<HTMLElement>()
+const listeners = new Listeners()
+let isLookingAgain = false
+let lastFront: HTMLElement | undefined
+let ready: HTMLElement | undefined
+let readyTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Nobody reads faster. A key pressed twice must not answer what came into the place of the first. */
+const READ_MS = 300
+
+/** From now on the card can be the one that keys go to. */
+function addCard(card: HTMLElement): () => void {
+  if (drawn.size === 0) watchPage()
+  drawn.add(card)
+  lookAgain()
+  return () => {
+    drawn.delete(card)
+    if (drawn.size === 0) unwatchPage()
+    lookAgain()
+  }
+}
+
+export const subscribeFront = listeners.subscribe
+
+/** The card in front, when it is there long enough to have been seen. */
+function readyCard(): HTMLElement | undefined {
+  return ready
+}
+
+/** Whether a key is for this card: it is in front now, and was when the person decided. */
+function takesKeys(card: HTMLElement | null): boolean {
+  if (card === null || cardInFront() !== card) return false
+  if (ready === card) return true
+  lookAgain()
+  return false
+}
+
+/** The topmost card whose buttons can be seen; undefined when there is none. Drawn is not seen: lists draw more than that. */
+function cardInFront(): HTMLElement | undefined {
+  return [...drawn].sort(byPlace).find(isSeen)
+}
+
+/** What lies at the place of its first button is the button: nothing hides it, no dialog is over it. */
+function isSeen(card: HTMLElement): boolean {
+  const button = card.querySelector('.decision__row button')
+  if (!button) return false
+  const { left, top, width, height } = button.getBoundingClientRect()
+  const there = document.elementFromPoint(left + width / 2, top + height / 2)
+  return there !== null && button.contains(there)
+}
+
+function byPlace(a: HTMLElement, b: HTMLElement): number {
+  return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1
+}
+
+/** Once a frame, however much moves. */
+function lookAgain(): void {
+  if (isLookingAgain) return
+  isLookingAgain = true
+  requestAnimationFrame(() => {
+    isLookingAgain = false
+    const front = cardInFront()
+    if (front !== lastFront) {
+      lastFront = front
+      ready = undefined
+      clearTimeout(readyTimer)
+      if (front) readyTimer = setTimeout(makeReady, READ_MS)
+    }
+    tell()
+  })
+}
+
+function makeReady(): void {
+  ready = lastFront
+  tell()
+}
+
+function tell(): void {
+  listeners.tell()
+}
+
+const MOVES = ['scroll', 'resize', 'focusin', 'focusout', 'toggle'] as const
+
+function watchPage(): void {
+  for (const type of MOVES) window.addEventListener(type, lookAgain, { capture: true, passive: true })
+}
+
+function unwatchPage(): void {
+  for (const type of MOVES) window.removeEventListener(type, lookAgain, { capture: true })
 }

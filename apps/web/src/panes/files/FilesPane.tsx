@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
@@ -10,9 +10,8 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { Folder } from './Folder.tsx'
-import { languageOf } from './language.ts'
-import { moveInTree } from './move-in-tree.ts'
 import './files.css'
+import { own } from '../../ui/own.ts'
 
 /** The project's files. What a tool may have changed is read again as soon as its result is there. */
 export default function FilesPane({ status }: { status: SessionStatus }) {
@@ -69,4 +68,76 @@ function FileView({ project, path, onBack }: { project: string; path: string; on
 function lineNumbers(text: string): string {
   const count = text.replace(/\n$/, '').split('\n').length
   return Array.from({ length: count }, (_, i) => i + 1).join('\n')
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  cjs: 'javascript',
+  htm: 'xml',
+  html: 'xml',
+  h: 'c',
+  hpp: 'cpp',
+  md: 'markdown',
+  mjs: 'javascript',
+  mts: 'typescript',
+  sh: 'bash',
+  svg: 'xml',
+  toml: 'ini',
+  yml: 'yaml',
+  zsh: 'bash',
+}
+
+const WHOLE_NAMES: Readonly<Record<string, string>> = { Dockerfile: 'dockerfile', Makefile: 'makefile' }
+
+/** The language of a file by its name, as far as a name tells. */
+function languageOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
+  return own(WHOLE_NAMES, name) ?? own(NAMES, extension) ?? extension
+}
+
+/** The keys of a tree: up and down between entries, right into a folder, left out of it. */
+function moveInTree(event: KeyboardEvent<HTMLElement>): void {
+  const entries = [...event.currentTarget.querySelectorAll<HTMLElement>('[role="treeitem"]')]
+  const at = entries.indexOf(event.target as HTMLElement)
+  const entry = entries[at]
+  if (!entry || event.altKey || event.ctrlKey || event.metaKey) return
+  const target = targetOf(event.key, entries, at)
+  if (target === undefined) return
+  event.preventDefault()
+  // The page has keys of its own for some of these.
+  event.stopPropagation()
+  if (target === 'toggle') entry.click()
+  else target?.focus()
+}
+
+function targetOf(key: string, entries: readonly HTMLElement[], at: number) {
+  const expanded = entries[at]?.ariaExpanded ?? null
+  switch (key) {
+    case 'ArrowDown':
+      return entries[at + 1] ?? null
+    case 'ArrowUp':
+      return entries[at - 1] ?? null
+    case 'Home':
+      return entries[0] ?? null
+    case 'End':
+      return entries.at(-1) ?? null
+    case 'ArrowRight':
+      if (expanded === null) return null
+      return expanded === 'true' ? firstChildOf(entries, at) : 'toggle'
+    case 'ArrowLeft':
+      return expanded === 'true' ? 'toggle' : parentOf(entries, at)
+    default:
+      return undefined
+  }
+}
+
+/** None while what is in the folder is still read: the next entry is then a neighbour. */
+function firstChildOf(entries: readonly HTMLElement[], at: number): HTMLElement | null {
+  const next = entries[at + 1]
+  return next && Number(next.ariaLevel) > Number(entries[at]?.ariaLevel) ? next : null
+}
+
+function parentOf(entries: readonly HTMLElement[], at: number): HTMLElement | null {
+  const level = Number(entries[at]?.ariaLevel)
+  return entries.slice(0, at).findLast(entry => Number(entry.ariaLevel) < level) ?? null
 }

@@ -1,5 +1,5 @@
 import { MODE_WORDS, SESSION_MODES, type SessionMode } from '@chirality/core'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
@@ -10,8 +10,8 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
-import { Consent } from './Consent.tsx'
 import './persona.css'
+import { Button } from '../../ui/controls/Button.tsx'
 
 /** The system prompt as an agent would get it, and how much of the room it takes. A preview: it sets nothing. */
 export default function PersonaPane({ status }: { status: SessionStatus }) {
@@ -82,6 +82,35 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
           </ScrollRegion>
         </>
       ) : null}
+    </div>
+  )
+}
+
+/** What a persona would do without asking. It does so only when its text, as it is now, was allowed. */
+function Consent({ project, persona }: { project: string; persona: string }) {
+  const api = useApi()
+  const client = useQueryClient()
+  const queryKey = ['persona-consent', project, persona]
+  const { data } = useQuery({
+    queryKey,
+    queryFn: () => api.personaConsent(project, persona),
+    retry: false,
+  })
+  const allow = useMutation({
+    mutationFn: (fingerprint: string) => api.allowPersona(project, persona, fingerprint),
+    onSettled: () => client.invalidateQueries({ queryKey }),
+  })
+  if (!data || data.grants.length === 0) return null
+  const grants = data.grants.join(', ')
+  if (data.isAllowed)
+    return <p className="persona__note">{`You allowed this text to ${grants} without asking.`}</p>
+  return (
+    <div className="persona__note">
+      <p>{`This text wants to ${grants} without asking. Until you allow it, each use is asked about.`}</p>
+      <Button disabled={allow.isPending} onClick={() => allow.mutate(data.fingerprint)}>
+        Allow this text
+      </Button>
+      {allow.error ? <p>{messageOf(allow.error)}</p> : null}
     </div>
   )
 }

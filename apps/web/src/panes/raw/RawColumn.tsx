@@ -1,3 +1,4 @@
+import type { TurnState } from '@chirality/core'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -5,7 +6,6 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual/VirtualList.tsx'
 import type { RawItem } from './raw-item.ts'
 import { rowForKey, rowsOf } from './rows.logic.ts'
-import { TurnRow } from './TurnRow.tsx'
 import type { TwoWayState } from './two-way-list.ts'
 
 export interface RawColumnProps<T extends RawItem> {
@@ -148,4 +148,17 @@ function isInView(root: HTMLElement | null, key: string): boolean {
   const row = rowIn(root, key)?.getBoundingClientRect()
   const list = root?.querySelector('.raw__list')?.getBoundingClientRect()
   return row !== undefined && list !== undefined && row.top >= list.top && row.bottom <= list.bottom
+}
+
+/** A turn begins here. Its number is that of the other panes. */
+function TurnRow({ turnId, turns }: { turnId: string | null; turns: readonly TurnState[] }) {
+  const index = turns.findIndex(({ id }) => id === turnId)
+  const startedAt = turns[index]?.startedAt
+  const name = index < 0 ? 'Outside of the turns' : `Turn ${index + 1}`
+  return (
+    <p className="raw__turn">
+      {name}
+      {startedAt ? <span className="number">{new Date(startedAt).toLocaleTimeString()}</span> : null}
+    </p>
+  )
 }

@@ -1,7 +1,7 @@
 import { createTranslator, NdjsonFramer, type UIEvent } from '@chirality/core'
 import { type FixtureCase, fixtureCases, readStdout } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
-import { alignTurn } from './align.logic.ts'
+import { alignTurn } from './counterpart.logic.ts'
 import { type EventItem, eventItem, type LineItem, lineItem } from './raw-item.ts'
 
 interface Run {

@@ -6,8 +6,7 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { ChangesPane } from '../changes/ChangesPane.tsx'
-import { useIsPanelSheet } from './panel-place.ts'
-import { PANEL_TABS, type PanelTab } from './panel-tabs.ts'
+import { PANEL_TABS, type PanelTab, useIsPanelSheet } from './panel-place.ts'
 
 const ActivityPane = lazy(() => import('../activity/ActivityPane.tsx'))
 const FilesPane = lazy(() => import('../files/FilesPane.tsx'))

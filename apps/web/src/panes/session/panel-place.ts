@@ -16,3 +16,13 @@ function subscribe(listener: () => void): () => void {
   query.addEventListener('change', listener)
   return () => query.removeEventListener('change', listener)
 }
+
+export type PanelTab = 'activity' | 'changes' | 'files' | 'raw' | 'persona'
+
+export const PANEL_TABS: readonly { id: PanelTab; label: string }[] = [
+  { id: 'activity', label: 'Activity' },
+  { id: 'changes', label: 'Changes' },
+  { id: 'files', label: 'Files' },
+  { id: 'raw', label: 'Raw' },
+  { id: 'persona', label: 'Persona' },
+]

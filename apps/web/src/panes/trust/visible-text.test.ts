@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { visibleText } from './visible-text.ts'
+import { visibleText } from './ProjectSettings.tsx'
 
 test.each([
   ['{\n\t"a": "ü 漢 😀"\n}', '{\n\t"a": "ü 漢 😀"\n}'],

@@ -1,4 +1,11 @@
-import type { Script, ScriptAnswer, ScriptBlock, ScriptReply, ScriptText, StopReason } from './script.ts'
+import type {
+  Script,
+  ScriptAnswer,
+  ScriptBlock,
+  ScriptReply,
+  ScriptText,
+  StopReason,
+} from '../script/script.ts'
 
 /** A script's answer with every shorthand spelled out and every default filled in. */
 export type Answer = Reply | Failure

@@ -1,8 +1,7 @@
-import { toAnswer } from './answer.ts'
-import { AnswerQueue, type QueuedAnswer } from './answer-queue.ts'
-import type { RequestFacts } from './request-facts.ts'
-import type { Script, ScriptAnswer, ScriptWhen } from './script.ts'
-import { SIDE_ANSWERS } from './side-request.ts'
+import type { RequestFacts } from '../request/request-facts.ts'
+import type { Script, ScriptAnswer, ScriptWhen } from '../script/script.ts'
+import { SIDE_ANSWERS } from '../script/side-request.ts'
+import { type Answer, toAnswer } from './answer.ts'
 
 export interface ServedAnswer extends QueuedAnswer {
   /** How often the answer at this place has been served, this time included. */
@@ -75,4 +74,34 @@ function fits(when: ScriptWhen, facts: RequestFacts): boolean {
     (when.side === undefined || when.side === facts.side) &&
     (when.api === undefined || when.api === facts.api)
   )
+}
+
+interface QueuedAnswer {
+  answer: Answer
+  /** Where the answer stands in the script: `routes[0].answers[2]`. */
+  path: string
+}
+
+/** Hands out a list of answers in order, each as often as its `times` says. */
+class AnswerQueue {
+  readonly #entries: (QueuedAnswer & { left: number })[]
+
+  constructor(written: readonly ScriptAnswer[], path: string, defaults: Script['defaults']) {
+    this.#entries = written.map((answer, index) => ({
+      answer: toAnswer(answer, defaults),
+      path: `${path}[${index}]`,
+      left: typeof answer === 'string' ? 1 : (answer.times ?? 1),
+    }))
+  }
+
+  next(): QueuedAnswer | undefined {
+    const entry = this.#entries.find(({ left }) => left > 0)
+    if (!entry) return undefined
+    entry.left -= 1
+    return { answer: entry.answer, path: entry.path }
+  }
+
+  get remaining(): number {
+    return this.#entries.reduce((sum, { left }) => sum + left, 0)
+  }
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type SideKind, sideKindOf } from './side-request.ts'
+import { type SideKind, sideKindOf } from '../script/side-request.ts'
 
 /** What routes look at, the same for both APIs. */
 export interface RequestFacts {

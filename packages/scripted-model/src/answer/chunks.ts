@@ -1,4 +1,4 @@
-import type { ScriptText } from './script.ts'
+import type { ScriptText } from '../script/script.ts'
 
 const DEFAULT_CHUNK_CHARS = 32
 /** Above this a fixed small chunk would make hundreds of thousands of events out of one text. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from './strict-schema.ts'
 
 test.each([
   ['txt', 'text'],
