@@ -1,5 +1,5 @@
 import type { ErrorItem, GapItem, NoticeItem, TextItem, ThinkingItem, UserItem } from '@chirality/core'
-import { type ComponentType, useState } from 'react'
+import { useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
 import { useLiveText, useSession, useSessionActions } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
