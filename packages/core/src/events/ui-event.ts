@@ -311,3 +311,21 @@ export interface UsageInfo {
   cache_read_input_tokens?: number
   cache_creation_input_tokens?: number
 }
+
+/** One line of a session's log: an event, where it stands, when it came and in which turn. */
+export interface Envelope {
+  /** Dense and increasing from 1 within a session. The only order there is; clocks jump. */
+  seq: number
+  /** ISO 8601 with milliseconds. */
+  at: string
+  sessionId: string
+  /** null for what happens between turns. */
+  turnId: string | null
+  event: UIEvent
+}
+
+/**
+ * For the default branch of a switch over a union: a new variant is a compile error here, while data from a newer
+ * version, which the types cannot see, passes without harm.
+ */
+export function unreachable(_value: never): void {}

@@ -1,4 +1,4 @@
-import type { HarnessId } from '../session/harness-id.ts'
+import type { HarnessId } from '../session/session.ts'
 import type { HarnessErrorCode } from './harness.ts'
 
 /** Something is wrong before a turn can start. What goes wrong during a turn is an event, not an exception. */

@@ -1,10 +1,8 @@
 // The contract between Chirality and any coding agent.
 
 import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
-import type { HarnessId } from '../session/harness-id.ts'
-import type { Session, TurnOpts } from '../session/session.ts'
-import type { PermissionDecision } from './decision.ts'
-import type { Guard, GuardRule } from './guard.ts'
+import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
+import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { HarnessVersions, VersionSupport } from './versions.ts'

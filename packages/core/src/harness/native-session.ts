@@ -1,6 +1,5 @@
-import type { Envelope } from '../events/envelope.ts'
-import type { HarnessId } from '../session/harness-id.ts'
-import type { Session } from '../session/session.ts'
+import type { Envelope } from '../events/ui-event.ts'
+import type { HarnessId, Session } from '../session/session.ts'
 
 /** A conversation as the agent itself keeps it, whoever started it. */
 export interface NativeSession {

@@ -101,9 +101,10 @@ export function allTokens(usage: UsageInfo): number {
   return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens
 }
 
-/** Sums of small floats drift; a nanodollar is below any price. */
-export function roundUsd(value: number): number {
-  return Math.round(value * 1e9) / 1e9
+/** To a nanodollar: sums of prices come as 0.0038200000000000005. A number beyond all money, or none at all, is no price. */
+export function roundUsd(usd: number): number {
+  const rounded = Math.round(usd * 1e9) / 1e9
+  return Number.isFinite(rounded) ? rounded : 0
 }
 
 /** `$0.0123`, `≈ $1.50`, or undefined where nobody knows it. */

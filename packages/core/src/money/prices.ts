@@ -42,11 +42,8 @@ export function priceOf(model: string, prices: PriceTable = PRICES): ModelPrice 
 /** Tokens of a model without a price count as this much towards budgets in dollars: more than an agent's usual mix costs. */
 export const ASSUMED_USD_PER_MILLION = 10
 
-/** The day on which the list prices below were looked up. */
-export const PRICES_AS_OF = '2026-11-16'
-
 /**
- * List prices of the vendors, standard tier, for every model that our harnesses list. A new Claude of a known family
+ * List prices of the vendors as of 2026-11-16, standard tier, for every model that our harnesses list. A new Claude of a known family
  * costs what the family does until it is listed; OpenAI's differ too much for that, from 6 on each has its own line.
  */
 export const PRICES: PriceTable = {

@@ -15,6 +15,10 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
+export function asBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
 export function asObject(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
@@ -30,3 +34,10 @@ export function asStrings(value: unknown): string[] {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/**
+ * Stands for the `type` of what this version does not know: any other word. TypeScript cannot say "any other word": a plain
+ * `string` here would take every `case` of a reader's `switch` for its own, and no known variant would narrow. So it is a shape
+ * that no known name has; do not compare with it.
+ */
+export type UnknownName = `unknown/${string}`

@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
-import type { ClaudeApiStreamEvent, ClaudeContentBlock, ClaudeDelta, CodexItem } from '../index.ts'
+import type { ClaudeApiStreamEvent, ClaudeContentBlock, ClaudeDelta } from './claude/message-events.ts'
+import type { CodexItem } from './codex/exec-events.ts'
 
 // What a reader writes who shows native events. It fails in `tsc`, not when it runs.
 

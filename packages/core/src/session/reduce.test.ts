@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Envelope } from '../events/envelope.ts'
-import type { UIEvent } from '../events/ui-event.ts'
+import type { Envelope, UIEvent } from '../events/ui-event.ts'
 import { reduceSession } from './reduce.ts'
 import { initialSessionState, type SessionItem, type SessionState } from './state.ts'
 

@@ -1,9 +1,9 @@
-import type { Envelope } from '../events/envelope.ts'
 import type {
   BudgetEvent,
   ChatDeltaEvent,
   ChatMessageEvent,
   ChatThinkingEvent,
+  Envelope,
   SessionErrorEvent,
   SessionInitEvent,
   StatusEvent,
@@ -17,9 +17,9 @@ import type {
   UsageEvent,
   UsageInfo,
 } from '../events/ui-event.ts'
-import { unreachable } from '../events/unreachable.ts'
+import { unreachable } from '../events/ui-event.ts'
 import { addCost, allTokens, costBetween, costSoFar } from '../money/cost.ts'
-import { budgetText } from '../words/budget-text.ts'
+import { budgetText } from '../words/amounts.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
 import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'

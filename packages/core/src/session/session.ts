@@ -32,3 +32,6 @@ export interface TurnOpts {
 }
 
 export const DEFAULT_MAX_TURNS = 25
+
+/** `claude-code`, `codex` …: a name that stays, because logs and settings hold it. */
+export type HarnessId = string

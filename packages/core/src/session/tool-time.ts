@@ -1,5 +1,5 @@
-import type { Envelope } from '../events/envelope.ts'
 import type {
+  Envelope,
   PermissionRequestEvent,
   PermissionResolvedEvent,
   StatusEvent,

@@ -1,5 +1,5 @@
 import type { UIEvent } from '../events/ui-event.ts'
-import { parseClaudeEvent } from '../native/claude/parse-claude-event.ts'
+import { parseClaudeEvent } from '../native/claude/claude-event.ts'
 import { asObject, asText, type JsonObject } from '../native/loose.ts'
 import { type AskedDecision, decisionTold, stalled } from '../words/told.ts'
 import {

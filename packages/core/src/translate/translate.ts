@@ -1,6 +1,6 @@
 import type { UIEvent } from '../events/ui-event.ts'
 import type { NdjsonRecord } from '../ndjson/ndjson-framer.ts'
-import type { HarnessId } from '../session/harness-id.ts'
+import type { HarnessId } from '../session/session.ts'
 import { createClaudeTranslator } from './claude/claude-translator.ts'
 import { HARNESS_ID as CLAUDE_CODE } from './claude/ui.ts'
 import { HARNESS_ID as CODEX } from './codex/ui.ts'

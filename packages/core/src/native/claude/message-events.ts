@@ -1,4 +1,4 @@
-import type { UnknownName } from '../unknown-name.ts'
+import type { UnknownName } from '../loose.ts'
 import type { ClaudeNestedEventBase, ClaudeUsage } from './base.ts'
 
 /** One finished content block. The blocks of one model answer come as several events with the same `message.id`. */

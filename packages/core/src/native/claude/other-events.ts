@@ -1,4 +1,4 @@
-import type { ClaudeEventBase, ClaudeNestedEventBase } from './base.ts'
+import type { ClaudeEventBase, ClaudeNestedEventBase, ClaudeUsage } from './base.ts'
 
 /** `parent_tool_use_id` is the running tool here; `tool_use_id` is an artificial one. */
 export interface ClaudeToolProgressEvent extends ClaudeNestedEventBase {
@@ -65,4 +65,93 @@ export interface ClaudeActiveGoalEvent extends ClaudeEventBase {
 
 export interface ClaudeKeepAliveEvent extends ClaudeEventBase {
   type: 'keep_alive'
+}
+
+/** The CLI asks its host something and waits for a `control_response`. */
+export interface ClaudeControlRequestEvent extends ClaudeEventBase {
+  type: 'control_request'
+  request_id?: string
+  request?: ClaudeCanUseToolRequest | { subtype?: string; [key: string]: unknown }
+}
+
+export interface ClaudeCanUseToolRequest {
+  subtype: 'can_use_tool'
+  tool_name?: string
+  display_name?: string
+  input?: Record<string, unknown>
+  tool_use_id?: string
+  description?: string
+  permission_suggestions?: unknown[]
+  blocked_path?: string
+  decision_reason?: string
+  decision_reason_type?: string
+  /** Set when a sub-agent asks. */
+  agent_id?: string
+  requires_user_interaction?: boolean
+  [key: string]: unknown
+}
+
+/** The CLI takes back a request that nobody has answered. */
+export interface ClaudeControlCancelRequestEvent extends ClaudeEventBase {
+  type: 'control_cancel_request'
+  request_id?: string
+}
+
+/** The answer to a request of the host. */
+export interface ClaudeControlResponseEvent extends ClaudeEventBase {
+  type: 'control_response'
+  response?: {
+    subtype?: 'success' | 'error' | (string & {})
+    request_id?: string
+    response?: unknown
+    error?: string
+    [key: string]: unknown
+  }
+}
+
+/** The end of a turn. One process can print several. */
+export interface ClaudeResultEvent extends ClaudeEventBase {
+  type: 'result'
+  /** `error_…` is a failure. `success` says nothing: API and login failures come as that, too. */
+  subtype?: string
+  /** A failure; up to 2.1.86 not every one. */
+  is_error?: boolean
+  result?: string
+  errors?: string[]
+  structured_output?: unknown
+  stop_reason?: string | null
+  terminal_reason?: string
+  api_error_status?: number | null
+  api_error_type?: string
+  duration_ms?: number
+  duration_api_ms?: number
+  num_turns?: number
+  /** Running total of the process; over `--resume` too in 2.1.325. */
+  total_cost_usd?: number
+  /** Of this turn, and of the main agent only. */
+  usage?: ClaudeUsage
+  /** Running totals per model. */
+  modelUsage?: Record<string, ClaudeModelUsage>
+  model_usage_since_last_result?: Record<string, ClaudeModelUsage>
+  permission_denials?: ClaudePermissionDenial[]
+  /** Why there was a turn, when no person asked for it. */
+  origin?: { kind?: string; [key: string]: unknown }
+  /** Only of our own agent: the last message of its transcript. */
+  fork_point?: string
+}
+
+export interface ClaudeModelUsage {
+  inputTokens?: number
+  outputTokens?: number
+  cacheReadInputTokens?: number
+  cacheCreationInputTokens?: number
+  costUSD?: number
+  [key: string]: unknown
+}
+
+export interface ClaudePermissionDenial {
+  tool_name?: string
+  tool_use_id?: string
+  tool_input?: Record<string, unknown>
+  [key: string]: unknown
 }

@@ -1,5 +1,7 @@
-import type { CodexAppServerMessage } from './app-server-messages.ts'
+import { asObject, asText, isObject, type JsonObject } from '../loose.ts'
 import type { CodexExecEvent } from './exec-events.ts'
+import { NOTIFICATION_METHODS } from './notification-methods.ts'
+import type { CodexNotification } from './notifications.ts'
 
 /** One line that Codex printed, in either of its voices: `exec --json` or `app-server`. */
 export type CodexEvent = CodexExecEvent | CodexAppServerMessage | CodexUnknownEvent
@@ -10,4 +12,112 @@ export interface CodexUnknownEvent {
   /** `type` or `method`; `not-an-object` or `no-type` where there is no name. */
   nativeType: string
   raw: unknown
+}
+
+/**
+ * Gives a parsed line its type. Never throws and never copies: a known event is the very object that came in. Only
+ * `type`, or `method` and `id`, are looked at. A request of a kind that is not known is still one: it has to be answered.
+ */
+export function parseCodexEvent(json: unknown): CodexEvent {
+  if (!isObject(json)) return unknownEvent('not-an-object', json)
+  const { type, method } = json
+  if (type === undefined && typeof method === 'string') return parseCall(json, method)
+  if (typeof type === 'string') {
+    return EXEC_TYPES.has(type) ? (json as unknown as CodexEvent) : unknownEvent(type, json)
+  }
+  return isResponse(json) ? (json as unknown as CodexEvent) : unknownEvent('no-type', json)
+}
+
+function parseCall(json: JsonObject, method: string): CodexEvent {
+  const { id } = json
+  const known = id === undefined ? NOTIFICATION_METHODS.has(method) : isId(id)
+  return known ? (json as unknown as CodexEvent) : unknownEvent(method, json)
+}
+
+function isResponse(json: JsonObject): boolean {
+  if (json.type !== undefined || json.method !== undefined) return false
+  return (isId(json.id) || json.id === null) && ('result' in json || 'error' in json)
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === 'string' || typeof id === 'number'
+}
+
+function unknownEvent(nativeType: string, raw: unknown): CodexUnknownEvent {
+  return { type: 'unknown', nativeType, raw }
+}
+
+// As a record, so that a type that is added to the union and forgotten here does not compile.
+const EXEC_TYPES: ReadonlySet<string> = new Set(
+  Object.keys({
+    error: true,
+    'item.completed': true,
+    'item.started': true,
+    'item.updated': true,
+    'thread.started': true,
+    'turn.completed': true,
+    'turn.failed': true,
+    'turn.started': true,
+  } satisfies Record<CodexExecEvent['type'], true>),
+)
+
+/** JSON-RPC without the `jsonrpc` member, one message a line. */
+export type CodexAppServerMessage = CodexNotification | CodexServerRequest | CodexResponse
+
+export type CodexRequestId = string | number
+
+/** The agent asks its host something and waits for a response with the same `id`. */
+export interface CodexServerRequest {
+  type?: undefined
+  id: CodexRequestId
+  method: CodexServerRequestMethod | (string & {})
+  params?: unknown
+  [key: string]: unknown
+}
+
+export type CodexServerRequestMethod =
+  | 'item/commandExecution/requestApproval'
+  | 'item/fileChange/requestApproval'
+  | 'item/permissions/requestApproval'
+  | 'item/tool/requestUserInput'
+  | 'item/tool/call'
+  | 'mcpServer/elicitation/request'
+  | 'account/chatgptAuthTokens/refresh'
+  | 'attestation/generate'
+  | 'applyPatchApproval'
+  | 'execCommandApproval'
+
+/** The answer to a request of the host. It does not say which method it answers. */
+export interface CodexResponse {
+  type?: undefined
+  method?: undefined
+  id: CodexRequestId | null
+  result?: unknown
+  error?: { code?: number; message?: string; data?: unknown; [key: string]: unknown }
+  [key: string]: unknown
+}
+
+/** The thread that a message of an app-server names. Versions up to 0.110 call it a conversation. */
+export function codexThreadOf(raw: unknown): string | undefined {
+  const { threadId, thread, conversationId } = asObject(asObject(raw)?.params) ?? {}
+  return asText(threadId) ?? asText(asObject(thread)?.id) ?? asText(conversationId)
+}
+
+/**
+ * Whether a message that names no thread is for a session with these threads. One of a known kind is about the process,
+ * and so about everybody in it. One of an unknown kind may be about any session: it is for this one only if some field
+ * of it is the id of one of its threads.
+ */
+export function concernsThreads(raw: unknown, threadIds: readonly string[]): boolean {
+  if (parseCodexEvent(raw).type !== 'unknown') return true
+  return threadIds.some(id => holds(asObject(raw)?.params, id, MAX_DEPTH))
+}
+
+const MAX_DEPTH = 4
+
+function holds(value: unknown, id: string, depth: number): boolean {
+  if (value === id) return true
+  if (depth === 0 || typeof value !== 'object' || value === null) return false
+  const fields = isObject(value) ? Object.values(value) : (value as unknown[])
+  return fields.some(field => holds(field, id, depth - 1))
 }

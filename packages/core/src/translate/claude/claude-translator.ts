@@ -1,6 +1,6 @@
 import type { UIEvent } from '../../events/ui-event.ts'
 import type { ClaudeEvent } from '../../native/claude/claude-event.ts'
-import { parseClaudeEvent } from '../../native/claude/parse-claude-event.ts'
+import { parseClaudeEvent } from '../../native/claude/claude-event.ts'
 import { asStrings, asText } from '../../native/loose.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
 import { translateAssistant } from './answer/assistant-events.ts'

@@ -1,6 +1,6 @@
 import type { ChatMessageEvent, SessionErrorCode, TurnEndReason, UsageInfo } from '../../events/ui-event.ts'
-import type { ClaudePermissionDenial } from '../../native/claude/result-event.ts'
-import { createLedger, type Ledger } from './turn/ledger.ts'
+import type { ClaudePermissionDenial } from '../../native/claude/other-events.ts'
+import { createLedger, type Ledger } from './turn/usage.ts'
 
 /** How a result ended its turn. */
 export interface ClaudeOutcome {

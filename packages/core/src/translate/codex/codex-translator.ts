@@ -1,6 +1,6 @@
 import type { UIEvent, UsageInfo } from '../../events/ui-event.ts'
 import type { CodexEvent } from '../../native/codex/codex-event.ts'
-import { parseCodexEvent } from '../../native/codex/parse-codex-event.ts'
+import { parseCodexEvent } from '../../native/codex/codex-event.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
 import { closeSpeech } from './speech.ts'
 import type { CodexOutcome, CodexState } from './state.ts'

@@ -1,9 +1,9 @@
-import type { UIEvent } from '../../events/ui-event.ts'
+import type { StatusEvent, UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod, CodexSilentNotification } from '../../native/codex/notifications.ts'
-import { asArray, asObject, asText, type JsonObject } from '../../native/loose.ts'
-import { headline } from '../claude/ui.ts'
+import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
+import { headline, isoTime } from '../shared.ts'
 import type { CodexState } from './state.ts'
-import { notice, status, warning } from './ui.ts'
+import { notice, snakeCase, status, warning } from './ui.ts'
 
 /** What the agent or its process says besides the conversation. */
 export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
@@ -122,6 +122,73 @@ function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
       level: 'warn',
       toolUseId: call?.id,
       data: { toolName, reasonType: 'review', detail: why, input: call?.input },
+    }),
+  ]
+}
+
+const NEARLY_PERCENT = 90
+
+/** Comes with every answer; it is news when a limit comes near, is reached, or is far again. */
+export function translateRateLimits(state: CodexState, params: JsonObject): UIEvent[] {
+  const limits = asObject(params.rateLimits)
+  const window = limits && fullestWindow(limits)
+  const reached = asText(limits?.rateLimitReachedType)
+  if (!limits || (!window && !reached)) return []
+  const used = window?.usedPercent ?? 100
+  const level = reached || used >= 100 ? 'error' : used >= NEARLY_PERCENT ? 'warn' : 'info'
+  if (level === state.rateLevel) return []
+  state.rateLevel = level
+  return [status(state, 'rate_limited', { message: describe(level, window), level, data: { ...limits } })]
+}
+
+interface Window {
+  usedPercent: number
+  hours: number | undefined
+  resetsAt: string | undefined
+}
+
+function fullestWindow(limits: JsonObject): Window | undefined {
+  const windows = [limits.primary, limits.secondary].flatMap(value => readWindow(asObject(value)) ?? [])
+  return windows.sort((a, b) => b.usedPercent - a.usedPercent)[0]
+}
+
+function readWindow(value: JsonObject | undefined): Window | undefined {
+  const usedPercent = asNumber(value?.usedPercent)
+  if (usedPercent === undefined) return undefined
+  const minutes = asNumber(value?.windowDurationMins)
+  return { usedPercent, hours: minutes && Math.round(minutes / 60), resetsAt: isoTime(value?.resetsAt) }
+}
+
+function describe(level: StatusEvent['level'], window: Window | undefined): string {
+  const limit = window?.hours ? `${window.hours} h usage limit` : 'usage limit'
+  const until = window?.resetsAt ? `, resets at ${window.resetsAt}` : ''
+  if (level === 'error') return `The ${limit} is reached${until}`
+  if (level === 'info') return `Below the ${limit} again`
+  return `${Math.round(window?.usedPercent ?? NEARLY_PERCENT)} % of the ${limit} used${until}`
+}
+
+/** Another model takes over. app-server has a notification for it, `exec` an error item with these words. */
+const REROUTED = /^model rerouted: (\S+) -> (\S+)(?: \((\w+)\))?$/
+
+/** Undefined if the error item is about something else. */
+export function translateReroute(state: CodexState, item: JsonObject): UIEvent[] | undefined {
+  const [, fromModel, toModel, reason] = REROUTED.exec(asText(item.message) ?? '') ?? []
+  return fromModel === undefined ? undefined : reportReroute(state, { fromModel, toModel, reason })
+}
+
+export function reportReroute(state: CodexState, params: JsonObject): UIEvent[] {
+  const from = asText(params.fromModel)
+  const to = asText(params.toModel)
+  const reason = asText(params.reason)
+  return [
+    status(state, 'model_fallback', {
+      message: `Switched from ${from ?? 'the model'} to ${to ?? 'another one'}`,
+      level: 'warn',
+      data: {
+        trigger: reason && snakeCase(reason).replace(/^_/, ''),
+        originalModel: from,
+        fallbackModel: to,
+      },
     }),
   ]
 }

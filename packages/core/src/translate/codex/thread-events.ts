@@ -1,19 +1,16 @@
 import type { UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod } from '../../native/codex/notifications.ts'
-import { asNumber, asObject, asString, asText, type JsonObject } from '../../native/loose.ts'
-import { present } from '../claude/ui.ts'
+import { asBoolean, asNumber, asObject, asString, asText, type JsonObject } from '../../native/loose.ts'
+import { present } from '../shared.ts'
+import { reportReroute, translateNotice, translateRateLimits } from './notices.ts'
 import {
   translateOutputDelta,
   translateReasoningDelta,
   translateTextDelta,
   translateToolProgress,
-} from './deltas.ts'
-import { translateNotice } from './notices.ts'
-import { translateRateLimits } from './rate-limits.ts'
-import { reportReroute } from './reroute.ts'
+} from './speech.ts'
 import { type CodexState, type PendingFailure, startTurn } from './state.ts'
-import { reportCompacted, translateItem } from './tools/items.ts'
-import { translatePlan } from './tools/plan.ts'
+import { reportCompacted, translateItem, translatePlan } from './tools/items.ts'
 import { readCounts } from './turn/meter.ts'
 import { translateError } from './turn/retries.ts'
 import { announceNews, learnFacts } from './turn/session-init.ts'
@@ -116,10 +113,6 @@ function readFailure(value: unknown): PendingFailure {
     details: asText(error.additionalDetails),
     info: error.codexErrorInfo ?? undefined,
   }
-}
-
-function asBoolean(value: unknown): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined
 }
 
 function lastMessage(items: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import type { NativeUnknownEvent, StatusEvent, StatusKind, UIEvent } from '../../events/ui-event.ts'
-import { present, type StatusDetails } from '../claude/ui.ts'
+import { present, type StatusDetails } from '../shared.ts'
 import type { CodexState } from './state.ts'
 
 export const HARNESS_ID = 'codex'
@@ -32,4 +32,9 @@ export function warning(state: CodexState, message: string, level: StatusEvent['
 
 export function unknown(state: CodexState, nativeType: string, raw: unknown): NativeUnknownEvent {
   return { type: 'native:unknown', sessionId: state.sessionId, harness: HARNESS_ID, nativeType, raw }
+}
+
+/** app-server says `mcpToolCall` where `exec` says `mcp_tool_call`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, '_$&').toLowerCase()
 }

@@ -1,14 +1,12 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeStreamEvent } from '../../../native/claude/message-events.ts'
 import { asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { MAX_TEXT_CHARS, tooLong } from '../../long-text.ts'
-import { reportRefusal } from '../notices/refusals.ts'
+import { MAX_TEXT_CHARS, present, tooLong } from '../../shared.ts'
 import { blockId, enterMessage, type OpenBlock, type Scope, scopeOf, type TranslatorState } from '../state.ts'
-import { isToolResult } from '../tools/tool-results.ts'
-import { isToolUse, startTool } from '../tools/tools.ts'
+import { isToolResult, isToolUse, startTool } from '../tools/tools.ts'
 import { mergeUsage } from '../turn/usage.ts'
-import { present, unknown } from '../ui.ts'
-import { breakOpenBlock, closeOpenBlock } from './open-block.ts'
+import { unknown } from '../ui.ts'
+import { breakOpenBlock, closeOpenBlock, reportRefusal } from './open-block.ts'
 
 /** Pieces of an answer while the model writes it. The deltas are the hot path: no copies, no helpers. */
 export function translateStreamEvent(state: TranslatorState, event: ClaudeStreamEvent): UIEvent[] {

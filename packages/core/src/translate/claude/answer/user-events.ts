@@ -1,11 +1,11 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeUserEvent } from '../../../native/claude/message-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { reportRefusal } from '../notices/refusals.ts'
+import { headline } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
-import { isToolResult, translateToolResult } from '../tools/tool-results.ts'
-import { headline, status, unknown } from '../ui.ts'
-import { cutAnswer } from './open-block.ts'
+import { isToolResult, translateToolResult } from '../tools/tools.ts'
+import { status, unknown } from '../ui.ts'
+import { cutAnswer, reportRefusal } from './open-block.ts'
 
 const INTERRUPTED = '[Request interrupted by user'
 

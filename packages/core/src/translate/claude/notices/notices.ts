@@ -5,12 +5,14 @@ import type {
   ClaudeConversationResetEvent,
 } from '../../../native/claude/other-events.ts'
 import type {
+  ClaudeHookEvent,
   ClaudeHousekeepingEvent,
   ClaudeInformationalEvent,
 } from '../../../native/claude/system-events.ts'
-import { asArray, asObject, asStrings, asText } from '../../../native/loose.ts'
+import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
+import { headline, type StatusDetails } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
-import { type StatusDetails, status } from '../ui.ts'
+import { status } from '../ui.ts'
 
 /** A line for a person; `data.kind` is the native event's name. Nothing if there is nothing to read. */
 export function notice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {
@@ -100,3 +102,27 @@ const LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
   ['warning', 'warn'],
   ['error', 'error'],
 ] as const)
+
+/** A hook that succeeds and prints nothing is not worth a line. */
+export function translateHook(state: TranslatorState, event: ClaudeHookEvent): UIEvent[] {
+  if (event.subtype === 'hook_started') return []
+  const exitCode = asNumber(event.exit_code)
+  const outcome = asText(event.outcome)
+  const output = (asText(event.output) ?? asText(event.stderr) ?? asText(event.stdout) ?? '').trim()
+  const failed =
+    event.subtype === 'hook_response' && ((outcome ?? 'success') !== 'success' || (exitCode ?? 0) !== 0)
+  if (!failed && output === '') return []
+  const name = asText(event.hook_name) ?? asText(event.hook_event) ?? 'hook'
+  const how = !failed
+    ? ''
+    : outcome === 'cancelled'
+      ? ' was cancelled'
+      : ` failed${exitCode ? ` (exit ${exitCode})` : ''}`
+  return [
+    status(state, 'hook', {
+      message: `Hook ${name}${how}${output ? `: ${headline(output)}` : ''}`,
+      level: failed ? 'warn' : 'info',
+      data: { hook: name, hookEvent: asText(event.hook_event), outcome, exitCode, output },
+    }),
+  ]
+}

@@ -2,6 +2,7 @@ import type { StatusEvent, UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeRateLimitEvent } from '../../../native/claude/other-events.ts'
 import type { ClaudeApiRetryEvent } from '../../../native/claude/system-events.ts'
 import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
+import { isoTime } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
 import { status, unknown } from '../ui.ts'
 
@@ -64,15 +65,6 @@ function describeLimit(info: JsonObject): string {
   return used === undefined
     ? `Close to the ${limit}${until}`
     : `${Math.round(used * 100)} % of the ${limit} used${until}`
-}
-
-const MAX_DATE_S = 8.64e12
-
-function isoTime(seconds: unknown): string | undefined {
-  const value = asNumber(seconds)
-  return value === undefined || Math.abs(value) > MAX_DATE_S
-    ? undefined
-    : new Date(value * 1000).toISOString()
 }
 
 function wordsFor(error: string | undefined): string {

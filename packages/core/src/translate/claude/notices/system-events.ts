@@ -1,24 +1,28 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type {
   ClaudeCompactBoundaryEvent,
+  ClaudeInitEvent,
   ClaudeLocalCommandOutputEvent,
   ClaudeModelFallbackEvent,
   ClaudePermissionDeniedEvent,
   ClaudeStatusEvent,
   ClaudeSystemEvent,
 } from '../../../native/claude/system-events.ts'
-import { asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
+import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
 import { permissionLabel } from '../../../words/choices.ts'
-import { retract } from '../answer/open-block.ts'
+import { present } from '../../shared.ts'
+import { reportRefusal, retract } from '../answer/open-block.ts'
 import type { TranslatorState } from '../state.ts'
-import { translateBackgroundTasks } from '../tools/background-tasks.ts'
-import { translateTask, translateTaskUpdate } from '../tools/tasks.ts'
+import { translateBackgroundTasks, translateTask, translateTaskUpdate } from '../tools/tasks.ts'
 import { status, unknown } from '../ui.ts'
-import { translateHook } from './hooks.ts'
-import { notice, translateHousekeeping, translateInformational } from './notices.ts'
-import { reportRefusal } from './refusals.ts'
+import {
+  notice,
+  resetNotice,
+  translateHook,
+  translateHousekeeping,
+  translateInformational,
+} from './notices.ts'
 import { translateApiRetry } from './retries.ts'
-import { translateInit } from './session-init.ts'
 
 export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent): UIEvent[] {
   switch (event.subtype) {
@@ -150,4 +154,43 @@ function translateLocalOutput(state: TranslatorState, event: ClaudeLocalCommandO
   if (!text) return []
   const messageId = `${asText(event.uuid) ?? 'local'}#0`
   return [{ type: 'chat:message', sessionId: state.sessionId, messageId, text }]
+}
+
+/** Comes with every turn. Each one counts: `/clear` changes the id, and a person can change the model. */
+export function translateInit(state: TranslatorState, event: ClaudeInitEvent): UIEvent[] {
+  const before = state.nativeSessionId
+  state.nativeSessionId = asText(event.session_id) ?? before
+  // 2.1.197 says nothing of a `/clear`: another id in the same process is the only sign.
+  const isUntold = before !== null && before !== state.nativeSessionId && !state.isResetTold
+  state.isResetTold = false
+  state.credential = VARIABLE.exec(asText(event.apiKeySource) ?? '')?.[0]
+  state.permissionMode = asText(event.permissionMode) ?? null
+  return [
+    ...(isUntold ? resetNotice(state) : []),
+    present({
+      type: 'session:init',
+      sessionId: state.sessionId,
+      claudeSessionId: state.nativeSessionId,
+      model: asText(event.model) ?? '',
+      tools: asStrings(event.tools),
+      harness: state.harness,
+      version: asText(event.claude_code_version),
+      cwd: asText(event.cwd),
+      permissionMode: asText(event.permissionMode),
+      mcpServers: event.mcp_servers === undefined ? undefined : mcpServers(event.mcp_servers),
+      slashCommands: event.slash_commands === undefined ? undefined : asStrings(event.slash_commands),
+      apiKeySource: asText(event.apiKeySource),
+    }),
+  ]
+}
+
+/** As in ANTHROPIC_API_KEY; other sources are a login, a helper, or `none`. */
+const VARIABLE = /^[A-Z][A-Z0-9_]+$/
+
+function mcpServers(servers: unknown): { name: string; status: string }[] {
+  return asArray(servers).flatMap(value => {
+    const server = asObject(value)
+    const name = asText(server?.name)
+    return name ? [{ name, status: asText(server?.status) ?? 'unknown' }] : []
+  })
 }

@@ -2,10 +2,11 @@ import type { PermissionRequestEvent, UIEvent } from '../../../events/ui-event.t
 import type {
   ClaudeControlCancelRequestEvent,
   ClaudeControlRequestEvent,
-} from '../../../native/claude/control-events.ts'
+} from '../../../native/claude/other-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../../native/loose.ts'
+import { present } from '../../shared.ts'
 import type { ToolCall, TranslatorState } from '../state.ts'
-import { present, unknown } from '../ui.ts'
+import { unknown } from '../ui.ts'
 import { PLAN_TOOL } from './tools.ts'
 
 /** Requests that the host's own code answers; no person is asked. */

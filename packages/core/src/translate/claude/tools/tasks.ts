@@ -1,9 +1,14 @@
 import type { StatusEvent, UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeToolProgressEvent } from '../../../native/claude/other-events.ts'
-import type { ClaudeTaskEvent, ClaudeTaskUpdatedEvent } from '../../../native/claude/system-events.ts'
-import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import type { Task, TranslatorState } from '../state.ts'
-import { headline, status } from '../ui.ts'
+import type {
+  ClaudeBackgroundTasksEvent,
+  ClaudeTaskEvent,
+  ClaudeTaskUpdatedEvent,
+} from '../../../native/claude/system-events.ts'
+import { asArray, asBoolean, asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
+import { headline } from '../../shared.ts'
+import type { BackgroundTask, Task, TranslatorState } from '../state.ts'
+import { status } from '../ui.ts'
 
 /** Work that runs beside the conversation: sub-agents, and commands that take a while. */
 export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): UIEvent[] {
@@ -113,6 +118,57 @@ function taskUsage(value: unknown): JsonObject | undefined {
   )
 }
 
-function asBoolean(value: unknown): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined
+/**
+ * All that runs in the background now. A task's own events say the same and more, so the list only speaks for tasks that
+ * have none: those that never started, and those that are gone without an end.
+ */
+export function translateBackgroundTasks(
+  state: TranslatorState,
+  event: ClaudeBackgroundTasksEvent,
+): UIEvent[] {
+  const listed = readBackground(event)
+  const events = [...state.background.keys()].flatMap(taskId => {
+    const task = state.tasks.get(taskId)
+    if (!task || task.ended || listed.has(taskId)) return []
+    task.ended = true
+    return [statusOfListed(state, taskId, 'ended')]
+  })
+  // One that is new in this list has not had the time to say that it started.
+  const unannounced = [...state.background.keys()].filter(taskId => listed.has(taskId))
+  events.push(...unannounced.flatMap(taskId => announce(state, taskId)))
+  state.background = listed
+  return events
+}
+
+/** Tasks that the agent listed and never told of, when a turn ends. */
+export function reportUnannounced(state: TranslatorState): UIEvent[] {
+  return [...state.background.keys()].flatMap(taskId => announce(state, taskId))
+}
+
+function announce(state: TranslatorState, taskId: string): UIEvent[] {
+  if (state.tasks.has(taskId)) return []
+  const description = state.background.get(taskId)?.description
+  state.tasks.set(taskId, { toolUseId: undefined, description, ended: false })
+  return [statusOfListed(state, taskId, 'running')]
+}
+
+function statusOfListed(state: TranslatorState, taskId: string, taskStatus: string): UIEvent {
+  const { toolUseId, description } = state.tasks.get(taskId) ?? {}
+  const taskType = state.background.get(taskId)?.taskType
+  return status(state, 'task', {
+    message: taskLine(description ?? 'Task', taskStatus),
+    toolUseId,
+    data: { taskId, status: taskStatus, description, taskType, background: true },
+  })
+}
+
+function readBackground(event: ClaudeBackgroundTasksEvent): ReadonlyMap<string, BackgroundTask> {
+  const listed = new Map<string, BackgroundTask>()
+  for (const value of asArray(event.tasks)) {
+    const task = asObject(value)
+    const taskId = asText(task?.task_id)
+    if (!taskId) continue
+    listed.set(taskId, { taskType: asText(task?.task_type), description: asText(task?.description) })
+  }
+  return listed
 }

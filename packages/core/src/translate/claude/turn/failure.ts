@@ -1,5 +1,5 @@
 import type { SessionErrorCode, TurnEndReason } from '../../../events/ui-event.ts'
-import type { ClaudeResultEvent } from '../../../native/claude/result-event.ts'
+import type { ClaudeResultEvent } from '../../../native/claude/other-events.ts'
 import { asNumber, asStrings, asText } from '../../../native/loose.ts'
 import type { TranslatorState } from '../state.ts'
 

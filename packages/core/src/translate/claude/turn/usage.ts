@@ -1,4 +1,6 @@
 import type { UsageInfo } from '../../../events/ui-event.ts'
+import { roundUsd } from '../../../money/cost.ts'
+import type { ClaudeResultEvent } from '../../../native/claude/other-events.ts'
 import { asNumber, asObject, type JsonObject } from '../../../native/loose.ts'
 
 export function readUsage(value: unknown): UsageInfo {
@@ -76,4 +78,47 @@ function usageOf(counts: Counts): UsageInfo {
   if (counts.cacheRead !== undefined) usage.cache_read_input_tokens = counts.cacheRead
   if (counts.cacheCreation !== undefined) usage.cache_creation_input_tokens = counts.cacheCreation
   return usage
+}
+
+/** Turns the running totals of a process into what each result cost. */
+export interface Ledger {
+  settle(result: ClaudeResultEvent): { costUsd: number; usage: UsageInfo }
+  /** A new conversation in the same process counts from zero. */
+  reset(): void
+}
+
+export function createLedger(): Ledger {
+  let totalCostUsd = 0
+  let totals = modelTotals({})
+
+  return {
+    settle(result) {
+      const total = asNumber(result.total_cost_usd) ?? totalCostUsd
+      const growth = total >= totalCostUsd ? total - totalCostUsd : total
+      const { spent, now } = readModels(result, totals)
+      totalCostUsd = total
+      totals = now
+      // Cost and tokens from one place where there is one: `usage` leaves out sub-agents and side requests, and the
+      // total can be older than the counts beside it.
+      return {
+        costUsd: roundUsd(spent?.costUsd ?? growth),
+        usage: spent?.usage ?? readUsage(result.usage),
+      }
+    },
+    reset() {
+      totalCostUsd = 0
+      totals = modelTotals({})
+    },
+  }
+}
+
+/** What all models used since the result before; the agent's own account of it goes before ours. */
+function readModels(result: ClaudeResultEvent, before: ModelTotals) {
+  const since = asObject(result.model_usage_since_last_result)
+  const models = asObject(result.modelUsage)
+  const now = models ? modelTotals(models) : before
+  if (since) return { spent: modelTotals(since), now }
+  // An empty list says nothing about what was used.
+  const counted = models && Object.keys(models).length > 0
+  return { spent: counted ? subtractTotals(now, before) : undefined, now }
 }

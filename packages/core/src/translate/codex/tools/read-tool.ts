@@ -1,25 +1,15 @@
-import { asNumber, asObject, asString, asText, type JsonObject } from '../../../native/loose.ts'
-import { present } from '../../claude/ui.ts'
-import { flattenParts } from './content.ts'
-import { describeChanges, plainChanges, readChanges } from './file-changes.ts'
 import {
-  readCollaboration,
-  readFunctionOutput,
-  readHostCall,
-  readImageGeneration,
-  readImageView,
-  readSleep,
-  readWebSearch,
-} from './other-tools.ts'
-import {
-  argumentsOf,
-  COMMAND,
-  FILE_CHANGE,
-  hasFailed,
-  mcpToolName,
-  statusOf,
-  type ToolFacts,
-} from './tool-facts.ts'
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  asStrings,
+  asText,
+  isObject,
+  type JsonObject,
+} from '../../../native/loose.ts'
+import { present } from '../../shared.ts'
+import { snakeCase } from '../ui.ts'
 
 /** Undefined if items of this kind are no calls. `kind` is in snake case, as `exec` writes it. */
 export function readTool(
@@ -88,3 +78,171 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['image_generation', readImageGeneration],
   ['sleep', readSleep],
 ])
+
+/** A tool that the host offers without MCP. */
+export function readHostCall(item: JsonObject): ToolFacts {
+  return {
+    name: qualified(item.namespace, item.tool),
+    input: argumentsOf(item),
+    content: flattenParts(item.contentItems),
+    isError: item.success === false || hasFailed(statusOf(item)),
+  }
+}
+
+export function readCollaboration(item: JsonObject): ToolFacts {
+  const states = Object.entries(asObject(item.agents_states ?? item.agentsStates) ?? {})
+  const agents = states.map(([threadId, value]) => {
+    const state = asObject(value)
+    return present({
+      threadId,
+      status: snakeCase(asText(state?.status) ?? 'unknown'),
+      message: asText(state?.message),
+    })
+  })
+  const threadIds = asStrings(item.receiver_thread_ids ?? item.receiverThreadIds)
+  return {
+    name: snakeCase(asText(item.tool) ?? 'agent'),
+    input: present({ prompt: asText(item.prompt), threadIds: threadIds.length > 0 ? threadIds : undefined }),
+    content: agents.map(agent => `${agent.threadId}: ${agent.message ?? agent.status}`).join('\n'),
+    isError: hasFailed(statusOf(item)),
+    detail: { agents },
+  }
+}
+
+export function readWebSearch(item: JsonObject): ToolFacts {
+  const action = asObject(item.action)
+  const type = action && snakeCase(asText(action.type) ?? 'other')
+  const queries = asStrings(action?.queries)
+  const url = asText(action?.url)
+  const query = asText(item.query) ?? asText(action?.query)
+  return {
+    name: WEB_SEARCH,
+    input: present({
+      query: query ?? '',
+      action: type,
+      queries: queries.length > 0 ? queries : undefined,
+      url,
+    }),
+    content: url ?? (queries.length > 0 ? queries.join('\n') : (query ?? '')),
+    isError: false,
+    detail: Array.isArray(item.results) ? { results: asArray(item.results) } : undefined,
+  }
+}
+
+/** The picture itself, in base64, stays in the spool. */
+export function readImageGeneration(item: JsonObject): ToolFacts {
+  const savedPath = asText(item.savedPath)
+  const failure = asText(asObject(item.failure)?.type)
+  return {
+    name: 'image_generation',
+    input: present({ prompt: asText(item.revisedPrompt) }),
+    content: failure ?? savedPath ?? '[image]',
+    isError: failure !== undefined || hasFailed(statusOf(item)),
+    detail: savedPath ? { savedPath } : undefined,
+  }
+}
+
+export function readFunctionOutput(item: JsonObject): ToolFacts {
+  const name = qualified(item.namespace, item.name)
+  return { name, input: {}, content: flattenParts(item.output), isError: false }
+}
+
+export function readImageView(item: JsonObject): ToolFacts {
+  const input = present({ path: asText(item.path) })
+  return { name: 'view_image', input, content: '[image]', isError: false }
+}
+
+export function readSleep(item: JsonObject): ToolFacts {
+  const input = present({ durationMs: asNumber(item.durationMs) })
+  return { name: 'sleep', input, content: '', isError: false }
+}
+
+function qualified(namespace: unknown, tool: unknown): string {
+  const name = asText(tool) ?? 'tool'
+  const prefix = asText(namespace)
+  return prefix ? `${prefix}__${name}` : name
+}
+
+export interface FileChange {
+  path: string
+  kind: string
+  /** From app-server only: a unified diff, or the whole content of a file that is added or deleted. */
+  diff?: string
+  movePath?: string
+}
+
+export function readChanges(value: unknown): FileChange[] {
+  return asArray(value).flatMap(entry => {
+    const change = asObject(entry)
+    const path = asText(change?.path)
+    if (!change || !path) return []
+    const { type, movePath } = readKind(change.kind)
+    return [present({ path, kind: type, diff: asText(change.diff), movePath })]
+  })
+}
+
+/** What both voices know of the changes. */
+export function plainChanges(changes: readonly FileChange[]): JsonObject[] {
+  return changes.map(({ path, kind }) => ({ path, kind }))
+}
+
+export function describeChanges(changes: readonly FileChange[]): string {
+  return changes.map(({ path, kind }) => `${kind} ${path}`).join('\n')
+}
+
+/** `exec` says `"add"`, app-server `{ type: "update", move_path: … }`. */
+function readKind(value: unknown): { type: string; movePath: string | undefined } {
+  const kind = asObject(value)
+  return {
+    type: asText(value) ?? asText(kind?.type) ?? 'change',
+    movePath: asText(kind?.move_path) ?? asText(kind?.movePath),
+  }
+}
+
+/** An item that is a call of a tool, read the same way in either voice. The last three hold once it is completed. */
+export interface ToolFacts {
+  name: string
+  input: JsonObject
+  content: string
+  isError: boolean
+  detail?: JsonObject
+}
+
+export const COMMAND = 'command'
+export const FILE_CHANGE = 'file_change'
+export const WEB_SEARCH = 'web_search'
+
+export function mcpToolName(server: string, tool: string): string {
+  return `mcp__${server}__${tool}`
+}
+
+export function statusOf(item: JsonObject): string | undefined {
+  const status = asText(item.status)
+  return status && snakeCase(status)
+}
+
+export function hasFailed(status: string | undefined): boolean {
+  return status === 'failed' || status === 'declined' || status === 'interrupted'
+}
+
+export function argumentsOf(item: JsonObject): JsonObject {
+  const value = item.arguments ?? {}
+  return asObject(value) ?? { arguments: value }
+}
+
+/** Text of what an MCP or host tool returned: parts joined by newlines, what is no text named in brackets. */
+export function flattenParts(content: unknown): string {
+  if (typeof content === 'string') return content
+  return asArray(content).map(flattenPart).join('\n')
+}
+
+function flattenPart(value: unknown): string {
+  if (typeof value === 'string') return value
+  const part = asObject(value) ?? {}
+  if (typeof part.text === 'string') return part.text
+  const resource = isObject(part.resource) ? part.resource : part
+  if (typeof resource.text === 'string') return resource.text
+  const type = asText(part.type) ?? 'content'
+  const what = asText(resource.mimeType) ?? asText(resource.uri) ?? asText(resource.name)
+  return `[${[type, what].filter(Boolean).join(' ')}]`
+}

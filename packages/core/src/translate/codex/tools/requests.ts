@@ -1,9 +1,9 @@
 import type { PermissionRequestEvent, UIEvent } from '../../../events/ui-event.ts'
-import type { CodexServerRequest } from '../../../native/codex/app-server-messages.ts'
+import type { CodexServerRequest } from '../../../native/codex/codex-event.ts'
 import { asArray, asObject, asString, asText, type JsonObject } from '../../../native/loose.ts'
-import { present } from '../../claude/ui.ts'
+import { present } from '../../shared.ts'
 import type { CodexState, ToolCall } from '../state.ts'
-import { COMMAND, FILE_CHANGE, mcpToolName } from './tool-facts.ts'
+import { COMMAND, FILE_CHANGE, mcpToolName } from './read-tool.ts'
 
 /** Requests that the host's own code answers; no person is asked. */
 export const HOST_REQUESTS: readonly string[] = [

@@ -1,7 +1,7 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
-import { present } from '../../claude/ui.ts'
+import { present } from '../../shared.ts'
 import { type CodexState, newItemId, type ToolCall } from '../state.ts'
-import { type ToolFacts, WEB_SEARCH } from './tool-facts.ts'
+import { type ToolFacts, WEB_SEARCH } from './read-tool.ts'
 
 /** One start per call; what begins again, or grows while the model writes it, only has new input. */
 export function startTool(state: CodexState, nativeId: string, facts: ToolFacts): UIEvent[] {

@@ -1,9 +1,8 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { present } from '../../claude/ui.ts'
-import { snakeCase } from '../snake-case.ts'
+import { present } from '../../shared.ts'
 import type { CodexState } from '../state.ts'
-import { HARNESS_ID } from '../ui.ts'
+import { HARNESS_ID, snakeCase } from '../ui.ts'
 
 /** What is known of the agent now. */
 export function announce(state: CodexState): UIEvent[] {

@@ -1,5 +1,5 @@
 import type { SessionErrorCode, TurnEndReason, UIEvent } from '../../../events/ui-event.ts'
-import { present } from '../../claude/ui.ts'
+import { present } from '../../shared.ts'
 import { closeSpeech } from '../speech.ts'
 import type { CodexOutcome, CodexState, PendingFailure } from '../state.ts'
 import { withdrawRequests } from '../tools/requests.ts'

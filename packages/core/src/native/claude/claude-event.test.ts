@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseClaudeEvent } from './parse-claude-event.ts'
+import { parseClaudeEvent } from './claude-event.ts'
 
 describe('parseClaudeEvent', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { parseCodexEvent } from './codex-event.ts'
 import { NOTIFICATION_METHODS } from './notification-methods.ts'
-import { parseCodexEvent } from './parse-codex-event.ts'
 
 describe('exec --json', () => {
   test.each([

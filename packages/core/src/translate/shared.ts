@@ -1,0 +1,46 @@
+import type { StatusEvent } from '../events/ui-event.ts'
+import { asNumber } from '../native/loose.ts'
+
+export interface StatusDetails {
+  message: string
+  level?: StatusEvent['level']
+  toolUseId?: string | undefined
+  parentToolUseId?: string | undefined
+  data?: Record<string, unknown>
+}
+
+/** Without the fields that are undefined, so that an event reads the same before and after its way through a log. */
+export function present<T extends object>(fields: T): T {
+  const kept: Partial<T> = {}
+  for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
+  return kept as T
+}
+
+const HEADLINE_CHARS = 200
+
+/** One line for a text that may be pages long. */
+export function headline(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? ''
+  return line.length > HEADLINE_CHARS ? `${line.slice(0, HEADLINE_CHARS)}…` : line
+}
+
+const MAX_DATE_S = 8.64e12
+
+/** Undefined for what is no time that a `Date` can hold. */
+export function isoTime(seconds: unknown): string | undefined {
+  const value = asNumber(seconds)
+  return value === undefined || Math.abs(value) > MAX_DATE_S
+    ? undefined
+    : new Date(value * 1000).toISOString()
+}
+
+/** Of one text, or one input of a tool. As JSON it can take six times as many, and no string has more than 2^29. */
+export const MAX_TEXT_CHARS = 64 * 1024 * 1024
+
+/** Told once, in place of all that comes after the limit. */
+export function tooLong(sessionId: string, parentToolUseId?: string): StatusEvent {
+  const message = `The agent writes more than ${MAX_TEXT_CHARS / 1024 / 1024} million characters in one piece. The rest of it is in the raw log only.`
+  const data = { kind: 'text_too_long', maxChars: MAX_TEXT_CHARS }
+  const where = parentToolUseId === undefined ? {} : { parentToolUseId }
+  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data, ...where }
+}
