@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findAgentSdk } from './find-sdk.ts'
+import { findAgentSdk } from './config.ts'
 
 let folder: string
 beforeEach(() => {

@@ -1,19 +1,19 @@
-import type {
-  ClaudeEvent,
-  HarnessCapabilities,
-  HarnessEvent,
-  HarnessInstallStatus,
-  HarnessMeta,
-  HarnessQuery,
+import {
+  type ClaudeEvent,
+  type HarnessCapabilities,
+  type HarnessEvent,
+  type HarnessInstallStatus,
+  type HarnessMeta,
+  HarnessNotInstalledError,
+  type HarnessQuery,
+  versionSupport,
 } from '@chirality/core'
-import { HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import type { ClaudeContext } from '../claude-code/config.ts'
 import { ClaudeCodeHarness } from '../claude-code/harness.ts'
 import { WARM_CAPABILITIES } from '../claude-code/models.ts'
-import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from '../claude-code/run-once.ts'
+import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from '../claude-code/run/run-once.ts'
 import { processEnv } from '../process/system/process-env.ts'
-import { type AgentSdkHarnessConfig, HARNESS_ID, SDK_VERSIONS } from './config.ts'
-import { findAgentSdk } from './find-sdk.ts'
+import { type AgentSdkHarnessConfig, findAgentSdk, HARNESS_ID, SDK_VERSIONS } from './config.ts'
 import { querySdk } from './query.ts'
 import { sdkVariant } from './variant.ts'
 

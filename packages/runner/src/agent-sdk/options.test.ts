@@ -1,6 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { type SdkOptionsInput, sdkOptions } from './options.ts'
+import { type SdkOptionsInput, sdkOptions } from './variant.ts'
 
 const options = (query: Partial<HarnessQuery> = {}, rest: Partial<SdkOptionsInput> = {}) =>
   sdkOptions({

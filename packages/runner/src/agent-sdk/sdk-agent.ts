@@ -4,10 +4,10 @@ import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agen
 import type { AgentOutput } from '../process/output/agent-output.ts'
 import type { Spool } from '../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop/stop.ts'
-import { unlessAborted } from '../turn/unless-aborted.ts'
+import { unlessAborted } from '../turn/turn-stop.ts'
 import type { AgentSdkHarnessConfig } from './config.ts'
 import type { StartRequest } from './protocol/worker-messages.ts'
-import { answerHook } from './runtime/answer-hook.ts'
+import { answerHook } from './runtime/decision-mapper.ts'
 import { translateMessage } from './runtime/event-translator.ts'
 import { SdkWorker, type SpawnRequest } from './sdk-worker.ts'
 

@@ -4,9 +4,8 @@ import type { Spool } from '../process/spool/spool.ts'
 import type { MemoryLimit } from '../process/system/kept-memory.ts'
 import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
-import type { ClaudeArgFiles } from './arg-files.ts'
-import { CLAUDE_VERSIONS, type ClaudeFeatures } from './features.ts'
-import type { RunAccount } from './run-account.ts'
+import { CLAUDE_VERSIONS, type ClaudeFeatures } from './install/features.ts'
+import type { RunAccount } from './run/run-account.ts'
 import type { GuardHook } from './warm/guard-hook.ts'
 
 export const HARNESS_ID = 'claude-code'
@@ -93,4 +92,11 @@ export const PLAIN_VARIANT: ClaudeVariant = {
   version: ({ version }) => ({ version, versions: CLAUDE_VERSIONS, name: CLAUDE_CODE.name }),
   start: ({ command, args, env, cwd }, spool) =>
     spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true }),
+}
+
+/** Files that carry what must not be in argv: long texts (E2BIG at 128 KB) and secrets (argv is public). */
+export interface ClaudeArgFiles {
+  systemPrompt?: string
+  appendSystemPrompt?: string
+  mcpConfig?: string
 }

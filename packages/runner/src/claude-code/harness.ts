@@ -1,54 +1,52 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  AdoptTurnOpts,
-  ClaudeEvent,
-  ContextUsage,
-  HarnessCapabilities,
-  HarnessEvent,
-  HarnessId,
-  HarnessInstallStatus,
-  HarnessMeta,
-  HarnessModel,
-  HarnessQuery,
-  HarnessTurnOpts,
-  ImportedSession,
-  ListNativeSessionsOptions,
-  NativeSession,
-  PermissionMode,
-  ProjectFiles,
-  Session,
-  SlashCommand,
-  TurnTrace,
+import {
+  type AdoptTurnOpts,
+  type ClaudeEvent,
+  type ContextUsage,
+  DEFAULT_MAX_TURNS,
+  type HarnessCapabilities,
+  HarnessError,
+  type HarnessEvent,
+  type HarnessId,
+  type HarnessInstallStatus,
+  type HarnessMeta,
+  type HarnessModel,
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type ImportedSession,
+  type ListNativeSessionsOptions,
+  type NativeSession,
+  type PermissionMode,
+  type ProjectFiles,
+  type Session,
+  type SlashCommand,
+  type TurnTrace,
 } from '@chirality/core'
-import { DEFAULT_MAX_TURNS, HarnessError } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
 import { traceProcess } from '../process/trace-process.ts'
-import { adoptedAttempts, startedAttempts } from '../turn/attempt-source.ts'
 import type { TurnPlan } from '../turn/connection.ts'
-import { processPlan } from '../turn/process-turn.ts'
+import { adoptedAttempts, processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
 import { turnQuery } from '../turn/turn-query.ts'
-import { ALL_TOOLS } from './args.ts'
 import {
   type ClaudeCodeHarnessConfig,
   type ClaudeContext,
   type ClaudeVariant,
   PLAIN_VARIANT,
 } from './config.ts'
-import { claudeInstallStatus } from './install-status.ts'
+import { claudeInstallStatus } from './install/install-status.ts'
+import { claudeProjectFiles } from './install/project-files.ts'
+import { discoverClaudeCommands, withSkills } from './install/slash-commands.ts'
+import { ALL_TOOLS } from './launch/args.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './models.ts'
 import { importClaudeSession } from './native-sessions/import.ts'
 import { listClaudeSessions } from './native-sessions/list.ts'
-import { claudeProjectFiles } from './project-files.ts'
-import { queryClaude } from './query.ts'
-import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run-once.ts'
-import { discoverClaudeCommands, withSkills } from './slash-commands.ts'
-import { claudeProgram } from './turn-program.ts'
-import { setMode } from './warm/adjust.ts'
-import { fromTheBeginning } from './warm/adopted.ts'
+import { queryClaude } from './run/query.ts'
+import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run/run-once.ts'
+import { claudeProgram, fromTheBeginning } from './turn-program.ts'
 import type { LiveClaude } from './warm/live-claude.ts'
-import { liveLaunch } from './warm/live-launch.ts'
+import { liveLaunch, setMode } from './warm/live-launch.ts'
 import { LivePool } from './warm/live-pool.ts'
 import { warmPlan } from './warm/warm-turn.ts'
 

@@ -1,6 +1,6 @@
 import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
 import { HARNESS_ID } from './config.ts'
-import { CLAUDE_VERSIONS } from './features.ts'
+import { CLAUDE_VERSIONS } from './install/features.ts'
 
 export const CLAUDE_META: HarnessMeta = {
   id: HARNESS_ID,

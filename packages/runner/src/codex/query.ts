@@ -6,8 +6,7 @@ import {
   type HarnessQuery,
   parseCodexEvent,
 } from '@chirality/core'
-import { queryEnd } from '../turn/query-end.ts'
-import { queryProcess } from '../turn/query-process.ts'
+import { queryEnd, queryProcess } from '../turn/query-process.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { prepareExec } from './exec/exec-program.ts'
 import { checkThread, heldThreadAdvice, isLostThread } from './options/thread-id.ts'

@@ -1,6 +1,6 @@
 import { decisionTold, type PermissionDecision, type PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { askForDecision } from './ask.ts'
+import { askForDecision } from './questions.ts'
 
 const REQUEST: PermissionRequestEvent = {
   type: 'permission:request',

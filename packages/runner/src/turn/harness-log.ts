@@ -1,8 +1,7 @@
 import type { NdjsonRecord } from '@chirality/core'
 import { redactArgs } from '../env/redact-args.ts'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
-import type { RunnerLogEntry } from './log-entry.ts'
-import type { Invocation, TurnConfig } from './turn-program.ts'
+import type { Invocation, RunnerLogEntry, TurnConfig } from './turn-program.ts'
 
 /** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
 export class HarnessLog {

@@ -4,12 +4,12 @@ import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool/spool.ts'
 import { stopTraced } from '../process/stop-leftovers.ts'
 import { traceProcess } from '../process/trace-process.ts'
+import { recall, type TurnNote } from './adoption-record.ts'
 import { versionNotice } from './agent-version.ts'
 import type { Connection, ConnectionEnd, TurnParts } from './connection.ts'
 import { startFailure } from './start-failure.ts'
 import { describeExit, lostSession, noResult, type StopReason, spoolDamaged } from './turn-events.ts'
-import { recall, type TurnFacts, type TurnNote } from './turn-notes.ts'
-import type { Invocation, ReaderOptions, TurnProgram, TurnReader } from './turn-program.ts'
+import type { Invocation, ReaderOptions, TurnFacts, TurnProgram, TurnReader } from './turn-program.ts'
 
 export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'>, TurnParts {
   program: TurnProgram

@@ -1,9 +1,17 @@
-import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
-import type { AttemptSource, Candidate } from './attempt-source.ts'
+import {
+  HarnessError,
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type Session,
+  type TurnTrace,
+  type UIEvent,
+} from '@chirality/core'
+import { stopTraced } from '../process/stop-leftovers.ts'
 import type { TurnParts, TurnPlan } from './connection.ts'
-import type { ProcessAttempt } from './process-attempt.ts'
+import { type AttemptOptions, ProcessAttempt } from './process-attempt.ts'
 import { Turn } from './turn.ts'
-import type { TurnProgram } from './turn-program.ts'
+import type { Invocation, TurnProgram } from './turn-program.ts'
+import { withoutConversation } from './turn-query.ts'
 
 export interface ProcessTurnOptions {
   program: TurnProgram
@@ -61,3 +69,76 @@ export function processPlan({
     release: () => source.release(),
   }
 }
+
+/** Where the processes of a turn come from: they are started now, or an earlier Chirality did. */
+interface AttemptSource {
+  /** The conversation that the turn goes on with. */
+  readonly resumedId: string | undefined
+  readonly signal: AbortSignal
+  /** The turn has begun already: whatever is wrong with it now is an event, and a stop has something to stop. */
+  readonly hasBegun: boolean
+  /** Throws what keeps the turn from starting. The signal cuts short what takes its time: nothing is to be started any more. */
+  first(stopped: AbortSignal): Promise<Candidate>
+  /** The same message again, without the conversation. */
+  afresh(stopped: AbortSignal): Promise<Candidate>
+  /** Leaves nothing of what was not opened. May be called twice. */
+  release(): Promise<void>
+}
+
+interface Candidate extends Pick<Invocation, 'promptText' | 'attachments'> {
+  open(options: AttemptOptions): Promise<ProcessAttempt>
+}
+
+export function startedAttempts(query: HarnessQuery, program: TurnProgram): AttemptSource {
+  const { resumeSessionId, forkSession, newSessionId, signal } = query
+  let waiting: Invocation | undefined
+  const candidate = async (wanted: HarnessQuery, expectedId: string | undefined): Promise<Candidate> => {
+    const invocation = await program.prepare(wanted)
+    waiting = invocation
+    const { promptText, attachments } = invocation
+    const open = (options: AttemptOptions) => {
+      waiting = undefined
+      return ProcessAttempt.start(invocation, { ...options, expectedId })
+    }
+    return { promptText, attachments, open }
+  }
+  return {
+    resumedId: resumeSessionId,
+    signal,
+    hasBegun: false,
+    first: stopped =>
+      candidate(until(stopped, query), forkSession ? newSessionId : (resumeSessionId ?? newSessionId)),
+    afresh: stopped => candidate(withoutConversation(until(stopped, query)), newSessionId),
+    release: async () => waiting?.cleanup(),
+  }
+}
+
+function until(stopped: AbortSignal, query: HarnessQuery): HarnessQuery {
+  return { ...query, signal: AbortSignal.any([query.signal, stopped]) }
+}
+
+export function adoptedAttempts(trace: TurnTrace, signal?: AbortSignal): AttemptSource {
+  const { message: promptText, attachments = 0, resumeSessionId } = trace
+  const unopened = [...trace.processes]
+  const candidate = async (): Promise<Candidate> => ({
+    promptText,
+    attachments,
+    open: async options => {
+      const process = unopened.shift()
+      if (process) return ProcessAttempt.adopt(process, options)
+      throw new HarnessError(NEVER_RAN, 'process_crashed', options.program.harnessId)
+    },
+  })
+  return {
+    resumedId: resumeSessionId,
+    signal: signal ?? new AbortController().signal,
+    hasBegun: true,
+    first: candidate,
+    afresh: candidate,
+    release: async () => {
+      for (const process of unopened.splice(0)) await stopTraced(process)
+    },
+  }
+}
+
+const NEVER_RAN = 'Chirality ended before it could start the agent. Send the message again.'

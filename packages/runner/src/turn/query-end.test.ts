@@ -1,6 +1,6 @@
 import type { SessionErrorCode } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { queryEnd } from './query-end.ts'
+import { queryEnd } from './query-process.ts'
 
 test.each<[SessionErrorCode, string]>([
   ['overloaded', 'overloaded'],

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessEvent, HarnessQuery, NdjsonRecord } from '@chirality/core'
+import type {
+  HarnessErrorCode,
+  HarnessEvent,
+  HarnessQuery,
+  NdjsonRecord,
+  SessionErrorCode,
+  UsageInfo,
+} from '@chirality/core'
 import type { AgentProcess } from '../process/agent-process.ts'
 import { spawnJsonl } from '../process/spawn-jsonl.ts'
 import { openSpool } from '../process/spool/spool.ts'
@@ -64,5 +71,49 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
     throw isStarted ? error : startFailure(error, agent)
   } finally {
     await invocation.cleanup()
+  }
+}
+
+/** What a translator says of a turn's result. */
+interface QueryOutcome {
+  isError: boolean
+  error?: string
+  errorCode?: SessionErrorCode
+  usage: UsageInfo
+  costUsd?: number
+  durationMs?: number
+}
+
+/** The last event of a query that came to a result. */
+export function queryEnd(outcome: QueryOutcome): HarnessEvent<never> {
+  const { isError, error = 'The turn failed.', errorCode, usage, costUsd, durationMs } = outcome
+  if (isError) return { type: 'error', error, code: harnessCode(errorCode) }
+  return {
+    type: 'complete',
+    usage: {
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      cacheReadTokens: usage.cache_read_input_tokens,
+      cacheWriteTokens: usage.cache_creation_input_tokens,
+      ...(costUsd === undefined ? {} : { costUsd }),
+      ...(durationMs === undefined ? {} : { durationMs }),
+    },
+  }
+}
+
+function harnessCode(code: SessionErrorCode | undefined): HarnessErrorCode {
+  switch (code) {
+    case 'auth_failed':
+    case 'rate_limited':
+    case 'overloaded':
+    case 'context_overflow':
+    case 'session_not_found':
+    case 'max_turns':
+    case 'budget_exceeded':
+      return code
+    case 'interrupted':
+      return 'aborted'
+    default:
+      return 'unknown'
   }
 }

@@ -1,5 +1,15 @@
-import type { PermissionRequestEvent, PermissionResolvedEvent, UIEvent } from '@chirality/core'
-import { type Ask, askForDecision } from './ask.ts'
+import type {
+  AskedDecision,
+  DecidedBy,
+  Guard,
+  GuardedCall,
+  GuardVerdict,
+  HarnessTurnOpts,
+  PermissionDecision,
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  UIEvent,
+} from '@chirality/core'
 import type { Requests } from './connection.ts'
 
 export interface QuestionsOptions {
@@ -88,3 +98,60 @@ export class Questions {
     return this.#open.delete(requestId)
   }
 }
+
+type Ask = NonNullable<HarnessTurnOpts['decide']>
+
+/** Never rejects: no answer, a failed one and one that makes no sense all mean no. */
+export async function askForDecision(
+  decide: Ask | undefined,
+  request: PermissionRequestEvent,
+  signal: AbortSignal,
+): Promise<AskedDecision> {
+  if (!decide) return refused('Nobody is there to ask.')
+  try {
+    const decision: unknown = await decide(request, signal)
+    if (!isDecision(decision)) return refused('The decision was neither yes nor no.')
+    const { by, rule } = decision
+    return { decision, by: isDecider(by) ? by : 'person', ...(typeof rule === 'string' ? { rule } : {}) }
+  } catch (error) {
+    return refused(`The decision failed: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+const DECIDERS: Record<DecidedBy, true> = {
+  ...{ person: true, policy: true, timeout: true },
+  ...{ 'turn-end': true, failure: true },
+}
+
+function isDecider(value: unknown): value is DecidedBy {
+  return typeof value === 'string' && Object.hasOwn(DECIDERS, value)
+}
+
+/** A changed input that is no object would reach the agent as who knows what. */
+function isDecision(value: unknown): value is PermissionDecision {
+  if (typeof value !== 'object' || value === null) return false
+  const { behavior, updatedInput } = value as { behavior?: unknown; updatedInput?: unknown }
+  if (behavior === 'deny') return true
+  return behavior === 'allow' && (updatedInput === undefined || isObject(updatedInput))
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function refused(message: string): AskedDecision {
+  return { decision: { behavior: 'deny', message }, by: 'failure' }
+}
+
+/** Never rejects: a guard that fails, or says what makes no sense, has said no. */
+export async function askGuard(guard: Guard, call: GuardedCall): Promise<GuardVerdict> {
+  try {
+    const verdict: GuardVerdict = await guard.judge(call)
+    if (EFFECTS.has(verdict.effect)) return verdict
+    return { effect: 'deny', reason: 'The guard said neither yes nor no.' }
+  } catch (error) {
+    return { effect: 'deny', reason: `The guard failed: ${error instanceof Error ? error.message : error}` }
+  }
+}
+
+const EFFECTS: ReadonlySet<unknown> = new Set<GuardVerdict['effect']>(['pass', 'ask', 'deny'])

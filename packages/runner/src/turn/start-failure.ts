@@ -1,4 +1,5 @@
-import { HarnessError, type HarnessErrorCode } from '@chirality/core'
+import { stat } from 'node:fs/promises'
+import { HarnessError, type HarnessErrorCode, type HarnessId } from '@chirality/core'
 import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.ts'
 import { SpoolError } from '../process/spool/spool-error.ts'
 import type { AgentName } from './turn-program.ts'
@@ -22,4 +23,12 @@ const SPAWN_CODES: Record<SpawnErrorCode, HarnessErrorCode> = {
   'too-many-files': 'process_crashed',
   'out-of-resources': 'process_crashed',
   unknown: 'process_crashed',
+}
+
+/** The CLI would start in no folder at all, or take a missing extra one in silence. */
+export async function checkDirectory(what: string, directory: string, harnessId: HarnessId): Promise<void> {
+  const info = await stat(directory).catch(() => null)
+  if (info?.isDirectory()) return
+  const fault = info ? 'is not a folder' : 'does not exist'
+  throw new HarnessError(`${what} ${directory} ${fault}. Name an existing one.`, 'invalid_query', harnessId)
 }

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { TurnNotes } from './turn-notes.ts'
+import { TurnNotes } from './adoption-record.ts'
 
 let folder = ''
 beforeEach(() => {

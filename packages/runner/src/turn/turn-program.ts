@@ -10,8 +10,6 @@ import type {
 } from '@chirality/core'
 import type { RawLogs } from '../process/spool/log-directory.ts'
 import type { StopOptions } from '../process/stop/stop.ts'
-import type { RunnerLogEntry } from './log-entry.ts'
-import type { TurnFacts } from './turn-notes.ts'
 
 /** Whose agent it is: the id for programs, the name for people. */
 export interface AgentName {
@@ -93,4 +91,15 @@ export interface TurnReader {
 export interface TurnOutcome {
   reason: TurnEndReason
   errorCode?: SessionErrorCode
+}
+
+/** What a reader has to know and the agent's output does not say. JSON. */
+export type TurnFacts = Record<string, unknown>
+
+/** One line of the harness log. */
+export interface RunnerLogEntry {
+  level: 'debug' | 'info' | 'warn' | 'error'
+  event: string
+  sessionId?: string
+  data?: Record<string, unknown>
 }

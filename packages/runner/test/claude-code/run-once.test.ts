@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
-import { ClaudeRunError } from '../../src/claude-code/run-error.ts'
+import { ClaudeRunError } from '../../src/claude-code/run/run-account.ts'
 import { lastBody } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 

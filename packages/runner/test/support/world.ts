@@ -17,7 +17,7 @@ import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/
 import { afterEach, beforeEach, expect } from 'vitest'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { sendSignal } from '../../src/process/system/process-table.ts'
-import type { RunnerLogEntry } from '../../src/turn/log-entry.ts'
+import type { RunnerLogEntry } from '../../src/turn/turn-program.ts'
 import { openFiles } from './open-files.ts'
 
 /** A project, a HOME and a temporary folder of a test's own. Afterwards nothing may be left of the test. */

@@ -1,5 +1,3 @@
-import type { HookName } from './hook-names.ts'
-
 /** Main thread to Worker. */
 export type WorkerRequest =
   | { type: 'start'; start: StartRequest }
@@ -53,3 +51,42 @@ export type WorkerResponse =
   | { type: 'control-result'; id: number; value?: unknown; error?: string }
   | { type: 'done' }
   | { type: 'error'; error: string }
+
+/** Every hook that Agent SDK 0.3.325 knows. One that it does not know would make it refuse to start. */
+export const HOOK_NAMES = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PostToolBatch',
+  'Notification',
+  'UserPromptSubmit',
+  'UserPromptExpansion',
+  'SessionStart',
+  'SessionEnd',
+  'Stop',
+  'StopFailure',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
+  'PreModelSwitch',
+  'PostModelSwitch',
+  'PermissionRequest',
+  'PermissionDenied',
+  'Setup',
+  'TeammateIdle',
+  'TaskCreated',
+  'TaskCompleted',
+  'Elicitation',
+  'ElicitationResult',
+  'ConfigChange',
+  'WorktreeCreate',
+  'WorktreeRemove',
+  'InstructionsLoaded',
+  'CwdChanged',
+  'FileChanged',
+  'DirectoryAdded',
+  'MessageDisplay',
+] as const
+
+export type HookName = (typeof HOOK_NAMES)[number]

@@ -1,4 +1,6 @@
-import type { HookName } from '../protocol/hook-names.ts'
+import type { AgentSdkHarnessConfig } from '../config.ts'
+import type { HookName, WorkerResponse } from '../protocol/worker-messages.ts'
+import { translateHook } from './event-translator.ts'
 import type { RuntimeDecision, RuntimeIntent } from './runtime-event.ts'
 
 /**
@@ -56,4 +58,21 @@ function permissionRequest(decision: Record<string, unknown>): Record<string, un
 
 function changed({ updatedInput }: { updatedInput?: Record<string, unknown> }): Record<string, unknown> {
   return updatedInput === undefined ? {} : { updatedInput }
+}
+
+/** What a hook is answered with. Never rejects: whoever decides and fails has said no. */
+export async function answerHook(
+  { requestId, hookName, hookInput }: Extract<WorkerResponse, { type: 'hook_event' }>,
+  { onRuntimeEvent }: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent'>,
+): Promise<Record<string, unknown>> {
+  const event = translateHook(requestId, hookName, hookInput)
+  try {
+    const decided = onRuntimeEvent?.(event)
+    if (event.expectsDecision) return mapDecision(hookName, (await decided) ?? { type: 'passthrough' })
+    // Nobody waits for one who is only told.
+    void Promise.resolve(decided).catch(() => {})
+  } catch (error) {
+    if (event.expectsDecision) return block(hookName, `The decision failed: ${String(error)}`)
+  }
+  return {}
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HOOK_NAMES } from '../protocol/hook-names.ts'
+import { HOOK_NAMES } from '../protocol/worker-messages.ts'
 import { translateHook, translateMessage } from './event-translator.ts'
 
 describe('hooks', () => {

@@ -1,4 +1,4 @@
-import type { HookName } from '../protocol/hook-names.ts'
+import type { HookName } from '../protocol/worker-messages.ts'
 import type { RuntimeEvent, RuntimeEventKind } from './runtime-event.ts'
 
 /** The input of a hook as a runtime event. Loose on purpose: a field that is missing or new never throws. */

@@ -1,4 +1,4 @@
-import type { HookName } from '../protocol/hook-names.ts'
+import type { HookName } from '../protocol/worker-messages.ts'
 
 /** What a hook tells, whichever one it was. */
 export interface RuntimeEvent {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClaudeEvent } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
-import { controlErrorLine, controlRequestLine, controlResponseLine } from '../stdin-lines.ts'
+import { controlErrorLine, controlRequestLine, controlResponseLine } from '../launch/prompt.ts'
 
 /** The agent refused a request, did not answer it, or is gone. */
 export class ControlError extends Error {

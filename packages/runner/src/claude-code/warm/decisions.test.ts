@@ -1,6 +1,6 @@
 import type { PermissionDecision } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { claudeAnswer, questionOf } from './decisions.ts'
+import { claudeAnswer, questionOf } from './requests.ts'
 
 const input = { command: 'rm x' }
 const rule = (...contents: (string | undefined)[]) => ({

@@ -7,7 +7,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
-import { askGuard } from '../../turn/guard.ts'
+import { askGuard } from '../../turn/questions.ts'
 
 /** The process keeps the hook that it was started with; a call goes to the guard of the turn that runs. */
 export class GuardHook {

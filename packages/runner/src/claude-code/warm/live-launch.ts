@@ -1,10 +1,11 @@
-import type { Guard, HarnessQuery } from '@chirality/core'
+import type { ClientToolDefinition, Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import { startFailure } from '../../turn/start-failure.ts'
-import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
-import { prepareLaunch } from '../invocation.ts'
+import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { subagentEnv } from '../launch/args.ts'
+import { prepareLaunch } from '../launch/invocation.ts'
+import { ControlError } from './control-channel.ts'
 import { GuardHook } from './guard-hook.ts'
 import { LiveClaude, type LiveClaudeOptions } from './live-claude.ts'
-import { RelayedTools } from './relayed-tools.ts'
 
 /** What a process is started with, and what tells whether one that runs will do instead. */
 export interface LiveLaunch {
@@ -76,4 +77,64 @@ export function isBypass({ permissionMode, mode }: HarnessQuery): boolean {
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The process knows the tools of the turn it was started for; a call goes to the handler of the turn that runs. */
+class RelayedTools {
+  readonly definitions: ClientToolDefinition[] | undefined
+  #handlers: ReadonlyMap<string, ClientToolDefinition['handler']> = new Map()
+
+  constructor(tools: ClientToolDefinition[] | undefined) {
+    this.use(tools)
+    this.definitions = tools?.map(tool => ({
+      ...tool,
+      handler: async (args, context) => {
+        const handler = this.#handlers.get(tool.name)
+        return handler ? handler(args, context) : { error: `${tool.name} is not there any more.` }
+      },
+    }))
+  }
+
+  use(tools: ClientToolDefinition[] | undefined): void {
+    this.#handlers = new Map(tools?.map(({ name, handler }) => [name, handler]))
+  }
+}
+
+/** Sets what can be set while the agent runs. False when this one cannot do as it is told, and another has to. */
+export async function adjust(
+  live: LiveClaude,
+  query: HarnessQuery,
+  config: ClaudeCodeHarnessConfig,
+): Promise<boolean> {
+  try {
+    if (!isBypass(query) && query.permissionMode) await setMode(live, query.permissionMode)
+    return await setModel(live, query, config)
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error
+    if (error.isGone) await live.giveUp()
+    return false
+  }
+}
+
+/** 2.1.197 takes any word for a mode, so the word is checked before. */
+export async function setMode(live: LiveClaude, mode: PermissionMode): Promise<void> {
+  if (live.mode === mode) return
+  await live.request({ subtype: 'set_permission_mode', mode })
+}
+
+/** No wish leaves the model as it is, as it does when a conversation is resumed. */
+async function setModel(
+  live: LiveClaude,
+  { model, fallbackModel }: HarnessQuery,
+  config: ClaudeCodeHarnessConfig,
+): Promise<boolean> {
+  if (model === undefined || model === live.model) return true
+  const before = subagentEnv({ model: live.model, fallbackModel }, config)
+  const env = subagentEnv({ model, fallbackModel }, config)
+  // A variable can be changed in place, but not be taken away.
+  if (Object.keys(before).some(name => !(name in env))) return false
+  await live.request({ subtype: 'set_model', model })
+  if (Object.keys(env).length > 0) await live.request({ subtype: 'apply_flag_settings', settings: { env } })
+  live.model = model
+  return true
 }

@@ -1,10 +1,9 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { type IdleAgent, surplusAgents } from '../../process/system/kept-memory.ts'
-import { unlessAborted } from '../../turn/unless-aborted.ts'
+import { unlessAborted } from '../../turn/turn-stop.ts'
 import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
-import { adjust } from './adjust.ts'
 import type { LiveClaude } from './live-claude.ts'
-import type { LiveLaunch } from './live-launch.ts'
+import { adjust, type LiveLaunch } from './live-launch.ts'
 
 /** Who wants a process, and what it is to be like. */
 export interface LiveRequest {

@@ -1,5 +1,5 @@
 import { HarnessError } from '@chirality/core'
-import { unlessAborted } from '../../turn/unless-aborted.ts'
+import { unlessAborted } from '../../turn/turn-stop.ts'
 import { HARNESS_ID } from '../config.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 

@@ -7,8 +7,7 @@ import {
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
-import type { TurnFacts } from '../../turn/turn-notes.ts'
-import type { ReaderOptions, TurnOutcome, TurnReader } from '../../turn/turn-program.ts'
+import type { ReaderOptions, TurnFacts, TurnOutcome, TurnReader } from '../../turn/turn-program.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
 
 /** What `exec` does not print of itself. */

@@ -11,7 +11,7 @@ import {
 import { Wake } from '../../common/wake.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { Connection, ConnectionEnd, Requests, TurnParts } from '../../turn/connection.ts'
-import { askGuard } from '../../turn/guard.ts'
+import { askGuard } from '../../turn/questions.ts'
 import { failed, type StopReason, stopped } from '../../turn/turn-events.ts'
 import type { AppServer } from '../app-server/app-server.ts'
 import type { AppServerLease } from '../app-server/app-server-pool.ts'

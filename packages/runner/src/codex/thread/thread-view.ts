@@ -8,7 +8,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import { lostSession, resumeFailed } from '../../turn/turn-events.ts'
-import type { TurnFacts } from '../../turn/turn-notes.ts'
+import type { TurnFacts } from '../../turn/turn-program.ts'
 import type { NewsPlace } from '../app-server/thread-message.ts'
 import { CODEX, HARNESS_ID } from '../config.ts'
 

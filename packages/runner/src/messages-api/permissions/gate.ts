@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import type { AskedDecision, Guard, GuardVerdict, PermissionDecision } from '@chirality/core'
-import { askGuard } from '../../turn/guard.ts'
+import { askGuard } from '../../turn/questions.ts'
 import type { Emit } from '../log/native-event.ts'
 import type { Tool, ToolContext, ToolOutput } from '../loop/tool.ts'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'

@@ -7,7 +7,7 @@ import {
 } from '@chirality/core'
 import { CLAUDE_NAMES } from '../../env/allowed-names.ts'
 import { buildChildEnv } from '../../env/child-env.ts'
-import { checkDirectory } from '../../turn/check-directory.ts'
+import { checkDirectory } from '../../turn/start-failure.ts'
 import { HARNESS_ID, type MessagesApiContext } from '../config.ts'
 import { type PromptBlocks, promptBlocks } from '../conversation/prompt-blocks.ts'
 import { endpointOf } from '../credentials.ts'

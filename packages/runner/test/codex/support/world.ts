@@ -5,7 +5,7 @@ import { codexArgs, type ScriptedModel } from '@chirality/scripted-model'
 import type { CodexHarnessConfig } from '../../../src/codex/config.ts'
 import { CodexHarness } from '../../../src/codex/harness.ts'
 import { MARKER_VARIABLE } from '../../../src/process/system/leftovers.ts'
-import type { RunnerLogEntry } from '../../../src/turn/log-entry.ts'
+import type { RunnerLogEntry } from '../../../src/turn/turn-program.ts'
 import {
   type BareWorld,
   definedOnly,

@@ -1,9 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { HarnessId, HarnessQuery } from '@chirality/core'
-import { makeTempFolder } from '../process/spool/temp-folder.ts'
-import type { ClaudeArgFiles } from './arg-files.ts'
-import { writeMcpConfigJson } from './mcp-config.ts'
+import type { HarnessId, HarnessQuery, McpServerConfig } from '@chirality/core'
+import { makeTempFolder } from '../../process/spool/temp-folder.ts'
+import type { ClaudeArgFiles } from '../config.ts'
 
 /** What one turn hands to the agent in files, and how to get rid of them. */
 export interface TempFiles {
@@ -44,4 +43,27 @@ async function put(folder: string, name: string, text: string): Promise<string> 
   const file = path.join(folder, name)
   await writeFile(file, text, { mode: 0o600, flag: 'wx' })
   return file
+}
+
+/** Writes the file that `--mcp-config` reads. It may hold tokens: owner-only, and never over an existing file. */
+export async function writeMcpConfigJson(
+  servers: Record<string, McpServerConfig>,
+  filePath: string,
+): Promise<void> {
+  const mcpServers = Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => [name, entry(server)]),
+  )
+  await writeFile(filePath, JSON.stringify({ mcpServers }, null, 2), { mode: 0o600, flag: 'wx' })
+}
+
+function entry(server: McpServerConfig): Record<string, unknown> {
+  if (server.type === 'http') {
+    return { type: 'http', url: server.url, ...(server.headers ? { headers: server.headers } : {}) }
+  }
+  return {
+    command: server.command,
+    ...(server.args ? { args: server.args } : {}),
+    ...(server.env ? { env: server.env } : {}),
+    ...(server.cwd ? { cwd: server.cwd } : {}),
+  }
 }

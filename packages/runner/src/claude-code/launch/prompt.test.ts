@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { PromptPart } from '@chirality/core'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CLAUDE_CODE } from './config.ts'
+import { CLAUDE_CODE } from '../config.ts'
 import { encodePrompt as encode } from './prompt.ts'
 
 const encodePrompt = (prompt: Parameters<typeof encode>[0]) => encode(prompt, CLAUDE_CODE)

@@ -3,8 +3,8 @@ import type { HarnessQuery } from '@chirality/core'
 import { HarnessError } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ClaudeFeatures } from '../install/features.ts'
 import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgInput } from './args.ts'
-import { ClaudeFeatures } from './features.ts'
 
 const QUERY: HarnessQuery = {
   prompt: 'Hi',

@@ -1,11 +1,16 @@
-import type { ClaudeEvent, ClaudeOutcome, HarnessEvent, HarnessQuery } from '@chirality/core'
-import { createClaudeTranslator, parseClaudeEvent } from '@chirality/core'
-import { queryEnd } from '../turn/query-end.ts'
-import { queryProcess } from '../turn/query-process.ts'
-import { PLAIN_VARIANT } from './config.ts'
-import { usageFailure } from './features.ts'
-import { type InvocationContext, prepareClaude } from './invocation.ts'
-import { Rest } from './rest.ts'
+import {
+  type ClaudeEvent,
+  type ClaudeOutcome,
+  createClaudeTranslator,
+  type HarnessEvent,
+  type HarnessQuery,
+  parseClaudeEvent,
+} from '@chirality/core'
+import { queryEnd, queryProcess } from '../../turn/query-process.ts'
+import { PLAIN_VARIANT } from '../config.ts'
+import { usageFailure } from '../install/features.ts'
+import { type InvocationContext, prepareClaude } from '../launch/invocation.ts'
+import { Rest } from '../rest.ts'
 
 export interface ClaudeQueryContext extends InvocationContext {
   /** Told where the raw output goes, once that is known. */

@@ -1,9 +1,8 @@
-import type { HarnessQuery, PermissionMode } from '@chirality/core'
-import type { AgentName } from '../turn/turn-program.ts'
-import type { ClaudeArgFiles } from './arg-files.ts'
-import { CLAUDE_CODE, type ClaudeCodeHarnessConfig } from './config.ts'
-import { type ClaudeFeatures, SNAPSHOT_FLAG, unsupportedFlag } from './features.ts'
-import { FieldChecks } from './field-checks.ts'
+import { HarnessError, type HarnessId, type HarnessQuery, type PermissionMode } from '@chirality/core'
+import type { AgentName } from '../../turn/turn-program.ts'
+import type { ClaudeArgFiles } from '../config.ts'
+import { CLAUDE_CODE, type ClaudeCodeHarnessConfig } from '../config.ts'
+import { type ClaudeFeatures, SNAPSHOT_FLAG, unsupportedFlag } from '../install/features.ts'
 
 export interface ClaudeArgInput {
   query: HarnessQuery
@@ -190,3 +189,48 @@ function subagentModelEnv({
 function isAlias(model: string): boolean {
   return !/\d/.test(model.replace(/\[\w+\]$/, ''))
 }
+
+/** What the fields of a query have to be to stand in argv. Each check throws a HarnessError that names the field. */
+class FieldChecks {
+  readonly #harnessId: HarnessId
+
+  constructor(harnessId: HarnessId) {
+    this.#harnessId = harnessId
+  }
+
+  /** A value that stands alone in argv: one that begins with a dash would be taken as a flag of its own. */
+  word(field: string, value: string): string {
+    if (value === '' || value.startsWith('-') || value.includes('\0')) {
+      const said = JSON.stringify(value)
+      throw this.invalid(`${field} is ${said}: it must not be empty, begin with "-" or hold a NUL.`)
+    }
+    return value
+  }
+
+  words(field: string, values: readonly string[] | undefined): string[] {
+    return (values ?? []).map(value => this.word(field, value))
+  }
+
+  uuid(field: string, value: string): string {
+    if (!UUID.test(value)) throw this.invalid(`${field} is ${JSON.stringify(value)}: it must be a UUID.`)
+    return value
+  }
+
+  positiveInteger(field: string, value: number): number {
+    if (!Number.isInteger(value) || value < 1)
+      throw this.invalid(`${field} is ${value}: it must be a whole number above 0.`)
+    return value
+  }
+
+  positive(field: string, value: number): number {
+    if (!Number.isFinite(value) || value <= 0)
+      throw this.invalid(`${field} is ${value}: it must be a number above 0.`)
+    return value
+  }
+
+  invalid(message: string): HarnessError {
+    return new HarnessError(message, 'invalid_query', this.#harnessId)
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { McpServerConfig } from '@chirality/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { writeMcpConfigJson } from './mcp-config.ts'
+import { writeMcpConfigJson } from './temp-files.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessQuery, UIEvent } from '@chirality/core'
-import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
-import { listClaudeSessions } from './native-sessions/list.ts'
+import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { listClaudeSessions } from '../native-sessions/list.ts'
 import { queryClaude } from './query.ts'
-import type { RunEntry } from './run-account.ts'
-import { ClaudeRunError } from './run-error.ts'
+import { ClaudeRunError, type RunEntry } from './run-account.ts'
 import { type ClaudeResponse, RunSummary, type RunSummaryOptions } from './run-summary.ts'
 
 export type { ClaudeResponse } from './run-summary.ts'

@@ -1,4 +1,10 @@
-import type { HarnessId, UIEvent } from '@chirality/core'
+import {
+  type ClaudePermissionDenial,
+  HarnessError,
+  type HarnessErrorCode,
+  type HarnessId,
+  type UIEvent,
+} from '@chirality/core'
 
 /**
  * Who knows what runs may spend, and counts what they did. `RunBudgets` of `@chirality/sessions` is one: it keeps
@@ -26,4 +32,22 @@ export interface RunEntry {
   note(event: UIEvent): string | undefined
   /** Called once, however the run ended. The id is the agent's own, null when no conversation began. Never rejects. */
   end(nativeSessionId: string | null): Promise<void>
+}
+
+/** A run that brought no answer. What the agent printed all the same is in the raw log. */
+export class ClaudeRunError extends HarnessError {
+  readonly rawEventsPath: string
+  readonly permissionDenials: ClaudePermissionDenial[]
+
+  constructor(
+    message: string,
+    code: HarnessErrorCode,
+    details: { rawEventsPath: string; permissionDenials: ClaudePermissionDenial[]; harnessId: HarnessId },
+  ) {
+    const { rawEventsPath, permissionDenials, harnessId } = details
+    super(rawEventsPath ? `${message} The raw log is ${rawEventsPath}.` : message, code, harnessId)
+    this.name = 'ClaudeRunError'
+    this.rawEventsPath = rawEventsPath
+    this.permissionDenials = permissionDenials
+  }
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { findPackage } from '../process/program/find-package.ts'
-import { checkExecutable, resolveExecutable } from '../process/program/resolve-executable.ts'
-import { CLAUDE_CODE, type ClaudeAgentName } from './config.ts'
+import { findPackage } from '../../process/program/find-package.ts'
+import { checkExecutable, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import { CLAUDE_CODE, type ClaudeAgentName } from '../config.ts'
 
 export interface FindClaudeOptions {
   /** Given explicitly: the only place that is looked at. */

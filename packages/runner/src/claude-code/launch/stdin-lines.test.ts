@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { controlErrorLine, controlRequestLine, controlResponseLine, userLine } from './stdin-lines.ts'
+import { controlErrorLine, controlRequestLine, controlResponseLine, userLine } from './prompt.ts'
 
 // A line that is no JSON, or two lines where one was meant, end the agent.
 test('whatever is in it, a line is one line of JSON without half a character', () => {

@@ -1,6 +1,6 @@
 import type { GuardRule } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { ClaudeFeatures } from '../features.ts'
+import { ClaudeFeatures } from '../install/features.ts'
 import { ownDenials } from './own-denials.ts'
 
 const agent = { harnessId: 'claude-code', name: 'Claude Code' } as const

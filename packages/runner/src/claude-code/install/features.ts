@@ -1,7 +1,7 @@
 import { compareVersions, HarnessError, type HarnessVersions } from '@chirality/core'
-import { keepWords, keptWords, type ProgramWords, programFile } from '../process/program/known-programs.ts'
-import { runCommand } from '../process/program/run-command.ts'
-import type { AgentName } from '../turn/turn-program.ts'
+import { keepWords, keptWords, type ProgramWords, programFile } from '../../process/program/known-programs.ts'
+import { runCommand } from '../../process/program/run-command.ts'
+import type { AgentName } from '../../turn/turn-program.ts'
 
 export const CLAUDE_VERSIONS: HarnessVersions = {
   tested: ['2.1.197', '2.1.325'],

@@ -2,7 +2,7 @@ import { constants, realpathSync, type Stats, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { ProjectFile, ProjectFiles } from '@chirality/core'
-import { errnoOf } from '../common/errno.ts'
+import { errnoOf } from '../../common/errno.ts'
 
 /**
  * What Claude Code would read from a folder with all setting sources, and run or take addresses from: `.mcp.json` and
@@ -18,7 +18,7 @@ export async function claudeProjectFiles(
     const root = realpathSync.native(cwd)
     const home = environment.HOME && realOrNone(environment.HOME)
     for (const [depth, folder] of foldersUpFrom(root, home).entries()) {
-      const prefix = '../'.repeat(depth)
+      const prefix = '../../'.repeat(depth)
       await reader.add(path.join(folder, '.mcp.json'), `${prefix}.mcp.json`)
       await reader.add(path.join(folder, '.claude'), `${prefix}.claude`)
       // Read in any case in the folder itself.

@@ -1,15 +1,15 @@
 import { realpathSync } from 'node:fs'
-import type {
-  ClaudeEvent,
-  ClaudePermissionDenial,
-  HarnessErrorCode,
-  HarnessEvent,
-  HarnessId,
-  UIEvent,
-  UsageInfo,
+import {
+  type ClaudeEvent,
+  type ClaudePermissionDenial,
+  createClaudeTranslator,
+  type HarnessErrorCode,
+  type HarnessEvent,
+  type HarnessId,
+  type UIEvent,
+  type UsageInfo,
 } from '@chirality/core'
-import { createClaudeTranslator } from '@chirality/core'
-import { ClaudeRunError } from './run-error.ts'
+import { ClaudeRunError } from './run-account.ts'
 
 /** The full answer of one run. */
 export interface ClaudeResponse {

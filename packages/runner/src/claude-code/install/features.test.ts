@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { claudeBinaries } from '@chirality/fixtures'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { CLAUDE_CODE } from './config.ts'
+import { CLAUDE_CODE } from '../config.ts'
 import { ClaudeFeatures, claudeFeatures, usageFailure } from './features.ts'
 
 let folder = ''
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const ENV = { PATH: '/usr/bin:/bin' }
-const HELP = new URL('../../test/claude-code/help/', import.meta.url)
+const HELP = new URL('../../../test/claude-code/help/', import.meta.url)
 const release = (version: string) =>
   new ClaudeFeatures(version, readFileSync(new URL(`${version}.txt`, HELP), 'utf8'))
 
