@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { ALLOW_VARIABLE, processEnv } from '@chirality/runner'
 import { userDataFolder } from '@chirality/sessions'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './exit-code.ts'
 
 /**
  * What agents are given their share of: an environment, in which the names that the user lets through besides are listed. They are in

@@ -11,8 +11,8 @@ import {
   StorageError,
 } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import { UsageError } from './exit-code.ts'
 import { explain } from './explain.ts'
-import { UsageError } from './usage-error.ts'
 
 test('wrong usage points to the help', () => {
   const message = 'chirality: No prompt.\nSee `chirality --help`.\n'

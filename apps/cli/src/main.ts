@@ -1,8 +1,7 @@
 import { didYouMean } from './did-you-mean.ts'
-import { EXIT } from './exit-code.ts'
+import { EXIT, UsageError } from './exit-code.ts'
 import { HELP } from './help.ts'
 import { Output, tell } from './output.ts'
-import { UsageError } from './usage-error.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
 

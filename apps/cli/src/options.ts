@@ -1,6 +1,8 @@
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { didYouMean } from './did-you-mean.ts'
-import { UsageError } from './usage-error.ts'
+import { UsageError } from './exit-code.ts'
 
 export interface OptionSpec {
   type: 'string' | 'boolean'
@@ -93,4 +95,44 @@ function optionTypes(specs: OptionSpecs): Record<string, { type: 'string' | 'boo
 
 function choice(allowed: readonly string[]): string {
   return allowed.length === 1 ? `${allowed[0]}` : `one of ${allowed.join(', ')}`
+}
+
+/** The folder that --project names, or this one. */
+export async function projectFolder(given: string | undefined): Promise<string> {
+  const folder = path.resolve(given ?? '.')
+  const info = await stat(folder).catch(() => null)
+  if (info?.isDirectory()) return folder
+  throw new UsageError(
+    `The project folder ${folder} ${info ? 'is not a folder' : 'does not exist'}. Name an existing one with --project.`,
+  )
+}
+
+/** The word after a command that has several things to do, and what follows it. */
+export function chooseAction<A>(
+  command: string,
+  [name, ...rest]: string[],
+  actions: Readonly<Record<string, A>>,
+): { run: A; rest: string[] } {
+  const names = Object.keys(actions)
+  const known = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  if (name === undefined || name.startsWith('-'))
+    throw new UsageError(`Say what to do: ${command} knows ${known}.`)
+  const run = Object.hasOwn(actions, name) ? actions[name] : undefined
+  if (run !== undefined) return { run, rest }
+  const near = didYouMean(name, names)
+  throw new UsageError(
+    `${command} knows ${known}, not "${name}".${near ? ` Did you mean ${command} ${near}?` : ''}`,
+  )
+}
+
+/** The one argument that an action takes. */
+export function oneArgument(positionals: readonly string[], what: string): string {
+  const [only, ...more] = positionals
+  if (only === undefined || only === '') throw new UsageError(`Say which one: ${what} is missing.`)
+  if (more.length > 0) throw new UsageError(`Unexpected argument "${more[0]}".`)
+  return only
+}
+
+export function noArgument(positionals: readonly string[]): void {
+  if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals[0]}".`)
 }

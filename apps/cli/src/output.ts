@@ -1,4 +1,4 @@
-import { plain } from './render/plain.ts'
+import { plain } from './render/style.ts'
 
 /** stdout, for as long as someone takes what is written to it. */
 export class Output {

@@ -7,7 +7,7 @@ import path from 'node:path'
 import type { Envelope } from '@chirality/core'
 import { CERTIFICATE } from '@chirality/fixtures'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { startThroughServer } from '../src/commands/run/through-server.ts'
+import { startThroughServer } from '../src/commands/run/start-there.ts'
 import { ServerRefusedError } from '../src/running-server.ts'
 import { createWorld } from './support/world.ts'
 

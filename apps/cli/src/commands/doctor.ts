@@ -1,17 +1,14 @@
+import { access, constants, lstat, stat } from 'node:fs/promises'
+import path from 'node:path'
 import type { HarnessInstallStatus } from '@chirality/core'
-import { agentEnvironment } from '../agent-environment.ts'
-import { EXIT, type ExitCode } from '../exit-code.ts'
+import { ALLOW_VARIABLE, buildChildEnv } from '@chirality/runner'
+import { agentEnvironment, allowFile } from '../agent-environment.ts'
+import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
-import { plain } from '../render/plain.ts'
-import { type Style, style, wantsColour } from '../render/style.ts'
-import { UsageError } from '../usage-error.ts'
-import type { Check } from './doctor/check.ts'
-import { checkAgent } from './doctor/check-agent.ts'
-import { checkEnvironment } from './doctor/check-environment.ts'
-import { checkProject } from './doctor/check-project.ts'
-import { serverEnvironment } from './serve/server-environment.ts'
-import { serverHarnesses } from './serve/server-harnesses.ts'
+import { plain, type Style, style, wantsColour } from '../render/style.ts'
+import { type Check, checkAgent } from './doctor/check-agent.ts'
+import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Looks at everything a first turn needs. Spends no tokens. 0 if at least one agent can be tried. */
 export async function doctor(args: string[], output: Output): Promise<number> {
@@ -64,3 +61,53 @@ function line({ check, ok, detail, fix }: Check, paint: Style): string {
 }
 
 const NAME_WIDTH = 'claude-code commands'.length
+
+/** Which variables reach every agent, and how to let another one through. */
+function checkEnvironment(environment: Record<string, string>): Check {
+  const { env } = buildChildEnv({ source: environment, credentials: 'none' })
+  const listed = new Set((environment[ALLOW_VARIABLE] ?? '').split(/[\s,]+/).filter(Boolean))
+  const own = [...listed].filter(name => env[name] !== undefined)
+  const unset = [...listed].filter(name => environment[name] === undefined)
+  const refused = [...listed].filter(name => environment[name] !== undefined && env[name] === undefined)
+  const count = Object.keys(environment).length
+  const passed = Object.keys(env).filter(name => !listed.has(name) && name !== 'CHIRALITY_RUN')
+  const detail = [
+    `every agent gets ${passed.sort().join(' ') || 'nothing'}`,
+    own.length > 0 && `and, as you said, ${own.join(' ')}`,
+    unset.length > 0 && `(not set: ${unset.join(' ')})`,
+    refused.length > 0 && `(never passed on: ${refused.join(' ')})`,
+    `of ${count} variables`,
+  ]
+  return {
+    check: 'environment',
+    ok: refused.length === 0,
+    detail: detail.filter(Boolean).join(' '),
+    fix: `More: ${ALLOW_VARIABLE}=NAME,OTHER, or names in ${allowFile()}, one a line. An agent gets its own keys besides.`,
+  }
+}
+
+/** Whether a turn can keep its raw log there: without that no agent is started. */
+async function checkProject(given: string | undefined): Promise<Check> {
+  const folder = path.resolve(given ?? '.')
+  const fault = await faultOf(folder)
+  if (!fault) return { check: 'project', ok: true, detail: folder }
+  return { check: 'project', ok: false, ...fault }
+}
+
+async function faultOf(folder: string): Promise<{ detail: string; fix: string } | null> {
+  const info = await stat(folder).catch(() => null)
+  if (!info) return { detail: `${folder} does not exist`, fix: OTHER }
+  if (!info.isDirectory()) return { detail: `${folder} is not a folder`, fix: OTHER }
+  const own = path.join(folder, '.chirality')
+  const ownInfo = await lstat(own).catch(() => null)
+  // A link could lead the log anywhere, so `run` refuses it too.
+  if (ownInfo && !ownInfo.isDirectory()) return { detail: `${own} is not a folder`, fix: 'Move it away.' }
+  const written = ownInfo ? own : folder
+  const writable = await access(written, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  return writable ? null : { detail: `${written} is read-only`, fix: `Make it writable. ${OTHER}` }
+}
+
+const OTHER = 'Name another with --project.'

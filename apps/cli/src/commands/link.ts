@@ -1,13 +1,10 @@
 import { listBrowsers, removeBrowser, type ServerFile, type SignedInBrowser } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
-import { EXIT } from '../exit-code.ts'
-import { readOptions, wholeNumber } from '../options.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { noArgument, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { plain } from '../render/plain.ts'
+import { minute, plain } from '../render/style.ts'
 import { callProcedure, newLink, runningServers } from '../running-server.ts'
-import { UsageError } from '../usage-error.ts'
-import { noArgument } from './actions.ts'
-import { minute } from './sessions/minute.ts'
 
 /** A new link into a server that runs; with --list and --revoke, the browsers that were let in. */
 export async function link(args: string[], output: Output): Promise<number> {

@@ -1,9 +1,7 @@
+import { chooseAction } from '../options.ts'
 import type { Output } from '../output.ts'
-import { chooseAction } from './actions.ts'
 import { allowPersona, revokePersona } from './personas/allow.ts'
-import { listPersonas } from './personas/list.ts'
-import { promptPersona } from './personas/prompt.ts'
-import { showPersona } from './personas/show.ts'
+import { listPersonas, promptPersona, showPersona } from './personas/show.ts'
 
 /** The personas of a project: which there are, what they may do, what an agent is told, and what they may do unasked. */
 export function personas(args: string[], output: Output): Promise<number> {

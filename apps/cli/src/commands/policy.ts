@@ -1,14 +1,10 @@
 import { PersonaManager } from '@chirality/personas'
 import { PolicyBook } from '@chirality/sessions'
-import { readOptions } from '../options.ts'
+import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
-import { projectFolder } from '../project-folder.ts'
-import { chooseAction, noArgument } from './actions.ts'
-import { checkPolicy } from './policy/check.ts'
-import { readDraft } from './policy/draft.ts'
-import type { PolicyRequest } from './policy/policy-request.ts'
+import { checkPolicy, showPolicy } from './policy/check.ts'
 import { rehearse } from './policy/rehearse.ts'
-import { showPolicy } from './policy/show.ts'
+import { type PolicyRequest, readDraft } from './policy/sources.ts'
 
 /** The rules that answer agents: what they are, whether they can be read, what they would have changed. Writes nothing. */
 export async function policy(args: string[], output: Output): Promise<number> {

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
 import { readSessionLog, type SessionLogReader } from '@chirality/sessions'
-import { EXIT } from '../exit-code.ts'
-import { readOptions } from '../options.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { oneArgument, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { wantsColour } from '../render/style.ts'
-import { UsageError } from '../usage-error.ts'
-import { oneArgument } from './actions.ts'
-import { conversationWriter } from './sessions/conversation-writer.ts'
 import { findSession } from './sessions/find-session.ts'
+import { conversationWriter } from './sessions/transcript.ts'
 
 /** Shows a session again as it happened, only without the long silences. */
 export async function replay(args: string[], output: Output): Promise<number> {

@@ -1,8 +1,16 @@
+import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import { hideEnvironment } from '@chirality/runner'
-import { DecisionBroker, SessionHost } from '@chirality/sessions'
+import {
+  type AskContext,
+  DecisionBroker,
+  PolicyBook,
+  type PolicyGuard,
+  type PolicyJudge,
+  type PolicyVerdict,
+  SessionHost,
+} from '@chirality/sessions'
 import { RunHarnesses } from '../harnesses.ts'
 import type { Output } from '../output.ts'
-import { HeadlessJudge } from './run/headless-judge.ts'
 import { type RunRequest, readRequest } from './run/request.ts'
 import { showTurn } from './run/show-turn.ts'
 import { startHere } from './run/start-here.ts'
@@ -53,4 +61,18 @@ async function runThere(
 function addressOfOwner(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'ProjectLockedError') return undefined
   return (error as { owner?: { address?: string } }).owner?.address
+}
+
+/** Written rules, and no where they would have somebody asked: there is nobody. */
+class HeadlessJudge implements PolicyJudge {
+  readonly #book = new PolicyBook()
+
+  async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
+    const verdict = await this.#book.judge(context, request)
+    return verdict.effect === 'ask' ? { ...verdict, effect: 'deny' } : verdict
+  }
+
+  async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
+    return { ...(await this.#book.guard(context, mode)), protects: false }
+  }
 }

@@ -1,9 +1,8 @@
 import { ScriptError, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { readOptions, wholeNumber } from '../options.ts'
 import type { Output } from '../output.ts'
-import { plain } from '../render/plain.ts'
-import { UsageError } from '../usage-error.ts'
+import { plain } from '../render/style.ts'
 
 /** Serves a script as a model until it is told to stop. */
 export async function scriptedModel(args: string[], output: Output): Promise<number> {

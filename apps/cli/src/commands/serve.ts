@@ -14,17 +14,15 @@ import {
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { projectFolder } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { projectFolder } from '../project-folder.ts'
 import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
-import { UsageError } from '../usage-error.ts'
 import { linkText } from './link.ts'
 import { dashboardFolder } from './serve/dashboard-folder.ts'
 import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
-import { serverEnvironment } from './serve/server-environment.ts'
-import { serverHarnesses } from './serve/server-harnesses.ts'
+import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Runs the server until it is told to stop. */
 export async function serve(args: string[], output: Output): Promise<number> {

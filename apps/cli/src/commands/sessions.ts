@@ -1,5 +1,5 @@
+import { chooseAction } from '../options.ts'
 import type { Output } from '../output.ts'
-import { chooseAction } from './actions.ts'
 import { deleteCommand } from './sessions/delete.ts'
 import { exportCommand } from './sessions/export.ts'
 import { forkCommand } from './sessions/fork.ts'

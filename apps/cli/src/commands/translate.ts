@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { createTranslator, NdjsonFramer, TRANSLATABLE_HARNESSES, type UIEvent } from '@chirality/core'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { oneOf, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
-import { UsageError } from '../usage-error.ts'
 
 /** Raw NDJSON in, UI events out: to see what a log means without running anything. */
 export async function translate(args: string[], output: Output): Promise<number> {

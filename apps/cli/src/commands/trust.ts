@@ -1,14 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { ProjectTrust, type ProjectTrustState } from '@chirality/sessions'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { createHarnesses } from '../harnesses.ts'
-import { readOptions } from '../options.ts'
+import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { projectFolder } from '../project-folder.ts'
-import { plain } from '../render/plain.ts'
-import { style, wantsColour } from '../render/style.ts'
-import { UsageError } from '../usage-error.ts'
-import { chooseAction, noArgument } from './actions.ts'
+import { plain, style, wantsColour } from '../render/style.ts'
 
 /** The settings, hooks and servers that a project brings for its agents: what they are, and whether they are used. */
 export async function trust(args: string[], output: Output): Promise<number> {

@@ -1,9 +1,9 @@
-import type { MessagesApiHarness, RunnerLogEntry } from '@chirality/runner'
+import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
+import { MessagesApiHarness, type RunnerLogEntry } from '@chirality/runner'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
 import { readPrices, userDataFolder } from '@chirality/sessions'
-import { DemoHarness } from './demo-harness.ts'
-import { makeDemoProject } from './demo-project.ts'
+import { breakDemoProject, makeDemoProject } from './demo-project.ts'
 import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 
 export interface RunningDemo extends Demo {
@@ -38,3 +38,37 @@ export async function startDemo(): Promise<RunningDemo> {
 
 const MODEL = 'demo'
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+
+type Config = ConstructorParameters<typeof MessagesApiHarness>[0]
+
+interface DemoPlace {
+  projectRoot: string
+  /** Of the model that plays the script. */
+  modelUrl: string
+}
+
+/**
+ * An agent that works for real. In the demo's project a script is its model, and the fault is there whenever the demo begins, also the
+ * second time; in every other project it is the Messages API with the user's own key, or the word that there is none.
+ */
+class DemoHarness extends MessagesApiHarness {
+  readonly #place: DemoPlace
+
+  constructor(place: DemoPlace, config: Config) {
+    super(config)
+    this.#place = place
+  }
+
+  override async *startTurn(
+    session: Session,
+    userMessage: string,
+    opts?: HarnessTurnOpts,
+  ): AsyncGenerator<UIEvent> {
+    const { projectRoot, modelUrl } = this.#place
+    if (session.projectRoot !== projectRoot) return yield* super.startTurn(session, userMessage, opts)
+    if (userMessage === DEMO_PROMPT) await breakDemoProject(projectRoot)
+    // The user's own token would go to the script, too.
+    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'demo', ANTHROPIC_AUTH_TOKEN: '' }
+    yield* super.startTurn(session, userMessage, { ...opts, env: { ...opts?.env, ...env } })
+  }
+}

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { plain } from './plain.ts'
-import { style, wantsColour } from './style.ts'
+import { plain, style, wantsColour } from './style.ts'
 
 test('colours are escapes in a terminal and nothing in a pipe', () => {
   expect(style(true).red('x')).toBe('\u001b[31mx\u001b[39m')

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { processEnv } from '@chirality/runner'
 
 export interface Style {
@@ -28,4 +29,21 @@ export function wantsColour(isTerminal: boolean, readEnv: typeof processEnv = pr
   if (!isTerminal) return false
   const { NO_COLOR, TERM } = readEnv()
   return !NO_COLOR && TERM !== 'dumb'
+}
+
+/**
+ * What others wrote, an agent or whoever named a folder, made harmless: no sequence that moves the cursor, sets the title or fills the clipboard, and
+ * nothing that shows text in another order than it has.
+ */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(HARMFUL, control => (KEPT.has(control) ? control : ''))
+}
+
+/** Control characters, and the marks that turn the direction of writing. */
+const HARMFUL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+const KEPT = new Set(['\n', '\t'])
+
+/** `2026-02-07 10:11`, in UTC like everything that is kept. */
+export function minute(time: string): string {
+  return time.slice(0, 'YYYY-MM-DDTHH:MM'.length).replace('T', ' ')
 }

@@ -1,18 +1,23 @@
-import type {
-  ChatCompleteEvent,
-  ChatMessageEvent,
-  NativeUnknownEvent,
-  PermissionRequestEvent,
-  SessionErrorEvent,
-  StatusEvent,
-  TurnEndReason,
-  UIEvent,
+import {
+  addCost,
+  budgetText,
+  type ChatCompleteEvent,
+  type ChatMessageEvent,
+  type Cost,
+  costBetween,
+  costText,
+  formatDuration,
+  type NativeUnknownEvent,
+  NO_COST,
+  type PermissionRequestEvent,
+  type SessionErrorEvent,
+  type StatusEvent,
+  type TurnEndReason,
+  type UIEvent,
+  type UsageInfo,
 } from '@chirality/core'
-import { addCost, budgetText, type Cost, costBetween, NO_COST } from '@chirality/core'
 import { agentFacts } from '../agent-facts.ts'
-import { costLine } from './cost-line.ts'
-import { plain } from './plain.ts'
-import { type Style, style } from './style.ts'
+import { plain, type Style, style } from './style.ts'
 import { ToolLines } from './tool-lines.ts'
 
 /** Turns UI events into text for a terminal: streamed answers, a line for each tool, the cost at the end. */
@@ -170,3 +175,19 @@ const UNREADABLE: ReadonlyMap<string, string> = new Map([
   ['malformed', 'The agent printed something that is not JSON; the raw log has it'],
   ['oversize', 'The agent printed a line that is too long to read; the raw log has it'],
 ])
+
+/** `$0.0012 · 100 in · 20 out · 300 ms`; without the cost where nobody knows it, and with ≈ where a part is by list price. */
+function costLine(turn: {
+  cost: Pick<Cost, 'usd' | 'isEstimate'>
+  usage: UsageInfo
+  durationMs?: number
+}): string {
+  const { cost, usage, durationMs } = turn
+  const input =
+    usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
+  const parts = [`${input} in`, `${usage.output_tokens} out`]
+  const text = costText(cost)
+  if (text !== undefined) parts.unshift(text)
+  if (durationMs !== undefined) parts.push(formatDuration(durationMs))
+  return parts.join(' · ')
+}

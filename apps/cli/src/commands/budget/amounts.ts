@@ -1,4 +1,4 @@
-import { UsageError } from '../../usage-error.ts'
+import { UsageError } from '../../exit-code.ts'
 
 export const AMOUNT_OPTIONS = {
   usd: { type: 'string' },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readAmounts } from './amounts.ts'
-import { withFields } from './persona-file.ts'
+import { withFields } from './set-limits.ts'
 
 test('amounts are read, none is no limit, and what is not given stays', () => {
   const given = { usd: '2.50', tokens: '1000', minutes: 'none', turns: undefined }

@@ -1,6 +1,10 @@
-import { type HarnessInstallStatus, type SessionHarness, versionNote } from '@chirality/core'
+import {
+  type HarnessInstallStatus,
+  type SessionHarness,
+  type VersionSupport,
+  versionNote,
+} from '@chirality/core'
 import { keeperOf } from '../../native-keeper.ts'
-import type { Check } from './check.ts'
 
 export interface AgentReport {
   status: HarnessInstallStatus
@@ -98,4 +102,14 @@ async function offer(
       detail: `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     }
   }
+}
+
+export interface Check {
+  check: string
+  ok: boolean
+  detail: string
+  /** What to do about it. */
+  fix?: string
+  /** Of an agent's version. */
+  support?: VersionSupport
 }

@@ -1,12 +1,9 @@
 import { PersonaManager } from '@chirality/personas'
 import { PersonaConsent, TrustStore } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
-import { readOptions } from '../../options.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
+import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
-import { projectFolder } from '../../project-folder.ts'
-import { plain } from '../../render/plain.ts'
-import { UsageError } from '../../usage-error.ts'
-import { oneArgument } from '../actions.ts'
+import { plain } from '../../render/style.ts'
 import { findPersona } from './find-persona.ts'
 
 /** Lets a persona do without asking what its text says now. Another text is not allowed by that. */

@@ -1,12 +1,10 @@
-import { type PersonaConfig, PersonaManager } from '@chirality/personas'
+import { SESSION_MODES } from '@chirality/core'
+import { MAX_PROMPT_TOKENS, type PersonaConfig, type PersonaEntry, PersonaManager } from '@chirality/personas'
 import { consentNotice, PersonaConsent, TrustStore } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { readOptions } from '../../options.ts'
-import type { Output } from '../../output.ts'
-import { projectFolder } from '../../project-folder.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import { oneArgument } from '../actions.ts'
+import { noArgument, oneArgument, oneOf, projectFolder, readOptions } from '../../options.ts'
+import { type Output, tell } from '../../output.ts'
+import { plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { findPersona } from './find-persona.ts'
 
 /** What a persona may do, and where it is written. */
@@ -41,3 +39,60 @@ function textOf(value: unknown): string {
 }
 
 const NAME_WIDTH = 'autoApproveTools'.length
+
+/** What an agent is told, letter by letter; for people, how long it is and what was cut. */
+export async function promptPersona(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    project: { type: 'string' },
+    mode: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  const id = oneArgument(positionals, 'the id of a persona')
+  const mode = oneOf('mode', values.mode, SESSION_MODES) ?? 'direct'
+  const project = await projectFolder(values.project)
+  const personas = new PersonaManager()
+  const prompt = await personas.composePrompt(project, await findPersona(personas, project, id), mode)
+  if (values.json) {
+    await output.write(`${JSON.stringify(prompt)}\n`)
+    return EXIT.done
+  }
+  await output.write(prompt.text.endsWith('\n') ? prompt.text : `${prompt.text}\n`)
+  const notes = [`About ${prompt.estimatedTokens} tokens of ${MAX_PROMPT_TOKENS}.`, ...prompt.warnings]
+  for (const note of notes) await tell(`chirality: ${note}\n`)
+  return EXIT.done
+}
+
+/** All of them by id, also those that cannot be used, with what is wrong and where. */
+export async function listPersonas(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    project: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  noArgument(positionals)
+  const project = await projectFolder(values.project)
+  const entries = await new PersonaManager().listAll(project)
+  const paint = style(wantsColour(output.isTerminal))
+  await output.write(
+    entries.map(entry => (values.json ? `${JSON.stringify(entry)}\n` : entryLines(entry, paint))).join(''),
+  )
+  if (entries.length === 0 && !values.json)
+    await tell(`chirality: No personas in ${project}. They are files agents/AGENT_<ID>.md.\n`)
+  return EXIT.done
+}
+
+function entryLines(entry: PersonaEntry, paint: Style): string {
+  if (entry.kind === 'broken') {
+    const problems = entry.problems.map(
+      ({ line, message }) =>
+        `${paint.red('✗')} ${plain(entry.sourceFile)}${line === undefined ? '' : `:${line}`}: ${plain(message)}\n`,
+    )
+    return problems.join('')
+  }
+  const { persona, warnings } = entry
+  const about = persona.description === undefined ? '' : `  ${plain(persona.description)}`
+  const hints = warnings.map(({ line, message }) => {
+    const place = `${persona.sourceFile}${line === undefined ? '' : `:${line}`}`
+    return `  ${paint.yellow('!')} ${plain(place)}: ${plain(message)}\n`
+  })
+  return `${paint.bold(persona.id)}${about}\n${hints.join('')}`
+}

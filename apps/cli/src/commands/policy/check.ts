@@ -1,9 +1,7 @@
 import { ignoredRules, type PolicySource } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import type { PolicyRequest } from './policy-request.ts'
-import { allSources, SOURCE_NAMES } from './sources.ts'
+import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { allSources, type PolicyRequest, SOURCE_NAMES } from './sources.ts'
 
 /** Whether every file that applies can be read. 2 if one cannot: then everything asks. */
 export async function checkPolicy(request: PolicyRequest): Promise<number> {
@@ -11,7 +9,7 @@ export async function checkPolicy(request: PolicyRequest): Promise<number> {
   const paint = style(wantsColour(output.isTerminal))
   const sources = (await allSources(request)).filter(({ exists, problems }) => exists || problems.length > 0)
   for (const source of sources)
-    await output.write(json ? `${JSON.stringify(checked(source))}\n` : text(source, paint))
+    await output.write(json ? `${JSON.stringify(checked(source))}\n` : verdictOf(source, paint))
   if (sources.length === 0 && !json)
     await output.write('No policy applies: agents ask about everything that they do not allow themselves.\n')
   const isBroken = sources.some(({ problems }) => problems.length > 0)
@@ -32,7 +30,7 @@ function warnings(source: PolicySource): { line: number; message: string }[] {
   }))
 }
 
-function text(source: PolicySource, paint: Style): string {
+function verdictOf(source: PolicySource, paint: Style): string {
   const { kind, file, rules, problems } = source
   const isGood = problems.length === 0
   const mark = isGood ? paint.green('✓') : paint.red('✗')
@@ -43,3 +41,26 @@ function text(source: PolicySource, paint: Style): string {
     head + said.map(({ line, message }) => `    ${line > 0 ? `${line}: ` : ''}${plain(message)}\n`).join('')
   )
 }
+
+/** The rules in the order in which they are asked, and the files in which they are, or would be. */
+export async function showPolicy(request: PolicyRequest): Promise<number> {
+  const { json, output } = request
+  const paint = style(wantsColour(output.isTerminal))
+  for (const source of await allSources(request))
+    await output.write(json ? `${JSON.stringify(source)}\n` : rulesOf(source, paint))
+  return EXIT.done
+}
+
+function rulesOf(source: PolicySource, paint: Style): string {
+  const { kind, file, exists, rules, problems } = source
+  const state =
+    problems.length > 0 ? ', has errors: see `chirality policy check`' : exists ? '' : ', not there'
+  const ignored = new Set(ignoredRules(source))
+  const lines = rules.map(
+    rule =>
+      `  ${String(rule.line).padStart(LINE_WIDTH)}  ${plain(rule.text)}${ignored.has(rule) ? paint.dim('  (does nothing here)') : ''}\n`,
+  )
+  return `${paint.bold(plain(file))}  ${paint.dim(`${SOURCE_NAMES[kind]}${state}`)}\n${lines.join('')}`
+}
+
+const LINE_WIDTH = 4

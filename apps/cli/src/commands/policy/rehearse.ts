@@ -1,10 +1,8 @@
 import { problemLines, type RehearsedRequest, rehearsePolicy, SessionStore } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { tell } from '../../output.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import type { PolicyRequest } from './policy-request.ts'
-import { allSources } from './sources.ts'
+import { plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { allSources, type PolicyRequest } from './sources.ts'
 
 /** What the rules would answer to the requests of the past, where it differs from what happened. */
 export async function rehearse(request: PolicyRequest): Promise<number> {

@@ -1,5 +1,9 @@
-import type { PolicySource } from '@chirality/sessions'
-import type { PolicyRequest } from './policy-request.ts'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { PersonaManager } from '@chirality/personas'
+import type { PolicyBook, PolicySource } from '@chirality/sessions'
+import { UsageError } from '../../exit-code.ts'
+import type { Output } from '../../output.ts'
 
 /** Every file that can apply in the project, whichever persona works there, each once. */
 export async function allSources({
@@ -30,4 +34,23 @@ export const SOURCE_NAMES: Record<PolicySource['kind'], string> = {
   'user-global': 'yours, for every project',
   persona: 'the persona’s',
   project: 'the project’s',
+}
+
+/** The file that --policy names. One that is not there is most often a typing error. */
+export async function readDraft(given: string | undefined): Promise<string | undefined> {
+  if (given === undefined) return undefined
+  const file = path.resolve(given)
+  const info = await stat(file).catch(() => null)
+  if (info?.isFile()) return file
+  throw new UsageError(`The policy ${file} ${info ? 'is not a file' : 'does not exist'}.`)
+}
+
+export interface PolicyRequest {
+  project: string
+  /** A file in the place of the user's policy for the project. */
+  draft: string | undefined
+  policies: PolicyBook
+  personas: PersonaManager
+  json: boolean
+  output: Output
 }

@@ -1,15 +1,26 @@
-import type { PermissionMode, SessionHarness, SessionMode } from '@chirality/core'
-import { DEFAULT_MAX_TURNS, SESSION_MODES } from '@chirality/core'
-import type { SessionBudget, TurnRequest } from '@chirality/sessions'
+import type { ReadStream } from 'node:tty'
+import {
+  DEFAULT_MAX_TURNS,
+  type HarnessCapabilities,
+  type PermissionMode,
+  SESSION_MODES,
+  type SessionHarness,
+  type SessionMode,
+} from '@chirality/core'
+import { type PersonaConfig, PersonaManager } from '@chirality/personas'
+import {
+  PersonaConsent,
+  type SessionBudget,
+  TrustStore,
+  type TurnRequest,
+  withoutGrants,
+} from '@chirality/sessions'
+import { UsageError } from '../../exit-code.ts'
 import { DEFAULT_HARNESS, RUN_HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
-import { oneOf, readOptions, wholeNumber } from '../../options.ts'
-import { projectFolder } from '../../project-folder.ts'
+import { oneOf, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { RANGES, readAmount } from '../budget/amounts.ts'
-import { readPersona } from './persona.ts'
-import { readPrompt } from './prompt.ts'
-import { refuseUnsupported } from './refuse-unsupported.ts'
+import { findPersona } from '../personas/find-persona.ts'
 import { readSession, type SessionChoice } from './session-choice.ts'
-import { splitTools } from './split-tools.ts'
 
 export interface RunRequest {
   harness: SessionHarness
@@ -110,3 +121,88 @@ const PERMISSION_MODES: readonly PermissionMode[] = [
 /** A timer that is set further ahead fires at once. */
 const MAX_TIMEOUT_S = 2_147_483
 const MAX_TURNS = 1_000_000
+
+/**
+ * The persona of the session, if it has one. It is looked at before anything is spent. The packages are imported by name: with
+ * `import()` of a whole package the bundle of this command has all of it, and every turn would load what only exports need.
+ */
+async function readPersona({ projectRoot, persona }: SessionChoice): Promise<PersonaConfig | null> {
+  if (persona === null) return null
+  const personas = new PersonaManager()
+  const found = await findPersona(personas, projectRoot, persona)
+  const consent = await new PersonaConsent(personas, new TrustStore()).load(projectRoot, persona)
+  // What it gives counts only as far as the user allowed it.
+  return consent?.isAllowed ? found : withoutGrants(found, 'dontAsk')
+}
+
+/** The prompt that was given as an argument, or all of stdin. */
+export async function readPrompt(
+  positionals: string[],
+  stdin: Pick<ReadStream, 'isTTY'> & AsyncIterable<unknown>,
+): Promise<string> {
+  const [given, ...more] = positionals
+  if (more.length > 0) {
+    throw new UsageError(
+      `One prompt is expected, ${positionals.length} were given. Put it in quotes if it has spaces.`,
+    )
+  }
+  if (given === undefined && stdin.isTTY) {
+    throw new UsageError('No prompt. Give one in quotes, or "-" to read it from stdin.')
+  }
+  const prompt = given === undefined || given === '-' ? await readAll(stdin) : given
+  if (prompt.trim() === '') throw new UsageError('The prompt is empty. Say what the agent should do.')
+  return prompt
+}
+
+async function readAll(stdin: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** `Read,Bash(git log, git diff)` to its two names: a comma in brackets belongs to the pattern. */
+export function splitTools(list: string): string[] {
+  const names: string[] = []
+  let depth = 0
+  let name = ''
+  for (const char of list) {
+    if (char === '(') depth += 1
+    if (char === ')') depth -= 1
+    if (depth < 0) break
+    if (char === ',' && depth === 0) {
+      names.push(name)
+      name = ''
+    } else name += char
+  }
+  if (depth !== 0) throw new UsageError(`--allow has a bracket without its partner: ${list}`)
+  return [...names, name].map(part => part.trim()).filter(part => part !== '')
+}
+
+/** A limit that the agent does not know would be believed in and not hold. */
+export function refuseUnsupported(harness: SessionHarness, given: Readonly<Record<string, unknown>>): void {
+  const can = harness.capabilities()
+  const refused = NEEDS.find(({ option, capability }) => given[option] !== undefined && !can[capability])
+  if (!refused) return
+  const { option, lacks, instead } = refused
+  throw new UsageError(
+    `--${option} does not work with ${harness.id}: ${harness.meta().name} ${lacks}. ${instead}`,
+  )
+}
+
+const PERMISSIONS = { lacks: 'has no tools to choose by name', instead: 'Use --permission-mode.' }
+
+const NEEDS: readonly {
+  option: string
+  capability: keyof HarnessCapabilities
+  lacks: string
+  instead: string
+}[] = [
+  { option: 'tools', capability: 'supportsNamedTools', ...PERMISSIONS },
+  { option: 'allow', capability: 'supportsNamedTools', ...PERMISSIONS },
+  {
+    option: 'max-turns',
+    capability: 'supportsMaxTurns',
+    lacks: 'counts no rounds',
+    instead: 'Use --timeout.',
+  },
+]

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import type { HarnessId, PermissionMode, SessionMode } from '@chirality/core'
 import { SessionStore, StorageError, type StoredSession } from '@chirality/sessions'
-import { UsageError } from '../../usage-error.ts'
+import { UsageError } from '../../exit-code.ts'
 import { findSession } from '../sessions/find-session.ts'
 
 /** Which session the turn belongs to: one that is kept, or one that is to begin. */

@@ -1,12 +1,10 @@
 import type { Envelope } from '@chirality/core'
 import { EXIT, exitCodeOfTurn } from '../../exit-code.ts'
 import { type Output, tell } from '../../output.ts'
-import { plain } from '../../render/plain.ts'
-import { wantsColour } from '../../render/style.ts'
+import { plain, wantsColour } from '../../render/style.ts'
 import { TerminalRenderer } from '../../render/terminal-renderer.ts'
 import type { RunRequest } from './request.ts'
-import type { RunningTurn, StartTurn } from './running-turn.ts'
-import { stopOnSignals } from './stop-on-signals.ts'
+import type { RunningTurn, StartTurn } from './start-here.ts'
 import { Verdict } from './verdict.ts'
 
 /** Starts a turn, shows it to its end, heeds the user's signals meanwhile, and says with its exit code how it went. */
@@ -60,4 +58,33 @@ export async function showTurn(start: StartTurn, request: RunRequest, output: Ou
 function terminalWriter(output: Output): (envelope: Envelope) => string {
   const renderer = new TerminalRenderer({ colour: wantsColour(output.isTerminal) })
   return ({ event }) => renderer.render(event)
+}
+
+interface Stoppable {
+  /** Let it end its turn. */
+  interrupt(): void
+  /** End it. */
+  kill(): void
+}
+
+/**
+ * The first Ctrl-C interrupts, the second kills, and so does the end of the terminal. The agent has a process group
+ * of its own: what we do not hand on never reaches it.
+ */
+function stopOnSignals(turn: Stoppable): () => void {
+  let interrupted = false
+  const onInterrupt = () => {
+    if (interrupted) turn.kill()
+    else turn.interrupt()
+    interrupted = true
+  }
+  const onTerminate = () => turn.kill()
+  process.on('SIGINT', onInterrupt)
+  process.on('SIGTERM', onTerminate)
+  process.on('SIGHUP', onTerminate)
+  return () => {
+    process.off('SIGINT', onInterrupt)
+    process.off('SIGTERM', onTerminate)
+    process.off('SIGHUP', onTerminate)
+  }
 }

@@ -1,10 +1,10 @@
-import { readServerFile } from '@chirality/server'
+import type { Envelope } from '@chirality/core'
+import { readServerFile, type ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
-import { callProcedure } from '../../running-server.ts'
-import { UsageError } from '../../usage-error.ts'
+import { UsageError } from '../../exit-code.ts'
+import { callProcedure, callServer } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
-import type { StartTurn } from './running-turn.ts'
-import { startThroughServer } from './through-server.ts'
+import type { StartTurn } from './start-here.ts'
 
 /** The turn in the server at `address`; `locked` is what to say when that is none that takes turns. */
 export function startThere(
@@ -46,4 +46,65 @@ export function startThere(
 
 function defined(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+interface ServerTurnRequest {
+  projectRoot: string
+  /** Of a session that is there; without it `newSession` says what to make. */
+  sessionId?: string
+  newSession?: Record<string, unknown>
+  message: string
+  /** As the API takes them: `permissionMode`, `model`, `tools` … */
+  options?: Record<string, unknown>
+}
+
+/** A turn that another process runs, as if it were ours. */
+interface ServerTurn {
+  readonly sessionId: string
+  /** To the last word of the turn. */
+  readonly envelopes: AsyncIterable<Envelope>
+  interrupt(): Promise<void>
+  kill(): Promise<void>
+}
+
+/**
+ * Runs a turn in the server that has the project: its address is in `ProjectLockedError`. Undefined when it is no server of
+ * this user that takes turns, as with another `chirality run`.
+ */
+export async function startThroughServer(
+  address: string,
+  request: ServerTurnRequest,
+  home = userDataFolder(),
+): Promise<ServerTurn | undefined> {
+  const server = await readServerFile(home, address)
+  if (server === undefined) return undefined
+  // The user named the folder on the command line, as they would in the dashboard.
+  await callServer(server, '/trpc/projects.register', { path: request.projectRoot })
+  const sessionId = request.sessionId ?? (await createSession(server, request))
+  const { message, options } = request
+  const response = await callServer(server, '/api/harness/turn?as=envelopes', { sessionId, message, options })
+  return {
+    sessionId,
+    envelopes: envelopesOf(response),
+    interrupt: async () => void (await callServer(server, '/api/harness/interrupt', { sessionId })),
+    kill: async () => void (await callServer(server, '/trpc/turns.kill', { sessionId })),
+  }
+}
+
+async function createSession(server: ServerFile, request: ServerTurnRequest): Promise<string> {
+  const body = { mode: 'direct', ...request.newSession, projectRoot: request.projectRoot }
+  const response = await callServer(server, '/api/harness/session/create', body)
+  const { session } = (await response.json()) as { session: { id: string } }
+  return session.id
+}
+
+async function* envelopesOf(response: Response): AsyncGenerator<Envelope> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines)
+      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Envelope
+  }
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { type MemoryLimit, parseMemoryLimit, processEnv } from '@chirality/runner'
 import type { Exposed } from '@chirality/server'
+import { UsageError } from '../../exit-code.ts'
 import { readOptions, wholeNumber } from '../../options.ts'
-import { UsageError } from '../../usage-error.ts'
 
 export interface ServeOptions {
   projects: string[]

@@ -1,12 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { SessionHost } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
 import { createHarnesses } from '../../harnesses.ts'
-import { readOptions } from '../../options.ts'
+import { oneArgument, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
-import { plain } from '../../render/plain.ts'
-import { UsageError } from '../../usage-error.ts'
-import { oneArgument } from '../actions.ts'
+import { plain } from '../../render/style.ts'
 import { findSession } from './find-session.ts'
 
 /** Removes everything there is of a session. Only by whoever has its project: nobody else can stop what runs in it. */

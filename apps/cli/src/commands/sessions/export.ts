@@ -1,11 +1,9 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { type ExportFormat, exportSession } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
-import { oneOf, readOptions } from '../../options.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
+import { oneArgument, oneOf, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
-import { UsageError } from '../../usage-error.ts'
-import { oneArgument } from '../actions.ts'
 import { findSession } from './find-session.ts'
 
 /** A session for other eyes: to stdout, or to a file that must not be there yet. */

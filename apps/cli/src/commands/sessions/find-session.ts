@@ -1,5 +1,7 @@
+import path from 'node:path'
 import { SessionStore, StorageError, type StoredSession } from '@chirality/sessions'
-import { UsageError } from '../../usage-error.ts'
+import { UsageError } from '../../exit-code.ts'
+import { plain } from '../../render/style.ts'
 
 /** The session that is meant by an id, by the beginning of one, or by the id that its agent has for it. */
 export async function findSession(given: string, store = new SessionStore()): Promise<StoredSession> {
@@ -40,4 +42,24 @@ function firstThatHas(
 /** What cannot be the name of a file is no id of ours, and asking for it would be an error. */
 function isPlain(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id)
+}
+
+/** The command that continues a session. Run in the folder where we are, or naming the one that it belongs to. */
+export function continueCommand({ id, projectRoot }: StoredSession): string {
+  const place = path.resolve('.') === projectRoot ? '' : ` --project ${quoted(projectRoot)}`
+  return `chirality run --session ${id}${place} "…"`
+}
+
+function quoted(word: string): string {
+  if (/^[\w./-]+$/.test(word)) return word
+  // Printed as it is, such a name would do to the terminal what it says.
+  if (plain(word) !== word || /[\n\t]/.test(word)) return `$'${word.replace(ODD, escaped)}'`
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+const ODD = /[^\x20-\x7e]|['\\]/gu
+
+function escaped(character: string): string {
+  const bytes = [...Buffer.from(character)]
+  return bytes.map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 }

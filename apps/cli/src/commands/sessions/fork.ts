@@ -1,11 +1,8 @@
 import { SessionStore, type StoredSession } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
-import { readOptions, wholeNumber } from '../../options.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
+import { oneArgument, readOptions, wholeNumber } from '../../options.ts'
 import type { Output } from '../../output.ts'
-import { UsageError } from '../../usage-error.ts'
-import { oneArgument } from '../actions.ts'
-import { findSession } from './find-session.ts'
-import { continueCommand } from './go-on.ts'
+import { continueCommand, findSession } from './find-session.ts'
 
 /** A new session with the same history, up to a point. */
 export async function forkCommand(args: string[], output: Output): Promise<number> {

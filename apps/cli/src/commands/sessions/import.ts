@@ -8,18 +8,15 @@ import {
   SessionStore,
   type StoredSession,
 } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
 import type { CommandHarness } from '../../harnesses.ts'
 import { nativeKeepers } from '../../native-keeper.ts'
-import { readOptions } from '../../options.ts'
+import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
-import { projectFolder } from '../../project-folder.ts'
 import { wantsColour } from '../../render/style.ts'
-import { UsageError } from '../../usage-error.ts'
-import { oneArgument } from '../actions.ts'
-import { continueCommand } from './go-on.ts'
-import { lastTurns } from './last-turns.ts'
+import { continueCommand } from './find-session.ts'
 import { listNative } from './list-native.ts'
+import { lastTurns } from './transcript.ts'
 
 /** Takes over a conversation that an agent keeps, or an export of ours; without either, what there is to take over. */
 export async function importCommand(args: string[], output: Output): Promise<number> {

@@ -2,9 +2,7 @@ import type { NativeSession } from '@chirality/core'
 import { EXIT } from '../../exit-code.ts'
 import type { NativeKeepers } from '../../native-keeper.ts'
 import { type Output, tell } from '../../output.ts'
-import { plain } from '../../render/plain.ts'
-import { style, wantsColour } from '../../render/style.ts'
-import { minute } from './minute.ts'
+import { minute, plain, style, wantsColour } from '../../render/style.ts'
 
 export interface NativeRequest extends NativeKeepers {
   /** Undefined: of every folder. */

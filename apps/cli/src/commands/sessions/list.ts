@@ -1,16 +1,11 @@
 import { costText } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
 import { nativeKeepers } from '../../native-keeper.ts'
-import { readOptions, wholeNumber } from '../../options.ts'
+import { noArgument, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
-import { projectFolder } from '../../project-folder.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import { UsageError } from '../../usage-error.ts'
-import { noArgument } from '../actions.ts'
+import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { listNative } from './list-native.ts'
-import { minute } from './minute.ts'
 
 /** Sessions of a project or of all, newest first; with --native, what the agents keep themselves. */
 export async function listCommand(args: string[], output: Output): Promise<number> {

@@ -1,12 +1,8 @@
 import { type SearchHit, searchSessions } from '@chirality/sessions'
-import { EXIT } from '../../exit-code.ts'
-import { readOptions, wholeNumber } from '../../options.ts'
+import { EXIT, UsageError } from '../../exit-code.ts'
+import { projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
-import { projectFolder } from '../../project-folder.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import { UsageError } from '../../usage-error.ts'
-import { minute } from './minute.ts'
+import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
 
 /** Looks through what was said and done, newest first. */
 export async function searchCommand(args: string[], output: Output): Promise<number> {

@@ -1,15 +1,11 @@
 import { costText } from '@chirality/core'
 import type { StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
-import { readOptions } from '../../options.ts'
+import { oneArgument, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
-import { plain } from '../../render/plain.ts'
-import { type Style, style, wantsColour } from '../../render/style.ts'
-import { oneArgument } from '../actions.ts'
-import { findSession } from './find-session.ts'
-import { continueCommand } from './go-on.ts'
-import { lastTurns } from './last-turns.ts'
-import { minute } from './minute.ts'
+import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { continueCommand, findSession } from './find-session.ts'
+import { lastTurns } from './transcript.ts'
 
 /** What is known of a session, its last turns, and how to go on. */
 export async function showCommand(args: string[], output: Output): Promise<number> {

@@ -1,6 +1,7 @@
-import type { Envelope } from '@chirality/core'
-import { style } from '../../render/style.ts'
-import { conversationWriter } from './conversation-writer.ts'
+import type { Envelope, UIEvent } from '@chirality/core'
+import { readSessionLog, type StoredSession } from '@chirality/sessions'
+import { plain, style } from '../../render/style.ts'
+import { TerminalRenderer } from '../../render/terminal-renderer.ts'
 
 export interface TranscriptOptions {
   colour: boolean
@@ -31,3 +32,23 @@ export function transcript(
 }
 
 const SHOWN_TURNS = 10
+
+/** What was said by both sides. `run` does not repeat the user's message; who reads later has not written it just now. */
+export function conversationWriter(colour: boolean): (event: UIEvent) => string {
+  const renderer = new TerminalRenderer({ colour })
+  const paint = style(colour)
+  return event =>
+    event.type === 'turn:start' ? `\n${paint.bold(`> ${plain(event.message)}`)}\n` : renderer.render(event)
+}
+
+/** The last turns of a session, to know it again, and where the others are. */
+export async function lastTurns(session: StoredSession, colour: boolean): Promise<string> {
+  const log = await readSessionLog(session.projectRoot, session.id)
+  const envelopes = log?.readLast(SHOWN_EVENTS) ?? []
+  log?.close()
+  const more = `chirality replay ${session.id} --speed max shows them`
+  return transcript(envelopes, { colour, more, turns: session.turnCount })
+}
+
+/** Enough for the last ten turns, but for very busy ones. */
+const SHOWN_EVENTS = 5000

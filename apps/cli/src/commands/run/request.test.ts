@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { readPrompt } from './prompt.ts'
+import { readPrompt, splitTools } from './request.ts'
 
 const terminal = Object.assign(Readable.from([]), { isTTY: true as const })
 
@@ -16,4 +16,19 @@ test('a character that is split between two chunks stays whole', async () => {
     isTTY: false as const,
   })
   expect(await readPrompt(['-'], stdin)).toBe('ä€😀')
+})
+
+test.each([
+  ['', []],
+  [' , ,', []],
+  ['Read', ['Read']],
+  [' Read , Edit ', ['Read', 'Edit']],
+  ['Bash(git log, git diff),Read', ['Bash(git log, git diff)', 'Read']],
+  ['Bash(f(a, b), c),Read', ['Bash(f(a, b), c)', 'Read']],
+])('%j', (list, names) => {
+  expect(splitTools(list)).toEqual(names)
+})
+
+test.each(['Bash(git', 'Bash)', 'a),(b'])('%j is refused', list => {
+  expect(() => splitTools(list)).toThrow(`--allow has a bracket without its partner: ${list}`)
 })

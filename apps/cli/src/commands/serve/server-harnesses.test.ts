@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serverEnvironment } from './server-environment.ts'
+import { serverEnvironment } from './server-harnesses.ts'
 
 const SHELL = { PATH: '/home/me/.local/bin:/usr/bin', JAVA_HOME: '/java', HOME: '/from-shell' }
 

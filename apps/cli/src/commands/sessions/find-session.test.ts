@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import type { StoredSession } from '@chirality/sessions'
 import { expect, test } from 'vitest'
-import { continueCommand } from './go-on.ts'
+import { continueCommand } from './find-session.ts'
 
 test.each(['/srv/plain', "/srv/it's here", '/srv/\u001b]0;title\u0007\u202ex', "/srv/line\nbreak 'ü😀' \\x"])(
   'the command for a project in %j names that folder, and nothing of it reaches the terminal',

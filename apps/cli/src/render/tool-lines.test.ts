@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resultSummary, toolSummary } from './tool-summary.ts'
+import { resultSummary, toolSummary } from './tool-lines.ts'
 
 test.each([
   [{ description: 'List', command: 'ls -l' }, 'ls -l'],
