@@ -7,19 +7,20 @@ export {
 export type { BudgetState } from './budget/budget-state.ts'
 export { RunBudgets, type RunBudgetsOptions } from './budget/run-budgets.ts'
 export { readPrices } from './budget/user-prices.ts'
-export type {
-  AskContext,
-  PendingDecision,
-  PolicyGuard,
-  PolicyJudge,
-  PolicyVerdict,
+export {
+  type AskContext,
+  DecisionError,
+  type DecisionErrorCode,
+  type PendingDecision,
+  type PolicyGuard,
+  type PolicyJudge,
+  type PolicyVerdict,
 } from './decisions/ask-context.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
-export { DecisionError, type DecisionErrorCode } from './decisions/decision-error.ts'
-export type { PolicyProblem } from './decisions/policy/parse-policy.ts'
 export { PolicyBook, type PolicyBookOptions, type PolicyPlaces } from './decisions/policy/policy-book.ts'
 export {
   ignoredRules,
+  type PolicyProblem,
   type PolicySource,
   type PolicySourceKind,
   problemLines,
@@ -30,10 +31,9 @@ export {
   type RehearseOptions,
   rehearsePolicy,
 } from './decisions/rehearse.ts'
-export { temporaryName } from './files/atomic-write.ts'
+export { sweepTemporaries, temporaryName } from './files/atomic-write.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
-export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
-export { sweepTemporaries } from './files/sweep-temporaries.ts'
+export { LogError, StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
 export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'
@@ -43,20 +43,24 @@ export {
   type ExportOptions,
   exportSession,
 } from './history/export/export-session.ts'
-export { ImportError } from './history/import/import-error.ts'
-export { findByNativeId, importExport, importNative } from './history/import/import-session.ts'
-export { parseExport } from './history/import/parse-export.ts'
-export { SearchError } from './history/search/search-error.ts'
-export type { SearchHit } from './history/search/search-hit.ts'
-export { type SearchOptions, type SearchResult, searchSessions } from './history/search/search-sessions.ts'
+export {
+  findByNativeId,
+  ImportError,
+  importExport,
+  importNative,
+  parseExport,
+} from './history/import/import-session.ts'
+export type { SearchHit } from './history/search/search-log.ts'
+export {
+  SearchError,
+  type SearchOptions,
+  type SearchResult,
+  searchSessions,
+} from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './host/live-session.ts'
-export {
-  SessionBusyError,
-  SessionStartError,
-  type SessionStartErrorCode,
-} from './host/session-errors.ts'
+export { SessionBusyError, SessionStartError, type SessionStartErrorCode } from './host/session-errors.ts'
 export { SessionHost } from './host/session-host.ts'
 export type { SessionStatus } from './host/session-status.ts'
 export type { TurnRequest } from './host/turn-request.ts'
@@ -69,29 +73,33 @@ export {
   ProjectLockedError,
 } from './lock/project-lock.ts'
 export { type EventText, joinTexts } from './log/event-text.ts'
-export { LogError } from './log/log-error.ts'
 export type { LogHealth } from './log/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
 export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
 export type { MessageQueue } from './queue/message-queue.ts'
-export { QueueError, type QueueErrorCode } from './queue/queue-error.ts'
-export type { QueuedMessage, QueuedRequest } from './queue/queued-message.ts'
+export {
+  type QueuedMessage,
+  type QueuedRequest,
+  QueueError,
+  type QueueErrorCode,
+} from './queue/queued-message.ts'
 export type { ProjectReport } from './recovery/recover-project.ts'
-export type {
-  NativeLine,
-  NativeLineOptions,
-  NativeLinesOptions,
-  NativePage,
-  NativeText,
-} from './spools/native-page.ts'
-export { readNativeLine } from './spools/read-native-line.ts'
-export { readNativeLines } from './spools/read-native-lines.ts'
+export {
+  type NativeLine,
+  type NativeLineOptions,
+  type NativeLinesOptions,
+  type NativePage,
+  type NativeText,
+  readNativeLine,
+  readNativeLines,
+} from './spools/read-native-lines.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type ClaudeSessionState,
   claudeSessionFile,
   noteClaudeSession,
+  type StateFile,
 } from './store/project-state.ts'
 export type { SessionSettings } from './store/session-settings.ts'
 export {
@@ -102,7 +110,6 @@ export {
   SessionStore,
   type SessionStoreOptions,
 } from './store/session-store.ts'
-export type { StateFile } from './store/state-file.ts'
 export type { ForkHistory, ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
 export { userDataFolder } from './store/user-data-folder.ts'
 export {

@@ -12,7 +12,7 @@ import {
 import type { Envelope } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { realFileOps } from '../src/files/file-ops.ts'
-import { LogError } from '../src/log/log-error.ts'
+import { LogError } from '../src/files/storage-error.ts'
 import type { LogHealth } from '../src/log/log-writer.ts'
 import { openSessionLog } from '../src/log/open-logs.ts'
 import type { SessionLog } from '../src/log/session-log.ts'

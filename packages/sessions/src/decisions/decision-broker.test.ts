@@ -1,9 +1,8 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
-import type { AskContext, PolicyJudge } from './ask-context.ts'
+import { type AskContext, DecisionError, type PolicyJudge } from './ask-context.ts'
 import { DecisionBroker } from './decision-broker.ts'
-import { DecisionError } from './decision-error.ts'
 
 const context: AskContext = {
   sessionId: 's1',

@@ -2,17 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PermissionDecision, PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import {
   type AskContext,
+  DecisionError,
   type PendingDecision,
   type PolicyGuard,
   type PolicyJudge,
   type PolicyVerdict,
   policyError,
 } from './ask-context.ts'
-import { DecisionError } from './decision-error.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { withAlways } from './policy/always-rule.ts'
 import { SessionMemory } from './session-memory.ts'
-import { type Ending, SettledRequests } from './settled-requests.ts'
 
 export interface DecisionBrokerOptions {
   /** Milliseconds after which nobody's answer means no. Null, the default: a request waits for ever. */
@@ -290,3 +289,29 @@ function late(requestId: string, ending: Ending | undefined): DecisionError {
     }
   }
 }
+
+/** How a request came to its end. */
+type Ending = 'answered' | 'closed'
+
+/** Remembers the last requests that are over, so that a late answer hears why it is late. */
+class SettledRequests {
+  readonly #endings = new Map<string, Ending>()
+
+  add(key: string, ending: Ending): void {
+    this.#endings.delete(key)
+    this.#endings.set(key, ending)
+    if (this.#endings.size <= MAX_REMEMBERED) return
+    const [oldest] = this.#endings.keys()
+    if (oldest !== undefined) this.#endings.delete(oldest)
+  }
+
+  get(key: string): Ending | undefined {
+    return this.#endings.get(key)
+  }
+
+  forget(key: string): void {
+    this.#endings.delete(key)
+  }
+}
+
+const MAX_REMEMBERED = 4096

@@ -1,7 +1,7 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
-import { DecisionError } from './decision-error.ts'
+import { DecisionError } from './ask-context.ts'
 import { parseAnswer } from './parse-answer.ts'
 
 test.each<[string, unknown, Partial<PermissionRequestEvent>?]>([

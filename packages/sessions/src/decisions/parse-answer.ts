@@ -1,7 +1,5 @@
 import type { AllowDecision, DenyDecision, PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import { copyJsonObject } from './copy-json.ts'
-import { invalid } from './decision-error.ts'
-import { checkQuestionAnswer } from './question-answer.ts'
+import { invalid } from './ask-context.ts'
 
 /**
  * Takes nothing on trust: the answer comes from outside. What is returned is a fresh object with known keys; a key that is
@@ -71,4 +69,126 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return (prototype === Object.prototype || prototype === null) && !Object.hasOwn(value, '__proto__')
+}
+
+type CopiedObject =
+  | { value: Record<string, unknown>; problem?: undefined }
+  /** Ends the sentence "updatedInput …". */
+  | { value?: undefined; problem: string }
+
+/** A deep copy of plain JSON data, or why it is none: accessors, cycles, odd prototypes and sizes never get further. */
+function copyJsonObject(value: unknown): CopiedObject {
+  const budget = { chars: MAX_CHARS }
+  try {
+    const copy = copyValue(value, { budget, depth: 0 })
+    if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
+      return { problem: 'must be an object' }
+    return { value: copy as Record<string, unknown> }
+  } catch (error) {
+    if (error instanceof NotJson) return { problem: error.message }
+    return { problem: 'cannot be read' }
+  }
+}
+
+class NotJson extends Error {}
+
+interface Place {
+  budget: { chars: number }
+  depth: number
+}
+
+/** Edited inputs hold whole files at most. */
+const MAX_CHARS = 4 * 1024 * 1024
+const MAX_DEPTH = 64
+const COST_OF_A_VALUE = 8
+
+function copyValue(value: unknown, place: Place): unknown {
+  spend(place, COST_OF_A_VALUE)
+  switch (typeof value) {
+    case 'string':
+      spend(place, value.length)
+      return value
+    case 'boolean':
+      return value
+    case 'number':
+      if (!Number.isFinite(value)) throw new NotJson(`holds ${value}, which is not JSON`)
+      return value
+    case 'object':
+      return value === null ? null : copyObject(value, place)
+    default:
+      throw new NotJson(`holds a ${typeof value}, which is not JSON`)
+  }
+}
+
+function copyObject(value: object, { budget, depth }: Place): unknown {
+  if (depth >= MAX_DEPTH) throw new NotJson('is nested too deeply')
+  const inner = { budget, depth: depth + 1 }
+  if (Array.isArray(value)) return Array.from(value, item => copyValue(item, inner))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new NotJson('holds something that is not JSON')
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') throw new NotJson('holds a key "__proto__"')
+    spend(inner, key.length)
+    const item = (value as Record<string, unknown>)[key]
+    if (item !== undefined) copy[key] = copyValue(item, inner)
+  }
+  return copy
+}
+
+function spend({ budget }: Place, chars: number): void {
+  budget.chars -= chars
+  if (budget.chars < 0) throw new NotJson(`is larger than ${MAX_CHARS} characters`)
+}
+
+/**
+ * A question is answered, not allowed: agents take an empty yes for "the user did not answer". What was asked goes back with
+ * the answers, since agents check the whole.
+ */
+function checkQuestionAnswer(request: PermissionRequestEvent, decision: AllowDecision): AllowDecision {
+  if (decision.remember !== undefined) throw invalid('The answer to a question cannot be remembered.')
+  const { questions, schema } = request.input
+  if (Array.isArray(questions)) return withAnswers(request, decision, questionNames(questions))
+  // What an MCP server asks is a form, and the form filled in is the answer.
+  if (schema !== undefined && decision.updatedInput === undefined)
+    throw invalid('Fill in the form: "updatedInput" holds its fields. Or deny.')
+  return decision
+}
+
+function withAnswers(
+  request: PermissionRequestEvent,
+  decision: AllowDecision,
+  names: { all: Set<string>; shown: string },
+): AllowDecision {
+  const answers = decision.updatedInput?.answers
+  if (typeof answers !== 'object' || answers === null || Array.isArray(answers))
+    throw invalid(`Answer the question in "updatedInput.answers", by its words: ${names.shown}. Or deny.`)
+  const given = Object.entries(answers)
+  if (given.length === 0) throw invalid(`"answers" is empty. The questions: ${names.shown}.`)
+  for (const [name, answer] of given) {
+    if (!names.all.has(name))
+      throw invalid(`${JSON.stringify(name.slice(0, 80))} was not asked. The questions: ${names.shown}.`)
+    if (!isAnswer(answer))
+      throw invalid(`The answer to ${JSON.stringify(name.slice(0, 80))} must be a text, or a list of texts.`)
+  }
+  return { ...decision, updatedInput: { ...request.input, ...decision.updatedInput } }
+}
+
+function isAnswer(answer: unknown): boolean {
+  const texts = Array.isArray(answer) ? answer : [answer]
+  return texts.length > 0 && texts.every(text => typeof text === 'string' && text.trim() !== '')
+}
+
+/** Agents know a question by its words, Codex also by an id. */
+function questionNames(questions: unknown[]): { all: Set<string>; shown: string } {
+  const all = new Set<string>()
+  const shown: string[] = []
+  for (const item of questions) {
+    const { question, id } = (item ?? {}) as { question?: unknown; id?: unknown }
+    for (const name of [id, question]) if (typeof name === 'string') all.add(name)
+    const words = typeof question === 'string' ? question : id
+    if (typeof words === 'string') shown.push(JSON.stringify(words.slice(0, 80)))
+  }
+  return { all, shown: shown.join(', ') || 'none' }
 }

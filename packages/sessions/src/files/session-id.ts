@@ -1,3 +1,5 @@
+import type { FileOps } from './file-ops.ts'
+import { findProjectFolder } from './project-folder.ts'
 import { StorageError } from './storage-error.ts'
 
 const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/
@@ -16,3 +18,19 @@ export function requireSessionId(id: string): string {
     `${shown} is not a session id: letters, digits, - and _, at most 64.`,
   )
 }
+
+/** The sessions that have a `<id>.json` in a folder of a project. */
+export async function sessionsWithFiles(
+  projectRoot: string,
+  folder: readonly string[],
+  ops: FileOps,
+): Promise<string[]> {
+  const path = await findProjectFolder(projectRoot, ...folder)
+  if (path === undefined) return []
+  return ops.readdir(path).flatMap(name => {
+    const id = name.endsWith(ENDING) ? name.slice(0, -ENDING.length) : ''
+    return isSessionId(id) ? [id] : []
+  })
+}
+
+const ENDING = '.json'

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { temporaryName } from './atomic-write.ts'
-import { sweepTemporaries } from './sweep-temporaries.ts'
+import { sweepTemporaries, temporaryName } from './atomic-write.ts'
 
 /** No system gives a process such a number. */
 const DEAD = (2 ** 30).toString(16).padStart(8, '0')

@@ -3,9 +3,16 @@ import { errnoOf, type RunnerLogEntry } from '@chirality/runner'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { OPEN, openRegular, writeAll } from '../files/read-write.ts'
-import { cleanData } from './clean-data.ts'
 import { createRedactor, type Redactor } from './redact.ts'
-import { type HarnessLogRow, type LogEntry, type LogLevel, ROW_LEVELS, rowData, runnerData } from './rows.ts'
+import {
+  cleanData,
+  type HarnessLogRow,
+  type LogEntry,
+  type LogLevel,
+  ROW_LEVELS,
+  rowData,
+  runnerData,
+} from './rows.ts'
 
 export interface HarnessLogOptions {
   /** Values that must never appear, whatever they look like. */

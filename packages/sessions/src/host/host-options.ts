@@ -3,6 +3,7 @@ import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { DecisionBroker } from '../decisions/decision-broker.ts'
 import type { SessionSettings } from '../store/session-settings.ts'
+import { SessionStartError } from './session-errors.ts'
 
 export interface SessionHostOptions {
   harnesses: HarnessRegistry<SessionHarness>
@@ -38,4 +39,13 @@ export interface NewSession {
   budgetTokens?: number
   /** The most time that all its turns may take together, without what they wait for a person. */
   budgetMinutes?: number
+}
+
+type KeepableMode = Exclude<PermissionMode, 'bypassPermissions'>
+
+/** A mode that a session may keep. Its file lies where its agent can write: it must not be able to free itself for ever. */
+export function keepable(mode: PermissionMode | undefined): KeepableMode | undefined {
+  if (mode !== 'bypassPermissions') return mode
+  const message = 'bypassPermissions cannot be a setting of a session. Give it with each turn.'
+  throw new SessionStartError('unsupported', message)
 }

@@ -9,18 +9,16 @@ import { chooseHarness } from '../turns/choose.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { prepareTurn } from '../turns/start-turn.ts'
-import { ApprovedPlans } from './approved-plans.ts'
 import type { ProjectContext } from './host-context.ts'
-import { keepable } from './keepable-mode.ts'
+import { keepable } from './host-options.ts'
 import type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionStartError, toStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
-import { SessionTurns } from './session-turns.ts'
+import { SessionTurns, Waiters } from './session-turns.ts'
 import type { SessionView } from './session-view.ts'
 import { SteeredMessages } from './steered-messages.ts'
 import type { TurnRequest } from './turn-request.ts'
-import { Waiters } from './waiters.ts'
 
 export interface HostedSessionOptions {
   project: ProjectContext
@@ -228,4 +226,37 @@ export class HostedSession implements LiveSession {
     if (this.#view.phase === 'idle' && lastTurn !== null) void this.#sending.after(lastTurn)
     return { queued }
   }
+}
+
+/** Which mode an approved plan leads to. A mode that is set for one turn only is none of its business. */
+class ApprovedPlans {
+  #asked: string | null = null
+  #isApproved = false
+
+  /** The mode that the agent is in from now on because its plan was approved. */
+  see(event: UIEvent): PermissionMode | undefined {
+    switch (event.type) {
+      case 'turn:start':
+      case 'turn:end':
+        this.#asked = null
+        this.#isApproved = false
+        return undefined
+      case 'permission:request':
+        if (event.kind === 'plan') this.#asked = event.requestId
+        return undefined
+      case 'permission:resolved':
+        this.#isApproved ||= event.requestId === this.#asked && event.outcome === 'allowed'
+        return undefined
+      case 'status':
+        return this.#isApproved && event.status === 'permission_mode' ? modeOf(event.data?.mode) : undefined
+      default:
+        return undefined
+    }
+  }
+}
+
+/** Claude Code goes back to the mode before the plan, which may have been for one turn only: no edit is free by that. */
+function modeOf(value: unknown): PermissionMode | undefined {
+  if (value === 'dontAsk') return value
+  return value === 'default' || value === 'acceptEdits' ? 'default' : undefined
 }

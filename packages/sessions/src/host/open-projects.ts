@@ -1,9 +1,8 @@
 import { realProjectRoot } from '../files/project-folder.ts'
 import { type ProjectReport, recoverProject } from '../recovery/recover-project.ts'
-import { allDone } from './all-done.ts'
 import type { HostContext } from './host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
-import { OpenProject } from './open-project.ts'
+import { allDone, OpenProject } from './open-project.ts'
 import { SessionStartError } from './session-errors.ts'
 import type { SessionStatus } from './session-status.ts'
 

@@ -9,7 +9,6 @@ import type { ProjectContext } from './host-context.ts'
 import { SessionBusyError, toStartError } from './session-errors.ts'
 import type { SessionView } from './session-view.ts'
 import type { TurnRequest } from './turn-request.ts'
-import type { Waiters } from './waiters.ts'
 
 export interface SessionTurnsOptions {
   project: ProjectContext
@@ -131,3 +130,25 @@ export class SessionTurns {
 }
 
 const STOP_PATIENCE_MS = 5000
+
+/** Those who wait until something is so. */
+export class Waiters {
+  readonly #checks = new Set<() => void>()
+
+  until(condition: () => boolean): Promise<void> {
+    if (condition()) return Promise.resolve()
+    return new Promise(resolve => {
+      const check = () => {
+        if (!condition()) return
+        this.#checks.delete(check)
+        resolve()
+      }
+      this.#checks.add(check)
+    })
+  }
+
+  /** Something changed. */
+  wake(): void {
+    for (const check of [...this.#checks]) check()
+  }
+}

@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib'
 import type { FileOps } from '../files/file-ops.ts'
+import { readFully } from '../files/read-write.ts'
+import { HEAD_BYTES, parseSeq, peekSeq } from './envelope-line.ts'
 import type { LineIndex } from './line-index.ts'
 import { numberLines } from './number-lines.ts'
-import { type ScannedLine, scanLines } from './scan-lines.ts'
 
 export interface IndexLinesOptions {
   ops: FileOps
@@ -56,4 +58,98 @@ function addNumbered(
     index.add(junk + length, crc, junk > 0 || number !== seq)
     junk = 0
   }
+}
+
+interface ScannedLine {
+  start: number
+  /** With its newline. */
+  length: number
+  crc: number
+  /** 0 when the line is no envelope. */
+  seq: number
+}
+
+interface ScanOptions {
+  ops: FileOps
+  fd: number
+  from: number
+  to: number
+}
+
+/**
+ * The lines of a part of the log, a chunk's worth at a time, without holding any of them: an index of 200 MB is made in
+ * the memory of one chunk. Returns where the last, unfinished line starts, which is `to` when there is none.
+ */
+function* scanLines({ ops, fd, from, to }: ScanOptions): Generator<ScannedLine[], number> {
+  const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, to - from)))
+  const open = new OpenLine()
+  let lineStart = from
+  for (let position = from; position < to; ) {
+    const want = buffer.subarray(0, Math.min(buffer.length, to - position))
+    const chunk = readFully(ops, fd, { buffer: want, position })
+    if (chunk.length === 0) break
+    const lines: ScannedLine[] = []
+    let start = 0
+    for (let end = chunk.indexOf(NEWLINE) + 1; end > 0; end = chunk.indexOf(NEWLINE, start) + 1) {
+      const part = chunk.subarray(start, end)
+      const line = open.length === 0 ? wholeLine(part) : open.finish(part)
+      const { length, crc } = line
+      const seq = line.seq ?? parsedSeq(ops, fd, { start: lineStart, length })
+      lines.push({ start: lineStart, length, crc, seq })
+      lineStart += length
+      start = end
+    }
+    open.push(chunk.subarray(start))
+    position += chunk.length
+    yield lines
+  }
+  return lineStart
+}
+
+const CHUNK_BYTES = 1024 * 1024
+const NEWLINE = 0x0a
+/** A stranger's line has to be parsed to be placed; one that is larger than this is taken for damage. */
+const MAX_PARSED_BYTES = 16 * 1024 * 1024
+
+interface PeekedLine {
+  length: number
+  crc: number
+  /** Undefined when it has to be parsed. */
+  seq: number | undefined
+}
+
+function wholeLine(line: Buffer): PeekedLine {
+  const { length } = line
+  return { length, crc: crc32(line), seq: peekSeq(line, 0, line[length - 2] ?? 0) }
+}
+
+/** A line that began in an earlier chunk; of its bytes only the head is kept. */
+class OpenLine {
+  length = 0
+  readonly #head = Buffer.alloc(HEAD_BYTES)
+  #crc = 0
+  #lastByte = 0
+
+  push(part: Buffer): void {
+    if (part.length === 0) return
+    if (this.length < HEAD_BYTES) part.copy(this.#head, this.length)
+    this.#lastByte = part[part.length - 1] ?? 0
+    this.#crc = crc32(part, this.#crc)
+    this.length += part.length
+  }
+
+  /** `part` is the rest, with the newline. */
+  finish(part: Buffer): PeekedLine {
+    const lastByte = part.length > 1 ? part[part.length - 2] : this.#lastByte
+    this.push(part)
+    const line = { length: this.length, crc: this.#crc, seq: peekSeq(this.#head, 0, lastByte ?? 0) }
+    this.length = 0
+    this.#crc = 0
+    return line
+  }
+}
+
+function parsedSeq(ops: FileOps, fd: number, { start, length }: { start: number; length: number }): number {
+  if (length > MAX_PARSED_BYTES) return 0
+  return parseSeq(readFully(ops, fd, { buffer: Buffer.allocUnsafe(length), position: start })) ?? 0
 }

@@ -2,12 +2,11 @@ import { crc32 } from 'node:zlib'
 import type { Envelope } from '@chirality/core'
 import type { FileOps } from '../files/file-ops.ts'
 import { readFully } from '../files/read-write.ts'
+import { toLogError } from '../files/storage-error.ts'
 import { decodeLine, decodeLines } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
 import type { LineRange } from './index-block.ts'
-import { KnownLines } from './known-lines.ts'
 import { IndexDamagedError, type LineIndex } from './line-index.ts'
-import { toLogError } from './log-error.ts'
 
 export interface LogReaderOptions {
   ops: FileOps
@@ -266,3 +265,42 @@ class GapCollector {
 
 const GAP_REASON = 'These lines of the session log are damaged and cannot be read back.'
 const UNKNOWN_TIME = new Date(0).toISOString()
+
+/**
+ * Which lines of a log are JSON for sure, if their checksums are right: those that were written through this index, and those
+ * from the first on that were parsed once.
+ */
+class KnownLines {
+  #index: LineIndex
+  #writtenFrom: number
+  #parsedTo = 0
+
+  constructor(index: LineIndex) {
+    this.#index = index
+    this.#writtenFrom = index.count + 1
+  }
+
+  has(index: LineIndex, from: number, to: number): boolean {
+    this.#follow(index)
+    const isParsed = to <= this.#parsedTo
+    return isParsed || from >= this.#writtenFrom || (from <= this.#parsedTo + 1 && this.#meet)
+  }
+
+  parsed(index: LineIndex, from: number, to: number): void {
+    this.#follow(index)
+    if (from <= this.#parsedTo + 1) this.#parsedTo = Math.max(this.#parsedTo, to)
+  }
+
+  /** All lines are known: the parsed ones reach to those that were written. */
+  get #meet(): boolean {
+    return this.#writtenFrom <= this.#parsedTo + 1
+  }
+
+  /** An index that was made anew has the checksums of whatever stands in the file. */
+  #follow(index: LineIndex): void {
+    if (index === this.#index) return
+    this.#index = index
+    this.#writtenFrom = index.count + 1
+    this.#parsedTo = 0
+  }
+}

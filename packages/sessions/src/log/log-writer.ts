@@ -1,8 +1,8 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
+import { LogError, toLogError } from '../files/storage-error.ts'
 import { Batch } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
-import { LogError, toLogError } from './log-error.ts'
 import { atEndOfLoopTurn } from './loop-turn.ts'
 
 export type LogHealth = { state: 'ok' } | { state: 'paused'; error: LogError }

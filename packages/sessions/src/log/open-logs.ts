@@ -3,7 +3,7 @@ import { removeIfThere } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toLogError } from './log-error.ts'
+import { toLogError } from '../files/storage-error.ts'
 import { EVENTS_FOLDER, SessionLog, type SessionLogOptions } from './session-log.ts'
 
 interface OpenLog {

@@ -13,9 +13,8 @@ import {
   withoutWaiting,
   withReturned,
 } from './queue-changes.ts'
-import { QueueError } from './queue-error.ts'
 import { EMPTY_QUEUE, isEmpty, QueueFile, type QueueState } from './queue-file.ts'
-import type { GivenMessage, QueuedMessage } from './queued-message.ts'
+import { type GivenMessage, type QueuedMessage, QueueError } from './queued-message.ts'
 
 export interface MessageQueueOptions {
   projectRoot: string

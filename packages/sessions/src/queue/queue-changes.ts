@@ -1,6 +1,5 @@
-import { QueueError } from './queue-error.ts'
 import { MAX_QUEUE_BYTES, type QueueState } from './queue-file.ts'
-import type { GivenMessage, QueuedMessage } from './queued-message.ts'
+import { type GivenMessage, type QueuedMessage, QueueError } from './queued-message.ts'
 
 // What can be done to a queue. Each gives the queue as it is then, or throws a QueueError.
 

@@ -2,8 +2,7 @@ import type { UIEvent } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DeltaCoalescer, isDelta } from '../log/coalescer.ts'
-import { EventMatcher } from './match-events.ts'
-import { isAside } from './same-event.ts'
+import { EventMatcher, isAside } from './match-events.ts'
 
 const sessionId = 's1'
 const piece = (text: string, messageId = 'm1'): UIEvent => ({

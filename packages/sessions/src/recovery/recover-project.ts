@@ -1,6 +1,6 @@
 import { sweepTempFolders } from '@chirality/runner'
+import { sweepTemporaries } from '../files/atomic-write.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
-import { sweepTemporaries } from '../files/sweep-temporaries.ts'
 import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'

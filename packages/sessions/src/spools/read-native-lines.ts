@@ -1,8 +1,7 @@
+import type { HarnessId } from '@chirality/core'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError, withStorageErrors } from '../files/storage-error.ts'
-import { cursorAt, type Place, placeOf } from './cursor.ts'
 import type { SpoolLine } from './line-reader.ts'
-import type { NativeLine, NativeLinesOptions, NativePage } from './native-page.ts'
 import { MAX_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
 import { findSpoolParts, type SpoolPart } from './spool-parts.ts'
 
@@ -139,3 +138,136 @@ function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine)
     ...{ cut, torn },
   }
 }
+
+/** A line that an agent printed, as it is: mostly JSON, but nobody promises it. */
+export interface NativeLine {
+  /** Its place, which is also a cursor. The same line has the same id whenever it is read. */
+  id: string
+  turnId: string
+  harness: HarnessId
+  /** The name of its spool, and where in it the line begins. */
+  spool: string
+  offset: number
+  /** How long the line is. */
+  bytes: number
+  text: string
+  /** `text` is only its beginning. */
+  cut: boolean
+  /** The spool ends in it: it is still being written, or its writer died. */
+  torn: boolean
+}
+
+export interface NativePage {
+  /** Oldest first. */
+  lines: NativeLine[]
+  /** For the page before this one; null at the beginning. */
+  before: string | null
+  /** For what comes after, now or later; null when the session has no spool. */
+  after: string | null
+  /** There is more after it already. */
+  more: boolean
+  /** Spools that cannot be read, and why. */
+  problems: { turnId: string; message: string }[]
+}
+
+export interface NativeLinesOptions {
+  /** Lines that come before this place, or after it. Default: the last ones. */
+  before?: string
+  after?: string
+  /** About how much is read; one line at least. */
+  maxBytes?: number
+}
+
+/** A piece of one line. */
+export interface NativeText {
+  id: string
+  /** Of the whole line. */
+  bytes: number
+  /** Where in the line the piece begins, and where the next one does; null when this was the last. */
+  from: number
+  text: string
+  next: number | null
+  torn: boolean
+}
+
+export interface NativeLineOptions {
+  id: string
+  /** A byte of the line: `next` of the piece before. */
+  from?: number
+  /** About how much of it. */
+  maxBytes?: number
+}
+
+/**
+ * The text of one line, however long it is, a piece at a time: pages of lines have only the beginning of a long one. Throws a
+ * StorageError `not-found` where no line of the session begins.
+ */
+export function readNativeLine(
+  projectRoot: string,
+  sessionId: string,
+  { id, from = 0, maxBytes = DEFAULT_PIECE_BYTES }: NativeLineOptions,
+): Promise<NativeText> {
+  return withStorageErrors(projectRoot, async () => {
+    const parts = await findSpoolParts(projectRoot, requireSessionId(sessionId))
+    const { index, offset } = placeOf(parts, id)
+    const lines = await PartLines.open(projectRoot, parts[index] as SpoolPart)
+    try {
+      const line = await lines.lineAt(offset)
+      if (line === undefined) throw placeGone()
+      const { bytes, torn } = line
+      const start = Math.min(from, bytes)
+      const piece = await lines.bytes(offset + start, Math.min(maxBytes, bytes - start))
+      const end = start + piece.length < bytes ? endOfCharacters(piece) : piece.length
+      // Nothing, where the file was cut meanwhile: nobody shall ask for it for ever.
+      const next = end > 0 && start + end < bytes ? start + end : null
+      return { id, bytes, from: start, text: piece.toString('utf8', 0, end), next, torn }
+    } finally {
+      await lines.close()
+    }
+  })
+}
+
+const DEFAULT_PIECE_BYTES = 1024 * 1024
+
+/**
+ * Before the last character if that is not whole: pieces of a text, put together, are the text again. The end where there is no
+ * text anyhow.
+ */
+function endOfCharacters(bytes: Buffer): number {
+  let at = bytes.length - 1
+  while (at > bytes.length - 1 - MAX_CONTINUATIONS && isContinuation(bytes[at])) at -= 1
+  const lead = bytes[at] ?? 0
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return at > 0 && at + length > bytes.length ? at : bytes.length
+}
+
+const MAX_CONTINUATIONS = 3
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+/** A part, and a byte in its spool. */
+interface Place {
+  index: number
+  offset: number
+}
+
+function cursorAt({ spool }: SpoolPart, offset: number): string {
+  return `${spool.slice(0, -ENDING.length)}.${offset}`
+}
+
+/** Which turn a byte belongs to can change: what an agent says between turns is its next turn's, once there is one. */
+function placeOf(parts: SpoolPart[], cursor: string): Place {
+  const [, name, digits] = /^([A-Za-z0-9_-]{1,200})\.(\d{1,15})$/.exec(cursor) ?? []
+  const offset = Number(digits)
+  const index = parts.findLastIndex(({ spool, from }) => spool === `${name}${ENDING}` && from <= offset)
+  if (index !== -1) return { index, offset }
+  throw placeGone()
+}
+
+function placeGone(): StorageError {
+  return new StorageError('not-found', '', 'That place in the raw log is gone. Read it again from its end.')
+}
+
+const ENDING = '.ndjson'

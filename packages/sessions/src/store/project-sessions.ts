@@ -1,11 +1,13 @@
 import { costSoFar } from '@chirality/core'
 import type { FileOps } from '../files/file-ops.ts'
 import { StorageError } from '../files/storage-error.ts'
+import { pagesAfter } from '../log/pages.ts'
+import { readSessionLog } from '../log/read-log.ts'
+import { SessionFold } from './fold-session.ts'
 import { KeyedQueue } from './keyed-queue.ts'
-import { rebuildSession } from './rebuild-session.ts'
 import { type FileStamp, SessionFiles } from './session-files.ts'
 import { narrowBudgets } from './session-settings.ts'
-import type { StoredSession } from './stored-session.ts'
+import { newSession, type StoredSession } from './stored-session.ts'
 import type { IndexEntry, UserIndex } from './user-index.ts'
 
 /** A place in a list, newest first. */
@@ -180,4 +182,32 @@ function firstAfter(order: Place[], after: Place | undefined): number {
     else high = middle
   }
   return low
+}
+
+interface RebuildOptions {
+  id: string
+  projectRoot: string
+  /** What the user's index knows: persona, mode and a title that was given. */
+  entry: IndexEntry | undefined
+  ops: FileOps
+}
+
+/** A session from its log, when its own file is gone or spoilt; undefined when nothing of it is left. */
+async function rebuildSession({
+  id,
+  projectRoot,
+  entry,
+  ops,
+}: RebuildOptions): Promise<StoredSession | undefined> {
+  const log = await readSessionLog(projectRoot, id, ops)
+  if (log === undefined) return entry && newSession({ ...entry, projectRoot })
+  try {
+    const createdAt = entry?.createdAt ?? log.readAfter(0, 1)[0]?.at ?? new Date().toISOString()
+    const { persona = null, mode = 'direct', title = null, settings } = entry ?? {}
+    const fold = new SessionFold(newSession({ id, projectRoot, persona, mode, createdAt, title, settings }))
+    for await (const page of pagesAfter(log, 0)) fold.add(page)
+    return fold.session
+  } finally {
+    log.close()
+  }
 }

@@ -1,5 +1,5 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import { LogError } from '../log/log-error.ts'
+import { LogError } from '../files/storage-error.ts'
 import type { SessionLog } from '../log/session-log.ts'
 
 export interface RecorderOptions {

@@ -5,8 +5,7 @@ import { removeIfThere, TEMPORARY_NAME, writeFileNow } from '../files/atomic-wri
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
 import { readSmallFile } from '../files/read-write.ts'
-import { sessionsWithFiles } from '../files/session-files-in.ts'
-import { requireSessionId } from '../files/session-id.ts'
+import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseObject, textOrNull } from '../store/stored-session.ts'
 

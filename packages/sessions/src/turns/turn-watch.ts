@@ -11,7 +11,6 @@ import {
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
-import { SafePoint } from '../budget/safe-point.ts'
 import { notice } from './turn-events.ts'
 
 export interface TurnWatchOptions {
@@ -124,3 +123,22 @@ const COSTS: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
   'session:complete',
   'session:error',
 ])
+
+/** Knows when an agent can be stopped without cutting a tool short. */
+class SafePoint {
+  readonly #atWork = new Set<string>()
+  /** Calls that run a sub-agent: what counts there is what the sub-agent does. */
+  readonly #subAgents = new Set<string>()
+
+  note(event: UIEvent): void {
+    if ('parentToolUseId' in event && event.parentToolUseId !== undefined) {
+      this.#subAgents.add(event.parentToolUseId)
+    }
+    if (event.type === 'tool:start') this.#atWork.add(event.toolUseId)
+    if (event.type === 'tool:result') this.#atWork.delete(event.toolUseId)
+  }
+
+  get isSafe(): boolean {
+    return [...this.#atWork].every(id => this.#subAgents.has(id))
+  }
+}

@@ -1,8 +1,12 @@
 import type { ImportedSession } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { exportSession } from '../../src/history/export/export-session.ts'
-import { findByNativeId, importExport, importNative } from '../../src/history/import/import-session.ts'
-import { parseExport } from '../../src/history/import/parse-export.ts'
+import {
+  findByNativeId,
+  importExport,
+  importNative,
+  parseExport,
+} from '../../src/history/import/import-session.ts'
 import { readSessionLog } from '../../src/log/read-log.ts'
 import { useProject } from '../support/project.ts'
 import { appendTurn, useStore } from '../support/store.ts'

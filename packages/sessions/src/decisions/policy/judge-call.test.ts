@@ -2,8 +2,7 @@ import type { PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { permissionRequest } from '../../../test/decisions/permission-request.ts'
 import { judgeCall } from './judge-call.ts'
-import { parsePolicy } from './parse-policy.ts'
-import type { PolicySource } from './policy-source.ts'
+import { type PolicySource, parsePolicy } from './policy-source.ts'
 import { describeCall } from './tool-call.ts'
 
 const own = (...lines: string[]): PolicySource =>

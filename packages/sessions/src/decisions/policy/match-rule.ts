@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import {
   allowsCommand,
   anywhere,
@@ -9,9 +10,7 @@ import {
 } from '@chirality/core'
 import type { PolicyRule } from '@chirality/personas'
 import { allowsPath, findsPath } from './match-path.ts'
-import { allowsUrl, findsUrl } from './match-url.ts'
-import { argumentText, type ToolCall } from './tool-call.ts'
-import { allowedNames, restrictedNames } from './tool-names.ts'
+import { allowedNames, argumentText, restrictedNames, type ToolCall } from './tool-call.ts'
 
 /** `allow` rules are read as narrowly as possible, `ask` and `deny` as widely. */
 export function ruleMatches(rule: PolicyRule, call: ToolCall): boolean {
@@ -64,4 +63,64 @@ function isAnywhere(pattern: string, { argument }: ToolCall): boolean {
 
 function toolGlob(tool: string): Glob {
   return { parts: tool.split('*') }
+}
+
+/**
+ * Whether an `allow` pattern covers an address. `example.org` and `domain:example.org` are this host alone, by https;
+ * `https://*.example.org/docs/*` names the rest. A star in any other place of a host covers nothing.
+ */
+export function allowsUrl(pattern: string, address: string): boolean {
+  const url = parseUrl(address)
+  if (url === undefined || url.username !== '' || url.password !== '') return false
+  const { scheme, host, path } = splitPattern(pattern)
+  if (/\*/.test(host.replace(/^\*(?:\.|$)/, ''))) return false
+  if (!globMatches(parseGlob(scheme ?? 'https'), url.protocol.slice(0, -1))) return false
+  const wanted = host.includes('*') ? host.toLowerCase() : asciiHost(host)
+  return (
+    globMatches(parseGlob(wanted), url.host) &&
+    (path === undefined || globMatches(parseGlob(path), `${url.pathname}${url.search}`))
+  )
+}
+
+/** Whether an `ask` or `deny` pattern finds an address: a host means those below it too, and any way to get there. */
+export function findsUrl(pattern: string, address: string): boolean {
+  const url = parseUrl(address)
+  const anyPlace = anywhere(parseGlob(pattern.trim()))
+  if (globMatches(anyPlace, address, IGNORE_CASE)) return true
+  if (url === undefined) return false
+  const { scheme, host, path } = splitPattern(pattern)
+  const name = url.hostname.replace(/\.$/, '')
+  const wanted = host.includes('*') ? host : asciiHost(host).replace(/:\d+$/, '')
+  const isHost = [wanted, `*.${wanted}`].some(each => globMatches(parseGlob(each), name, IGNORE_CASE))
+  if (
+    !isHost ||
+    (scheme !== undefined && !globMatches(parseGlob(scheme), url.protocol.slice(0, -1), IGNORE_CASE))
+  )
+    return false
+  return path === undefined || globMatches(parseGlob(path), `${url.pathname}${url.search}`, IGNORE_CASE)
+}
+
+const IGNORE_CASE = { ignoreCase: true }
+
+function splitPattern(pattern: string): { scheme?: string; host: string; path?: string } {
+  const trimmed = pattern.trim().replace(/^domain:/, '')
+  const [scheme, rest] = trimmed.includes('://') ? trimmed.split('://', 2) : [undefined, trimmed]
+  const slash = rest?.indexOf('/') ?? -1
+  const host = slash === -1 ? (rest ?? '') : (rest ?? '').slice(0, slash)
+  const path = slash === -1 ? undefined : (rest ?? '').slice(slash)
+  return { host, ...(scheme === undefined ? {} : { scheme }), ...(path === undefined ? {} : { path }) }
+}
+
+function parseUrl(address: string): URL | undefined {
+  try {
+    return new URL(address)
+  } catch {
+    return undefined
+  }
+}
+
+function asciiHost(host: string): string {
+  const [name = '', port] = host.split(':', 2)
+  const ascii = domainToASCII(name) || name.toLowerCase()
+  return port === undefined ? ascii : `${ascii}:${port}`
 }

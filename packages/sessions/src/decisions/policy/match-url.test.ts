@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allowsUrl, findsUrl } from './match-url.ts'
+import { allowsUrl, findsUrl } from './match-rule.ts'
 
 test.each([
   ['https://example.org/docs/*', 'https://example.org/docs/a?b=c', true],

@@ -9,7 +9,7 @@ import { CHIRALITY_FOLDER } from '../../files/project-folder.ts'
 import { readSmallFile } from '../../files/read-write.ts'
 import { realPath } from '../../files/real-path.ts'
 import { toStorageError, withStorageErrors } from '../../files/storage-error.ts'
-import { type ParsedPolicy, parsePolicy } from './parse-policy.ts'
+import { type ParsedPolicy, parsePolicy } from './policy-source.ts'
 
 export const PROJECT_POLICY = `${CHIRALITY_FOLDER}/policy`
 

@@ -12,7 +12,7 @@ import {
 import type { StoredSession } from '../../store/stored-session.ts'
 import { toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
 import { fenced, inertMarkdown, inlineCode, plainLine } from './inert-markdown.ts'
-import type { SessionContents } from './session-contents.ts'
+import type { SessionContents } from './redacted-log.ts'
 
 /** A transcript to read. A turn is in memory at a time. */
 export async function* exportMarkdown({ session, batches }: SessionContents): AsyncGenerator<string> {

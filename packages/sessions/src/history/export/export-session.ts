@@ -1,14 +1,17 @@
 import { processEnv, secretValues } from '@chirality/runner'
+import { type FileOps, realFileOps } from '../../files/file-ops.ts'
+import { realProjectRoot } from '../../files/project-folder.ts'
+import { requireSessionId } from '../../files/session-id.ts'
+import { StorageError } from '../../files/storage-error.ts'
 import { createRedactor, type Redactor } from '../../harness-log/redact.ts'
 import { readSessionLog } from '../../log/read-log.ts'
+import { ProjectSessions } from '../../store/project-sessions.ts'
 import type { StoredSession } from '../../store/stored-session.ts'
+import { userDataFolder } from '../../store/user-data-folder.ts'
+import { UserIndex } from '../../store/user-index.ts'
 import { exportHtml } from '../html/export-html.ts'
-import { sessionOf } from '../session-of.ts'
-import { exportJson } from './export-json.ts'
 import { exportMarkdown } from './export-markdown.ts'
-import { redactValue } from './redact-value.ts'
-import { redactedLog } from './redacted-log.ts'
-import type { SessionContents } from './session-contents.ts'
+import { redactedLog, redactValue, type SessionContents } from './redacted-log.ts'
 
 export const EXPORT_FORMATS = ['markdown', 'json', 'html'] as const
 
@@ -48,3 +51,28 @@ const WRITERS: Record<ExportFormat, (contents: SessionContents) => AsyncGenerato
 }
 
 async function* none(): AsyncGenerator<never> {}
+
+/** `{ session, envelopes }`, an envelope a line. It can be imported again. */
+export async function* exportJson({ session, batches }: SessionContents): AsyncGenerator<string> {
+  yield `{"session":${JSON.stringify(session)},"envelopes":[`
+  let separator = '\n'
+  for await (const batch of batches) {
+    if (batch.length === 0) continue
+    yield separator + batch.map(envelope => JSON.stringify(envelope)).join(',\n')
+    separator = ',\n'
+  }
+  yield '\n]}\n'
+}
+
+/** A session of this very project, also when a copy of the project has one of the same id. */
+async function sessionOf(
+  projectRoot: string,
+  sessionId: string,
+  { home = userDataFolder(), ops = realFileOps }: { home?: string; ops?: FileOps } = {},
+): Promise<StoredSession> {
+  const root = realProjectRoot(projectRoot)
+  const project = new ProjectSessions(root, new UserIndex(home, ops), ops)
+  const session = await project.get(requireSessionId(sessionId))
+  if (session !== undefined) return session
+  throw new StorageError('not-found', root, `There is no session ${sessionId} in ${root}.`)
+}

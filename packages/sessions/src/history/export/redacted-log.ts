@@ -1,8 +1,9 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import type { Redactor } from '../../harness-log/redact.ts'
+import { REDACTED, type Redactor } from '../../harness-log/redact.ts'
+import { isSecretField } from '../../harness-log/rows.ts'
 import type { SessionLogReader } from '../../log/read-log.ts'
 import { batchesOf } from '../../store/fork-log.ts'
-import { redactValue } from './redact-value.ts'
+import type { StoredSession } from '../../store/stored-session.ts'
 
 /**
  * A log without its secrets, a piece at a time. A secret that was streamed is spread over several events, none of which shows
@@ -68,3 +69,26 @@ function withText(event: UIEvent, text: string): UIEvent {
   if (event.type === 'chat:delta' || event.type === 'chat:thinking') return { ...event, text }
   return event.type === 'tool:input' && event.delta !== undefined ? { ...event, delta: text } : event
 }
+
+/** What is written, secrets taken out. */
+export interface SessionContents {
+  session: StoredSession
+  batches: AsyncIterable<readonly Envelope[]>
+}
+
+/** A value with the secrets taken out of all its texts, and of fields whose name says that they hold one. */
+export function redactValue(value: unknown, redact: Redactor, depth = 0): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_DEPTH) return TOO_DEEP
+  if (Array.isArray(value)) return value.map(item => redactValue(item, redact, depth + 1))
+  const entries = Object.entries(value).map(([name, field]) => {
+    const isSecret = typeof field === 'string' && isSecretField(name)
+    return [redact(name), isSecret ? REDACTED : redactValue(field, redact, depth + 1)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** An agent's own events are kept as they came, however they are nested. */
+const MAX_DEPTH = 200
+const TOO_DEEP = '[nested too deep]'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { exportJson } from '../export/export-json.ts'
-import type { SessionContents } from '../export/session-contents.ts'
+import { exportJson } from '../export/export-session.ts'
+import type { SessionContents } from '../export/redacted-log.ts'
 import { PLAYER_SCRIPT, PLAYER_STYLE } from './player.generated.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ImportedSession } from '@chirality/core'
+import type { Envelope, ImportedSession } from '@chirality/core'
+import { isEnvelope } from '../../log/envelope-line.ts'
 import type { SessionStore } from '../../store/session-store.ts'
-import type { StoredSession } from '../../store/stored-session.ts'
-import { ImportError } from './import-error.ts'
+import { parseObject, parseSession, type StoredSession } from '../../store/stored-session.ts'
 
 /** Puts an agent's own conversation into the store. One that is there already is refused: it would be continued twice. */
 export async function importNative(store: SessionStore, imported: ImportedSession): Promise<StoredSession> {
@@ -40,4 +40,47 @@ export async function findByNativeId(
 ): Promise<StoredSession | undefined> {
   const sessions = await store.list(projectRoot)
   return sessions.find(({ claudeSessionId }) => claudeSessionId === nativeSessionId)
+}
+
+/** What was to be imported cannot be. The message says what to do. */
+export class ImportError extends Error {
+  readonly code: 'not-an-export' | 'already-imported'
+  /** The session that it is already. */
+  readonly sessionId: string | undefined
+
+  constructor(code: ImportError['code'], message: string, sessionId?: string) {
+    super(message)
+    this.name = 'ImportError'
+    this.code = code
+    this.sessionId = sessionId
+  }
+}
+
+/** The session in a JSON export. Anybody can have written the file, so nothing in it is taken on trust. */
+export function parseExport(text: string, projectRoot: string): ImportedSession {
+  const { session, envelopes } = parseObject(text.replace(/^\ufeff/, '')) ?? {}
+  const id = fieldOf(session, 'id')
+  const parsed =
+    typeof id === 'string' ? parseSession(JSON.stringify(session), { id, projectRoot }) : undefined
+  if (parsed === undefined || !Array.isArray(envelopes)) {
+    throw new ImportError(
+      'not-an-export',
+      'This is no export of a session. Make one with: chirality sessions export ID --format json',
+    )
+  }
+  return { session: parsed, envelopes: envelopes.map(checkedEnvelope) }
+}
+
+function checkedEnvelope(value: unknown, index: number): Envelope {
+  const at = fieldOf(value, 'at')
+  const time = new Date(typeof at === 'string' ? at : Number.NaN)
+  if (!isEnvelope(value) || Number.isNaN(time.getTime())) {
+    throw new ImportError('not-an-export', `Event ${index + 1} of this export is not one. Export it again.`)
+  }
+  // Times are written to the log as they are: this one is ours, whatever it was.
+  return { ...value, at: time.toISOString() }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }

@@ -1,12 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
 import type { FileOps } from '../../files/file-ops.ts'
-import { OPEN, openRegular } from '../../files/read-write.ts'
+import { OPEN, openRegular, readFully } from '../../files/read-write.ts'
 import { decodeLine } from '../../log/envelope-line.ts'
-import { type CandidateLine, candidateLines } from './candidate-lines.ts'
-import { chunksFromEnd } from './chunks-from-end.ts'
-import { openTexts } from './open-texts.ts'
-import { type HitKind, searchableText } from './searchable-text.ts'
+import { type HitKind, SEARCHABLE_TYPES, searchableText } from './searchable-text.ts'
 import type { Snippet, TextMatcher } from './text-matcher.ts'
 
 export interface LogToSearch {
@@ -106,4 +103,145 @@ function isRepeatedBy({ envelope: answer }: LogHit, { envelope: other }: LogHit)
     other.event.type === 'chat:message' &&
     other.event.text === answer.event.text
   )
+}
+
+/** A line of a chunk that has to be looked at: from its start to its newline. */
+interface CandidateLine {
+  start: number
+  end: number
+  /** The beginning or the end of a turn, whether the query is in it or not. */
+  isTurn: boolean
+}
+
+/** The lines that may hold the query, and the ends of turns, in order, without parsing any. */
+function candidateLines(bytes: Buffer, needle: RegExp | undefined): CandidateLine[] {
+  const text = bytes.toString('latin1')
+  const lines = new Map<number, CandidateLine>()
+  for (const start of startsOfMatches(text, needle)) lines.set(start, lineFrom(text, start, false))
+  for (let at = bytes.indexOf(TURN_EVENT); at >= 0; at = bytes.indexOf(TURN_EVENT, at + 1)) {
+    const start = text.lastIndexOf('\n', at) + 1
+    lines.set(start, lineFrom(text, start, true))
+  }
+  return [...lines.values()].sort((a, b) => a.start - b.start)
+}
+
+function* startsOfMatches(text: string, needle: RegExp | undefined): Generator<number> {
+  const find = needle ?? /^/gm
+  find.lastIndex = 0
+  for (let match = find.exec(text); match !== null; match = find.exec(text)) {
+    const start = text.lastIndexOf('\n', match.index) + 1
+    const end = endOf(text, start)
+    const type = typeIn(text, start, end)
+    if (type === undefined) {
+      // Not as we write it: parsing tells what it is.
+      yield start
+      find.lastIndex = end + 1
+    } else if (!SEARCHABLE_TYPES.has(type.name)) find.lastIndex = end + 1
+    else if (needle !== undefined && match.index < type.end) find.lastIndex = type.end
+    else {
+      yield start
+      find.lastIndex = end + 1
+    }
+  }
+}
+
+const EVENT_TYPE = '"event":{"type":"'
+const TURN_EVENT = Buffer.from(`${EVENT_TYPE}turn:`)
+
+function typeIn(text: string, start: number, end: number): { name: string; end: number } | undefined {
+  const at = text.slice(start, Math.min(end, start + MAX_HEAD_CHARS)).indexOf(EVENT_TYPE)
+  if (at < 0) return undefined
+  const nameStart = start + at + EVENT_TYPE.length
+  const nameEnd = text.indexOf('"', nameStart)
+  return { name: text.slice(nameStart, nameEnd), end: nameEnd + 1 }
+}
+
+/** Ids and times before the event take less. */
+const MAX_HEAD_CHARS = 512
+
+function lineFrom(text: string, start: number, isTurn: boolean): CandidateLine {
+  return { start, end: endOf(text, start), isTurn }
+}
+
+function endOf(text: string, start: number): number {
+  const end = text.indexOf('\n', start)
+  return end < 0 ? text.length : end
+}
+
+interface LogChunk {
+  /** Whole lines. Good until the next chunk is asked for. */
+  bytes: Buffer
+  /** Where they stand in the file. */
+  start: number
+}
+
+/** A log from its end to its beginning: what is newest is found first. A last line that is not finished is left out. */
+function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogChunk> {
+  const usual = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size))
+  let span = CHUNK_BYTES
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - span)
+    const length = end - start
+    const buffer = length <= usual.length ? usual.subarray(0, length) : Buffer.allocUnsafe(length)
+    const bytes = readFully(ops, fd, { buffer, position: start })
+    const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
+    const last = bytes.lastIndexOf(NEWLINE) + 1
+    const hasLines = last > first
+    if (hasLines) yield { bytes: bytes.subarray(first, last), start: start + first }
+    if (hasLines || start === 0 || span >= MAX_LINE_BYTES) {
+      end = hasLines ? start + first : start
+      span = CHUNK_BYTES
+    } else span *= 2
+  }
+}
+
+const CHUNK_BYTES = 1024 * 1024
+/** A line beyond this is damage. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024
+const NEWLINE = 0x0a
+
+interface OpenText {
+  /** The first piece that is left of it. */
+  first: Envelope
+  text: string
+}
+
+/**
+ * The messages before `end` that were never finished, because their turn was stopped: only their pieces are in the log. Of
+ * one that is very long, the last part.
+ */
+function openTexts(log: { ops: FileOps; fd: number; sessionId: string }, end: number): OpenText[] {
+  const start = Math.max(0, end - MAX_OPEN_BYTES)
+  const bytes = readFully(log.ops, log.fd, { buffer: Buffer.allocUnsafe(end - start), position: start })
+  const open = new Map<string, OpenText>()
+  for (let from = 0, to = bytes.indexOf(NEWLINE); to >= 0; from = to + 1, to = bytes.indexOf(NEWLINE, from)) {
+    const envelope = decodeLine(bytes.subarray(from, to), log.sessionId)
+    if (envelope === undefined) continue
+    const { event, turnId } = envelope
+    if (event.type === 'turn:start') open.clear()
+    else if (event.type === 'chat:message') open.delete(event.messageId)
+    else if (event.type === 'chat:delta') {
+      const id = event.messageId ?? `text-${turnId}`
+      const before = open.get(id)
+      if (before === undefined) open.set(id, { first: envelope, text: event.text })
+      else before.text += event.text
+    }
+  }
+  return [...open.values()]
+}
+
+const MAX_OPEN_BYTES = 256 * 1024
+
+export interface SearchHit {
+  projectRoot: string
+  sessionId: string
+  title: string | null
+  seq: number
+  at: string
+  turnId: string | null
+  kind: HitKind
+  /** One line around the first match. */
+  snippet: string
+  /** Where in the snippet the words are. */
+  ranges: [start: number, end: number][]
 }

@@ -8,10 +8,7 @@ import { ProjectSessions } from '../../store/project-sessions.ts'
 import { userDataFolder } from '../../store/user-data-folder.ts'
 import { UserIndex } from '../../store/user-index.ts'
 import { needleOf } from './needle.ts'
-import { NewestHits } from './newest-hits.ts'
-import { parseQuery } from './parse-query.ts'
-import type { SearchHit } from './search-hit.ts'
-import { type LogQuery, searchLog } from './search-log.ts'
+import { type LogQuery, type SearchHit, searchLog } from './search-log.ts'
 import { TextMatcher } from './text-matcher.ts'
 
 export interface SearchOptions {
@@ -120,4 +117,71 @@ async function withTitles(hits: SearchHit[], userIndex: UserIndex, ops: FileOps)
     titles.set(key, session?.title ?? null)
   }
   return hits.map(hit => ({ ...hit, title: titles.get(`${hit.projectRoot}\0${hit.sessionId}`) ?? null }))
+}
+
+/** The newest of all hits, and no more of them than are wanted. */
+class NewestHits {
+  readonly #limit: number
+  #hits: SearchHit[] = []
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(hit: SearchHit): void {
+    this.#hits.push(hit)
+    if (this.#hits.length >= this.#limit * 2) this.#hits = this.newest()
+  }
+
+  /** Whether nothing from before `time` could still be among them. */
+  isFullAt(time: number): boolean {
+    if (this.#hits.length < this.#limit) return false
+    this.#hits = this.newest()
+    const last = this.#hits.at(-1)
+    return last !== undefined && Date.parse(last.at) > time
+  }
+
+  newest(): SearchHit[] {
+    return this.#hits.toSorted(compareHits).slice(0, this.#limit)
+  }
+}
+
+function compareHits(a: SearchHit, b: SearchHit): number {
+  return Date.parse(b.at) - Date.parse(a.at) || b.seq - a.seq
+}
+
+/**
+ * The words of a query, all of which an event has to hold. What stands in quotes is one of them, spaces included. Nothing
+ * else means anything: a dot is a dot.
+ */
+export function parseQuery(query: string): string[] {
+  if (query.length > MAX_QUERY_CHARS) {
+    throw new SearchError(
+      'too-long',
+      `The query is longer than ${MAX_QUERY_CHARS} characters. Search for less of it.`,
+    )
+  }
+  const terms = new Set<string>()
+  // A quote that is not closed reaches to the end: the query is still being typed.
+  for (const [, phrase, word] of query.matchAll(/"([^"]*)(?:"|$)|([^\s"]+)/g)) {
+    const term = (phrase ?? word ?? '').trim()
+    if (term !== '') terms.add(term)
+  }
+  if (terms.size === 0)
+    throw new SearchError('empty', 'The query is empty. Give a word, or a phrase in quotes.')
+  return [...terms]
+}
+
+/** More than anybody remembers of what was said, and less than a regular expression can bear. */
+const MAX_QUERY_CHARS = 1000
+
+/** A query that cannot be searched for. The message says what to do. */
+export class SearchError extends Error {
+  readonly code: 'empty' | 'too-long'
+
+  constructor(code: SearchError['code'], message: string) {
+    super(message)
+    this.name = 'SearchError'
+    this.code = code
+  }
 }
