@@ -7,7 +7,7 @@ import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.
 import { readSmallFile } from '../files/read-write.ts'
 import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
 import { parseObject } from '../store/stored-session.ts'
-import { isTurnProcess } from '../turns/turn-record-file.ts'
+import { isTurnProcess } from '../turns/turn-record.ts'
 
 /**
  * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their start until the session is closed. A

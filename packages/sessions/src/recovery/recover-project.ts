@@ -4,9 +4,8 @@ import { findProjectFolder } from '../files/project-folder.ts'
 import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'
-import { sessionsWithRecords, TurnRecordFile } from '../turns/turn-record-file.ts'
+import { sessionsWithRecords, stopRecorded, TurnRecordFile } from '../turns/turn-record.ts'
 import { stopKeptAgents } from './kept-agents-file.ts'
-import { stopRecorded } from './stop-recorded.ts'
 
 /** What was found when a project was opened. */
 export interface ProjectReport {

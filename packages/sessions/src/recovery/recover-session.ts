@@ -7,9 +7,8 @@ import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/session-recorder.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
 import { askedNobody, crashed, turnEnd, unanswered } from '../turns/turn-events.ts'
-import { TurnRecordFile } from '../turns/turn-record-file.ts'
+import { stopRecorded, TurnRecordFile } from '../turns/turn-record.ts'
 import { adoptTurn, canAdopt } from './adopt-turn.ts'
-import { stopRecorded } from './stop-recorded.ts'
 import { type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
 
 export interface RecoverOptions {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isAppServerSpool } from '@chirality/runner'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
-import { TurnRecordFile } from '../turns/turn-record-file.ts'
+import { TurnRecordFile } from '../turns/turn-record.ts'
 import { type SpoolEntry, SpoolIndex } from './spool-index.ts'
 
 /** What one turn printed to one spool. */

@@ -3,7 +3,7 @@ import { faultRow } from '../harness-log/rows.ts'
 import type { ProjectContext } from '../host/host-context.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import { TurnRecordFile } from './turn-record-file.ts'
+import { TurnRecordFile } from './turn-record.ts'
 
 export interface SettleOptions {
   project: ProjectContext

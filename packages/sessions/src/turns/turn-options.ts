@@ -1,17 +1,24 @@
 import {
   DEFAULT_MAX_TURNS,
   type HarnessCapabilities,
+  HarnessError,
   type HarnessId,
   type HarnessTurnOpts,
   type PermissionMode,
   type SessionHarness,
 } from '@chirality/core'
-import { type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import type { HarnessRegistry } from '@chirality/runner'
 import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
 import { SessionStartError } from '../host/session-errors.ts'
 import type { TurnRequest } from '../host/turn-request.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import { consentNotice, type PersonaWithConsent, withoutGrants } from '../trust/persona-consent.ts'
+import {
+  consentNotice,
+  type PersonaConsent,
+  type PersonaWithConsent,
+  withoutGrants,
+} from '../trust/persona-consent.ts'
 import type { ProjectTrustState } from '../trust/project-trust.ts'
 
 export interface TurnPlan {
@@ -166,3 +173,32 @@ function isEmpty(value: unknown): boolean {
 function definedOnly<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
+
+/** The persona of a session as its file says today. Throws when there is none, or it cannot be used. */
+export async function choosePersona(
+  { persona: id, projectRoot }: Pick<StoredSession, 'persona' | 'projectRoot'>,
+  consent: PersonaConsent,
+): Promise<PersonaWithConsent | null> {
+  if (id === null) return null
+  const persona = await consent.load(projectRoot, id)
+  if (persona !== null) return persona
+  throw new SessionStartError(
+    'persona',
+    `There is no persona ${id} in this project. Write agents/AGENT_${id}.md, or choose another one.`,
+  )
+}
+
+/** The one the session has; else the one its persona is meant for; else Claude Code, or the first there is. */
+export function chooseHarness(
+  { harness }: Pick<StoredSession, 'harness'>,
+  persona: PersonaConfig | null,
+  harnesses: HarnessRegistry<SessionHarness>,
+): SessionHarness {
+  const wanted = harness ?? persona?.harness
+  if (wanted !== undefined && wanted !== null) return harnesses.getOrThrow(wanted)
+  const first = harnesses.get(DEFAULT_HARNESS) ?? harnesses.getAll()[0]
+  if (first !== undefined) return first
+  throw new HarnessError('No harness is registered.', 'not_installed', DEFAULT_HARNESS)
+}
+
+const DEFAULT_HARNESS: HarnessId = 'claude-code'

@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { TurnRecordKeeper } from './turn-record.ts'
-import { TurnRecordFile } from './turn-record-file.ts'
+import { TurnRecordFile, TurnRecordKeeper } from './turn-record.ts'
 
 const SESSION = '11111111-2222-4333-8444-555555555555'
 let root = ''
