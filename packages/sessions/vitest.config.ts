@@ -1,3 +1,3 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests({ longest: ['test/recovery/kill-loop', 'test/log-'] })
+export default packageTests({ longest: ['test/recovery/kill-loop', 'test/log/'] })

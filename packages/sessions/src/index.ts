@@ -5,7 +5,6 @@ export {
   type Spending,
 } from './budget/budget-book.ts'
 export type { BudgetState } from './budget/budget-state.ts'
-export { RunBudgets, type RunBudgetsOptions } from './budget/run-budgets.ts'
 export { readPrices } from './budget/user-prices.ts'
 export {
   type AskContext,
@@ -34,6 +33,7 @@ export {
 export { sweepTemporaries, temporaryName } from './files/atomic-write.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { LogError, StorageError, type StorageErrorCode } from './files/storage-error.ts'
+export { userDataFolder } from './files/user-data-folder.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
 export type { HarnessLogRow, LogEntry, LogLevel } from './harness-log/rows.ts'
@@ -60,10 +60,8 @@ export {
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './host/live-session.ts'
-export { SessionBusyError, SessionStartError, type SessionStartErrorCode } from './host/session-errors.ts'
+export type { ProjectReport } from './host/recover-project.ts'
 export { SessionHost } from './host/session-host.ts'
-export type { SessionStatus } from './host/session-status.ts'
-export type { TurnRequest } from './host/turn-request.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
 export {
   findProjectOwner,
@@ -73,7 +71,7 @@ export {
   ProjectLockedError,
 } from './lock/project-lock.ts'
 export { type EventText, joinTexts } from './log/event-text.ts'
-export type { LogHealth } from './log/log-writer.ts'
+export type { LogHealth } from './log/file/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
 export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
@@ -84,7 +82,8 @@ export {
   QueueError,
   type QueueErrorCode,
 } from './queue/queued-message.ts'
-export type { ProjectReport } from './recovery/recover-project.ts'
+export type { TurnRequest } from './queue/turn-request.ts'
+export { SessionBusyError, SessionStartError, type SessionStartErrorCode } from './session-errors.ts'
 export {
   type NativeLine,
   type NativeLineOptions,
@@ -94,6 +93,8 @@ export {
   readNativeLine,
   readNativeLines,
 } from './spools/read-native-lines.ts'
+export type { SessionStatus } from './status/session-status.ts'
+export type { TurnPhase } from './status/turn-phase.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type ClaudeSessionState,
@@ -111,7 +112,6 @@ export {
   type SessionStoreOptions,
 } from './store/session-store.ts'
 export type { ForkHistory, ForkOrigin, SessionSummary, StoredSession } from './store/stored-session.ts'
-export { userDataFolder } from './store/user-data-folder.ts'
 export {
   consentNotice,
   PersonaConsent,
@@ -120,4 +120,4 @@ export {
 } from './trust/persona-consent.ts'
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
-export type { TurnPhase } from './turns/turn-phase.ts'
+export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'

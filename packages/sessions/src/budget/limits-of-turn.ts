@@ -1,5 +1,5 @@
 import { formatDuration, tokensText, usdText } from '@chirality/core'
-import { SessionStartError } from '../host/session-errors.ts'
+import { SessionStartError } from '../session-errors.ts'
 import type { Spending } from './budget-book.ts'
 import {
   type BudgetLimit,

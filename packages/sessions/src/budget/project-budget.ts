@@ -1,4 +1,4 @@
-import { SessionStartError } from '../host/session-errors.ts'
+import { SessionStartError } from '../session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'

@@ -3,7 +3,7 @@ import { PRICES, type PriceTable, parsePrices } from '@chirality/core'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { readSmallFile } from '../files/read-write.ts'
 import { StorageError, toStorageError } from '../files/storage-error.ts'
-import { userDataFolder } from '../store/user-data-folder.ts'
+import { userDataFolder } from '../files/user-data-folder.ts'
 
 /** The list prices, with those of `prices.json` in the user's data folder over them. Throws what is wrong with the file. */
 export function readPrices(home: string = userDataFolder(), ops: FileOps = realFileOps): PriceTable {

@@ -2,8 +2,8 @@ import type { HarnessId, PermissionMode, PriceTable, SessionHarness, SessionMode
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { DecisionBroker } from '../decisions/decision-broker.ts'
+import { SessionStartError } from '../session-errors.ts'
 import type { SessionSettings } from '../store/session-settings.ts'
-import { SessionStartError } from './session-errors.ts'
 
 export interface SessionHostOptions {
   harnesses: HarnessRegistry<SessionHarness>

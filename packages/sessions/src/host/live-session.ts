@@ -2,9 +2,9 @@ import type { ContextUsage, PermissionMode } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
+import type { TurnRequest } from '../queue/turn-request.ts'
+import type { SessionStatus } from '../status/session-status.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import type { SessionStatus } from './session-status.ts'
-import type { TurnRequest } from './turn-request.ts'
 
 /** A session that this process runs. */
 export interface LiveSession {

@@ -1,10 +1,10 @@
 import { realProjectRoot } from '../files/project-folder.ts'
-import { type ProjectReport, recoverProject } from '../recovery/recover-project.ts'
-import type { HostContext } from './host-context.ts'
+import { SessionStartError } from '../session-errors.ts'
+import type { SessionStatus } from '../status/session-status.ts'
+import type { HostContext } from '../turns/host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
 import { allDone, OpenProject } from './open-project.ts'
-import { SessionStartError } from './session-errors.ts'
-import type { SessionStatus } from './session-status.ts'
+import { type ProjectReport, recoverProject } from './recover-project.ts'
 
 export interface OpenProjectsOptions {
   address: string

@@ -1,9 +1,9 @@
 import type { TurnEndReason } from '@chirality/core'
+import { notice } from '../log/turn-events.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
-import type { SessionRecorder } from '../turns/session-recorder.ts'
-import { notice } from '../turns/turn-events.ts'
-import { SessionBusyError } from './session-errors.ts'
+import { SessionBusyError } from '../session-errors.ts'
+import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import type { SteeredMessages } from './steered-messages.ts'
 
 export interface SendQueueOptions {

@@ -1,14 +1,14 @@
 import type { TurnEndReason } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
+import type { TurnRequest } from '../queue/turn-request.ts'
+import { SessionBusyError, toStartError } from '../session-errors.ts'
+import type { SessionView } from '../status/session-view.ts'
+import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
-import type { SessionRecorder } from '../turns/session-recorder.ts'
+import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
 import { startTurn } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
-import type { ProjectContext } from './host-context.ts'
-import { SessionBusyError, toStartError } from './session-errors.ts'
-import type { SessionView } from './session-view.ts'
-import type { TurnRequest } from './turn-request.ts'
 
 export interface SessionTurnsOptions {
   project: ProjectContext

@@ -1,10 +1,10 @@
 import type { UIEvent } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
+import { notice } from '../log/turn-events.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { GivenMessage, QueuedMessage } from '../queue/queued-message.ts'
-import type { SessionRecorder } from '../turns/session-recorder.ts'
-import { notice } from '../turns/turn-events.ts'
-import type { TurnRequest } from './turn-request.ts'
+import type { TurnRequest } from '../queue/turn-request.ts'
+import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 
 export interface SteeredMessagesOptions {
   log: SessionLog

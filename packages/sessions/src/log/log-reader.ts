@@ -5,8 +5,8 @@ import { readFully } from '../files/read-write.ts'
 import { toLogError } from '../files/storage-error.ts'
 import { decodeLine, decodeLines } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
-import type { LineRange } from './index-block.ts'
-import { IndexDamagedError, type LineIndex } from './line-index.ts'
+import type { LineRange } from './index/index-block.ts'
+import { IndexDamagedError, type LineIndex } from './index/line-index.ts'
 
 export interface LogReaderOptions {
   ops: FileOps

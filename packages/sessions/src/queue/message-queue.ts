@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FileOps } from '../files/file-ops.ts'
-import type { TurnRequest } from '../host/turn-request.ts'
-import { KeyedQueue } from '../store/keyed-queue.ts'
+import { KeyedQueue } from '../files/keyed-queue.ts'
 import {
   dropped,
   withEdit,
@@ -15,6 +14,7 @@ import {
 } from './queue-changes.ts'
 import { EMPTY_QUEUE, isEmpty, QueueFile, type QueueState } from './queue-file.ts'
 import { type GivenMessage, type QueuedMessage, QueueError } from './queued-message.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 export interface MessageQueueOptions {
   projectRoot: string

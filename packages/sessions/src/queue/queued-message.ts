@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../host/turn-request.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 /** A follow-up that waits for its turn. */
 export interface QueuedMessage {

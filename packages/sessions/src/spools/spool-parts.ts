@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { isAppServerSpool } from '@chirality/runner'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
-import { TurnRecordFile } from '../turns/turn-record.ts'
-import { type SpoolEntry, SpoolIndex } from './spool-index.ts'
+import { type SpoolEntry, SpoolIndex } from '../store/spool-index.ts'
+import { TurnRecordFile } from '../turns/record/turn-record.ts'
 
 /** What one turn printed to one spool. */
 export interface SpoolPart extends SpoolEntry {

@@ -1,5 +1,5 @@
 import { addCost, costSoFar, type Envelope, type UIEvent } from '@chirality/core'
-import { isLeftUnanswered } from '../turns/turn-events.ts'
+import { isLeftUnanswered } from '../log/turn-events.ts'
 import { originIn } from './fork-history.ts'
 import type { StoredSession } from './stored-session.ts'
 

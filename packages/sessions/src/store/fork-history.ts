@@ -1,6 +1,6 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
 import type { SessionLogReader } from '../log/read-log.ts'
-import { notice } from '../turns/turn-events.ts'
+import { notice } from '../log/turn-events.ts'
 import { type ForkHistory, type ForkOrigin, parseFork } from './stored-session.ts'
 
 /** Whether the conversation goes on after this event. Exits of processes and notices are no part of it. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { KeyedQueue } from '../files/keyed-queue.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { readSmallFile } from '../files/read-write.ts'
 import { toStorageError } from '../files/storage-error.ts'
-import { KeyedQueue } from './keyed-queue.ts'
 import { parseObject } from './stored-session.ts'
 
 /** `state/claude-session.json`: the native session that each kind of work used last, and when. */

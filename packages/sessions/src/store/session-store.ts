@@ -3,17 +3,18 @@ import { join } from 'node:path'
 import type { HarnessId, ImportedSession, Session, SessionMode } from '@chirality/core'
 import { removeIfThere } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { KeyedQueue } from '../files/keyed-queue.ts'
 import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError, toStorageError, withStorageErrors } from '../files/storage-error.ts'
+import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
-import { SpoolIndex } from '../spools/spool-index.ts'
 import { accountNotice, cutNotice, historyAt } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
-import { KeyedQueue } from './keyed-queue.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
+import { SpoolIndex } from './spool-index.ts'
 import {
   type ForkHistory,
   NOTHING_SPENT,
@@ -21,7 +22,6 @@ import {
   type SessionSummary,
   type StoredSession,
 } from './stored-session.ts'
-import { userDataFolder } from './user-data-folder.ts'
 import { UserIndex } from './user-index.ts'
 
 export interface SessionStoreOptions {

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { KeyedQueue } from '../files/keyed-queue.ts'
 import { OPEN, openRegular, readFully } from '../files/read-write.ts'
 import { realPath } from '../files/real-path.ts'
 import { withStorageErrors } from '../files/storage-error.ts'
-import { KeyedQueue } from '../store/keyed-queue.ts'
+import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
-import { userDataFolder } from '../store/user-data-folder.ts'
 
 export interface TrustStoreOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */

@@ -1,10 +1,10 @@
 import type { SessionHarness } from '@chirality/core'
 import { writtenAccount } from '../history/written-account.ts'
-import type { ProjectContext } from '../host/host-context.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { goesOnAfter, isAnsweredAfter } from '../store/fork-history.ts'
 import { batchesOf } from '../store/fork-log.ts'
 import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
+import type { ProjectContext } from './host-context.ts'
 
 /**
  * What the agent of a turn goes on from. `own`: the session's conversation, or none. `branch`: the conversation that the

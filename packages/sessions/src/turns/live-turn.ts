@@ -1,7 +1,7 @@
 import type { SessionHarness } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
+import type { TurnRecordKeeper } from './record/turn-record.ts'
 import type { StopSignal } from './stop-signal.ts'
-import type { TurnRecordKeeper } from './turn-record.ts'
 import type { TurnRun, TurnRunEnd } from './turn-run.ts'
 import type { TurnWriter } from './turn-writer.ts'
 

@@ -1,9 +1,9 @@
 import type { Spending } from '../budget/budget-book.ts'
 import { faultRow } from '../harness-log/rows.ts'
-import type { ProjectContext } from '../host/host-context.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import { TurnRecordFile } from './turn-record.ts'
+import type { ProjectContext } from './host-context.ts'
+import { TurnRecordFile } from './record/turn-record.ts'
 
 export interface SettleOptions {
   project: ProjectContext

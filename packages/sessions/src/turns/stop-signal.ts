@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../host/turn-request.ts'
+import type { TurnRequest } from '../queue/turn-request.ts'
 
 /** Stops a turn: by the caller's signal, by time, or by us. */
 export class StopSignal {

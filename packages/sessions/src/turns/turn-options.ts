@@ -10,8 +10,8 @@ import {
 import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
-import { SessionStartError } from '../host/session-errors.ts'
-import type { TurnRequest } from '../host/turn-request.ts'
+import type { TurnRequest } from '../queue/turn-request.ts'
+import { SessionStartError } from '../session-errors.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import {
   consentNotice,

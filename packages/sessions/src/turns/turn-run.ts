@@ -1,5 +1,5 @@
 import type { SessionErrorEvent, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
-import { crashed, isOutput, retrying, turnEnd } from './turn-events.ts'
+import { crashed, isOutput, retrying, turnEnd } from '../log/turn-events.ts'
 
 export interface TurnRunOptions {
   sessionId: string

@@ -11,7 +11,7 @@ import {
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
-import { notice } from './turn-events.ts'
+import { notice } from '../log/turn-events.ts'
 
 export interface TurnWatchOptions {
   sessionId: string

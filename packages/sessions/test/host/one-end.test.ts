@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { HarnessError, type TurnEndReason, type UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { SessionBusyError, SessionStartError } from '../../src/host/session-errors.ts'
 import { readSessionLog } from '../../src/log/read-log.ts'
+import { SessionBusyError, SessionStartError } from '../../src/session-errors.ts'
 import { envelopesOf, eventsOf, typesOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript, waits } from '../support/scripted-harness.ts'
 

@@ -7,7 +7,7 @@ import { SteeredMessages } from '../../src/host/steered-messages.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import type { SessionLog } from '../../src/log/session-log.ts'
 import { MessageQueue } from '../../src/queue/message-queue.ts'
-import { SessionRecorder } from '../../src/turns/session-recorder.ts'
+import { SessionRecorder } from '../../src/turns/record/session-recorder.ts'
 import { useProject } from '../support/project.ts'
 
 const project = useProject()

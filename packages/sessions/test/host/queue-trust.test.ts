@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { TurnRequest } from '../../src/host/turn-request.ts'
 import { MessageQueue } from '../../src/queue/message-queue.ts'
+import type { TurnRequest } from '../../src/queue/turn-request.ts'
 import { useProject } from '../support/project.ts'
 
 const project = useProject()

@@ -5,7 +5,7 @@ import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptAnswer, ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
 import { BudgetBook } from '../../src/budget/budget-book.ts'
-import { RunBudgets } from '../../src/budget/run-budgets.ts'
+import { RunBudgets } from '../../src/turns/run-budgets.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()

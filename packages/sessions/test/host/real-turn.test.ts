@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { SessionStatus } from '../../src/host/session-status.ts'
+import type { SessionStatus } from '../../src/status/session-status.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()

@@ -9,7 +9,7 @@ import {
 import { PersonaError, PersonaManager, type PolicyRule } from '@chirality/personas'
 import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { realPath } from '../../files/real-path.ts'
-import { userDataFolder } from '../../store/user-data-folder.ts'
+import { userDataFolder } from '../../files/user-data-folder.ts'
 import type { AskContext, PolicyGuard, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
 import { alwaysRule } from './always-rule.ts'
 import { judgeCall } from './judge-call.ts'

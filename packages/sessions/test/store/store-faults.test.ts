@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { StorageError } from '../src/files/storage-error.ts'
-import { SessionStore } from '../src/store/session-store.ts'
-import { FAULTS, type FaultKind, FaultyOps } from './support/faulty-ops.ts'
-import { useProject } from './support/project.ts'
+import { StorageError } from '../../src/files/storage-error.ts'
+import { SessionStore } from '../../src/store/session-store.ts'
+import { FAULTS, type FaultKind, FaultyOps } from '../support/faulty-ops.ts'
+import { useProject } from '../support/project.ts'
 
 const project = useProject()
 

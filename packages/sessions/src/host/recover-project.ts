@@ -1,11 +1,11 @@
 import { sweepTempFolders } from '@chirality/runner'
 import { sweepTemporaries } from '../files/atomic-write.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
-import type { OpenProject } from '../host/open-project.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'
-import { sessionsWithRecords, stopRecorded, TurnRecordFile } from '../turns/turn-record.ts'
-import { stopKeptAgents } from './kept-agents-file.ts'
+import { stopKeptAgents } from '../turns/record/kept-agents-file.ts'
+import { sessionsWithRecords, stopRecorded, TurnRecordFile } from '../turns/record/turn-record.ts'
+import type { OpenProject } from './open-project.ts'
 
 /** What was found when a project was opened. */
 export interface ProjectReport {

@@ -6,7 +6,7 @@ import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.
 import { OPEN, openRegular, readSmallFile, writeAll } from '../files/read-write.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
-import { parseObject } from '../store/stored-session.ts'
+import { parseObject } from './stored-session.ts'
 
 /** Where the native lines of a turn begin. A turn has several when its agent was started again. */
 export interface SpoolEntry {

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import type { TurnProcess } from '@chirality/core'
 import { stopTraced } from '@chirality/runner'
-import { removeIfThere, writeFileNow } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
-import { parseObject } from '../store/stored-session.ts'
-import { isTurnProcess } from '../turns/turn-record.ts'
+import { removeIfThere, writeFileNow } from '../../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
+import { readSmallFile } from '../../files/read-write.ts'
+import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
+import { parseObject } from '../../store/stored-session.ts'
+import { isTurnProcess } from './turn-record.ts'
 
 /**
  * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their start until the session is closed. A

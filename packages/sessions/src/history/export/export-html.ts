@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { exportJson } from '../export/export-session.ts'
-import type { SessionContents } from '../export/redacted-log.ts'
-import { PLAYER_SCRIPT, PLAYER_STYLE } from './player.generated.ts'
+import { PLAYER_SCRIPT, PLAYER_STYLE } from '../html/player.generated.ts'
+import { exportJson } from './export-session.ts'
+import type { SessionContents } from './redacted-log.ts'
 
 /**
  * One page that replays the session. It loads nothing, and runs nothing but the player: its policy names that by hash, and the

@@ -11,12 +11,12 @@ import {
 import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { openSessionLog } from '../src/log/open-logs.ts'
-import { readSessionLog } from '../src/log/read-log.ts'
-import type { StoredSession } from '../src/store/stored-session.ts'
-import { range } from './support/events.ts'
-import { useProject } from './support/project.ts'
-import { appendTurn, useStore, withTurn } from './support/store.ts'
+import { openSessionLog } from '../../src/log/open-logs.ts'
+import { readSessionLog } from '../../src/log/read-log.ts'
+import type { StoredSession } from '../../src/store/stored-session.ts'
+import { range } from '../support/events.ts'
+import { useProject } from '../support/project.ts'
+import { appendTurn, useStore, withTurn } from '../support/store.ts'
 
 const project = useProject()
 const stores = useStore()

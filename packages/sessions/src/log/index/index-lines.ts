@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
-import type { FileOps } from '../files/file-ops.ts'
-import { readFully } from '../files/read-write.ts'
-import { HEAD_BYTES, parseSeq, peekSeq } from './envelope-line.ts'
+import type { FileOps } from '../../files/file-ops.ts'
+import { readFully } from '../../files/read-write.ts'
+import { HEAD_BYTES, parseSeq, peekSeq } from '../envelope-line.ts'
 import type { LineIndex } from './line-index.ts'
 import { numberLines } from './number-lines.ts'
 

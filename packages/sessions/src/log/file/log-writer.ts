@@ -1,5 +1,5 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
-import { LogError, toLogError } from '../files/storage-error.ts'
+import { LogError, toLogError } from '../../files/storage-error.ts'
 import { Batch } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'

@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Envelope } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { openSessionLog } from '../src/log/open-logs.ts'
-import { delta, numbered, range, SESSION, seeded, TURN } from './support/events.ts'
-import { useProject } from './support/project.ts'
+import { openSessionLog } from '../../src/log/open-logs.ts'
+import { delta, numbered, range, SESSION, seeded, TURN } from '../support/events.ts'
+import { useProject } from '../support/project.ts'
 
 const project = useProject()
 

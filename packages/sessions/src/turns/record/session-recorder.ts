@@ -1,6 +1,6 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import { LogError } from '../files/storage-error.ts'
-import type { SessionLog } from '../log/session-log.ts'
+import { LogError } from '../../files/storage-error.ts'
+import type { SessionLog } from '../../log/session-log.ts'
 
 export interface RecorderOptions {
   log: SessionLog

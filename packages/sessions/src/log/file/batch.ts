@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Envelope } from '@chirality/core'
-import { encodeLine } from './envelope-line.ts'
+import { encodeLine } from '../envelope-line.ts'
 
 /** Lines that have their number and wait to be written together. Made into bytes all at once: that is twice as fast. */
 export class Batch {

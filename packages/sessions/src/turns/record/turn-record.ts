@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
 import { stopTraced } from '@chirality/runner'
-import type { TurnBudget } from '../budget/limits-of-turn.ts'
-import { removeIfThere, TEMPORARY_NAME, writeFileNow } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
-import { parseObject, textOrNull } from '../store/stored-session.ts'
+import type { TurnBudget } from '../../budget/limits-of-turn.ts'
+import { removeIfThere, TEMPORARY_NAME, writeFileNow } from '../../files/atomic-write.ts'
+import { type FileOps, realFileOps } from '../../files/file-ops.ts'
+import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
+import { readSmallFile } from '../../files/read-write.ts'
+import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
+import { toStorageError } from '../../files/storage-error.ts'
+import { parseObject, textOrNull } from '../../store/stored-session.ts'
 
 /** Keeps the record of a turn in step with the processes that print for it. */
 export class TurnRecordKeeper {

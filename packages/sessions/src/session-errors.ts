@@ -1,6 +1,6 @@
 import { HarnessError, type HarnessErrorCode } from '@chirality/core'
 import { PersonaError } from '@chirality/personas'
-import { StorageError, type StorageErrorCode } from '../files/storage-error.ts'
+import { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 
 /** The session has a turn: wait for its end, queue the message, or interrupt it. */
 export class SessionBusyError extends Error {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
-import { freeName, removeIfThere, syncFolder, temporaryName } from '../files/atomic-write.ts'
-import type { FileOps } from '../files/file-ops.ts'
-import { OPEN, openRegular, readFully, writeAll } from '../files/read-write.ts'
+import { freeName, removeIfThere, syncFolder, temporaryName } from '../../files/atomic-write.ts'
+import type { FileOps } from '../../files/file-ops.ts'
+import { OPEN, openRegular, readFully, writeAll } from '../../files/read-write.ts'
 
 export type FileState =
   | 'sound'

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { FileOps } from '../files/file-ops.ts'
-import { readFully } from '../files/read-write.ts'
+import type { FileOps } from '../../files/file-ops.ts'
+import { readFully } from '../../files/read-write.ts'
 import type { LineRange } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 import { IndexDamagedError, LineIndex } from './line-index.ts'

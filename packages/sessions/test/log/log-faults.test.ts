@@ -11,14 +11,14 @@ import {
 } from 'node:fs'
 import type { Envelope } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { realFileOps } from '../src/files/file-ops.ts'
-import { LogError } from '../src/files/storage-error.ts'
-import type { LogHealth } from '../src/log/log-writer.ts'
-import { openSessionLog } from '../src/log/open-logs.ts'
-import type { SessionLog } from '../src/log/session-log.ts'
-import { numbered, numbersIn, range, SESSION, TURN } from './support/events.ts'
-import { FAULTS, type FaultKind, type FaultSpan, FaultyOps } from './support/faulty-ops.ts'
-import { useProject } from './support/project.ts'
+import { realFileOps } from '../../src/files/file-ops.ts'
+import { LogError } from '../../src/files/storage-error.ts'
+import type { LogHealth } from '../../src/log/file/log-writer.ts'
+import { openSessionLog } from '../../src/log/open-logs.ts'
+import type { SessionLog } from '../../src/log/session-log.ts'
+import { numbered, numbersIn, range, SESSION, TURN } from '../support/events.ts'
+import { FAULTS, type FaultKind, type FaultSpan, FaultyOps } from '../support/faulty-ops.ts'
+import { useProject } from '../support/project.ts'
 
 const project = useProject()
 const events = (...parts: string[]) => project.file('events', ...parts)

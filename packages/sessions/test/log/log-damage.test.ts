@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openSessionLog } from '../src/log/open-logs.ts'
-import { DamageLab, trial } from './support/damage.ts'
-import { numbered, numbersIn, range, SESSION, seeded, TURN } from './support/events.ts'
-import { useProject } from './support/project.ts'
+import { openSessionLog } from '../../src/log/open-logs.ts'
+import { DamageLab, trial } from '../support/damage.ts'
+import { numbered, numbersIn, range, SESSION, seeded, TURN } from '../support/events.ts'
+import { useProject } from '../support/project.ts'
 
 /** `npm run test:all` takes every prefix with each state of the sidecar; else they take turns. */
 const THOROUGH = Boolean(process.env.CHIRALITY_TEST_ALL)

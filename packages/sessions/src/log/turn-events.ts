@@ -7,7 +7,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
-import { lineOf } from '../host/last-line.ts'
+import { lineOf } from './last-line.ts'
 
 // What the host itself says about a turn. All that the agent says comes from its harness.
 

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { exportSession } from '../src/history/export/export-session.ts'
-import { encodeLine } from '../src/log/envelope-line.ts'
-import { eventsOf, useHostWorld } from './support/host-world.ts'
-import { ScriptedHarness } from './support/scripted-harness.ts'
+import { exportSession } from '../../src/history/export/export-session.ts'
+import { encodeLine } from '../../src/log/envelope-line.ts'
+import { eventsOf, useHostWorld } from '../support/host-world.ts'
+import { ScriptedHarness } from '../support/scripted-harness.ts'
 
 const world = useHostWorld()
 const USAGE = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 }

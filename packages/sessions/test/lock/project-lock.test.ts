@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { findProjectOwner, lockProject, ProjectLockedError } from '../src/lock/project-lock.ts'
-import { type Bundle, bundle } from './support/bundle.ts'
-import { range } from './support/events.ts'
-import { useProject } from './support/project.ts'
+import { findProjectOwner, lockProject, ProjectLockedError } from '../../src/lock/project-lock.ts'
+import { type Bundle, bundle } from '../support/bundle.ts'
+import { range } from '../support/events.ts'
+import { useProject } from '../support/project.ts'
 
 const project = useProject()
 const lock = (address = 'http://127.0.0.1:1') => lockProject(project.root, { address })
@@ -148,7 +148,7 @@ describe('in one process', () => {
 })
 
 describe('among processes', () => {
-  const program = fileURLToPath(new URL('./programs/take-lock.mjs', import.meta.url))
+  const program = fileURLToPath(new URL('../programs/take-lock.mjs', import.meta.url))
   let built: Bundle
   let children: ChildProcessWithoutNullStreams[] = []
   beforeAll(async () => {
@@ -200,7 +200,7 @@ describe('among processes', () => {
 
   test('an owner that cannot open files for a while stays the owner', async () => {
     const run = 'ulimit -n 64; exec "$@"'
-    const withoutFiles = fileURLToPath(new URL('./programs/lock-without-files.mjs', import.meta.url))
+    const withoutFiles = fileURLToPath(new URL('../programs/lock-without-files.mjs', import.meta.url))
     const args = ['-c', run, 'run', process.execPath, withoutFiles, built.file, project.root]
     const { stdout } = await promisify(execFile)('bash', args)
     expect(JSON.parse(stdout)).toEqual({

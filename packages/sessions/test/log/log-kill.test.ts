@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { range } from './support/events.ts'
-import { bundleLog, killLoop } from './support/kill-loop.ts'
-import { useProject } from './support/project.ts'
+import { range } from '../support/events.ts'
+import { bundleLog, killLoop } from '../support/kill-loop.ts'
+import { useProject } from '../support/project.ts'
 
 const project = useProject()
 let built: Awaited<ReturnType<typeof bundleLog>>

@@ -1,14 +1,14 @@
 import { addCost, costSoFar, HarnessError, NO_COST, type PriceTable, type UIEvent } from '@chirality/core'
 import type { RunAccount, RunEntry, RunStart } from '@chirality/runner'
+import { BudgetBook } from '../budget/budget-book.ts'
+import { BudgetLimits, NOTHING } from '../budget/budget-limits.ts'
+import { requireBudget, usedUpText } from '../budget/limits-of-turn.ts'
+import { ProjectBudget } from '../budget/project-budget.ts'
+import { readPrices } from '../budget/user-prices.ts'
 import { realProjectRoot } from '../files/project-folder.ts'
-import { SessionStartError } from '../host/session-errors.ts'
+import { SessionStartError } from '../session-errors.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
-import { TurnWatch } from '../turns/turn-watch.ts'
-import { BudgetBook } from './budget-book.ts'
-import { BudgetLimits, NOTHING } from './budget-limits.ts'
-import { requireBudget, usedUpText } from './limits-of-turn.ts'
-import { ProjectBudget } from './project-budget.ts'
-import { readPrices } from './user-prices.ts'
+import { TurnWatch } from './turn-watch.ts'
 
 export interface RunBudgetsOptions {
   /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */

@@ -6,11 +6,11 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
+import { lineOf } from '../log/last-line.ts'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import { nextPhase, type PhaseInput, type TurnPhase } from '../turns/turn-phase.ts'
-import { lineOf } from './last-line.ts'
 import type { SessionStatus } from './session-status.ts'
+import { nextPhase, type PhaseInput, type TurnPhase } from './turn-phase.ts'
 
 /** What is known of a session without reading its log: kept up to date event by event. */
 export class SessionView {

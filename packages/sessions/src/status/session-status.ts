@@ -1,7 +1,7 @@
 import type { HarnessId, PermissionRequestEvent, SessionMode, TurnEndReason } from '@chirality/core'
-import type { LogHealth } from '../log/log-writer.ts'
+import type { LogHealth } from '../log/file/log-writer.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
-import type { TurnPhase } from '../turns/turn-phase.ts'
+import type { TurnPhase } from './turn-phase.ts'
 
 /** What a list of running sessions shows of each. */
 export interface SessionStatus {
