@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { PLAYER_SCRIPT, PLAYER_STYLE } from '../html/player.generated.ts'
-import { exportJson } from './export-session.ts'
 import type { SessionContents } from './redacted-log.ts'
 
 /**
@@ -48,4 +47,16 @@ function escapeJson(json: string): string {
 
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** `{ session, envelopes }`, an envelope a line. It can be imported again. */
+export async function* exportJson({ session, batches }: SessionContents): AsyncGenerator<string> {
+  yield `{"session":${JSON.stringify(session)},"envelopes":[`
+  let separator = '\n'
+  for await (const batch of batches) {
+    if (batch.length === 0) continue
+    yield separator + batch.map(envelope => JSON.stringify(envelope)).join(',\n')
+    separator = ',\n'
+  }
+  yield '\n]}\n'
 }

@@ -9,7 +9,7 @@ import { readSessionLog } from '../../log/read-log.ts'
 import { ProjectSessions } from '../../store/project-sessions.ts'
 import type { StoredSession } from '../../store/stored-session.ts'
 import { UserIndex } from '../../store/user-index.ts'
-import { exportHtml } from './export-html.ts'
+import { exportHtml, exportJson } from './export-html.ts'
 import { exportMarkdown } from './export-markdown.ts'
 import { redactedLog, redactValue, type SessionContents } from './redacted-log.ts'
 
@@ -51,18 +51,6 @@ const WRITERS: Record<ExportFormat, (contents: SessionContents) => AsyncGenerato
 }
 
 async function* none(): AsyncGenerator<never> {}
-
-/** `{ session, envelopes }`, an envelope a line. It can be imported again. */
-export async function* exportJson({ session, batches }: SessionContents): AsyncGenerator<string> {
-  yield `{"session":${JSON.stringify(session)},"envelopes":[`
-  let separator = '\n'
-  for await (const batch of batches) {
-    if (batch.length === 0) continue
-    yield separator + batch.map(envelope => JSON.stringify(envelope)).join(',\n')
-    separator = ',\n'
-  }
-  yield '\n]}\n'
-}
 
 /** A session of this very project, also when a copy of the project has one of the same id. */
 async function sessionOf(
