@@ -8,7 +8,7 @@ export type { RunAccount, RunEntry, RunStart } from './claude-code/run/run-accou
 export { ClaudeRunError } from './claude-code/run/run-account.ts'
 export type { ClaudeRequest, ClaudeResponse } from './claude-code/run/run-once.ts'
 export { isAppServerSpool } from './codex/app-server/app-server.ts'
-export { ThreadLines } from './codex/app-server/thread-lines.ts'
+export { ThreadLines } from './codex/app-server/thread-families.ts'
 export type { CodexHarnessConfig } from './codex/config.ts'
 export {
   buildExecArgs as buildCodexArgs,
@@ -24,7 +24,7 @@ export { errnoOf } from './common/errno.ts'
 export { ALLOW_VARIABLE } from './env/allowed-names.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions, type CredentialSet } from './env/child-env.ts'
 export { hideEnvironment } from './env/hide-environment.ts'
-export { secretValues } from './env/secret-values.ts'
+export { secretValues } from './env/secrets.ts'
 export { detectShellEnvironment } from './env/shell-environment.ts'
 export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
 export { MessagesApiHarness } from './messages-api/harness.ts'
@@ -48,7 +48,6 @@ export { openSpool, type Spool, type SpoolOptions } from './process/spool/spool.
 export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
 export { sweepTempFolders } from './process/spool/temp-folder.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'
-export { stopByMarker, stopTraced } from './process/stop-leftovers.ts'
 export { type MemoryLimit, parseMemoryLimit } from './process/system/kept-memory.ts'
 export {
   findAllMarked,
@@ -59,7 +58,7 @@ export {
 export { processEnv } from './process/system/process-env.ts'
 export { type ProcessEntry, readProcess } from './process/system/process-table.ts'
 export { isEnclosing } from './process/system/run-group.ts'
-export { traceProcess } from './process/trace-process.ts'
+export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'
 export type { RunnerLogEntry } from './turn/turn-program.ts'
 export { withAccount } from './turn/turn-query.ts'

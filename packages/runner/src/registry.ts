@@ -1,5 +1,4 @@
-import type { Harness, HarnessId, HarnessInstallStatus } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { type Harness, HarnessError, type HarnessId, type HarnessInstallStatus } from '@chirality/core'
 
 /** The harnesses an app knows, by their id. */
 export class HarnessRegistry<H extends Harness = Harness> {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HarnessNotInstalledError, type HarnessVersions } from '@chirality/core'
 import type { ClaudeAgentName, ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
-import { findPackage } from '../process/program/find-package.ts'
+import { findPackage } from '../process/program/resolve-executable.ts'
 import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
 
 export const HARNESS_ID = 'agent-sdk'

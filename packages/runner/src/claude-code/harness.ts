@@ -23,7 +23,7 @@ import {
   type TurnTrace,
 } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
-import { traceProcess } from '../process/trace-process.ts'
+import { traceProcess } from '../process/traced-process.ts'
 import type { TurnPlan } from '../turn/connection.ts'
 import { adoptedAttempts, processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'

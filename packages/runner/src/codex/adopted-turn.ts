@@ -1,7 +1,7 @@
 import type { Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
 import type { AgentProcess } from '../process/agent-process.ts'
-import { stopTraced } from '../process/stop-leftovers.ts'
+import { stopTraced } from '../process/traced-process.ts'
 import { recall, type TurnNote } from '../turn/adoption-record.ts'
 import type { Connection, ConnectionEnd, TurnParts, TurnPlan } from '../turn/connection.ts'
 import { adoptedAttempts, processPlan } from '../turn/process-turn.ts'

@@ -1,24 +1,24 @@
-import type {
-  AdoptTurnOpts,
-  CodexEvent,
-  ContextUsage,
-  GuardRule,
-  HarnessCapabilities,
-  HarnessEvent,
-  HarnessInstallStatus,
-  HarnessMeta,
-  HarnessModel,
-  HarnessQuery,
-  HarnessTurnOpts,
-  ImportedSession,
-  ListNativeSessionsOptions,
-  NativeSession,
-  PermissionMode,
-  Session,
-  SlashCommand,
-  TurnTrace,
+import {
+  type AdoptTurnOpts,
+  type CodexEvent,
+  type ContextUsage,
+  type GuardRule,
+  type HarnessCapabilities,
+  HarnessError,
+  type HarnessEvent,
+  type HarnessInstallStatus,
+  type HarnessMeta,
+  type HarnessModel,
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type ImportedSession,
+  type ListNativeSessionsOptions,
+  type NativeSession,
+  type PermissionMode,
+  type Session,
+  type SlashCommand,
+  type TurnTrace,
 } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
 import type { TurnPlan } from '../turn/connection.ts'
 import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
@@ -27,13 +27,11 @@ import { adoptedCodexPlan } from './adopted-turn.ts'
 import { AppServerPool } from './app-server/app-server-pool.ts'
 import { type CodexContext, type CodexHarnessConfig, HARNESS_ID } from './config.ts'
 import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './models.ts'
-import { importCodexSession } from './native-sessions/import.ts'
-import { listCodexSessions } from './native-sessions/list.ts'
+import { importCodexSession, listCodexSessions } from './native-sessions/native-sessions.ts'
 import { unheldRules } from './options/permissions.ts'
-import { prewarmCodex } from './prewarm.ts'
 import { codexInstallStatus } from './program/install-status.ts'
 import { queryCodex } from './query.ts'
-import { codexPlan } from './turn.ts'
+import { codexPlan, prewarmCodex } from './turn.ts'
 
 /** Runs Codex: by preference through its app-server, which stays between turns; else one `exec` a turn. */
 export class CodexHarness extends TurnHarness<CodexEvent> {

@@ -1,4 +1,4 @@
-import type { HarnessCapabilities, HarnessMeta, HarnessModel } from '@chirality/core'
+import type { HarnessCapabilities, HarnessMeta, HarnessModel, HarnessQuery } from '@chirality/core'
 import { CODEX_VERSIONS, HARNESS_ID } from './config.ts'
 
 export const CODEX_META: HarnessMeta = {
@@ -53,4 +53,11 @@ export const EXEC_CAPABILITIES: HarnessCapabilities = {
   supportsDecisions: false,
   supportsSteering: false,
   supportsPrewarm: false,
+}
+
+/** Codex does not check the value it is given, so only known ones may leave here. */
+export const CODEX_EFFORT: Record<NonNullable<HarnessQuery['thinking']>, string> = {
+  low: 'low',
+  med: 'medium',
+  high: 'xhigh',
 }

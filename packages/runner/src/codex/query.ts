@@ -9,8 +9,7 @@ import {
 import { queryEnd, queryProcess } from '../turn/query-process.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { prepareExec } from './exec/exec-program.ts'
-import { checkThread, heldThreadAdvice, isLostThread } from './options/thread-id.ts'
-import { refuseUnsupported } from './options/unsupported.ts'
+import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 
 /** One turn as native events, through `exec`: each query is a process of its own, and nothing is kept after it. */
 export async function* queryCodex(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessQuery, HarnessTurnOpts, Session } from '@chirality/core'
+import { traceProcess } from '../process/traced-process.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import type { Connection, TurnParts, TurnPlan } from '../turn/connection.ts'
 import { processPlan, startedAttempts } from '../turn/process-turn.ts'
@@ -9,11 +10,10 @@ import { withoutConversation } from '../turn/turn-query.ts'
 import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server/app-server-pool.ts'
 import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
 import { execProgram } from './exec/exec-program.ts'
+import { checkThread, refuseUnsupported } from './options/check-query.ts'
 import { type CodexInput, codexInput } from './options/input.ts'
 import { codexMcpServers } from './options/mcp-servers.ts'
 import { type CodexListeners, codexPermissions } from './options/permissions.ts'
-import { checkThread } from './options/thread-id.ts'
-import { refuseUnsupported } from './options/unsupported.ts'
 import { appServerLaunch, codexProgram } from './program/launch.ts'
 import { openThreadTurn } from './thread/app-server-turn.ts'
 
@@ -178,4 +178,29 @@ const INTERRUPT_GRACE_MS = 5_000
 
 function listenersOf({ decide, guard }: Pick<HarnessTurnOpts, 'decide' | 'guard'>): CodexListeners {
   return { asks: decide !== undefined, hasRules: guard?.hasRules, protects: guard?.protects }
+}
+
+export interface PrewarmOptions {
+  session: Session
+  context: CodexContext
+  pool: AppServerPool
+  signal: AbortSignal
+  onProcess: HarnessTurnOpts['onProcess']
+}
+
+/** Has an app-server ready for the turn. It is kept for as long as any that has nothing to do. */
+export async function prewarmCodex(query: HarnessQuery, options: PrewarmOptions): Promise<void> {
+  const { session, context, pool, signal, onProcess } = options
+  const hasServers = Object.keys(query.mcpServers ?? {}).length > 0 || (query.clientTools?.length ?? 0) > 0
+  if (hasServers) return
+  const { projectRoot, id: sessionId } = session
+  const program = await codexProgram(query, context)
+  if (program.features.isSilent) return
+  const launch = appServerLaunch(program, context, { projectRoot, distinct: '' })
+  const lease = await pool.acquire({ sessionId, threadId: query.resumeSessionId }, launch, signal)
+  try {
+    onProcess?.(await traceProcess(lease.server.process))
+  } finally {
+    await lease.release()
+  }
 }

@@ -9,7 +9,7 @@ import {
   type CredentialSet,
   PROXY_NAMES,
 } from './allowed-names.ts'
-import { isSecretLike } from './secret-like.ts'
+import { isSecretLike } from './secrets.ts'
 
 export type { CredentialSet } from './allowed-names.ts'
 

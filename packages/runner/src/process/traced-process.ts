@@ -1,8 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TurnProcess } from '@chirality/core'
-import { StopLadder, type StopOptions, type StopReport } from './stop/stop.ts'
-import { carriesMarker } from './system/leftovers.ts'
-import { sendSignal, stillRunning } from './system/process-table.ts'
+import type { AgentProcess } from './agent-process.ts'
+import { ProcessFamily } from './stop/process-family.ts'
+import { StopLadder, type StopOptions, type StopReport, type StopTarget } from './stop/stop.ts'
+import { carriesMarker, findAllMarked, withVariable } from './system/leftovers.ts'
+import {
+  listProcesses,
+  type ProcessEntry,
+  readProcess,
+  sendSignal,
+  stillRunning,
+} from './system/process-table.ts'
 
 /** A process that an earlier Chirality started. Nobody tells us when it ends, nor how. */
 export class TracedProcess {
@@ -74,4 +82,50 @@ async function isOfRun(trace: TurnProcess): Promise<boolean> {
   if (!(await isRunning(trace))) return false
   // Elsewhere the environment of some programs is hidden from us.
   return process.platform !== 'linux' || carriesMarker(trace.pid, trace.marker)
+}
+
+/** What it takes to find a process and its output again, from another process. Call it while the agent is ours. */
+export async function traceProcess(
+  { pid, marker, spoolPath, stderrPath }: AgentProcess,
+  spoolOffset = 0,
+): Promise<TurnProcess> {
+  // One that has gone already has no start; an empty one fits no process, so it is taken for gone later on, too.
+  const entry = await readProcess(pid).catch(() => undefined)
+  return { pid, startTime: entry?.startedAt ?? '', marker, spoolPath, stderrPath, spoolOffset }
+}
+
+/** Ends all that carries the marker of a run whose Chirality is gone: nobody will ever read what it says. */
+export function stopByMarker(marker: string, options?: StopOptions): Promise<StopReport> {
+  return new StopLadder(withoutLeader(marker)).stop(options)
+}
+
+/** Ends what carries the marker and this variable, too: part of what a run started, while the run goes on. */
+export function stopByVariable(
+  marker: string,
+  variable: { name: string; value: string },
+  options?: StopOptions,
+): Promise<StopReport> {
+  const leader = withoutLeader(marker)
+  const findMarked = async (table: ProcessEntry[]) => withVariable(await findAllMarked(table), variable)
+  return new StopLadder(leader, new ProcessFamily(leader, { list: listProcesses, findMarked })).stop(options)
+}
+
+/** The same for a process that is known: it is found even where its environment, and so its marker, may not be read. */
+export async function stopTraced(trace: TurnProcess, options?: StopOptions): Promise<StopReport> {
+  const process = await TracedProcess.find(trace)
+  try {
+    return await process.stop({ ...options, interruptGraceMs: 0 })
+  } finally {
+    process.close()
+  }
+}
+
+function withoutLeader(marker: string): StopTarget {
+  return {
+    pid: 0,
+    marker,
+    exited: Promise.resolve(),
+    hasExited: () => true,
+    leftGroupBehind: () => false,
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { refuse } from './guard.ts'
+import { createBearerToken, refuse } from './guard.ts'
 
 const EXPECTED = {
   host: '127.0.0.1:4711',
@@ -98,4 +98,23 @@ describe('the token', () => {
   test('may be announced in any case', () => {
     expect(statusOf({ headers: { authorization: ['bearer right'] } })).toBe(200)
   })
+})
+
+test('a token has 256 bits and never comes twice', () => {
+  const tokens = Array.from({ length: 100 }, () => createBearerToken().value)
+  expect(new Set(tokens).size).toBe(100)
+  expect(tokens.every(token => Buffer.from(token, 'base64url').length === 32)).toBe(true)
+})
+
+test('only the whole token matches', () => {
+  const token = createBearerToken()
+  expect(token.matches(token.value)).toBe(true)
+  const wrong = [
+    '',
+    token.value.slice(1),
+    token.value.slice(0, -1),
+    `${token.value}A`,
+    createBearerToken().value,
+  ]
+  expect(wrong.filter(candidate => token.matches(candidate))).toEqual([])
 })

@@ -1,3 +1,4 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 export interface Refusal {
@@ -40,4 +41,22 @@ const METHODS = new Set(['POST', 'GET', 'DELETE'])
 function bearer(authorization: string[] | undefined): string {
   if (authorization?.length !== 1) return ''
   return /^bearer ([\w-]+)$/i.exec(authorization[0] ?? '')?.[1] ?? ''
+}
+
+export interface BearerToken {
+  value: string
+  /** Takes the same time for every wrong token, whatever its length and however much of it is right. */
+  matches: (candidate: string) => boolean
+}
+
+export function createBearerToken(): BearerToken {
+  const value = randomBytes(TOKEN_BYTES).toString('base64url')
+  const expected = digest(value)
+  return { value, matches: candidate => timingSafeEqual(digest(candidate), expected) }
+}
+
+const TOKEN_BYTES = 32
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

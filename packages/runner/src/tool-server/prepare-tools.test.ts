@@ -1,5 +1,4 @@
-import type { ClientToolDefinition } from '@chirality/core'
-import { HarnessError, type JsonSchema } from '@chirality/core'
+import { type ClientToolDefinition, HarnessError, type JsonSchema } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { type PreparedTools, prepareTools } from './prepare-tools.ts'
 

@@ -1,5 +1,4 @@
-import type { ClientToolDefinition, HarnessId } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { type ClientToolDefinition, HarnessError, type HarnessId } from '@chirality/core'
 import { type Tool, ToolSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 

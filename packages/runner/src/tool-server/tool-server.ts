@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { ClientToolDefinition, HarnessId, McpHttpServerConfig } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
-import { createBearerToken } from './bearer-token.ts'
-import { refuse } from './guard.ts'
+import {
+  type ClientToolDefinition,
+  HarnessError,
+  type HarnessId,
+  type McpHttpServerConfig,
+} from '@chirality/core'
+import { createBearerToken, refuse } from './guard.ts'
 import { sendRefusal } from './http-exchange.ts'
 import { createMcpServer } from './mcp-server.ts'
 import { McpSessions } from './mcp-sessions.ts'

@@ -1,5 +1,5 @@
 import type { NdjsonRecord } from '@chirality/core'
-import { redactArgs } from '../env/redact-args.ts'
+import { redactArgs } from '../env/secrets.ts'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
 import type { Invocation, RunnerLogEntry, TurnConfig } from './turn-program.ts'
 

@@ -6,7 +6,7 @@ import {
   type TurnTrace,
   type UIEvent,
 } from '@chirality/core'
-import { stopTraced } from '../process/stop-leftovers.ts'
+import { stopTraced } from '../process/traced-process.ts'
 import type { TurnParts, TurnPlan } from './connection.ts'
 import { type AttemptOptions, ProcessAttempt } from './process-attempt.ts'
 import { Turn } from './turn.ts'

@@ -1,5 +1,11 @@
-import type { HarnessQuery, HarnessTurnOpts, Session, TurnEndReason, UIEvent } from '@chirality/core'
-import { stalled } from '@chirality/core'
+import {
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type Session,
+  stalled,
+  type TurnEndReason,
+  type UIEvent,
+} from '@chirality/core'
 import { AdoptionRecord } from './adoption-record.ts'
 import type { Connection, ConnectionEnd, ProcessEnd, TurnParts, TurnPlan } from './connection.ts'
 import { HarnessLog } from './harness-log.ts'

@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { HarnessTurnOpts } from '@chirality/core'
-import { HarnessNotInstalledError, type HarnessQuery } from '@chirality/core'
+import { HarnessNotInstalledError, type HarnessQuery, type HarnessTurnOpts } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { collect, expectOneEnd } from './support/events.ts'
 import { useWorld } from './support/world.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
-import { HarnessBusyError } from '@chirality/core'
+import { HarnessBusyError, type HarnessTurnOpts, type Session, type UIEvent } from '@chirality/core'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
-import { HarnessBusyError } from '@chirality/core'
+import { HarnessBusyError, type HarnessTurnOpts, type Session, type UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import type { CodexHarness } from '../../src/codex/harness.ts'
 import {

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { HarnessCapabilities, HarnessTurnOpts, UIEvent } from '@chirality/core'
-import { initialSessionState, reduceSession } from '@chirality/core'
+import {
+  type HarnessCapabilities,
+  type HarnessTurnOpts,
+  initialSessionState,
+  reduceSession,
+  type UIEvent,
+} from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { fileAppears, ofType as of } from '../support/turns.ts'

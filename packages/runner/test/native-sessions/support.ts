@@ -1,8 +1,15 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { Envelope, ImportedSession, SessionItem, SessionState, UIEventType } from '@chirality/core'
-import { initialSessionState, reduceSession } from '@chirality/core'
+import {
+  type Envelope,
+  type ImportedSession,
+  initialSessionState,
+  reduceSession,
+  type SessionItem,
+  type SessionState,
+  type UIEventType,
+} from '@chirality/core'
 
 export interface PlainRun {
   cwd: string

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { findPackage } from '../../process/program/find-package.ts'
-import { checkExecutable, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import { checkExecutable, findPackage, resolveExecutable } from '../../process/program/resolve-executable.ts'
 import { CLAUDE_CODE, type ClaudeAgentName } from '../config.ts'
 
 export interface FindClaudeOptions {

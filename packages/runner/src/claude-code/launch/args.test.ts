@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { HarnessQuery } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { HarnessError, type HarnessQuery } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ClaudeFeatures } from '../install/features.ts'

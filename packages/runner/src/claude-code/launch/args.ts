@@ -1,7 +1,6 @@
 import { HarnessError, type HarnessId, type HarnessQuery, type PermissionMode } from '@chirality/core'
 import type { AgentName } from '../../turn/turn-program.ts'
-import type { ClaudeArgFiles } from '../config.ts'
-import { CLAUDE_CODE, type ClaudeCodeHarnessConfig } from '../config.ts'
+import { CLAUDE_CODE, type ClaudeArgFiles, type ClaudeCodeHarnessConfig } from '../config.ts'
 import { type ClaudeFeatures, SNAPSHOT_FLAG, unsupportedFlag } from '../install/features.ts'
 
 export interface ClaudeArgInput {

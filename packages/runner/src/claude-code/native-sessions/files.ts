@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { isNativeId } from '../../native-sessions/native-id.ts'
-import { realPath } from '../../native-sessions/same-folder.ts'
+import { isNativeId, realPath } from '../../native-sessions/listing.ts'
 
 export interface SessionFile {
   nativeSessionId: string

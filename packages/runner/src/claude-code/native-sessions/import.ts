@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ImportedSession } from '@chirality/core'
 import { asText } from '../../common/json.ts'
-import { requireNativeId, sessionNotFound } from '../../native-sessions/native-id.ts'
+import { requireNativeId, sessionNotFound } from '../../native-sessions/listing.ts'
 import { readLines } from '../../native-sessions/read-lines.ts'
 import { conversationOf, isLink } from './conversation.ts'
 import { findSessionFile } from './files.ts'

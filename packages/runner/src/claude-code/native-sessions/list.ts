@@ -1,9 +1,7 @@
 import type { ListNativeSessionsOptions, NativeSession } from '@chirality/core'
 import { asText, type JsonObject } from '../../common/json.ts'
-import { DEFAULT_LIMIT } from '../../native-sessions/default-limit.ts'
-import { oneLine } from '../../native-sessions/one-line.ts'
+import { DEFAULT_LIMIT, oneLine, realPath } from '../../native-sessions/listing.ts'
 import { readEnds } from '../../native-sessions/read-lines.ts'
-import { realPath } from '../../native-sessions/same-folder.ts'
 import { type SessionFile, sessionFiles } from './files.ts'
 import { promptOf } from './prompt.ts'
 

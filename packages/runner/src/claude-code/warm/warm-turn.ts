@@ -1,5 +1,5 @@
 import type { Guard, HarnessQuery, HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
-import { traceProcess } from '../../process/trace-process.ts'
+import { traceProcess } from '../../process/traced-process.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { TurnParts, TurnPlan } from '../../turn/connection.ts'
 import { withoutConversation } from '../../turn/turn-query.ts'

@@ -1,6 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
+import { buildExecArgs, type ExecArgInput, toToml } from './exec-args.ts'
 
 const ID = '01a1e299-f6ed-7c52-bac1-135cf1f26a6e'
 
@@ -88,4 +88,24 @@ describe('the command line of codex exec', () => {
       expect(() => build(fields)).toThrow(expect.objectContaining({ code: 'invalid_query' }))
     },
   )
+})
+
+describe('TOML for an override', () => {
+  test.each([
+    ['plain', '"plain"'],
+    ['say "hi"\n\\ \t', '"say \\"hi\\"\\n\\\\ \\t"'],
+    ['\u007f\u0000', '"\\u007f\\u0000"'],
+    ['é 😀', '"é 😀"'],
+    [12, '12'],
+    [1.5, '1.5'],
+    [true, 'true'],
+    [[1, 'two', [true]], '[1, "two", [true]]'],
+    [{ 'a.b': { c: 1 }, gone: undefined, none: null }, '{ "a.b" = { "c" = 1 } }'],
+  ])('%j', (value, toml) => {
+    expect(toToml(value)).toBe(toml)
+  })
+
+  test.each([undefined, null, Symbol('x')])('%s has no form', value => {
+    expect(() => toToml(value)).toThrow(TypeError)
+  })
 })

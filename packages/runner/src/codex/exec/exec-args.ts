@@ -1,9 +1,7 @@
-import type { HarnessQuery } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { HARNESS_ID } from '../config.ts'
-import { CODEX_EFFORT } from '../effort.ts'
+import { CODEX_EFFORT } from '../models.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
-import { toToml } from './toml.ts'
 
 export interface ExecArgInput {
   /** With a checked thread id. */
@@ -59,4 +57,21 @@ function word(field: string, value: string): string {
   if (value !== '' && !value.startsWith('-') && !value.includes('\0')) return value
   const message = `${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`
   throw new HarnessError(message, 'invalid_query', HARNESS_ID)
+}
+
+/** A JSON value as TOML, for `-c key=value`. Only what configuration needs: no dates, no null. */
+export function toToml(value: unknown): string {
+  if (typeof value === 'string') return tomlString(value)
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (Array.isArray(value)) return `[${value.map(toToml).join(', ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).filter(([, entry]) => entry !== undefined && entry !== null)
+    return `{ ${entries.map(([key, entry]) => `${tomlString(key)} = ${toToml(entry)}`).join(', ')} }`
+  }
+  throw new TypeError(`${typeof value} has no form in TOML`)
+}
+
+/** JSON's escapes are TOML's, but for the control characters that JSON may leave as they are. */
+function tomlString(text: string): string {
+  return JSON.stringify(text).replace(/\u007f/g, '\\u007f')
 }

@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises'
 import type { NativeSession } from '@chirality/core'
 import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 import { buildChildEnv } from '../../env/child-env.ts'
-import { oneLine } from '../../native-sessions/one-line.ts'
+import { oneLine } from '../../native-sessions/listing.ts'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { AppServer } from '../app-server/app-server.ts'
 import { type CodexContext, HARNESS_ID } from '../config.ts'
@@ -121,4 +121,21 @@ function readTurn(turn: JsonObject): ThreadTurn {
 function timeOf(seconds: unknown): string | undefined {
   const value = asNumber(seconds)
   return value === undefined ? undefined : new Date(value * 1000).toISOString()
+}
+
+export interface TwoWays<T> {
+  ask: (server: AppServer) => Promise<T>
+  read: () => Promise<T>
+}
+
+/** The app-server knows best. Where there is none, or none that answers, its files have to do. */
+export async function askOrRead<T>(context: CodexContext, { ask, read }: TwoWays<T>): Promise<T> {
+  const { config } = context
+  if (config.voice === 'exec') return read()
+  try {
+    return await withAppServer(context, ask)
+  } catch (error) {
+    config.onLog?.({ level: 'warn', event: 'native-sessions:files', data: { error: String(error) } })
+    return read()
+  }
 }

@@ -1,7 +1,6 @@
 import { rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { HarnessQuery, ImageSource, PromptPart } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { HARNESS_ID } from '../config.ts'
 

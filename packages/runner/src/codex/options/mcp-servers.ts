@@ -1,5 +1,4 @@
-import type { McpServerConfig, McpStdioServerConfig } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { HarnessError, type McpServerConfig, type McpStdioServerConfig } from '@chirality/core'
 import { HARNESS_ID } from '../config.ts'
 
 export interface CodexMcpServers {

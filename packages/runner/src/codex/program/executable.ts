@@ -1,8 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { findPackage } from '../../process/program/find-package.ts'
-import { checkExecutable, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import { checkExecutable, findPackage, resolveExecutable } from '../../process/program/resolve-executable.ts'
 import { HARNESS_ID } from '../config.ts'
 
 export const INSTALL_INSTRUCTIONS =

@@ -1,5 +1,5 @@
 import { HarnessError } from '@chirality/core'
-import { traceProcess } from '../../process/trace-process.ts'
+import { traceProcess } from '../../process/traced-process.ts'
 import { withAccount } from '../../turn/turn-query.ts'
 import { RpcError } from '../app-server/json-rpc.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'

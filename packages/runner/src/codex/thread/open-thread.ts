@@ -1,12 +1,11 @@
-import type { HarnessQuery } from '@chirality/core'
-import { HarnessError } from '@chirality/core'
+import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { asObject, asObjects, asText } from '../../common/json.ts'
 import type { AppServer } from '../app-server/app-server.ts'
 import { RpcError } from '../app-server/json-rpc.ts'
 import { HARNESS_ID } from '../config.ts'
+import { heldThreadAdvice, isLostThread } from '../options/check-query.ts'
 import { areInstructionsTold, asInstructions } from '../options/instructions.ts'
 import type { CodexPermissions } from '../options/permissions.ts'
-import { heldThreadAdvice, isLostThread } from '../options/thread-id.ts'
 
 export interface OpenThreadOptions {
   /** With a checked thread id. */

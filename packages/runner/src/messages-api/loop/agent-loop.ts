@@ -1,16 +1,14 @@
 import type { UsageInfo } from '@chirality/core'
-import type { Answer } from '../api/answer.ts'
+import { type Answer, addUsage } from '../api/answer.ts'
 import { ApiError } from '../api/api-error.ts'
 import { checkEndpoint } from '../api/endpoint.ts'
 import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
-import { addUsage } from '../api/usage.ts'
 import { askAnswer } from './ask-answer.ts'
 import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL, DEFAULT_TOOL_GRACE_MS } from './config.ts'
-import type { EventHandler } from './event-handler.ts'
+import { type EventHandler, SafeHandler } from './event-handler.ts'
 import { History, missingResults, type PromptContent } from './history.ts'
 import { callsOf, runTools } from './run-tools.ts'
-import { SafeHandler } from './safe-handler.ts'
 import type { Tool } from './tool.ts'
 
 export interface PromptResult {

@@ -1,9 +1,11 @@
 import type { Answer } from '../api/answer.ts'
-import { askModel } from '../api/ask-model.ts'
+import { ApiError } from '../api/api-error.ts'
 import type { ContentBlock, Message } from '../api/messages.ts'
 import { requestBody } from '../api/request-body.ts'
+import { pause, type RetryNotice, retryDelayMs } from '../api/retry.ts'
+import { BrokenAnswer, type StreamOptions, streamAnswer } from '../api/stream-answer.ts'
 import { type Config, DEFAULT_MAX_RETRIES, DEFAULT_MAX_TOKENS } from './config.ts'
-import type { SafeHandler } from './safe-handler.ts'
+import type { SafeHandler } from './event-handler.ts'
 import type { Tool } from './tool.ts'
 
 export interface AskAnswerOptions {
@@ -50,4 +52,30 @@ function tellBlock(block: ContentBlock, handler: SafeHandler): void {
   if (block.type === 'text') handler.call('onText', block.text)
   if (block.type === 'thinking') handler.call('onReasoning', block.thinking)
   if (block.type === 'tool_use') handler.call('onToolCall', block.id, block.name, block.input)
+}
+
+export interface AskOptions extends StreamOptions {
+  maxRetries: number
+  /** Told before each further attempt. All that the answer has said so far is taken back. */
+  onRetry?(notice: RetryNotice): void
+}
+
+/**
+ * One answer of the model. What passes by itself (429, 5xx, an overloaded API, a lost connection) is tried again, also in
+ * the middle of an answer: nothing was done with it yet, because tools run only when it is whole.
+ */
+export async function askModel(options: AskOptions): Promise<Answer> {
+  const { maxRetries, signal, onRetry } = options
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await streamAnswer(options)
+    } catch (error) {
+      const cause = error instanceof BrokenAnswer ? error.cause : error
+      const isLast = attempt > maxRetries || signal.aborted
+      if (isLast || !(cause instanceof ApiError) || !cause.isPassing) throw error
+      const delayMs = retryDelayMs(attempt, cause)
+      onRetry?.({ attempt, maxRetries, delayMs, error: cause })
+      await pause(delayMs, signal)
+    }
+  }
 }

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
 import { Workspace } from '../tools/files/workspace.ts'
 import { Gate } from './gate.ts'
-import { Grants } from './grants.ts'
-import { Policy } from './policy.ts'
+import { Grants, Policy } from './policy.ts'
 
 const TOOL: BuiltInTool = {
   name: 'run',

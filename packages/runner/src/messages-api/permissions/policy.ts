@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isProtectedPath, type PermissionMode } from '@chirality/core'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
 import { allows, denies, isRuleFor, parseRule, type Rule, type Use } from './rule.ts'
@@ -79,3 +80,52 @@ function mayBeProtected(file: string | undefined): boolean {
 function rulesOf(texts: readonly string[]): Rule[] {
   return texts.flatMap(text => parseRule(text) ?? [])
 }
+
+/** What a person allowed for the rest of a session: exactly this input of this tool. */
+export class Grants {
+  readonly #granted = new Set<string>()
+
+  add(tool: string, input: Record<string, unknown>): void {
+    this.#granted.add(keyOf(tool, input))
+  }
+
+  has(tool: string, input: Record<string, unknown>): boolean {
+    return this.#granted.has(keyOf(tool, input))
+  }
+}
+
+/** As short as it is for a file of megabytes. The words that describe a command to people change nothing about it. */
+function keyOf(tool: string, { description: _, ...input }: Record<string, unknown>): string {
+  const call = [tool, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))]
+  return createHash('sha256').update(JSON.stringify(call)).digest('base64')
+}
+
+/** What holds for a session beyond one of its turns. */
+export interface RememberedSession {
+  grants: Grants
+  mode?: PermissionMode
+}
+
+/** Of the sessions that were used last. One that is forgotten asks again. */
+export class SessionMemory {
+  readonly #sessions = new Map<string, RememberedSession>()
+
+  of(sessionId: string): RememberedSession {
+    const session = this.#sessions.get(sessionId) ?? { grants: new Grants() }
+    this.#sessions.delete(sessionId)
+    this.#sessions.set(sessionId, session)
+    const [oldest] = this.#sessions.keys()
+    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest)
+    return session
+  }
+
+  forget(sessionId: string): void {
+    this.#sessions.delete(sessionId)
+  }
+
+  clear(): void {
+    this.#sessions.clear()
+  }
+}
+
+const MAX_SESSIONS = 1000

@@ -1,4 +1,4 @@
-import type { BuiltInTool } from './built-in-tool.ts'
+import { type BuiltInTool, objectSchema } from './built-in-tool.ts'
 
 /** Asks the person. The name and the input are those of Claude Code, so that every dashboard knows a question by them. */
 export function askUserTool(): BuiltInTool {
@@ -41,4 +41,20 @@ const QUESTION = {
 
 function wordsOf(answer: unknown): string {
   return Array.isArray(answer) ? answer.map(String).join(', ') : String(answer)
+}
+
+/** Shows a plan to the person, who lets it be carried out or sends it back. The name is Claude Code's. */
+export function exitPlanTool(onApproved: () => void): BuiltInTool {
+  return {
+    name: 'ExitPlanMode',
+    effect: 'ask',
+    description:
+      'Shows your plan to the person when it is ready. You may carry it out only after they approve.',
+    inputSchema: objectSchema({ plan: { type: 'string', minLength: 1, description: 'Markdown' } }, ['plan']),
+    subject: () => undefined,
+    async execute({ plan }) {
+      onApproved()
+      return `The plan is approved. Carry it out:\n\n${String(plan)}`
+    },
+  }
 }

@@ -26,3 +26,11 @@ export function textOf(value: unknown): string | undefined {
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
+
+/** A tool did not do what it was asked to, and says why. The words are for the model. */
+export class ToolError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ToolError'
+  }
+}

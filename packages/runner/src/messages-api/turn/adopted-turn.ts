@@ -1,13 +1,15 @@
 import type { NdjsonRecord, Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../../process/adopt-agent.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
+import { MARKER_VARIABLE, parseMarkers } from '../../process/system/leftovers.ts'
+import { stillRunning } from '../../process/system/process-table.ts'
+import { stopByMarker, stopTraced } from '../../process/traced-process.ts'
 import type { Connection, ConnectionEnd, TurnPlan } from '../../turn/connection.ts'
 import type { HarnessLog } from '../../turn/harness-log.ts'
 import { startFailure } from '../../turn/start-failure.ts'
 import type { StopReason } from '../../turn/turn-events.ts'
 import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from '../config.ts'
 import { TurnView } from '../log/turn-view.ts'
-import { stopCommands } from './stop-commands.ts'
 
 export interface AdoptedTurnOptions {
   session: Session
@@ -112,4 +114,20 @@ async function* recordsOf(agent: AgentProcess): AsyncGenerator<NdjsonRecord> {
     unsure = output.record.kind === 'malformed' ? output.record : undefined
     if (!unsure) yield output.record
   }
+}
+
+/** Ends what the commands of a turn left when the program that ran it died. Returns how many processes that were. */
+export async function stopCommands(
+  processes: readonly TurnProcess[],
+  { config, environment }: Pick<MessagesApiContext, 'config' | 'environment'>,
+): Promise<number> {
+  // What carries a marker that we carry, too, is what we run in.
+  const inherited = parseMarkers(environment[MARKER_VARIABLE])
+  const others = processes.filter(({ marker }) => !inherited.includes(marker))
+  const options = { ...config.stop, interruptGraceMs: 0 }
+  const running = await stillRunning(others.map(trace => ({ ...trace, startedAt: trace.startTime })))
+  const traced = await Promise.all(running.map(trace => stopTraced(trace, options)))
+  const markers = [...new Set(others.map(({ marker }) => marker))]
+  const marked = await Promise.all(markers.map(marker => stopByMarker(marker, options)))
+  return new Set([...traced, ...marked].flatMap(({ stopped }) => stopped)).size
 }

@@ -1,4 +1,5 @@
 import {
+  type ClientToolDefinition,
   DEFAULT_MAX_TURNS,
   HarnessError,
   type HarnessQuery,
@@ -14,8 +15,8 @@ import { endpointOf } from '../credentials.ts'
 import type { Config } from '../loop/config.ts'
 import { DEFAULT_HARNESS_MODEL, maxTokensOf, thinkingFields } from '../models.ts'
 import { Policy } from '../permissions/policy.ts'
+import type { BuiltInTool } from '../tools/built-in-tool.ts'
 import { Workspace } from '../tools/files/workspace.ts'
-import { clientTools } from './client-tools.ts'
 import type { ToolboxParts } from './toolbox.ts'
 
 /** All that a turn needs, checked. */
@@ -108,3 +109,33 @@ function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: Ha
     throw refuse('forkAt needs forkSession: the conversation itself is not cut.')
   if (continueLast) throw refuse('continueLast: name the conversation with resumeSessionId.')
 }
+
+/** The host's own functions, by the names that they have for every agent. Nothing goes over a wire. */
+export async function clientTools(definitions: readonly ClientToolDefinition[]): Promise<BuiltInTool[]> {
+  if (definitions.length === 0) return []
+  const [{ prepareTools }, { callTool }, { TOOL_SERVER_NAME }] = await Promise.all([
+    import('../../tool-server/prepare-tools.ts'),
+    import('../../tool-server/call-tool.ts'),
+    import('../../tool-server/index.ts'),
+  ])
+  const { byName } = prepareTools(definitions, HARNESS_ID)
+  return definitions.flatMap(({ name, description, inputSchema, readOnly }) => {
+    const prepared = byName.get(name)
+    if (prepared === undefined) return []
+    return {
+      name: `mcp__${TOOL_SERVER_NAME}__${name}`,
+      description,
+      inputSchema,
+      effect: readOnly ? 'read' : 'client',
+      subject: () => undefined,
+      checksInput: true,
+      execute: async (input, { signal }) => {
+        const { content, isError } = await callTool(prepared, input, { ...LIMITS, signal })
+        const texts = content.flatMap(part => (part.type === 'text' ? [part.text] : []))
+        return { content: texts.join('\n'), isError: isError === true }
+      },
+    }
+  })
+}
+
+const LIMITS = { deadlineMs: 10 * 60_000, maxResultBytes: 256 * 1024 }

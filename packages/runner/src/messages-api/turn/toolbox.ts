@@ -3,15 +3,16 @@ import type { StopOptions } from '../../process/stop/stop.ts'
 import type { Emit } from '../log/native-event.ts'
 import type { Tool } from '../loop/tool.ts'
 import { Gate } from '../permissions/gate.ts'
-import type { Grants } from '../permissions/grants.ts'
-import type { Policy } from '../permissions/policy.ts'
+import type { Grants, Policy } from '../permissions/policy.ts'
 import { isRuleFor, parseRule } from '../permissions/rule.ts'
-import { builtInTools } from '../tools/all-tools.ts'
-import { askUserTool } from '../tools/ask-user.ts'
+import { askUserTool, exitPlanTool } from '../tools/ask-user.ts'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
-import { exitPlanTool } from '../tools/exit-plan.ts'
+import { editTool, writeTool } from '../tools/files/edit.ts'
+import { globTool, listTool } from '../tools/files/glob.ts'
+import { grepTool } from '../tools/files/grep.ts'
+import { readTool } from '../tools/files/read.ts'
 import type { Workspace } from '../tools/files/workspace.ts'
-import { Shell } from '../tools/shell/shell.ts'
+import { bashTool, Shell, type ToolProgress } from '../tools/shell/shell.ts'
 
 export interface ToolboxParts {
   query: Pick<HarnessQuery, 'tools'>
@@ -96,4 +97,22 @@ function wantedTools(tools: string | undefined): (name: string) => boolean {
 /** At commas and blanks, but not inside brackets. */
 function splitRules(text: string): string[] {
   return text.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? []
+}
+
+export interface BuiltInToolParts {
+  workspace: Workspace
+  shell: Shell
+  onProgress?: ToolProgress
+}
+
+export function builtInTools({ workspace, shell, onProgress }: BuiltInToolParts): BuiltInTool[] {
+  return [
+    readTool(workspace),
+    writeTool(workspace),
+    editTool(workspace),
+    bashTool(shell, onProgress),
+    globTool(workspace),
+    grepTool(workspace),
+    listTool(workspace),
+  ]
 }

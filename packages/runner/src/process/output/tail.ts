@@ -1,5 +1,5 @@
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs'
-import { HotFiles } from './hot-files.ts'
+import { Pulse } from './pulse.ts'
 
 export interface TailOptions {
   fd: number
@@ -168,7 +168,6 @@ export class Tail {
   }
 }
 
-const hotFiles = new HotFiles()
 /** So many changes, each so soon after the one before, and it grows all the time. */
 const HOT_CHANGES = 3
 const HOT_GAP_MS = 20
@@ -177,3 +176,30 @@ const COLD_PULSES = 8
 const SAFETY_POLL_MS = 250
 const FAST_POLL_MS = 10
 const IDLE_POLL_MS = 100
+
+/**
+ * The files that grow all the time. Each of a few is announced line by line, at once; of many, the announcements would cost more
+ * than the lines.
+ */
+class HotFiles {
+  /** In which many are looked at. */
+  readonly pulse = new Pulse()
+  readonly #files = new Set<object>()
+
+  get areMany(): boolean {
+    return this.#files.size > FEW
+  }
+
+  add(file: object): void {
+    this.#files.add(file)
+  }
+
+  remove(file: object): void {
+    this.#files.delete(file)
+  }
+}
+
+/** As many as a person follows at the same time. */
+const FEW = 4
+
+const hotFiles = new HotFiles()

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import path, { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { useProject } from '../../../test/support/project.ts'
-import { checkExecutable, resolveExecutable } from './resolve-executable.ts'
+import { asTyped, checkExecutable, resolveExecutable } from './resolve-executable.ts'
 
 const project = useProject()
 const NAME = 'chirality-test-agent'
@@ -91,4 +91,27 @@ describe('checkExecutable', () => {
     })
     expect(await checkExecutable(install('bin'))).toEqual({ ok: true })
   })
+})
+
+function program(name: string): void {
+  writeFileSync(path.join(project.root, name), '')
+  chmodSync(path.join(project.root, name), 0o755)
+}
+
+test('a name that a terminal finds is enough', async () => {
+  program('agent')
+  expect(await asTyped('agent', '/elsewhere/agent', `/nonexistent:${project.root}`)).toBe('agent')
+})
+
+test.each([
+  ['/opt/agents/agent', '/opt/agents/agent'],
+  ["/opt/my 'own'/agent", "'/opt/my '\\''own'\\''/agent'"],
+])('one that it does not find is named by its path: %s', async (binary, typed) => {
+  expect(await asTyped('agent', binary, project.root)).toBe(typed)
+  expect(await asTyped('agent', binary)).toBe(typed)
+})
+
+test('a folder that depends on where one is does not count', async () => {
+  program('agent')
+  expect(await asTyped('agent', '/opt/agent', `:.:${path.relative('.', project.root)}`)).toBe('/opt/agent')
 })

@@ -1,6 +1,8 @@
+import { existsSync, realpathSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import path, { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { processEnv } from '../system/process-env.ts'
 
 /**
@@ -76,4 +78,21 @@ const INSTALL_FOLDERS = [
 
 function expandHome(path: string, home = homedir()): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+}
+
+/**
+ * The real folder of an installed package, seen from a file. By hand, because the agents' packages hide their
+ * package.json behind `exports`; the real path, because a linked package's own dependencies lie beside it.
+ */
+export function findPackage(from: string, name: string): string | undefined {
+  const bases = createRequire(from).resolve.paths(name) ?? []
+  const folder = bases.map(base => path.join(base, name)).find(candidate => existsSync(candidate))
+  return folder && realpathSync(folder)
+}
+
+/** The word that starts the program in a terminal with this PATH: its name where that is found, else its whole path. */
+export async function asTyped(name: string, binary: string, path = ''): Promise<string> {
+  for (const folder of path.split(delimiter))
+    if (isAbsolute(folder) && (await checkExecutable(join(folder, name))).ok) return name
+  return /^[\w@%+=:,./-]+$/.test(binary) ? binary : `'${binary.replaceAll("'", "'\\''")}'`
 }

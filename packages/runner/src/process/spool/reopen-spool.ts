@@ -3,9 +3,8 @@ import path from 'node:path'
 import type { TurnProcess } from '@chirality/core'
 import { errnoOf } from '../../common/errno.ts'
 import { ensureLogDirectory } from './log-directory.ts'
-import { settleSpool } from './settle-spool.ts'
 import { SpoolError, toSpoolError, unsafeSymlink } from './spool-error.ts'
-import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
+import { type SpoolReadEnd, type SpoolSource, settleSpool } from './spool-source.ts'
 
 /** Whose raw log it is: logs of others are not read. */
 export interface SpoolPlace {

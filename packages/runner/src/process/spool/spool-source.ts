@@ -1,3 +1,6 @@
+import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import { errnoOf } from '../../common/errno.ts'
+
 /** The two files an agent writes to, as their reader needs them. */
 export interface SpoolSource {
   readonly path: string
@@ -16,3 +19,62 @@ export interface SpoolReadEnd {
   readonly path: string
   readonly readFd: number
 }
+
+/** Removes a stderr file that nothing was written to, and writes again what someone deleted under its reader. */
+export async function settleSpool(
+  { stdout, stderr }: Pick<SpoolSource, 'stdout' | 'stderr'>,
+  ensureDirectory: () => Promise<unknown>,
+): Promise<void> {
+  if (stderr && fstatSync(stderr.readFd).size === 0) tidy(stderr.path)
+  await restoreDeleted(stderr ? [stdout, stderr] : [stdout], ensureDirectory)
+}
+
+export function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** An empty file too many is no reason for a turn that went well to fail. */
+function tidy(file: string): void {
+  try {
+    removeIfThere(file)
+  } catch {
+    // The agent moved the folder or took our rights to it away.
+  }
+}
+
+async function restoreDeleted(files: SpoolReadEnd[], ensureDirectory: () => Promise<unknown>): Promise<void> {
+  const deleted = files.filter(file => {
+    const { size, nlink } = fstatSync(file.readFd)
+    return nlink === 0 && size > 0
+  })
+  if (deleted.length === 0) return
+  try {
+    await ensureDirectory()
+    for (const file of deleted) copyBack(file)
+  } catch {
+    // The project is gone too. Whoever reads the output was told that the log was deleted.
+  }
+}
+
+function copyBack({ path, readFd }: SpoolReadEnd): void {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+  const buffer = Buffer.allocUnsafe(COPY_BYTES)
+  try {
+    let offset = 0
+    for (let bytes = readSync(readFd, buffer, 0, COPY_BYTES, 0); bytes > 0; ) {
+      writeFileSync(fd, buffer.subarray(0, bytes))
+      offset += bytes
+      bytes = readSync(readFd, buffer, 0, COPY_BYTES, offset)
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const PRIVATE_FILE_MODE = 0o600
+const COPY_BYTES = 256 * 1024
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants

@@ -3,9 +3,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../../common/errno.ts'
 import { ensureLogDirectory, type RawLogs } from './log-directory.ts'
-import { removeIfThere, settleSpool } from './settle-spool.ts'
 import { SpoolError, toSpoolError } from './spool-error.ts'
-import type { SpoolReadEnd, SpoolSource } from './spool-source.ts'
+import { removeIfThere, type SpoolReadEnd, type SpoolSource, settleSpool } from './spool-source.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 export interface SpoolOptions {

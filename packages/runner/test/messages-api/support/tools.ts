@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import type { ToolOutput } from '../../../src/messages-api/loop/tool.ts'
-import { complaintAbout } from '../../../src/messages-api/permissions/check-input.ts'
-import { builtInTools } from '../../../src/messages-api/tools/all-tools.ts'
+import { complaintAbout } from '../../../src/messages-api/permissions/gate.ts'
 import { Workspace } from '../../../src/messages-api/tools/files/workspace.ts'
 import { Shell } from '../../../src/messages-api/tools/shell/shell.ts'
+import { builtInTools } from '../../../src/messages-api/turn/toolbox.ts'
 import { TEST_ENV } from '../../support/programs.ts'
 
 export interface ToolWorld {

@@ -1,4 +1,4 @@
-import { ToolError } from '../tool-error.ts'
+import { ToolError } from '../built-in-tool.ts'
 
 /** Whether a path with `/` fits: `*` and `?` within a name, `**` over folders, `[a-z]`, `{a,b}`. Never slow, whatever the pattern. */
 export function globMatcher(pattern: string): (path: string) => boolean {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { ToolError } from '../tool-error.ts'
+import { ToolError } from '../built-in-tool.ts'
 
 /**
  * A folder that is held open, so that nobody can put a link in its place between the check and the use. On Linux its

@@ -1,7 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import { type BuiltInTool, numberOf, objectSchema, textOf } from '../built-in-tool.ts'
-import { ToolError } from '../tool-error.ts'
+import { type BuiltInTool, numberOf, objectSchema, ToolError, textOf } from '../built-in-tool.ts'
 import type { Workspace } from './workspace.ts'
 
 export function readTool(workspace: Workspace): BuiltInTool {

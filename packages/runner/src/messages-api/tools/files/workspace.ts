@@ -1,7 +1,7 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { errnoOf } from '../../../common/errno.ts'
-import { ToolError } from '../tool-error.ts'
+import { ToolError } from '../built-in-tool.ts'
 import { PinnedDirectory } from './pinned-directory.ts'
 
 export interface Place {

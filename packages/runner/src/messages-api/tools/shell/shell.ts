@@ -5,7 +5,7 @@ import { StopLadder, type StopOptions } from '../../../process/stop/stop.ts'
 import { chainMarker, findByMarker, MARKER_VARIABLE } from '../../../process/system/leftovers.ts'
 import { sendSignal, startTimeNow } from '../../../process/system/process-table.ts'
 import { enclose, removeRunGroup } from '../../../process/system/run-group.ts'
-import { HeadTail } from './head-tail.ts'
+import { type BuiltInTool, numberOf, objectSchema, textOf } from '../built-in-tool.ts'
 
 export interface ShellOptions {
   cwd: string
@@ -243,3 +243,116 @@ class RunningCommand {
 }
 
 const TERM_GRACE_MS = 2000
+
+/** The beginning and the end of a text of any length, in bounded memory. */
+export class HeadTail {
+  readonly #headBytes: number
+  readonly #tailBytes: number
+  readonly #head: Buffer[] = []
+  #headSize = 0
+  #tail: Buffer[] = []
+  #tailSize = 0
+  #total = 0
+
+  constructor(headBytes: number, tailBytes: number) {
+    this.#headBytes = headBytes
+    this.#tailBytes = tailBytes
+  }
+
+  get bytes(): number {
+    return this.#total
+  }
+
+  get isCut(): boolean {
+    return this.#total > this.#headBytes + this.#tailBytes
+  }
+
+  push(chunk: Buffer): void {
+    this.#total += chunk.length
+    const room = this.#headBytes - this.#headSize
+    const first = chunk.subarray(0, Math.max(0, room))
+    if (first.length > 0) {
+      // A copy: a piece of a bigger buffer would keep all of it in memory.
+      this.#head.push(Buffer.from(first))
+      this.#headSize += first.length
+    }
+    const rest = chunk.subarray(first.length)
+    if (rest.length === 0) return
+    this.#tail.push(Buffer.from(rest.subarray(-this.#tailBytes)))
+    this.#tailSize += Math.min(rest.length, this.#tailBytes)
+    if (this.#tailSize > 2 * this.#tailBytes) this.#trim()
+  }
+
+  text(): string {
+    this.#trim()
+    const head = Buffer.concat(this.#head)
+    const tail = Buffer.concat(this.#tail)
+    const left = this.#total - head.length - tail.length
+    if (left === 0) return Buffer.concat([head, tail]).toString()
+    return `${head.toString()}\n[${left} bytes left out]\n${tail.toString()}`
+  }
+
+  #trim(): void {
+    if (this.#tailSize <= this.#tailBytes) return
+    const all = Buffer.concat(this.#tail)
+    this.#tail = [Buffer.from(all.subarray(-this.#tailBytes))]
+    this.#tailSize = this.#tailBytes
+  }
+}
+
+export type ToolProgress = (progress: {
+  toolUseId: string
+  toolName: string
+  output: string
+  elapsedMs: number
+}) => void
+
+export function bashTool(shell: Shell, onProgress?: ToolProgress): BuiltInTool {
+  return {
+    name: 'bash',
+    effect: 'run',
+    description: `Runs a shell command in the project folder and waits for it. What it leaves in the background is ended with your turn. Default time limit ${DEFAULT_TIMEOUT_MS / 1000} s. Of long output the middle is left out.`,
+    inputSchema: objectSchema(
+      {
+        command: { type: 'string', minLength: 1 },
+        timeout: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, description: 'Milliseconds' },
+        description: { type: 'string', description: 'What it does, in a few words' },
+      },
+      ['command'],
+    ),
+    subject: input => textOf(input.command),
+    async execute(input, { signal, toolUseId }) {
+      const command = String(input.command)
+      if (command.includes('\0')) return { content: 'The command has a NUL character in it.', isError: true }
+      const timeoutMs = numberOf(input.timeout) ?? DEFAULT_TIMEOUT_MS
+      const result = await shell.run(command, {
+        timeoutMs,
+        signal,
+        onOutput: (output, elapsedMs) => onProgress?.({ toolUseId, toolName: 'bash', output, elapsedMs }),
+      })
+      return { content: describe(result, timeoutMs), isError: hasFailed(result), detail: result }
+    },
+  }
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000
+const MAX_TIMEOUT_MS = 600_000
+
+function hasFailed({ exitCode, timedOut, interrupted }: CommandResult): boolean {
+  return timedOut || interrupted || exitCode !== 0
+}
+
+function describe(result: CommandResult, timeoutMs: number): string {
+  const { stdout, stderr, timedOut, interrupted, exitCode, exitSignal } = result
+  const end = timedOut
+    ? `Ended after ${timeoutMs} ms, its time limit.`
+    : interrupted
+      ? 'Interrupted by the user.'
+      : exitSignal !== null
+        ? `Ended by ${exitSignal}.`
+        : exitCode === 0
+          ? ''
+          : `Exit code ${exitCode}.`
+  const parts = [stdout, stderr, end].map(part => part.replace(/\n$/, '')).filter(part => part !== '')
+  return parts.join('\n') || 'Done, without output.'
+}

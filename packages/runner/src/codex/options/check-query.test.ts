@@ -1,6 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { checkThread, heldThreadAdvice, isLostThread } from './thread-id.ts'
+import { checkThread, heldThreadAdvice, isLostThread } from './check-query.ts'
 
 const ID = '01A1e299-f6ed-7c52-bac1-135cf1f26a6e'
 const query = (fields: Partial<HarnessQuery>) => fields as HarnessQuery

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SessionMemory } from './session-memory.ts'
+import { SessionMemory } from './policy.ts'
 
 test('a session that is used is remembered; of a thousand others the oldest is forgotten', () => {
   const memory = new SessionMemory()

@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises'
+import path from 'node:path'
 import { HarnessError, type HarnessId } from '@chirality/core'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -16,4 +18,25 @@ export function requireNativeId(given: string, harnessId: HarnessId): string {
 export function sessionNotFound(nativeSessionId: string, harnessId: HarnessId): HarnessError {
   const message = `${harnessId} has no conversation ${nativeSessionId}.`
   return new HarnessError(message, 'session_not_found', harnessId)
+}
+
+/** As many as a person looks through. */
+export const DEFAULT_LIMIT = 100
+
+const MAX_CHARS = 200
+
+/** A title out of a message that may be pages long. */
+export function oneLine(text: string): string {
+  const line = text.trim().replace(/\s+/g, ' ')
+  return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line
+}
+
+/** The names a folder may have in an agent's files: as it was given, and where its links lead. */
+export async function sameFolder(folder: string): Promise<string[]> {
+  const given = path.resolve(folder)
+  return [...new Set([given, await realPath(given)])]
+}
+
+export async function realPath(folder: string): Promise<string> {
+  return realpath(folder).catch(() => path.resolve(folder))
 }

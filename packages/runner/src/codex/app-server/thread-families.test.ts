@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ThreadLines } from './thread-lines.ts'
+import { ThreadLines } from './thread-families.ts'
 
 const OURS = '01990000-0000-7000-8000-000000000001'
 const CHILD = '01990000-0000-7000-8000-000000000002'

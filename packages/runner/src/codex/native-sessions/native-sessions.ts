@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { ImportedSession } from '@chirality/core'
-import { requireNativeId, sessionNotFound } from '../../native-sessions/native-id.ts'
+import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from '@chirality/core'
+import { DEFAULT_LIMIT, requireNativeId, sameFolder, sessionNotFound } from '../../native-sessions/listing.ts'
 import type { CodexContext } from '../config.ts'
-import { readRollout } from '../rollouts/rollout-threads.ts'
+import { listRollouts, readRollout } from '../rollouts/rollout-threads.ts'
 import type { ThreadHistory } from '../rollouts/thread.ts'
-import { readThread } from './app-server-threads.ts'
-import { askOrRead } from './ask-or-read.ts'
-import { codexHistory } from './history.ts'
-import { withToolCalls } from './tool-calls.ts'
+import { askOrRead, listThreads, readThread } from './app-server-threads.ts'
+import { codexHistory, withToolCalls } from './history.ts'
 
 /** A thread of Codex as a session. Opens nothing: a thread that another program holds can be read all the same. */
 export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
@@ -36,3 +34,16 @@ export async function importCodexSession(given: string, context: CodexContext): 
 }
 
 const HARNESS_ID = 'codex'
+
+/** The threads of Codex, newest first. */
+export async function listCodexSessions(
+  options: ListNativeSessionsOptions,
+  context: CodexContext,
+): Promise<NativeSession[]> {
+  const { cwd, limit = DEFAULT_LIMIT } = options
+  const wanted = { limit, cwds: cwd === undefined ? undefined : await sameFolder(cwd) }
+  return askOrRead(context, {
+    ask: server => listThreads(server, wanted),
+    read: () => listRollouts(context.environment, wanted),
+  })
+}

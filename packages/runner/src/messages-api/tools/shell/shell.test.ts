@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HeadTail } from './head-tail.ts'
+import { HeadTail } from './shell.ts'
 
 test('keeps the first and the last bytes, however they come', () => {
   fc.assert(

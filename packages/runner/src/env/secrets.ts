@@ -6,7 +6,6 @@ import {
   CODEX_NAMES,
   PROXY_NAMES,
 } from './allowed-names.ts'
-import { isSecretLike } from './secret-like.ts'
 
 /**
  * The values of an environment that nobody else may read: of variables that are called like a secret, and of those that no agent is
@@ -62,3 +61,45 @@ function isOpaque(value: string): boolean {
     !/^https?:\/\/[^?@]*$/.test(value)
   )
 }
+
+/** Names and values that must not reach a child by accident. The second layer, behind the allow-list. */
+export function isSecretLike(name: string, value: string): boolean {
+  return (
+    SECRET_NAMES.some(pattern => pattern.test(name)) || SECRET_VALUES.some(pattern => pattern.test(value))
+  )
+}
+
+const SECRET_NAMES = [
+  /_(SECRET|PASSWORD|CREDENTIAL|KEY|TOKEN|API_KEY)$/i,
+  /^(DATABASE_URL|REDIS_URL)$/i,
+  /^(SECRET|PASSWORD|CREDENTIALS?|TOKEN|API_?KEY)$/i,
+]
+
+const SECRET_VALUES = [
+  // A URL with a password in it.
+  /[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
+  /\bsk-[A-Za-z0-9_-]{16,}/,
+  /\bgh[pousr]_[A-Za-z0-9]{16,}/,
+  /\bgithub_pat_[A-Za-z0-9_]{16,}/,
+  /\bglpat-[A-Za-z0-9_-]{16,}/,
+  /\bxox[abeprs]-[A-Za-z0-9-]{10,}/,
+  /\bnpm_[A-Za-z0-9]{30,}/,
+  /\b(AKIA|ASIA)[A-Z0-9]{16}\b/,
+  /\bAIza[A-Za-z0-9_-]{30,}/,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+  // A JSON Web Token.
+  /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\./,
+]
+
+/** A command line as it may be logged: an argument that looks like a secret keeps its name and loses its value. */
+export function redactArgs(args: readonly string[]): string[] {
+  return args.map(argument => {
+    const [name = '', ...rest] = argument.split('=')
+    const value = rest.join('=')
+    const key = name.split('.').at(-1) ?? ''
+    if (!isSecretLike(value === '' ? '' : key, argument)) return argument
+    return value === '' ? REDACTED : `${name}=${REDACTED}`
+  })
+}
+
+const REDACTED = '[redacted]'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
-import { withToolCalls } from './tool-calls.ts'
+import { withToolCalls } from './history.ts'
 
 const turn = (id: string, ...types: string[]): ThreadTurn => ({
   ...{ id, status: 'completed', items: types.map(type => ({ type })) },
