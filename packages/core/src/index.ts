@@ -1,3 +1,11 @@
+export {
+  continuesDelta,
+  type DeltaEvent,
+  deltaText,
+  isDelta,
+  joinDeltas,
+  withDeltaText,
+} from './events/deltas.ts'
 export type {
   AlwaysRule,
   BudgetEvent,
@@ -73,7 +81,9 @@ export type {
   PromptPart,
   SessionHarness,
   SlashCommand,
+  TurnEvents,
 } from './harness/harness.ts'
+export { turnBatches } from './harness/harness.ts'
 export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './harness/native-session.ts'
 export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
 export {

@@ -209,7 +209,7 @@ async function fill(
   id: string,
   { events, event }: { events: number; event: (n: number) => UIEvent },
 ): Promise<void> {
-  const log = await openSessionLog(root, id, { coalesceMs: 0 })
+  const log = await openSessionLog(root, id)
   for (let n = 0; n < events; n += 1) {
     log.append(event(n), { turnId: 'turn-1' })
     if (n % 500 === 0) await setImmediate()

@@ -14,7 +14,7 @@ const BURST = 250
 
 const [name = '', ...args] = process.argv.slice(2)
 const variants: Record<string, () => Promise<Record<string, number>>> = {
-  log: () => appendToLog(benchEvent, { coalesceMs: 0 }),
+  log: () => appendToLog(benchEvent, {}),
   stream: () => appendToLog(streamedEvent),
   bare: bareWrites,
   'append-file': appendFiles,

@@ -23,7 +23,7 @@ export async function stored(
     time += 1000
     return new Date(time)
   }
-  const log = await openSessionLog(world.project, id, { now, coalesceMs: 0 })
+  const log = await openSessionLog(world.project, id, { now })
   for (const event of events) log.append({ ...event, sessionId: id } as UIEvent, { turnId: 't1' })
   await log.close()
   const turnCount = events.filter(({ type }) => type === 'turn:start').length

@@ -46,7 +46,7 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
    * One turn. Starts when the first event is asked for, and rejects then if the session has a turn running or the
    * turn cannot start. From `turn:start` on every way out is an event; leaving the loop early stops the agent.
    */
-  startTurn(session: Session, userMessage: string, opts?: HarnessTurnOpts): AsyncGenerator<UIEvent>
+  startTurn(session: Session, userMessage: string, opts?: HarnessTurnOpts): TurnEvents
 
   /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
   interrupt(sessionId: string): void
@@ -69,7 +69,7 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
    * that `startTurn` gave, up to `turn:end`. Whoever has some of them already skips those. A turn whose process is gone
    * ends as its last words say. Without this a turn ends with the program that ran it.
    */
-  adoptTurn?(session: Session, trace: TurnTrace, opts?: AdoptTurnOpts): AsyncGenerator<UIEvent>
+  adoptTurn?(session: Session, trace: TurnTrace, opts?: AdoptTurnOpts): TurnEvents
 
   /** Gives a message to the turn that is running. False when it is too late, and nothing was sent. */
   steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
@@ -94,6 +94,21 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 
   /** One of them as a session of ours, with its history. `cwd` is where it is looked for first. Changes nothing. */
   importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
+}
+
+/** The events of a turn, one at a time. A plain async generator is one. */
+export interface TurnEvents extends AsyncGenerator<UIEvent> {
+  /** The same, as they were read: what came together stays together. Instead of reading them one at a time, not beside it. */
+  batches?(): AsyncGenerator<UIEvent[]>
+}
+
+/** In batches as large as the harness gives them. */
+export function turnBatches(events: TurnEvents): AsyncGenerator<UIEvent[]> {
+  return events.batches?.() ?? oneByOne(events)
+}
+
+async function* oneByOne(events: TurnEvents): AsyncGenerator<UIEvent[]> {
+  for await (const event of events) yield [event]
 }
 
 /** What a turn can be given beyond the specification's options. A harness refuses what it cannot do. */

@@ -1,4 +1,4 @@
-import type { Envelope, UIEvent } from '@chirality/core'
+import type { Envelope } from '@chirality/core'
 import type { RunnerLogEntry } from '@chirality/runner'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
@@ -191,9 +191,9 @@ async function openSession(
   }
   try {
     const view = new SessionView(stored, { onChange })
-    const onRecorded = (event: UIEvent, envelope: Envelope | undefined) => {
-      view.note(event, envelope)
-      session?.note(event)
+    const onRecorded = (envelopes: Envelope[]) => {
+      view.note(envelopes)
+      for (const { event } of envelopes) session?.note(event)
     }
     const recorder = new SessionRecorder({ log, onRecorded })
     const onRelease = () => void session?.sendNext()

@@ -70,7 +70,7 @@ export class SendQueue {
     const { sessionId, recorder } = this.#options
     const why = error instanceof Error ? error.message : String(error)
     try {
-      await recorder.record(notice(sessionId, `The next message in the queue was not sent. ${why}`), null)
+      await recorder.record([notice(sessionId, `The next message in the queue was not sent. ${why}`)], null)
       await recorder.flush()
     } catch {
       // The session is being closed or deleted.

@@ -75,7 +75,7 @@ export class SteeredMessages {
     const open = this.#open
     if (open.length === 0) return
     await queue.takeBack(new Set(open.map(({ id }) => id)), { hold: true })
-    await recorder.record(notice(log.sessionId, untaken(open.length)), null)
+    await recorder.record([notice(log.sessionId, untaken(open.length))], null)
     await recorder.flush()
   }
 

@@ -182,52 +182,35 @@ describe('joining pieces', () => {
   const texts = (envelopes: Envelope[]) =>
     envelopes.map(({ event }) => ('text' in event ? event.text : 'delta' in event ? event.delta : event.type))
 
-  test('what comes together is one, and what follows it another', async () => {
-    const log = await open({ coalesceMs: 10_000 })
+  test('pieces of one batch are joined, and the batch is published once', async () => {
+    const log = await open()
     const reader = log.subscribe(0)
-    expect(log.append(delta('a'), TURN)).toBeUndefined()
-    log.append(delta('b'), TURN)
-    // It does not wait for the window: nothing was written before it.
-    expect(texts((await reader.next()).value ?? [])).toEqual(['ab'])
-    log.append(delta('c'), TURN)
-    log.append(delta('d'), TURN)
-    expect(log.append(delta('e', 'm2'), TURN)?.seq).toBe(2)
-    log.append(numbered(1), TURN)
-    await log.flush()
-    expect(texts(log.readAfter(0, 10))).toEqual(['ab', 'cd', 'e', 'status'])
+    const envelopes = log.appendAll([delta('a'), delta('b'), numbered(1), delta('c'), delta('d', 'm2')], TURN)
+    expect(texts(envelopes)).toEqual(['ab', 'status', 'c', 'd'])
+    // It is written and published before `appendAll` returns.
+    expect(log.lastSeq).toBe(4)
+    expect((await reader.next()).value).toEqual(envelopes)
+    expect(log.readAfter(0, 10)).toEqual(envelopes)
     await reader.return?.()
     await log.close()
   })
 
-  test('what waits comes by itself', async () => {
-    const log = await open({ coalesceMs: 1 })
-    const reader = log.subscribe(0)
-    log.append(delta('a'), TURN)
-    const seen: unknown[] = []
-    for await (const batch of reader) {
-      seen.push(...texts(batch))
-      if (seen.length === 2) break
-      log.append(delta('b'), TURN)
-    }
-    expect(seen).toEqual(['a', 'b'])
+  test('pieces of two batches are not joined, nor those that are appended one by one', async () => {
+    const log = await open()
+    log.appendAll([delta('a')], TURN)
+    log.appendAll([delta('b')], TURN)
+    log.append(delta('c'), TURN)
+    log.append(delta('d'), TURN)
+    await log.flush()
+    expect(texts(log.readAfter(0, 10))).toEqual(['a', 'b', 'c', 'd'])
     await log.close()
   })
 
-  test('closing writes what waits', async () => {
-    const log = await open({ coalesceMs: 10_000 })
-    log.append(delta('a'), TURN)
-    log.append(delta('b'), TURN)
-    await log.close()
-    const again = await open()
-    expect(texts(again.readAfter(0, 10))).toEqual(['ab'])
-    await again.close()
-  })
-
-  test('pieces are not kept back beyond 4 KB, and durable ones not at all', async () => {
-    const log = await open({ coalesceMs: 10_000 })
-    expect(log.append(delta('x'.repeat(3000)), TURN)).toBeUndefined()
-    expect(log.append(delta('y'.repeat(3000)), TURN)?.seq).toBe(1)
-    expect(log.append(delta('z'), { ...TURN, durable: true })?.seq).toBe(2)
+  test('an event that was appended before a batch is written before it', async () => {
+    const log = await open()
+    log.append(numbered(1), TURN)
+    log.appendAll([delta('a'), delta('b')], TURN)
+    expect(texts(log.readAfter(0, 10))).toEqual(['status', 'ab'])
     await log.close()
   })
 })

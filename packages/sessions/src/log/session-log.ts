@@ -1,20 +1,16 @@
-import type { Envelope, UIEvent, UIEventType } from '@chirality/core'
+import { type Envelope, joinDeltas, type UIEvent, type UIEventType } from '@chirality/core'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { LogError, toLogError } from '../files/storage-error.ts'
-import { type Addressed, DeltaCoalescer } from './coalescer.ts'
 import type { EventText } from './event-text.ts'
 import { LogContents } from './file/log-contents.ts'
 import { type LogHealth, LogWriter } from './file/log-writer.ts'
-import { atEndOfLoopTurn } from './file/loop-turn.ts'
 import { LogReader } from './log-reader.ts'
 import { RecentBatches } from './recent-batches.ts'
 import { Subscription, type SubscriptionSource } from './subscription.ts'
 
 export interface SessionLogOptions {
-  /** How long small pieces of text may wait to be joined; 0 keeps every piece. Default 8. */
-  coalesceMs?: number
   /** How late the disk may have an ordinary event. Default 50; later while more than five logs are written to. */
   syncDelayMs?: number
   /** How often a log that cannot be written tries again. Default 500. */
@@ -43,8 +39,6 @@ export class SessionLog {
   readonly #contents: LogContents
   readonly #writer: LogWriter
   readonly #reader: LogReader
-  readonly #deltas: DeltaCoalescer
-  #heldTimer: NodeJS.Timeout | undefined
   readonly #recent = new RecentBatches()
   readonly #subscriptions = new Set<OpenSubscription>()
   readonly #healthListeners = new Set<(health: LogHealth) => void>()
@@ -75,7 +69,6 @@ export class SessionLog {
       index: () => contents.index,
       rebuildIndex: () => contents.rebuildIndex(this.lastSeq),
     })
-    this.#deltas = new DeltaCoalescer(options.coalesceMs ?? COALESCE_MS)
   }
 
   /** Use `openSessionLog`: a log must have one writer. */
@@ -117,23 +110,22 @@ export class SessionLog {
     }
   }
 
-  /**
-   * Takes an event: from here on it will be written, in this order. Gives its envelope, or undefined for a piece of
-   * text that waits a moment to be joined with the next. Throws while the log is paused: wait for `whenWritable()`.
-   */
-  append(event: UIEvent, { turnId, durable = false }: AppendOptions): Envelope | undefined {
-    this.#requireOpen()
-    if (this.#writer.pausedBy !== undefined) throw this.#writer.pausedBy
-    const ready = this.#deltas.push(event, turnId)
-    if (durable) ready.push(...this.#deltas.take())
-    const envelope = this.#write(ready, durable)
-    this.#scheduleHeld()
-    return envelope
+  /** Takes an event: from here on it will be written, in this order. Throws while the log is paused: wait for `whenWritable()`. */
+  append(event: UIEvent, { turnId, durable = false }: AppendOptions): Envelope {
+    this.#requireWritable()
+    return this.#writer.append(event, turnId, durable || AT_ONCE.has(event.type))
+  }
+
+  /** Takes events that came together: pieces of one text are joined, and all of it is one write and one batch for readers. */
+  appendAll(events: readonly UIEvent[], { turnId, durable = false }: AppendOptions): Envelope[] {
+    this.#requireWritable()
+    const joined = joinDeltas(events)
+    const isUrgent = durable || joined.some(({ type }) => AT_ONCE.has(type))
+    return this.#writer.appendAll(joined, turnId, isUrgent)
   }
 
   /** Resolves when the disk has everything that was appended so far. Rejects when the log is paused. */
   async flush(): Promise<void> {
-    if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
     await this.#writer.flush()
   }
 
@@ -209,39 +201,13 @@ export class SessionLog {
 
   async #finish(): Promise<void> {
     try {
-      if (this.#writer.pausedBy === undefined) this.#write(this.#deltas.take(), false)
       await this.#writer.close()
     } finally {
-      clearTimeout(this.#heldTimer)
       for (const subscription of [...this.#subscriptions]) subscription.finish()
       this.#closed = true
       this.#recent.clear()
       if (this.#subscriptions.size === 0) this.#contents.close()
     }
-  }
-
-  #write(items: Addressed[], durable: boolean): Envelope | undefined {
-    let envelope: Envelope | undefined
-    for (const { event, turnId } of items) {
-      envelope = this.#writer.append(event, turnId, durable || AT_ONCE.has(event.type))
-    }
-    return envelope
-  }
-
-  #scheduleHeld(): void {
-    const { dueMs } = this.#deltas
-    if (dueMs === undefined || this.#heldTimer !== undefined) return
-    if (dueMs === 0) atEndOfLoopTurn(this.#writeHeld)
-    else this.#heldTimer = setTimeout(this.#writeHeld, dueMs)
-  }
-
-  readonly #writeHeld = (): void => {
-    clearTimeout(this.#heldTimer)
-    this.#heldTimer = undefined
-    // What is held while the log is paused stays held, until it goes on.
-    if (this.#writer.pausedBy !== undefined || this.#closing !== undefined) return
-    this.#write(this.#deltas.take(), false)
-    this.#writer.drain()
   }
 
   #publish(envelopes: Envelope[], lines: string): void {
@@ -258,7 +224,6 @@ export class SessionLog {
         // A listener that fails must not keep the log from being written.
       }
     }
-    if (health.state === 'ok') this.#scheduleHeld()
     this.#wakeWaiting()
   }
 
@@ -278,7 +243,12 @@ export class SessionLog {
     const { sessionId } = this
     const reason = `The last line was never finished. What there was of it is in ${file}.`
     const event: UIEvent = { type: 'log:gap', sessionId, afterSeq: this.lastSeq, missing: 1, reason }
-    this.#write([{ event, turnId: null }], true)
+    this.#writer.append(event, null, true)
+  }
+
+  #requireWritable(): void {
+    this.#requireOpen()
+    if (this.#writer.pausedBy !== undefined) throw this.#writer.pausedBy
   }
 
   #requireOpen(): void {
@@ -288,8 +258,6 @@ export class SessionLog {
 }
 
 export const EVENTS_FOLDER = 'events'
-/** Less than the time between two looks at what an agent wrote: what is read at once is written at once. */
-const COALESCE_MS = 8
 const SYNC_DELAY_MS = 50
 const RETRY_DELAY_MS = 500
 const BATCH_EVENTS = 512

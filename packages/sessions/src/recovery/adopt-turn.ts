@@ -1,4 +1,10 @@
-import type { PermissionRequestEvent, SessionHarness, TurnEndReason, UIEvent } from '@chirality/core'
+import {
+  type PermissionRequestEvent,
+  type SessionHarness,
+  type TurnEndReason,
+  turnBatches,
+  type UIEvent,
+} from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import type { SessionLog } from '../log/session-log.ts'
 import { askedNobody } from '../log/turn-events.ts'
@@ -70,26 +76,39 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   const run = new TurnRun({
     sessionId,
     open: () => {
-      const events = harness.adoptTurn(session, record, opts)
-      return tellUnanswered(tellMissing(events, eventsOfTurn(log, record), writer), view.pending)
+      const batches = turnBatches(harness.adoptTurn(session, record, opts))
+      const isMissing = tellMissing(eventsOfTurn(log, record), writer)
+      return remaining(batches, isMissing, new Unanswered(view.pending))
     },
-    record: event => writer.write(event),
+    record: events => writer.write(events),
     known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })
   return new LiveTurn({ turnId: record.turnId, sessionId, harness, run, stop, writer, record: keeper })
 }
 
-async function* missing(
-  events: AsyncGenerator<UIEvent>,
-  logged: Iterable<UIEvent>,
-  writer: TurnWriter,
-): AsyncGenerator<UIEvent> {
+type Step = (event: UIEvent) => UIEvent[]
+
+/** What is left of each batch after these steps, and at the end what they held back. */
+async function* remaining(
+  batches: AsyncGenerator<UIEvent[]>,
+  isMissing: Step,
+  unanswered: Unanswered,
+): AsyncGenerator<UIEvent[]> {
+  for await (const batch of batches) {
+    const events = batch.flatMap(isMissing).flatMap(event => unanswered.tell(event))
+    if (events.length > 0) yield events
+  }
+  yield unanswered.end()
+}
+
+function missing(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
   const matcher = new EventMatcher(logged)
-  for await (const event of events) {
+  return event => {
     const rest = matcher.missing(event)
-    if (rest === undefined) writer.pass(event)
-    else yield rest
+    if (rest !== undefined) return [rest]
+    writer.pass(event)
+    return []
   }
 }
 
@@ -98,43 +117,43 @@ async function* missing(
  * turn is not compared: its own notes may be gone by now, and every event that came out a little different would be
  * told twice.
  */
-async function* missingAfterEnd(
-  events: AsyncGenerator<UIEvent>,
-  logged: Iterable<UIEvent>,
-  writer: TurnWriter,
-): AsyncGenerator<UIEvent> {
+function missingAfterEnd(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
   let hasExit = false
   for (const event of logged) {
     writer.pass(event)
     hasExit ||= event.type === 'process:exit'
   }
-  for await (const event of events) if (event.type === 'process:exit' && !hasExit) yield event
+  return event => (event.type === 'process:exit' && !hasExit ? [event] : [])
 }
 
 /** A request that ended without an answer is told as what it is: the agent went on, or stopped there. */
-async function* tellUnanswered(
-  events: AsyncGenerator<UIEvent>,
-  pending: readonly PermissionRequestEvent[],
-): AsyncGenerator<UIEvent> {
-  const open = new Map(pending.map(request => [request.requestId, request]))
-  // From such an end on, until the agent says what became of it.
-  const held: UIEvent[] = []
-  for await (const event of events) {
-    if (event.type === 'permission:request') open.set(event.requestId, event)
+class Unanswered {
+  readonly #open: Map<string, PermissionRequestEvent>
+  /** From such an end on, until the agent says what became of it. */
+  #held: UIEvent[] = []
+
+  constructor(pending: readonly PermissionRequestEvent[]) {
+    this.#open = new Map(pending.map(request => [request.requestId, request]))
+  }
+
+  tell(event: UIEvent): UIEvent[] {
+    if (event.type === 'permission:request') this.#open.set(event.requestId, event)
     const isCancelled = event.type === 'permission:resolved' && event.outcome === 'cancelled'
-    if (isCancelled || (held.length > 0 && event.type === 'status')) {
-      held.push(event)
-      continue
+    if (isCancelled || (this.#held.length > 0 && event.type === 'status')) {
+      this.#held.push(event)
+      return []
     }
     const wentOn = event.type === 'turn:end' ? event.reason === 'completed' : event.type !== 'session:error'
-    for (const earlier of held.splice(0)) {
-      const request = earlier.type === 'permission:resolved' ? open.get(earlier.requestId) : undefined
-      if (request !== undefined) yield askedNobody(request, { wentOn })
-      yield earlier
-    }
-    yield event
+    const told = this.end().flatMap(earlier => {
+      const request = earlier.type === 'permission:resolved' ? this.#open.get(earlier.requestId) : undefined
+      return request === undefined ? [earlier] : [askedNobody(request, { wentOn }), earlier]
+    })
+    return [...told, event]
   }
-  yield* held
+
+  end(): UIEvent[] {
+    return this.#held.splice(0)
+  }
 }
 
 function decideOf(

@@ -1,7 +1,6 @@
-import type { UIEvent } from '@chirality/core'
+import { isDelta, joinDeltas, type UIEvent } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DeltaCoalescer, isDelta } from '../log/coalescer.ts'
 import { EventMatcher, isAside } from './match-events.ts'
 
 const sessionId = 's1'
@@ -121,15 +120,14 @@ const aside = fc.constantFrom(budget, status('host'), status('warned'))
 
 /** As the log would have them: pieces joined, and the host's own words in between. */
 function store(events: UIEvent[], choices: { window: boolean; words: UIEvent | undefined }[]): UIEvent[] {
-  const joiner = new DeltaCoalescer(60_000)
-  const stored: UIEvent[] = []
+  const stored: UIEvent[][] = [[]]
   events.forEach((event, at) => {
     const { window, words } = choices[at % choices.length] ?? { window: false, words: undefined }
-    stored.push(...joiner.push(event, 't').map(item => item.event))
-    if (window) stored.push(...joiner.take().map(item => item.event))
-    if (words !== undefined) stored.push(...joiner.push(words, 't').map(item => item.event))
+    stored.at(-1)?.push(event)
+    if (window) stored.push([])
+    if (words !== undefined) stored.at(-1)?.push(words)
   })
-  return [...stored, ...joiner.take().map(item => item.event)]
+  return stored.flatMap(joinDeltas)
 }
 
 /** Every word of the agent, with pieces of one text in a row made one. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { UIEvent } from '@chirality/core'
-import { continues, isDelta, textOf, withText } from '../log/coalescer.ts'
+import { continuesDelta, deltaText, isDelta, type UIEvent, withDeltaText } from '@chirality/core'
 
 /**
  * Compares the events of a turn, as its harness gives them again, with those that the log has of it. Both are in the same
@@ -28,15 +27,15 @@ export class EventMatcher {
       this.#ahead.shift()
       return undefined
     }
-    const [logged, piece] = [textOf(found), textOf(event)]
+    const [logged, piece] = [deltaText(found), deltaText(event)]
     if (logged.length > piece.length) {
-      this.#ahead[0] = withText(found, logged.slice(piece.length))
+      this.#ahead[0] = withDeltaText(found, logged.slice(piece.length))
       return undefined
     }
     this.#ahead.shift()
     return logged.length === piece.length
       ? undefined
-      : this.missing(withText(event, piece.slice(logged.length)))
+      : this.missing(withDeltaText(event, piece.slice(logged.length)))
   }
 
   /** Looks past what others said, but never past a word of the agent. */
@@ -86,8 +85,8 @@ export class EventMatcher {
 /** A piece fits a piece of the same text that begins like it: either may be the longer one. */
 function fits(logged: UIEvent, event: UIEvent): boolean {
   if (!isDelta(event) || !isDelta(logged)) return isSameEvent(logged, event)
-  if (!continues(event, logged)) return false
-  const [a, b] = [textOf(logged), textOf(event)]
+  if (!continuesDelta(event, logged)) return false
+  const [a, b] = [deltaText(logged), deltaText(event)]
   return a.length > b.length ? a.startsWith(b) : b.startsWith(a)
 }
 

@@ -69,11 +69,10 @@ async function close(
   const sessionId = view.session.id
   if (turn.ended === undefined) {
     for (const request of view.pending) {
-      await recorder.record(askedNobody(request, { wentOn: false }), turnId)
-      await recorder.record(unanswered(sessionId, request.requestId), turnId)
+      const told = [askedNobody(request, { wentOn: false }), unanswered(sessionId, request.requestId)]
+      await recorder.record(told, turnId)
     }
-    await recorder.record(crashed(sessionId, STOPPED), turnId)
-    await recorder.record(turnEnd(sessionId, 'crashed'), turnId)
+    await recorder.record([crashed(sessionId, STOPPED), turnEnd(sessionId, 'crashed')], turnId)
     await recorder.flush()
   }
   let ledger = NO_COST

@@ -1,6 +1,7 @@
 import {
   costSoFar,
   type Envelope,
+  isDelta,
   type PermissionRequestEvent,
   type TurnEndReason,
   type UIEvent,
@@ -106,15 +107,19 @@ export class SessionView {
     }
   }
 
-  /** A piece of text has no envelope yet; it changes nothing that is shown here. */
-  note(event: UIEvent, envelope: Envelope | undefined): void {
-    if (envelope === undefined) return
-    this.#fold.add([envelope])
+  /** What the log has just taken. Pieces of text change nothing that is shown here. */
+  note(envelopes: readonly Envelope[]): void {
+    this.#fold.add(envelopes)
+    for (const envelope of envelopes) this.#see(envelope)
+    if (envelopes.some(({ event }) => !isDelta(event))) this.#onChange()
+  }
+
+  #see({ event, at }: Envelope): void {
     this.#lastLine = lineOf(event) ?? this.#lastLine
     this.#keepPending(event)
     switch (event.type) {
       case 'turn:start':
-        if (this.#turn !== undefined) this.#turn.startedAt ??= envelope.at
+        if (this.#turn !== undefined) this.#turn.startedAt ??= at
         this.#move('started')
         break
       case 'turn:end':
@@ -127,7 +132,6 @@ export class SessionView {
         if (this.#pending.size === 0) this.#move('answered')
         break
     }
-    this.#onChange()
   }
 
   /** What was changed by hand: a title, the settings. */

@@ -1,4 +1,4 @@
-import { addCost, costSoFar, HarnessError, NO_COST, type PriceTable, type UIEvent } from '@chirality/core'
+import { addCost, costSoFar, HarnessError, NO_COST, type PriceTable } from '@chirality/core'
 import type { RunAccount, RunEntry, RunStart } from '@chirality/runner'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { BudgetLimits, NOTHING } from '../budget/budget-limits.ts'
@@ -63,7 +63,7 @@ export class RunBudgets implements RunAccount {
     })
     return {
       note: said => {
-        const event: UIEvent = watch.priced(said)
+        const [event = said] = watch.priced([said])
         ledger = addCost(ledger, event)
         watch.note(event)
         const usedUp = watch.mustStop ? limits.usedUp(watch.spent) : undefined

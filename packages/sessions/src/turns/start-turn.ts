@@ -1,4 +1,11 @@
-import type { HarnessTurnOpts, PermissionMode, Session, SessionHarness } from '@chirality/core'
+import {
+  type HarnessTurnOpts,
+  type PermissionMode,
+  type Session,
+  type SessionHarness,
+  turnBatches,
+  type UIEvent,
+} from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
 import { withAccount } from '@chirality/runner'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
@@ -82,20 +89,21 @@ async function tellBeginning(
   try {
     // An alias says nothing of a price; what the agent makes of it comes with `session:init`.
     await writer.warn(model && /\d/.test(model) ? model : undefined)
-    if (project.budget.problem) await writer.write(notice(id, project.budget.problem))
+    if (project.budget.problem) await writer.write([notice(id, project.budget.problem)])
     // The other session went on after the fork was made.
     if (history.kind === 'account' && history.forkedFrom.history !== 'account')
-      await writer.write(accountNotice(id, history.forkedFrom))
+      await writer.write([accountNotice(id, history.forkedFrom)])
     if (history.kind === 'account' && message.startsWith('/'))
-      await writer.write(
+      await writer.write([
         notice(id, `${message.split(/\s/, 1)[0]} is sent as text and not as a command, behind the account.`),
-      )
-    for (const text of plan.warnings) await writer.write(notice(id, text))
+      ])
+    for (const text of plan.warnings) await writer.write([notice(id, text)])
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
-    if (untrusted) await writer.write(notice(id, untrusted, { trust: 'agent-files' }))
+    if (untrusted) await writer.write([notice(id, untrusted, { trust: 'agent-files' })])
     const others = project.othersAtWork(id)
-    if (others.length > 0) await writer.write(sharedFolder(id, others))
-    if (retryOfTurnId) await writer.write(notice(id, 'This turn repeats an earlier one.', { retryOfTurnId }))
+    if (others.length > 0) await writer.write([sharedFolder(id, others)])
+    if (retryOfTurnId)
+      await writer.write([notice(id, 'This turn repeats an earlier one.', { retryOfTurnId })])
   } catch {
     // The next event meets the same, and the agent is stopped.
   }
@@ -126,16 +134,18 @@ async function begin(
       agents.add(process)
     },
   }
+  const asLogged = (event: UIEvent): UIEvent[] => {
+    // The log has what the user said.
+    if (event.type === 'turn:start') return [{ ...event, message }]
+    const isUncut = event.type === 'status' && event.status === 'resume_failed'
+    return isUncut && history.kind === 'branch'
+      ? [event, accountNotice(sessionId, history.forkedFrom)]
+      : [event]
+  }
   const run = new TurnRun({
     sessionId,
-    open: () => prepared.harness.startTurn(prepared.from, sent, opts),
-    record: async event => {
-      // The log has what the user said.
-      await writer.write(event.type === 'turn:start' ? { ...event, message } : event)
-      const isUncut = event.type === 'status' && event.status === 'resume_failed'
-      if (isUncut && history.kind === 'branch')
-        await writer.write(accountNotice(sessionId, history.forkedFrom))
-    },
+    open: () => turnBatches(prepared.harness.startTurn(prepared.from, sent, opts)),
+    record: events => writer.write(events.flatMap(asLogged)),
     onRetry: async () => record.again(view.session.lastSeq),
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })

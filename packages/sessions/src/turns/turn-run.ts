@@ -1,12 +1,15 @@
-import type { SessionErrorEvent, TurnEndEvent, TurnEndReason, UIEvent } from '@chirality/core'
+import type { SessionErrorEvent, TurnEndReason, UIEvent } from '@chirality/core'
 import { crashed, isOutput, retrying, turnEnd } from '../log/turn-events.ts'
 
 export interface TurnRunOptions {
   sessionId: string
   /** Starts the agent; a second time when the first crashed before it answered. */
-  open: (attempt: number) => AsyncGenerator<UIEvent>
-  /** Takes the events in order. Gives a promise when it has to wait; throws or rejects when they can never be taken. */
-  record: (event: UIEvent) => Promise<void> | undefined
+  open: (attempt: number) => AsyncGenerator<UIEvent[]>
+  /**
+   * Takes the events in order, `turn:end` always alone. Gives a promise when it has to wait; throws or rejects when they can
+   * never be taken.
+   */
+  record: (events: UIEvent[]) => Promise<void> | undefined
   /** Another attempt follows: what was noted of the first is void. */
   onRetry?: () => Promise<void>
   /** What the log has already, of a turn that an earlier host began. */
@@ -24,7 +27,7 @@ export type TurnRunEnd =
 /** One turn as its log has it: begun once, ended once, whatever the harness does. */
 export class TurnRun {
   readonly #options: TurnRunOptions
-  #events: AsyncGenerator<UIEvent>
+  #batches: AsyncGenerator<UIEvent[]>
   #hold: CrashHold
   #started: boolean
   #reason: TurnEndReason | undefined
@@ -37,22 +40,23 @@ export class TurnRun {
     this.#hold = new CrashHold(options.known === undefined)
     this.#started = options.known?.started ?? false
     this.#reason = options.known?.ended
-    this.#events = options.open(1)
+    this.#batches = options.open(1)
   }
 
   /** Up to `turn:start`. Rejects with what kept the turn from starting; nothing is recorded then. */
   async begin(): Promise<void> {
-    const first = await this.#events.next()
+    const first = await this.#batches.next()
     if (first.done) throw new Error('The harness ended before the turn began.')
-    if (first.value.type !== 'turn:start') {
-      await this.#events.return(undefined)
-      throw new Error(`The harness began with ${first.value.type} instead of turn:start.`)
+    const type = first.value[0]?.type
+    if (type !== 'turn:start') {
+      await this.#batches.return(undefined)
+      throw new Error(`The harness began with ${type} instead of turn:start.`)
     }
     try {
       await this.#take(first.value)
     } catch (error) {
       // Without its beginning in the log nobody would know of the agent.
-      await this.#events.return(undefined)
+      await this.#batches.return(undefined)
       throw error
     }
   }
@@ -73,7 +77,7 @@ export class TurnRun {
       }
     } catch (error) {
       failure = error
-      await this.#events.return(undefined).catch(() => {})
+      await this.#batches.return(undefined).catch(() => {})
     }
     try {
       return { kind: 'ended', reason: await this.#close(failure) }
@@ -93,68 +97,79 @@ export class TurnRun {
     this.#hold.forbid()
   }
 
-  /** Not a race of promises: the one that never ends would remember every event. */
-  #next(): Promise<IteratorResult<UIEvent> | typeof LEFT> {
+  /** Not a race of promises: the one that never ends would remember every batch. */
+  #next(): Promise<IteratorResult<UIEvent[]> | typeof LEFT> {
     return new Promise((resolve, reject) => {
       this.#wake = () => resolve(LEFT)
       if (this.#left) resolve(LEFT)
-      else this.#events.next().then(resolve, reject)
+      else this.#batches.next().then(resolve, reject)
     })
   }
 
-  #take(event: UIEvent): Promise<void> | undefined {
-    const { events, retryAfter } = this.#hold.push(event)
-    if (retryAfter !== undefined) this.#crashedWith = retryAfter.error
-    const [only, ...others] = events
-    if (only === undefined) return undefined
-    return others.length === 0 ? this.#record(only) : this.#recordAll(events)
-  }
-
-  async #recordAll(events: UIEvent[]): Promise<void> {
-    for (const event of events) await this.#record(event)
-  }
-
-  #record(event: UIEvent): Promise<void> | undefined {
-    // The second attempt belongs to the same turn, and of the first only the words count.
-    if (this.#crashedWith !== undefined && event.type === 'process:exit') return undefined
-    if (event.type === 'turn:start') {
-      if (this.#started) return undefined
-      this.#started = true
+  #take(batch: UIEvent[]): Promise<void> | undefined {
+    const events: UIEvent[] = []
+    for (const event of batch) {
+      const { events: released, retryAfter } = this.#hold.push(event)
+      if (retryAfter !== undefined) this.#crashedWith = retryAfter.error
+      for (const told of released) if (this.#counts(told)) events.push(told)
     }
-    if (event.type !== 'turn:end') return this.#options.record(event)
-    return this.#reason === undefined ? this.#recordEnd(event) : undefined
+    return this.#record(events)
   }
 
-  async #recordEnd(event: TurnEndEvent): Promise<void> {
+  #counts({ type }: UIEvent): boolean {
+    // The second attempt belongs to the same turn, and of the first only the words count.
+    if (this.#crashedWith !== undefined && type === 'process:exit') return false
+    if (type !== 'turn:start') return true
+    const isFirst = !this.#started
+    this.#started = true
+    return isFirst
+  }
+
+  #record(events: UIEvent[]): Promise<void> | undefined {
+    if (events.length === 0) return undefined
+    return events.some(isEnd) ? this.#recordEnd(events) : this.#options.record(events)
+  }
+
+  async #recordEnd(events: UIEvent[]): Promise<void> {
     const { record, endAs } = this.#options
-    const reason = event.reason === 'completed' ? event.reason : (endAs?.() ?? event.reason)
-    await record({ ...event, reason })
-    this.#reason = reason
+    const at = events.findIndex(isEnd)
+    const [end, ...rest] = events.slice(at)
+    if (at > 0) await record(events.slice(0, at))
+    if (end?.type === 'turn:end' && this.#reason === undefined) {
+      const reason = end.reason === 'completed' ? end.reason : (endAs?.() ?? end.reason)
+      await record([{ ...end, reason }])
+      this.#reason = reason
+    }
+    await this.#record(rest)
   }
 
   async #again(error: string): Promise<void> {
     const { sessionId, record, open, onRetry } = this.#options
     await onRetry?.()
-    await record(retrying(sessionId, error))
+    await record([retrying(sessionId, error)])
     this.#crashedWith = undefined
     this.#hold = new CrashHold(false)
-    this.#events = open(2)
+    this.#batches = open(2)
   }
 
   /** The one `turn:end`, where the harness gave none. */
   async #close(failure: unknown): Promise<TurnEndReason> {
     const { sessionId, record, endAs, known } = this.#options
-    for (const held of this.#hold.release()) await this.#record(held)
+    await this.#record(this.#hold.release().filter(held => this.#counts(held)))
     if (this.#reason !== undefined) return this.#reason
-    if (!this.#started && known) await record({ type: 'turn:start', sessionId, message: known.message })
+    if (!this.#started && known) await record([{ type: 'turn:start', sessionId, message: known.message }])
     const reason = endAs?.() ?? 'crashed'
-    await record(crashed(sessionId, whatHappened(failure)))
-    await record(turnEnd(sessionId, reason))
+    await record([crashed(sessionId, whatHappened(failure))])
+    await record([turnEnd(sessionId, reason)])
     return reason
   }
 }
 
 const LEFT = Symbol('left')
+
+function isEnd({ type }: UIEvent): boolean {
+  return type === 'turn:end'
+}
 
 function whatHappened(failure: unknown): string {
   const how =

@@ -69,14 +69,22 @@ export class TurnWatch {
     return limits.hasTime ? limits.leftMs(this.spent) : undefined
   }
 
-  /** The event as it is recorded: with its list price, where the agent states none. What it cost is the same for ever then. */
-  priced<E extends UIEvent>(event: E): E {
+  /** Events as they are recorded: with their list price, where the agent states none. What it cost is the same for ever then. */
+  priced(events: readonly UIEvent[]): UIEvent[] {
+    let model = this.#options.model()
+    return events.map(event => {
+      if (event.type === 'session:init') model = event.model
+      return this.#priced(event, model)
+    })
+  }
+
+  #priced(event: UIEvent, sessionModel: string | null): UIEvent {
     const isUsage = event.type === 'usage'
     const isResult = event.type === 'session:complete' || event.type === 'session:error'
     if ((!isUsage && !isResult) || event.usage === undefined || event.estimateUsd !== undefined) return event
     if (isResult && event.costUsd) return event
-    const { model, prices } = this.#options
-    const estimateUsd = costOf(event.usage, (isUsage && event.model) || model() || '', prices)
+    const model = (isUsage && event.model) || sessionModel || ''
+    const estimateUsd = costOf(event.usage, model, this.#options.prices)
     return estimateUsd === undefined ? event : { ...event, estimateUsd: roundUsd(estimateUsd) }
   }
 

@@ -44,16 +44,17 @@ export class TurnWriter {
   /** Before the agent is asked anything: whether budgets in dollars can be counted for this model. */
   async warn(model: string | undefined): Promise<void> {
     const { watch, recorder, turnId } = this.#options
-    for (const event of watch.warning(model)) await recorder.record(event, turnId)
+    await recorder.record(watch.warning(model), turnId)
   }
 
-  /** A promise only where the log cannot take it now. */
-  write(said: UIEvent): Promise<void> | undefined {
-    if (said.type === 'turn:end') return this.#writeEnd(said)
+  /** A promise only where the log cannot take them now. The end of a turn comes alone. */
+  write(said: readonly UIEvent[]): Promise<void> | undefined {
+    const [first] = said
+    if (first?.type === 'turn:end') return this.#writeEnd(first)
     const { recorder, turnId, watch, projectRoot } = this.#options
-    const event = withAlways(watch.priced(said), projectRoot)
-    const waiting = recorder.record(event, turnId)
-    return waiting ? waiting.then(() => this.#written(event)) : this.#written(event)
+    const events = watch.priced(said).map(event => withAlways(event, projectRoot))
+    const waiting = recorder.record(events, turnId)
+    return waiting ? waiting.then(() => this.#written(events)) : this.#written(events)
   }
 
   /** The turn is over, or somebody else goes on with it. */
@@ -66,26 +67,27 @@ export class TurnWriter {
   async #writeEnd(event: UIEvent): Promise<void> {
     this.close()
     const { recorder, turnId, pending, watch } = this.#options
-    for (const news of watch.last()) await recorder.record(news, turnId)
-    for (const { sessionId, requestId } of pending())
-      await recorder.record(unanswered(sessionId, requestId), turnId)
-    await recorder.record(event, turnId)
-    await this.#written(event)
+    const open = pending().map(({ sessionId, requestId }) => unanswered(sessionId, requestId))
+    await recorder.record([...watch.last(), ...open, event], turnId)
+    await this.#written([event])
   }
 
-  #written(event: UIEvent): Promise<void> | undefined {
+  #written(events: readonly UIEvent[]): Promise<void> | undefined {
     const { rows, watch } = this.#options
-    rows.note(event)
-    const news = watch.note(event)
+    const news: UIEvent[] = []
+    for (const event of events) {
+      rows.note(event)
+      news.push(...watch.note(event))
+      this.#stopIfDue()
+    }
     if (news.length > 0) return this.#writeNews(news)
-    this.#stopIfDue()
     this.#wakeInTime()
     return undefined
   }
 
   async #writeNews(news: UIEvent[]): Promise<void> {
     const { recorder, turnId } = this.#options
-    for (const event of news) await recorder.record(event, turnId)
+    await recorder.record(news, turnId)
     this.#stopIfDue()
     this.#wakeInTime()
   }

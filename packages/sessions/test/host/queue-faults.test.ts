@@ -31,7 +31,10 @@ async function open({ start }: { start: (message: string) => void }) {
   })
   const events: UIEvent[] = []
   log = await openSessionLog(project.root, sessionId)
-  const recorder = new SessionRecorder({ log, onRecorded: event => events.push(event) })
+  const recorder = new SessionRecorder({
+    log,
+    onRecorded: envelopes => events.push(...envelopes.map(({ event }) => event)),
+  })
   const steered = new SteeredMessages({ log, queue, recorder })
   const sending = new SendQueue({
     ...{ sessionId, queue, recorder, steered, isFree: () => true },

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { Envelope } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { openSessionLog } from '../../src/log/open-logs.ts'
+import type { SessionLog } from '../../src/log/session-log.ts'
 import { delta, numbered, range, SESSION, seeded, TURN } from '../support/events.ts'
 import { useProject } from '../support/project.ts'
 
@@ -18,7 +19,7 @@ test('readers that come and go at any time see every number once, in order', {
 }, async () => {
   for (const seed of range(1, 12)) {
     const random = seeded(seed)
-    const log = await openSessionLog(project.root, `${SESSION}-${seed}`, { coalesceMs: 1 })
+    const log = await openSessionLog(project.root, `${SESSION}-${seed}`)
 
     /** Leaves now and then, and comes back with the cursor it had. */
     const read = async (id: number) => {
@@ -38,7 +39,11 @@ test('readers that come and go at any time see every number once, in order', {
     const readers = range(0, 7).map(id => read(id))
     while (log.lastSeq < 650) {
       for (let burst = random(40); burst > 0; burst -= 1) {
-        if (random(3) === 0) log.append(delta('word ', `m${random(2)}`), TURN)
+        if (random(3) === 0)
+          log.appendAll(
+            range(1, 3).map(() => delta('word ', `m${random(2)}`)),
+            TURN,
+          )
         else
           log.append(numbered(burst, 'x'.repeat(random(3) === 0 ? 3000 : 10)), {
             ...TURN,
@@ -58,9 +63,9 @@ test('readers that come and go at any time see every number once, in order', {
 
 test('joined pieces give the same text as single ones', async () => {
   const pieces = range(1, 300).map(n => delta(`${n} `, n % 10 === 5 ? 'other' : `m${Math.floor(n / 10)}`))
-  const transcript = async (coalesceMs: number) => {
-    const log = await openSessionLog(project.root, `${SESSION}-${coalesceMs}`, { coalesceMs })
-    for (const piece of pieces) log.append(piece, TURN)
+  const transcript = async (name: string, write: (log: SessionLog) => void) => {
+    const log = await openSessionLog(project.root, `${SESSION}-${name}`)
+    write(log)
     await log.flush()
     const envelopes = log.readAfter(0, 9999)
     await log.close()
@@ -71,8 +76,8 @@ test('joined pieces give the same text as single ones', async () => {
     }
     return { count: envelopes.length, texts }
   }
-  const single = await transcript(0)
-  const joined = await transcript(10_000)
+  const single = await transcript('single', log => pieces.map(piece => log.append(piece, TURN)))
+  const joined = await transcript('joined', log => log.appendAll(pieces, TURN))
   expect(joined.texts).toEqual(single.texts)
   expect(single.count).toBe(300)
   expect(joined.count).toBeLessThan(200)

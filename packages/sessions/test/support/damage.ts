@@ -7,7 +7,7 @@ import { SessionLog } from '../../src/log/session-log.ts'
 import { delta, numbered, SESSION, seeded } from './events.ts'
 
 /** Thousands of logs are opened here, and none of them has to survive a power cut. */
-const QUICK = { ops: { ...realFileOps, sync: async () => {}, syncData: async () => {} }, coalesceMs: 0 }
+const QUICK = { ops: { ...realFileOps, sync: async () => {}, syncData: async () => {} } }
 
 type Random = (below: number) => number
 type Sidecar = 'kept' | 'missing' | 'damaged'

@@ -24,7 +24,7 @@ export async function sessionWith(events: LooseEvent[], options: SessionWithOpti
     time += 1000
     return new Date(time)
   }
-  const log = await openSessionLog(projectRoot, session.id, { now, coalesceMs: 0 })
+  const log = await openSessionLog(projectRoot, session.id, { now })
   for (const event of events) log.append({ ...event, sessionId: session.id } as UIEvent, { turnId: 't1' })
   await log.close()
   return session

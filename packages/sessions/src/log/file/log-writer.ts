@@ -62,6 +62,22 @@ export class LogWriter {
   }
 
   append(event: UIEvent, turnId: string | null, urgent: boolean): Envelope {
+    const envelope = this.#add(event, turnId)
+    this.#batch.urgent ||= urgent
+    if (urgent || this.#batch.isFull) this.drain()
+    else atEndOfLoopTurn(this.#drain)
+    return envelope
+  }
+
+  /** What came together is written together, now. */
+  appendAll(events: readonly UIEvent[], turnId: string | null, urgent: boolean): Envelope[] {
+    const envelopes = events.map(event => this.#add(event, turnId))
+    this.#batch.urgent ||= urgent
+    this.drain()
+    return envelopes
+  }
+
+  #add(event: UIEvent, turnId: string | null): Envelope {
     const { sessionId } = this.#options
     const seq = this.#publishedSeq + this.#batch.count + 1
     const envelope: Envelope = { seq, at: this.#at(), sessionId, turnId, event }
@@ -75,9 +91,6 @@ export class LogWriter {
       })
       this.#batch.add(envelope)
     }
-    this.#batch.urgent ||= urgent
-    if (urgent || this.#batch.isFull) this.drain()
-    else atEndOfLoopTurn(this.#drain)
     return envelope
   }
 

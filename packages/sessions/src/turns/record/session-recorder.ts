@@ -4,8 +4,8 @@ import type { SessionLog } from '../../log/session-log.ts'
 
 export interface RecorderOptions {
   log: SessionLog
-  /** Told of each event once the log has taken it. */
-  onRecorded: (event: UIEvent, envelope: Envelope | undefined) => void
+  /** Told of each batch once the log has taken it. */
+  onRecorded: (envelopes: Envelope[]) => void
 }
 
 /** Writes the events of a session to its log, and waits where the log cannot take them: nothing is dropped. */
@@ -20,15 +20,18 @@ export class SessionRecorder {
     this.#onRecorded = onRecorded
   }
 
-  /** A promise only where the log cannot take it now: a turn says a hundred things a second. */
-  record(event: UIEvent, turnId: string | null): Promise<void> | undefined {
+  /** A promise only where the log cannot take them now: a turn says a hundred things a second. */
+  record(events: readonly UIEvent[], turnId: string | null): Promise<void> | undefined {
+    if (events.length === 0) return undefined
+    let envelopes: Envelope[]
     try {
-      this.#onRecorded(event, this.#log.append(event, { turnId }))
-      return undefined
+      envelopes = this.#log.appendAll(events, { turnId })
     } catch (error) {
       if (!this.#isPaused(error) || this.#gaveUp) throw error
-      return this.#writable().then(() => this.record(event, turnId))
+      return this.#writable().then(() => this.record(events, turnId))
     }
+    this.#onRecorded(envelopes)
+    return undefined
   }
 
   /** The disk has what was recorded so far, or the log is paused and keeps it. */
