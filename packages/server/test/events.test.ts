@@ -1,5 +1,8 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { FleetEvent } from '../src/index.ts'
+import { ProjectRegistry } from '../src/projects/project-registry.ts'
 import { EventReader } from './support/event-reader.ts'
 import { seeded } from './support/random.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
@@ -135,6 +138,31 @@ test('the fleet is told once in full, then as it changes', async () => {
   await client.sessions.delete.mutate({ sessionId: id })
   await expect.poll(() => events.at(-1)).toMatchObject({ removed: [id] })
   subscription.unsubscribe()
+})
+
+test('the fleet shows no session of a project that is not registered', async () => {
+  const server = await startTestServer()
+  const { id } = await sessionWith(server, 1)
+  const other = path.join(server.project, '..', 'other')
+  mkdirSync(other)
+  const { client } = connect(server)
+  await client.projects.register.mutate({ path: other })
+  await client.projects.open.mutate({ project: other })
+  const { id: hidden } = await server.host.createSession(other)
+  await server.host.session(hidden)
+  // As another program of the user would forget it: this server still has it open.
+  await new ProjectRegistry(server.home).remove(other)
+  const events: FleetEvent[] = []
+  const subscription = client.fleet.events.subscribe(undefined, {
+    onData: event => events.push(event as FleetEvent),
+  })
+  await expect.poll(() => events.length).toBe(1)
+  await server.host.renameSession(hidden, 'Secret')
+  await client.sessions.rename.mutate({ sessionId: id, title: 'Shown' })
+  await expect.poll(() => JSON.stringify(events)).toContain('Shown')
+  subscription.unsubscribe()
+  expect(events[0]).toMatchObject({ type: 'snapshot', sessions: [{ sessionId: id }] })
+  expect(JSON.stringify(events)).not.toContain(hidden)
 })
 
 const DROPS = 1000

@@ -67,6 +67,11 @@ export class ProjectRegistry {
     await removeUserFile(this.#home, fileOf(root))
   }
 
+  /** By its real path only. */
+  async isRegistered(root: string): Promise<boolean> {
+    return (await this.#read(fileOf(root))) !== undefined
+  }
+
   /** The real path of a project that was registered; throws for any other folder. */
   async require(folder: string): Promise<string> {
     if (await this.#read(fileOf(folder))) return folder

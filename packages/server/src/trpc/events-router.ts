@@ -45,9 +45,9 @@ function asEnvelopes(events: JsonEvents): Envelope[] {
 }
 
 export type FleetEvent =
-  /** All sessions that are open here. */
+  /** All sessions that are open here, of projects that the user registered. */
   | { type: 'snapshot'; sessions: SessionStatus[] }
-  /** Those that look different now, and those that were deleted. */
+  /** Those that look different now, and those that were deleted or whose project is registered no longer. */
   | { type: 'changes'; sessions: SessionStatus[]; removed: string[] }
 
 export const fleetRouter = router({
@@ -57,10 +57,12 @@ export const fleetRouter = router({
     const end = () => changes.close()
     signal?.addEventListener('abort', end)
     try {
-      yield { type: 'snapshot', sessions: ctx.host.statuses() }
+      yield { type: 'snapshot', sessions: (await changes.registered(ctx.host.statuses())).shown }
       while (await changes.some()) {
         if (!(await ctx.pace.turn())) return
-        yield { type: 'changes', ...changes.take() }
+        const { sessions, removed } = changes.take()
+        const { shown, hidden } = await changes.registered(sessions)
+        yield { type: 'changes', sessions: shown, removed: [...removed, ...hidden] }
       }
     } finally {
       signal?.removeEventListener('abort', end)
@@ -71,13 +73,18 @@ export const fleetRouter = router({
 
 /** The latest status of each session that changed since they were taken, and which are gone. */
 class StatusChanges {
+  readonly #projects: AppServices['projects']
+  /** Whether a project was registered, and when that was looked up: statuses change far more often than the list. */
+  readonly #lookups = new Map<string, { at: number; registered: boolean }>()
+  readonly #shown = new Set<string>()
   readonly #changed = new Map<string, SessionStatus>()
   readonly #removed = new Set<string>()
   readonly #unsubscribe: (() => void)[]
   #wake: () => void = () => {}
   #closed = false
 
-  constructor({ host, removed }: Pick<AppServices, 'host' | 'removed'>) {
+  constructor({ host, removed, projects }: Pick<AppServices, 'host' | 'removed' | 'projects'>) {
+    this.#projects = projects
     this.#unsubscribe = [
       host.onStatus(status => {
         this.#changed.set(status.sessionId, status)
@@ -102,6 +109,24 @@ class StatusChanges {
     return !this.#closed
   }
 
+  /** Sessions of registered projects, and the ids of those that were shown and are not to be any more. */
+  async registered(statuses: SessionStatus[]): Promise<{ shown: SessionStatus[]; hidden: string[] }> {
+    const roots = new Set(statuses.map(({ projectRoot }) => projectRoot))
+    await Promise.all([...roots].map(root => this.#lookUp(root)))
+    const isShown = ({ projectRoot }: SessionStatus) => this.#lookups.get(projectRoot)?.registered ?? false
+    const shown = statuses.filter(isShown)
+    for (const { sessionId } of shown) this.#shown.add(sessionId)
+    const hidden = statuses.filter(status => !isShown(status) && this.#shown.delete(status.sessionId))
+    return { shown, hidden: hidden.map(({ sessionId }) => sessionId) }
+  }
+
+  async #lookUp(root: string): Promise<void> {
+    const now = Date.now()
+    if (now - (this.#lookups.get(root)?.at ?? 0) < LOOKUP_MS) return
+    const registered = await this.#projects.isRegistered(root)
+    this.#lookups.set(root, { at: now, registered })
+  }
+
   take(): { sessions: SessionStatus[]; removed: string[] } {
     const taken = { sessions: [...this.#changed.values()], removed: [...this.#removed] }
     this.#changed.clear()
@@ -115,3 +140,6 @@ class StatusChanges {
     this.#wake()
   }
 }
+
+/** How long another program's change of the list of projects may go unnoticed. */
+const LOOKUP_MS = 1000

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cost, roundUsd } from '@chirality/core'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import { removeIfThere, temporaryName, writeFileAtomic } from '../files/atomic-write.ts'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { writeFileAtomic } from '../files/atomic-write.ts'
+import { withFileLock } from '../files/file-lock.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { OPEN, readSmallFile } from '../files/read-write.ts'
+import { readSmallFile } from '../files/read-write.ts'
 import { StorageError, toStorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
@@ -205,47 +205,3 @@ function unknownLimits({ own, copy }: Files): StorageError {
   const message = `${path} cannot be read, so it is not known what the project may spend. Set its limits again with "chirality budget set", or remove the file to go on without any.`
   return new StorageError('io', path, message)
 }
-
-/**
- * Does `work` while no other process does it under the same lock file: for files that several processes read, change and
- * write. A lock that is older than any such work was left by a process that died, and is taken over.
- */
-async function withFileLock<T>(ops: FileOps, path: string, work: () => Promise<T>): Promise<T> {
-  while (!tryLock(ops, path)) {
-    removeStale(ops, path)
-    await sleep(RETRY_MS)
-  }
-  try {
-    return await work()
-  } finally {
-    removeIfThere(ops, path)
-  }
-}
-
-function tryLock(ops: FileOps, path: string): boolean {
-  try {
-    ops.close(ops.open(path, OPEN.create))
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
-function removeStale(ops: FileOps, path: string): void {
-  const found = ops.lstat(path)
-  if (found === undefined || Date.now() - found.ctimeMs < STALE_MS) return
-  const aside = temporaryName(path)
-  try {
-    ops.rename(path, aside)
-  } catch (error) {
-    // Somebody else was faster.
-    if (errnoOf(error) === 'ENOENT') return
-    throw error
-  }
-  removeIfThere(ops, aside)
-}
-
-const RETRY_MS = 10
-/** Two small files are written under it. */
-const STALE_MS = 30_000

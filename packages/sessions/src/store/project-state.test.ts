@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { useProject } from '../../test/support/project.ts'
 import { claudeSessionFile, noteClaudeSession } from './project-state.ts'
 
@@ -16,6 +16,23 @@ test('what a role used last is noted beside the others', async () => {
     updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
   })
   expect(await claudeSessionFile.read(project.root)).toEqual(json('claude-session.json'))
+})
+
+test('two programs that note roles at the same time lose none of them', async () => {
+  // A second copy of the module shares nothing with the first, as in another process.
+  vi.resetModules()
+  const other = await import('./project-state.ts')
+  expect(other.noteClaudeSession).not.toBe(noteClaudeSession)
+  const roles = Array.from({ length: 20 }, (_, index) => `role${index}`)
+  await Promise.all(
+    roles.map((role, index) => {
+      const { noteClaudeSession: note } = index % 2 === 0 ? other : { noteClaudeSession }
+      return note(project.root, role, 'n')
+    }),
+  )
+  const noted = Object.keys(json('claude-session.json')).filter(name => name !== 'updated_at')
+  expect(noted.sort()).toEqual(roles.map(role => `${role}_session_id`).sort())
+  expect(readdirSync(project.file('state'))).toEqual(['claude-session.json'])
 })
 
 test.each(['', '{', '{"updated_at":7}', '[]', 'null'])('a file that holds %j is kept aside', async text => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '../files/atomic-write.ts'
+import { withFileLock } from '../files/file-lock.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
@@ -44,7 +45,7 @@ interface StateFileOptions<T> {
 
 export interface StateFile<T> {
   read(projectRoot: string): Promise<T>
-  /** Reads, changes and writes, one at a time. */
+  /** Reads, changes and writes, one at a time, also where several processes do: none loses what another wrote. */
   update(projectRoot: string, change: (state: T) => T): Promise<T>
 }
 
@@ -77,9 +78,11 @@ function defineStateFile<T>(options: StateFileOptions<T>, ops: FileOps = realFil
       queue.run(realProjectRoot(projectRoot), async () => {
         const path = join(await ensureProjectFolder(projectRoot, STATE_FOLDER), name)
         try {
-          const state = change(load(path))
-          await writeFileAtomic(path, `${JSON.stringify(state, null, 2)}\n`, { ops })
-          return state
+          return await withFileLock(ops, `${path}.lock`, async () => {
+            const state = change(load(path))
+            await writeFileAtomic(path, `${JSON.stringify(state, null, 2)}\n`, { ops })
+            return state
+          })
         } catch (error) {
           throw toStorageError(error, path)
         }
