@@ -78,7 +78,7 @@ test.each([
   [['set'], 'Say which limit: --usd, --tokens, --minutes or --turns'],
   [['show', '--usd', '3'], '--usd changes a budget. Write "chirality budget set".'],
   [['raise', '--usd', '3'], 'budget knows show and set, not "raise"'],
-  [['--session', 'x', '--persona', 'y'], '--session stands alone'],
+  [['--session', 'x', '--persona', 'y'], '--session cannot be combined'],
   [['--persona', 'NOBODY'], 'There is no persona "NOBODY"'],
   [['set', '--persona', 'P', '--turns', '3'], '--turns is a limit of a project'],
 ])('chirality budget %j is refused', async (args, message) => {

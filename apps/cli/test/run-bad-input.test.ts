@@ -62,7 +62,7 @@ describe('a wrong command line', () => {
     [['Hi', '--timeout', '1.5'], '--timeout must be a whole number from 1 to 2147483, not "1.5".'],
     [['Hi', '--timeout', '2147484'], '--timeout must be a whole number from 1 to 2147483, not "2147484".'],
     [['Hi', '--session', '../x'], '--session must be the id of a session, not "../x".'],
-    [['Hi', '--allow', 'Bash(git'], '--allow has a bracket without its partner: Bash(git'],
+    [['Hi', '--allow', 'Bash(git'], '--allow has an unbalanced bracket: Bash(git'],
     [['two', 'prompts'], 'One prompt is expected, 2 were given. Put it in quotes if it has spaces.'],
     [[''], 'The prompt is empty. Say what the agent should do.'],
     [[' \n\t '], 'The prompt is empty. Say what the agent should do.'],

@@ -178,7 +178,7 @@ describe('sessions export', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'chirality: This is no export of a session. Make one with: chirality sessions export ID --format json\n',
+        'chirality: This file is not an export of a session. Make one with: chirality sessions export ID --format json\n',
     })
     expect(await world.run(['sessions', 'import', '--file', 'none.json'])).toEqual(
       usage('none.json cannot be read (ENOENT). Name the file of an export.'),

@@ -56,8 +56,8 @@ function textOf(bytes: Uint8Array, size: number, sourceFile: string): string {
   if (decoded.kind === 'text') return decoded.text
   const message =
     decoded.kind === 'binary'
-      ? 'is not a text: it holds NUL bytes.'
-      : 'is not UTF-8. Save it in that encoding.'
+      ? 'is not a text file: it contains NUL bytes.'
+      : 'is not UTF-8. Save it as UTF-8.'
   throw new PersonaError('not-text', sourceFile, { message, line: firstBadLine(bytes) })
 }
 
@@ -97,11 +97,12 @@ export function nameProblem(name: string): PersonaProblem | undefined {
   const id = idInFileName(name)
   if (!isSafeId(id)) {
     return {
-      message: 'has a name with more than letters, digits, "_" and "-", or over 64 of them. Rename it.',
+      message:
+        'has a name that is longer than 64 characters or has others than letters, digits, "_" and "-". Rename it.',
     }
   }
   const right = personaFileName(id)
-  return name === right ? undefined : { message: `must be named ${right}, in this case. Rename it.` }
+  return name === right ? undefined : { message: `must be named ${right}: capitals count. Rename it.` }
 }
 
 /** In any case, so that a file a person takes for a persona does not just stay away from the list. */
@@ -125,7 +126,7 @@ export function warnOfTwins(entries: PersonaEntry[]): PersonaEntry[] {
   for (const entry of entries) {
     const isTwin = (counts.get(sameInAnyCase(entry)) ?? 0) > 1
     if (isTwin && entry.kind === 'persona')
-      entry.warnings.push({ message: 'another file has the same name but for its case. Rename one.' })
+      entry.warnings.push({ message: 'another file has the same name apart from capitals. Rename one.' })
   }
   return entries
 }

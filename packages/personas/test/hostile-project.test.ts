@@ -89,14 +89,18 @@ describe('a file that is no persona is listed with its error, and the others sti
     'a link to a file outside': {
       make: () => link(path.join(project.outside, 'secret'))(),
       code: 'unsafe',
-      error: 'leads out of the project',
+      error: 'is a symbolic link out of the project',
     },
     'a relative link to a file outside': {
       make: link('../../outside/secret'),
       code: 'unsafe',
-      error: 'leads out of the project',
+      error: 'is a symbolic link out of the project',
     },
-    'a link to a device': { make: link('/dev/zero'), code: 'unsafe', error: 'leads out of the project' },
+    'a link to a device': {
+      make: link('/dev/zero'),
+      code: 'unsafe',
+      error: 'is a symbolic link out of the project',
+    },
     'a link to a neighbour whose name begins the same': {
       make: () => {
         mkdirSync(`${project.root}-evil`)
@@ -104,10 +108,14 @@ describe('a file that is no persona is listed with its error, and the others sti
         link('../../project-evil/x')()
       },
       code: 'unsafe',
-      error: 'leads out of the project',
+      error: 'is a symbolic link out of the project',
     },
-    'a link to nothing': { make: link('nowhere'), code: 'unsafe', error: 'is a link to nothing' },
-    'a link to itself': { make: link('AGENT_BAD.md'), code: 'unsafe', error: 'is a link to itself' },
+    'a link to nothing': {
+      make: link('nowhere'),
+      code: 'unsafe',
+      error: 'is a symbolic link to a file that does not exist',
+    },
+    'a link to itself': { make: link('AGENT_BAD.md'), code: 'unsafe', error: 'is a symbolic link to itself' },
   }
 
   test.each(Object.entries(cases))('%s', async (_what, { make, code, error, line }) => {
@@ -185,10 +193,15 @@ describe('an agents folder that is none', () => {
       'a link out of the project',
       () => project.link('agents', project.outside),
       'unsafe',
-      'leads out of the project',
+      'is a symbolic link out of the project',
     ],
-    ['a link to itself', () => project.link('agents', 'agents'), 'unsafe', 'is a link to itself'],
-    ['a link to nothing', () => project.link('agents', 'nowhere'), 'unsafe', 'is a link to nothing'],
+    ['a link to itself', () => project.link('agents', 'agents'), 'unsafe', 'is a symbolic link to itself'],
+    [
+      'a link to nothing',
+      () => project.link('agents', 'nowhere'),
+      'unsafe',
+      'is a symbolic link to a file that does not exist',
+    ],
   ])('%s', async (_what, make, code, error) => {
     make()
     const personas = new PersonaManager()
@@ -213,7 +226,7 @@ describe('a README.md that cannot be used is left out, and that is said', () => 
     [
       'a link out of the project',
       () => project.link('README.md', path.join(project.outside, 'secret')),
-      'README.md: leads out of the project',
+      'README.md: is a symbolic link out of the project',
     ],
     ['a folder', () => mkdirSync(project.path('README.md')), 'README.md: is a folder'],
     ['a FIFO', () => execFileSync('mkfifo', [project.path('README.md')]), 'README.md: is not a regular file'],

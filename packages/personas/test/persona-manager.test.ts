@@ -168,10 +168,10 @@ describe('list', () => {
     })
     const entries = await new PersonaManager().listAll(project.root)
     expect(entries.map(entry => entry.kind === 'broken' && `${entry.sourceFile}: ${entry.error}`)).toEqual([
-      expect.stringMatching(/^agents\/AGENT_\.md: has a name with more than/),
-      'agents/AGENT_B.MD: must be named AGENT_B.md, in this case. Rename it.',
-      expect.stringMatching(/^agents\/AGENT_C D\.md: has a name with more than/),
-      'agents/agent_a.md: must be named AGENT_a.md, in this case. Rename it.',
+      expect.stringMatching(/^agents\/AGENT_\.md: has a name that is longer than/),
+      'agents/AGENT_B.MD: must be named AGENT_B.md: capitals count. Rename it.',
+      expect.stringMatching(/^agents\/AGENT_C D\.md: has a name that is longer than/),
+      'agents/agent_a.md: must be named AGENT_a.md: capitals count. Rename it.',
     ])
   })
 

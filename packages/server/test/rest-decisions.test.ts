@@ -52,7 +52,7 @@ test('nobody’s answer is no after the time that the turn allows', async () => 
   expect(isMade()).toBe(false)
 })
 
-test('what waits for leave is listed and answered, and the session says that it waits', async () => {
+test('what waits for permission is listed and answered, and the session says that it waits', async () => {
   const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
   const sessionId = await create({})
   const status = async () => {
@@ -135,7 +135,7 @@ test('spec 003: the default session goes on without leave; /events says what wai
   const request = await until(events, 'permission_request')
   expect(request).toMatchObject({ name: 'bash', input: MAKES.input })
   expect(await until(events, 'status')).toEqual({
-    ...{ type: 'status', state: 'waiting', message: 'bash waits for leave.' },
+    ...{ type: 'status', state: 'waiting', message: 'bash waits for permission.' },
   })
   const [{ sessionId = '' } = {}] = server.host.statuses()
   const decision = { behavior: 'allow' }

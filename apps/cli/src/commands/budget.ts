@@ -18,7 +18,7 @@ export async function budget(args: string[], output: Output): Promise<number> {
   noArgument(rest)
   const { project, session, persona, json = false, ...given } = values
   if (session !== undefined && (persona !== undefined || project !== undefined))
-    throw new UsageError('--session stands alone: its project and persona are known.')
+    throw new UsageError('--session cannot be combined with --project or --persona: the session has both.')
   const whose = await findOwner({ project, session, persona })
   await printSheet(await run(whose, readAmounts(given)), { json, output })
   return EXIT.done

@@ -27,7 +27,7 @@ export function isInside(root: string, target: string): boolean {
 
 export function leadsOut(relativePath: string): PersonaError {
   return new PersonaError('unsafe', relativePath, {
-    message: 'leads out of the project. Replace the link by the real thing.',
+    message: 'is a symbolic link out of the project. Replace it with the file or folder itself.',
   })
 }
 
@@ -50,10 +50,12 @@ function notResolved(error: unknown, target: string, relativePath: string): null
   const code = errnoOf(error)
   if (code === 'ENOENT') {
     if (isMissing(target)) return null
-    throw new PersonaError('unsafe', relativePath, { message: 'is a link to nothing. Remove it.' })
+    throw new PersonaError('unsafe', relativePath, {
+      message: 'is a symbolic link to a file that does not exist. Remove it.',
+    })
   }
   if (code === 'ELOOP') {
-    throw new PersonaError('unsafe', relativePath, { message: 'is a link to itself. Remove it.' })
+    throw new PersonaError('unsafe', relativePath, { message: 'is a symbolic link to itself. Remove it.' })
   }
   throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
 }

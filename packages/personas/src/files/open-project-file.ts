@@ -31,7 +31,9 @@ export function openProjectFile(realRoot: string, relativePath: string): OpenPro
     const stats = fstatSync(fd, { bigint: true })
     if (!stats.isFile()) {
       const kind = stats.isDirectory() ? 'a folder' : 'not a regular file'
-      throw new PersonaError('wrong-kind', relativePath, { message: `is ${kind}. A text file is needed.` })
+      throw new PersonaError('wrong-kind', relativePath, {
+        message: `is ${kind}. Replace it with a text file.`,
+      })
     }
     if (!isInside(realRoot, openedPath(fd, real))) throw leadsOut(relativePath)
     return { fd, stats }

@@ -77,7 +77,7 @@ function writeNew(file: string, text: string): void {
   withFile(file, CREATE, fd => {
     if (openedPath(fd, file) !== file) {
       throw new PersonaError('unsafe', file, {
-        message: 'its folder was replaced by a link. Remove the link.',
+        message: 'its folder was replaced by a symbolic link. Remove the link.',
       })
     }
     writeFileSync(fd, text)

@@ -121,7 +121,7 @@ function readText(value: FieldValue): string | undefined {
 function readWord(value: FieldValue, shape: RegExp): string | undefined {
   const text = readText(value)
   if (text === undefined || shape.test(text)) return text
-  return fail(value, `is ${JSON.stringify(text)}, which is no valid name.`)
+  return fail(value, `is ${JSON.stringify(text)}, which is not a valid name.`)
 }
 
 function readChoice<T extends string>(value: FieldValue, choices: readonly T[]): T | undefined {
@@ -144,11 +144,11 @@ function readNumber(value: FieldValue, options: { whole: boolean }): number | un
 function readTexts(value: FieldValue): { text: string; node: unknown }[] | undefined {
   const { node } = value
   if (isScalar(node) && typeof node.value === 'string') return [{ text: node.value, node }]
-  if (!isSeq(node)) return wrongType(value, 'a list, or names with commas between them')
+  if (!isSeq(node)) return wrongType(value, 'a list, or names separated by commas')
   const texts: { text: string; node: unknown }[] = []
   for (const item of node.items) {
     if (isScalar(item) && typeof item.value === 'string') texts.push({ text: item.value, node: item })
-    else value.problem(`${value.key} has ${typeName(item)} in its list: names are needed.`, item)
+    else value.problem(`${value.key} has ${typeName(item)} in its list, where only names are allowed.`, item)
   }
   return texts
 }
@@ -171,6 +171,6 @@ function typeName(node: unknown): string {
   if (!isScalar(node)) return 'nothing'
   const { value } = node
   if (value === null) return 'nothing'
-  if (typeof value === 'string') return 'a text in quotes'
+  if (typeof value === 'string') return 'a quoted text'
   return typeof value === 'number' ? `the number ${value}` : String(value)
 }

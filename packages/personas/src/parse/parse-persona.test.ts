@@ -163,7 +163,7 @@ describe('bad YAML has the line of the file', () => {
 
 describe('a wrong value has its line', () => {
   test.each<[string[], number, string]>([
-    [['tools: 5'], 2, 'tools must be a list, or names with commas between them, not the number 5.'],
+    [['tools: 5'], 2, 'tools must be a list, or names separated by commas, not the number 5.'],
     [['tools: true'], 2, 'not true.'],
     [['tools: { Read: true }'], 2, 'not a map.'],
     [['max_turns: 3', 'tools:', '  - Read', '  - 7'], 5, 'tools has the number 7 in its list'],
@@ -173,7 +173,7 @@ describe('a wrong value has its line', () => {
     [['disallowed_tools: Write Edit'], 2, 'Separate tools by commas'],
     [['tools: [Bash(git a, b)]'], 2, 'unequal parentheses'],
     [['auto_approve_tools: ["*"]'], 2, '"*" stands for every tool'],
-    [['max_turns: "10"'], 2, 'max_turns must be a whole number above 0, not a text in quotes.'],
+    [['max_turns: "10"'], 2, 'max_turns must be a whole number above 0, not a quoted text.'],
     [['max_turns: ten'], 2, 'max_turns must be a whole number'],
     [['max_turns: 0'], 2, 'max_turns is 0'],
     [['max_turns: -3'], 2, 'max_turns is -3'],
@@ -184,9 +184,9 @@ describe('a wrong value has its line', () => {
     [['budget_usd: .nan'], 2, 'budget_usd is NaN'],
     [['budget_usd: $5'], 2, 'budget_usd must be a number above 0'],
     [['model: 5'], 2, 'model must be a text, not the number 5.'],
-    [['model: --settings=x'], 2, 'no valid name'],
+    [['model: --settings=x'], 2, 'not a valid name'],
     [['model: ""'], 2, 'model is empty'],
-    [['harness: Claude Code'], 2, 'no valid name'],
+    [['harness: Claude Code'], 2, 'not a valid name'],
     [['description: [a]'], 2, 'description must be a text, not a list.'],
     [['description: "\\e[2J"'], 2, 'control characters'],
     [['permission_mode: acceptedits'], 2, 'Did you mean "acceptEdits"?'],

@@ -64,7 +64,8 @@ async function adoptThread(
     await agent.stop({ ...stop, interruptGraceMs: 0 })
     const { facts, notes } = await record.resume(process.spoolPath)
     const known = knownFacts(session, facts)
-    if (known === undefined) throw new Error('It is not known which thread of Codex the turn was in.')
+    if (known === undefined)
+      throw new Error('The record of the turn names no Codex thread, so the turn cannot be continued.')
     return new AdoptedThread({ session, agent, facts: known, notes, kill: () => stopTraced(process, stop) })
   } catch (error) {
     await stopTraced(process, stop)

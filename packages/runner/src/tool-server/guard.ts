@@ -24,11 +24,11 @@ export function refuse(
 ): Refusal | undefined {
   const { host, origin, authorization } = request.headersDistinct
   if (host?.length !== 1 || host[0] !== expected.host) {
-    return { status: 403, message: 'This server does not go by that name.' }
+    return { status: 403, message: 'The Host header names another server.' }
   }
-  if (origin !== undefined) return { status: 403, message: 'Browsers have no business here.' }
+  if (origin !== undefined) return { status: 403, message: 'Requests from web pages are refused.' }
   if (request.url !== expected.path || !METHODS.has(request.method ?? '')) {
-    return { status: 404, message: 'There is nothing here.' }
+    return { status: 404, message: 'There is no such path.' }
   }
   if (expected.isToken && !expected.isToken(bearer(authorization))) {
     return { status: 401, message: 'The bearer token is missing or wrong.' }

@@ -90,9 +90,9 @@ describe('failures of the API', () => {
   })
 
   test.each<[string, Partial<Config>, string]>([
-    ['an address that is none', { baseUrl: 'file:///etc/passwd' }, 'no http(s) address'],
+    ['an address that is none', { baseUrl: 'file:///etc/passwd' }, 'not an http or https URL'],
     ['no key', { apiKey: '' }, 'apiKey is required'],
-    ['a key that is none', { apiKey: 'secret\nkey' }, 'no key has'],
+    ['a key that is none', { apiKey: 'secret\nkey' }, 'not allowed in a key'],
   ])('%s is told before anything is sent, and no key with it', async (_what, config, said) => {
     const opening = loops.open({ answers: [] }, { config })
     await expect(opening).rejects.toThrow(said)

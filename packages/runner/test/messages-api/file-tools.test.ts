@@ -183,7 +183,7 @@ describe('looking around', () => {
     )
     expect(await grep({ pattern: 'hello', output_mode: 'files_with_matches', glob: '*.ts' })).toBe('src/b.ts')
     expect(await grep({ pattern: 'hello', limit: 1 })).toContain('There may be more')
-    expect(await grep({ pattern: '(' })).toContain('no regular expression')
+    expect(await grep({ pattern: '(' })).toContain('not a valid regular expression')
     put('slow.txt', `${'a'.repeat(50)}!\n`)
     expect(await grep({ pattern: '^(a+)+$', path: 'slow.txt' })).toContain('too slow for slow.txt')
   })

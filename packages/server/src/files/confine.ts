@@ -9,7 +9,7 @@ export async function confine(root: string, relative: string): Promise<string> {
   const wanted = path.resolve(root, relative)
   requireInside(root, wanted, relative)
   const real = await realpath(wanted).catch(() => {
-    throw new CallError('NOT_FOUND', 'file-missing', `${relative || '.'} is not there.`)
+    throw new CallError('NOT_FOUND', 'file-missing', `${relative || '.'} does not exist.`)
   })
   requireInside(root, real, relative)
   return real
@@ -36,10 +36,14 @@ export function toFileError(error: unknown, relative: string): unknown {
   const name = relative || '.'
   switch (errnoOf(error)) {
     case 'ENOENT':
-      return new CallError('NOT_FOUND', 'file-missing', `${name} is not there.`)
+      return new CallError('NOT_FOUND', 'file-missing', `${name} does not exist.`)
     case 'EACCES':
     case 'EPERM':
-      return new CallError('FORBIDDEN', 'file-unreadable', `${name} may not be read by your user.`)
+      return new CallError(
+        'FORBIDDEN',
+        'file-unreadable',
+        `${name} cannot be read by your user. Change its permissions.`,
+      )
     case 'ENOTDIR':
       return new CallError('BAD_REQUEST', 'not-a-folder', `${name} is not a folder.`)
     case 'ENXIO':

@@ -34,7 +34,7 @@ export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }
   }
   if (publicOrigins.length === 0) {
     throw new BindingError(
-      'Say under which name the server is reached, as https://agents.example: others are refused.',
+      'Name the address that browsers use, such as https://agents.example: requests for any other are refused.',
     )
   }
   const plain = publicOrigins.find(origin => !origin.startsWith('https://'))

@@ -89,7 +89,7 @@ async function answer(
 ): Promise<void> {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
   const url = requestUrl(request)
-  if (url === undefined) throw new HttpError(400, 'invalid-url', 'The address cannot be read.')
+  if (url === undefined) throw new HttpError(400, 'invalid-url', 'The URL of the request is malformed.')
   const match = matchRoute(options.routes, request.method ?? '', url.pathname)
   const facts = factsOf(request, kindOf(match, url.pathname), options.keys)
   const verdict = guard(facts, options.place())
@@ -108,7 +108,8 @@ async function answer(
       response.setHeader('allow', match.allowed.join(', '))
       throw new HttpError(405, 'method', `Use ${match.allowed.join(' or ')} here.`)
     case 'nothing':
-      if (isApi(url.pathname)) throw new HttpError(404, 'not-found', 'There is no such route.')
+      if (isApi(url.pathname))
+        throw new HttpError(404, 'not-found', 'There is no such route. /openapi.json lists them.')
       return options.files.serve(request, response, url.pathname)
   }
 }

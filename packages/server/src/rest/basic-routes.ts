@@ -13,7 +13,8 @@ export function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: str
   const mistakes = new RateLimit({ burst: MISTAKE_BURST, perSecond: MISTAKES_PER_SECOND })
   // Who guesses is slowed down; who has the link or the key is let in, however many guess meanwhile.
   const refuse = (error: HttpError): never => {
-    if (!mistakes.take()) throw new HttpError(429, 'too-many', 'Too many tries. Wait a moment.')
+    if (!mistakes.take())
+      throw new HttpError(429, 'too-many', 'Too many attempts. Wait a minute and try again.')
     throw error
   }
   return [

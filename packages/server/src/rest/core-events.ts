@@ -82,7 +82,7 @@ export class CoreEvents {
     this.#waiting.set(requestId, toolName)
     return [
       { type: 'permission_request', id: requestId, name: toolName, input, timestamp },
-      { type: 'status', state: 'waiting', message: `${toolName} waits for leave.` },
+      { type: 'status', state: 'waiting', message: `${toolName} waits for permission.` },
     ]
   }
 
@@ -92,7 +92,7 @@ export class CoreEvents {
     this.#waiting.delete(requestId)
     const [other] = this.#waiting.values()
     if (other !== undefined)
-      return [{ type: 'status', state: 'waiting', message: `${other} waits for leave.` }]
+      return [{ type: 'status', state: 'waiting', message: `${other} waits for permission.` }]
     if (outcome === 'allowed') return [{ type: 'status', state: 'running tool', message: name }]
     const why = message === undefined ? '' : `: ${message}`
     return [{ type: 'status', state: 'thinking', message: `${name} was ${outcome}${why}` }]

@@ -60,7 +60,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       sendJson(response, 200, { interrupted })
     }),
 
-    /** What agents wait for leave to do, oldest first. */
+    /** Permission requests that wait for an answer, oldest first. */
     route('GET', 'decisions', async ({ response, url }) => {
       const id = url.searchParams.get('sessionId')
       const sessionId = id === null ? undefined : idOf({ id })
@@ -110,7 +110,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       sendNothing(response)
     }),
 
-    /** The session for other eyes, without its secrets. */
+    /** The session as a file to share, with secrets removed. */
     route('GET', 'session/:id/export', async ({ response, url, params }) => {
       const format = EXPORT_FORMATS.find(known => known === (url.searchParams.get('format') ?? 'markdown'))
       if (format === undefined)

@@ -15,7 +15,10 @@ export class OpenStreams {
   open(response: ServerResponse): SseStream {
     this.requireRoom()
     // Its `close` has been, and would never end the stream.
-    if (response.destroyed) throw Object.assign(new Error('Nobody waits for it.'), { code: 'ECONNRESET' })
+    if (response.destroyed)
+      throw Object.assign(new Error('The client closed the connection before the stream began.'), {
+        code: 'ECONNRESET',
+      })
     const stream = new SseStream(response)
     this.#streams.add(stream)
     response.once('close', () => {

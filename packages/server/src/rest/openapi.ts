@@ -62,7 +62,7 @@ const paths = () => ({
   '/healthz': { get: operation('Whether the server is there', { 200: ok('It is') }, OPEN) },
   '/api/sign-in': {
     post: operation(
-      'Trades the secret of a link, or a signed challenge, for a token',
+      'Exchanges the secret of a sign-in link, or a signed challenge, for a token',
       { 200: ok('The token'), 401: FAILED, 429: FAILED },
       {
         ...OPEN,
@@ -89,12 +89,12 @@ const paths = () => ({
   },
   '/api/harness/decisions': {
     get: operation(
-      'What agents wait for leave to do, oldest first',
+      'Permission requests that wait for an answer, oldest first',
       { 200: ok('The requests'), 404: FAILED },
       { parameters: [{ name: 'sessionId', in: 'query', schema: { type: 'string' } }] },
     ),
     post: operation(
-      'Answers a request: allow or deny. The first answer counts',
+      'Allows or denies a permission request. The first answer counts',
       { 204: { description: 'The agent has it' }, 404: FAILED, 409: FAILED },
       body(inputs.answer),
     ),
@@ -145,7 +145,7 @@ const paths = () => ({
   },
   '/api/harness/session/{id}/export': {
     get: operation(
-      'The session for other eyes, without its secrets',
+      'The session as a file to share, with secrets removed',
       { 200: { description: 'A file', content: { 'application/octet-stream': {} } }, 404: FAILED },
       { parameters: [SESSION_ID, FORMAT] },
     ),

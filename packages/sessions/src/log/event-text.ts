@@ -14,7 +14,8 @@ export function textOfLines(from: number, to: number, lines: string): EventText 
 export function joinTexts(texts: readonly EventText[]): EventText {
   const [first] = texts
   const last = texts.at(-1)
-  if (first === undefined || last === undefined) throw new RangeError('There is no text of no events.')
+  if (first === undefined || last === undefined)
+    throw new RangeError('The text of a batch needs at least one event.')
   if (first === last) return first
   return { from: first.from, to: last.to, text: texts.map(({ text }) => text).join(',') }
 }

@@ -172,7 +172,7 @@ describe('personas', () => {
     })
     expect(await judge({}, 'OTHER')).toEqual({
       effect: 'ask',
-      problem: expect.stringContaining('agents/AGENT_OTHER.md: is not there'),
+      problem: expect.stringContaining('agents/AGENT_OTHER.md: does not exist'),
     })
     expect((await judge({}, '../x')).effect).toBe('ask')
   })

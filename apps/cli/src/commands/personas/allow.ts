@@ -11,7 +11,7 @@ export async function allowPersona(args: string[], output: Output): Promise<numb
   const { project, id, consent } = await choose(args)
   const shown = await consent.load(project, id)
   if (shown === null || shown.grants.length === 0)
-    throw new UsageError(`${id} asks for nothing beyond asking. There is nothing to allow.`)
+    throw new UsageError(`${id} asks for no extra permission. There is nothing to allow.`)
   if (!(await consent.allow(project, id, shown.fingerprint)))
     throw new UsageError(`The file of ${id} changed just now. Look at it again, and repeat the command.`)
   const lines = shown.grants.map(grant => `  ${plain(grant)}\n`).join('')

@@ -30,5 +30,5 @@ test.each([
 })
 
 test.each(['Bash(git', 'Bash)', 'a),(b'])('%j is refused', list => {
-  expect(() => splitTools(list)).toThrow(`--allow has a bracket without its partner: ${list}`)
+  expect(() => splitTools(list)).toThrow(`--allow has an unbalanced bracket: ${list}`)
 })

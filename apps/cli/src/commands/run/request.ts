@@ -174,7 +174,7 @@ export function splitTools(list: string): string[] {
       name = ''
     } else name += char
   }
-  if (depth !== 0) throw new UsageError(`--allow has a bracket without its partner: ${list}`)
+  if (depth !== 0) throw new UsageError(`--allow has an unbalanced bracket: ${list}`)
   return [...names, name].map(part => part.trim()).filter(part => part !== '')
 }
 

@@ -22,7 +22,8 @@ export async function attach(file: File, takesImages: boolean): Promise<Attached
   const name = file.name || 'pasted image'
   if (IMAGE_TYPES.has(file.type)) {
     if (!takesImages) return { problem: `This agent takes no images: ${name} was left out.` }
-    if (file.size > MAX_IMAGE_BYTES) return { problem: `${name} is larger than 5 MB.` }
+    if (file.size > MAX_IMAGE_BYTES)
+      return { problem: `${name} is larger than 5 MB. Attach a smaller image.` }
     const data = toBase64(new Uint8Array(await file.arrayBuffer()))
     const part: PromptPart = { type: 'image', source: { kind: 'base64', data, mediaType: file.type } }
     return {

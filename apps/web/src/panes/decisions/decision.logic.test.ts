@@ -55,7 +55,7 @@ describe('questions', () => {
 
 test('an edited input is an object or a problem', () => {
   expect(parseInput('{"a":1}')).toEqual({ input: { a: 1 } })
-  expect(parseInput('[1]')).toEqual({ problem: 'It must be a JSON object.' })
+  expect(parseInput('[1]')).toEqual({ problem: 'The input must be a JSON object.' })
   expect(parseInput('{')).toHaveProperty('problem')
 })
 

@@ -82,9 +82,9 @@ export function collectAnswers(
 export function parseInput(text: string): { input: Record<string, unknown> } | { problem: string } {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? { input: value } : { problem: 'It must be a JSON object.' }
+    return isObject(value) ? { input: value } : { problem: 'The input must be a JSON object.' }
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : 'It is no JSON.' }
+    return { problem: error instanceof Error ? error.message : 'This is not valid JSON.' }
   }
 }
 

@@ -35,5 +35,5 @@ export async function copyText(text: string): Promise<void> {
   field.select()
   const isDone = document.execCommand('copy')
   field.remove()
-  if (!isDone) throw new Error('The browser refused.')
+  if (!isDone) throw new Error('The browser refused to write to the clipboard.')
 }

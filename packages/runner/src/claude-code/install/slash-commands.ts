@@ -103,7 +103,7 @@ async function ask(
     await process.close()
   }
   if (signal?.aborted)
-    throw new HarnessError('The look at the commands was stopped.', 'aborted', agent.harnessId)
+    throw new HarnessError('Listing the slash commands was stopped.', 'aborted', agent.harnessId)
   const said = stderr.join('\n').trim()
   const error = `Claude Code did not list its commands.${said ? ` It said: ${said}` : ''}`
   throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', agent.harnessId)

@@ -93,9 +93,12 @@ export class AnswerBuilder {
       this.#chars += piece.length
       // No string could hold it, nor a line of the raw log.
       if (this.#chars > MAX_ANSWER_CHARS)
-        throw new ApiError('The model answers with more than 64 million characters.', {
-          type: 'answer_too_long',
-        })
+        throw new ApiError(
+          'The answer of the model is longer than 64 million characters, so it was cut off.',
+          {
+            type: 'answer_too_long',
+          },
+        )
       block.pieces.push(piece)
     }
     if (typeof delta.signature === 'string') block.signature += delta.signature

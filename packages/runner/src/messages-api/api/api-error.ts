@@ -59,7 +59,7 @@ export async function errorOfResponse(response: Response): Promise<ApiError> {
 /** An `error` event inside a stream that began well: the status was 200 then. */
 export function errorOfEvent(event: unknown): ApiError {
   const { type = 'api_error', message } = errorFields(event)
-  return new ApiError(message ?? 'The API broke off its answer.', { status: STATUS_OF[type] ?? 500, type })
+  return new ApiError(message ?? 'The API ended its answer early.', { status: STATUS_OF[type] ?? 500, type })
 }
 
 export function connectionError(cause: unknown): ApiError {

@@ -17,7 +17,7 @@ export function checkEndpoint(endpoint: Endpoint): void {
   if (secrets.length === 0) throw new TypeError('apiKey is required.')
   // `fetch` would refuse it, too, and repeat it in its message.
   if (secrets.some(secret => /[^\x21-\x7e]/.test(secret ?? ''))) {
-    throw new TypeError('The API key has characters in it that no key has.')
+    throw new TypeError('The API key contains characters that are not allowed in a key. Copy it again.')
   }
   messagesUrl(endpoint)
 }
@@ -25,7 +25,7 @@ export function checkEndpoint(endpoint: Endpoint): void {
 export function messagesUrl({ baseUrl = DEFAULT_BASE_URL }: Endpoint): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new TypeError(`The base URL of the API is no http(s) address: ${baseUrl}`)
+    throw new TypeError(`The base URL of the API is not an http or https URL: ${baseUrl}`)
   }
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/messages`
   return url.href

@@ -72,7 +72,8 @@ export class PolicyBook implements PolicyJudge {
   async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
     const root = realPath(context.projectRoot)
     const always = request.always ?? alwaysRule(request, root)
-    if (always === undefined) throw new Error('no rule of a policy can say exactly this call.')
+    if (always === undefined)
+      throw new Error('no policy rule can match exactly this call. Allow it once instead.')
     const path = userPolicyFile(this.#home, root)
     const comment = `What is allowed, asked about or denied in ${JSON.stringify(root)}`
     const written = this.#writing.then(() => this.#files.append(path, always.rule, comment))
@@ -122,7 +123,7 @@ export class PolicyBook implements PolicyJudge {
         ...source,
         ...nothing,
         exists: false,
-        problems: [{ line: 0, message: 'is not there, and its rules are not known.' }],
+        problems: [{ line: 0, message: 'does not exist, so its rules are unknown.' }],
       }
     } catch (error) {
       return { ...source, ...nothing, problems: personaProblems(error) }

@@ -65,7 +65,7 @@ export function parseExport(text: string, projectRoot: string): ImportedSession 
   if (parsed === undefined || !Array.isArray(envelopes)) {
     throw new ImportError(
       'not-an-export',
-      'This is no export of a session. Make one with: chirality sessions export ID --format json',
+      'This file is not an export of a session. Make one with: chirality sessions export ID --format json',
     )
   }
   return { session: parsed, envelopes: envelopes.map(checkedEnvelope) }
@@ -75,7 +75,10 @@ function checkedEnvelope(value: unknown, index: number): Envelope {
   const at = fieldOf(value, 'at')
   const time = new Date(typeof at === 'string' ? at : Number.NaN)
   if (!isEnvelope(value) || Number.isNaN(time.getTime())) {
-    throw new ImportError('not-an-export', `Event ${index + 1} of this export is not one. Export it again.`)
+    throw new ImportError(
+      'not-an-export',
+      `Event ${index + 1} of this export is not a valid event. Export the session again.`,
+    )
   }
   // Times are written to the log as they are: this one is ours, whatever it was.
   return { ...value, at: time.toISOString() }

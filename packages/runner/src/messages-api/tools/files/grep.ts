@@ -163,7 +163,7 @@ export class TimedRegex {
       this.#regex = new RegExp(pattern, flags)
     } catch (error) {
       throw new ToolError(
-        `The pattern is no regular expression: ${error instanceof Error ? error.message : String(error)}`,
+        `The pattern is not a valid regular expression: ${error instanceof Error ? error.message : String(error)}`,
       )
     }
   }

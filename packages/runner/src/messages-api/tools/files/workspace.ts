@@ -40,7 +40,7 @@ export class Workspace {
     const { real, exists } = await resolveLinks(asked, given)
     if (!this.#contains(real)) {
       const roots = this.roots.join(', ')
-      throw new ToolError(`${given} is outside of what you may touch: ${roots}`)
+      throw new ToolError(`${given} is outside the folders you may use: ${roots}`)
     }
     return { real, exists, shown: this.show(real) }
   }
@@ -51,7 +51,7 @@ export class Workspace {
     const isOurs = this.roots.some(
       root => path.relative(root, place.real).split(path.sep)[0] === '.chirality',
     )
-    if (isOurs) throw new ToolError(`${place.shown}: .chirality is kept by the program that runs you.`)
+    if (isOurs) throw new ToolError(`${place.shown}: .chirality belongs to Chirality and cannot be changed.`)
     return place
   }
 
@@ -102,11 +102,12 @@ async function resolveLinks(asked: string, given: string): Promise<{ real: strin
       return { real: path.join(await realpath(existing), ...missing), exists: missing.length === 0 }
     } catch (error) {
       const code = errnoOf(error)
-      if (code === 'ELOOP') throw new ToolError(`${given} leads through a circle of links.`)
+      if (code === 'ELOOP') throw new ToolError(`${given} is a symbolic link that points to itself.`)
       if (code === 'ENOTDIR') throw new ToolError(`${given}: a part of the path is a file.`)
       if (code !== 'ENOENT') throw new ToolError(`${given} cannot be read (${code ?? String(error)}).`)
       const info = await lstat(existing).catch(() => null)
-      if (info?.isSymbolicLink()) throw new ToolError(`${given} leads through a link to nowhere.`)
+      if (info?.isSymbolicLink())
+        throw new ToolError(`${given} is a symbolic link to a file that does not exist.`)
       missing.unshift(path.basename(existing))
     }
   }
