@@ -1,4 +1,4 @@
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '@chirality/core'
 import { EXIT, UsageError } from './exit-code.ts'
 import { HELP } from './help.ts'
 import { Output, tell } from './output.ts'

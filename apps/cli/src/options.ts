@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '@chirality/core'
 import { UsageError } from './exit-code.ts'
 
 export interface OptionSpec {

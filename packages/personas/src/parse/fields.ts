@@ -1,7 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { PersonaConfig, PersonaPermissionMode } from '../persona.ts'
-import { didYouMean } from './did-you-mean.ts'
-import { type PolicyRule, parsePolicyRule } from './policy-rule.ts'
+import { nearest, type PolicyRule, parsePolicyRule } from './policy-rule.ts'
 import { isPattern, splitToolList, toolName, toolProblem } from './tool-list.ts'
 
 export type PersonaSettings = Omit<PersonaConfig, 'id' | 'sourceFile'>
@@ -129,7 +128,7 @@ function readChoice<T extends string>(value: FieldValue, choices: readonly T[]):
   if (text === undefined) return undefined
   const choice = choices.find(candidate => candidate === text)
   if (choice !== undefined) return choice
-  return fail(value, `is ${JSON.stringify(text)}: use ${choices.join(', ')}.${didYouMean(text, choices)}`)
+  return fail(value, `is ${JSON.stringify(text)}: use ${choices.join(', ')}.${nearest(text, choices)}`)
 }
 
 function readNumber(value: FieldValue, options: { whole: boolean }): number | undefined {

@@ -1,7 +1,7 @@
 import { isMap, isScalar, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 import type { PersonaProblem } from '../persona.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { FIELDS, type PersonaSettings } from './fields.ts'
+import { nearest } from './policy-rule.ts'
 
 /** With problems the settings are not to be used: a limit that was meant may be missing from them. */
 export interface ParsedPersona {
@@ -114,7 +114,7 @@ function hint(name: string): string {
   if (/^allowed[-_]?tools?$/i.test(name))
     return ' Use tools for what exists, auto_approve_tools for what runs without asking.'
   const keys = Object.keys(FIELDS)
-  return didYouMean(name, keys) || ` The keys are ${keys.join(', ')}.`
+  return nearest(name, keys) || ` The keys are ${keys.join(', ')}.`
 }
 
 type SplitFile =

@@ -1,4 +1,4 @@
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '@chirality/core'
 
 /** One line of a policy: `deny Bash(rm *)`. */
 export interface PolicyRule {
@@ -27,7 +27,7 @@ export function parsePolicyRule(written: string, line: number): ParsedRule {
   const effect = EFFECTS.find(name => name === word)
   if (effect === undefined)
     return {
-      problem: `a rule begins with allow, ask or deny, not ${quote(word)}.${didYouMean(word, EFFECTS)}`,
+      problem: `a rule begins with allow, ask or deny, not ${quote(word)}.${nearest(word, EFFECTS)}`,
     }
   if (rest.length === 0) return { problem: `${effect} what? Name a tool, as in "${effect} Bash(git *)".` }
   const { tool, pattern, after } = split(text.slice(effect.length).trim())
@@ -59,4 +59,10 @@ function split(call: string): { tool: string; pattern?: string; after: string } 
 
 function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
+}
+
+/** ` Did you mean "x"?` for the choice nearest to what was written, or nothing. */
+export function nearest(written: string, choices: readonly string[]): string {
+  const near = didYouMean(written, choices)
+  return near === undefined ? '' : ` Did you mean "${near}"?`
 }

@@ -1,5 +1,5 @@
+import { didYouMean } from '@chirality/core'
 import type { PersonaConfig, PersonaManager } from '@chirality/personas'
-import { didYouMean } from '../../did-you-mean.ts'
 import { UsageError } from '../../exit-code.ts'
 
 /** The persona of that id. One that is broken is a PersonaError, with its file and line. */
