@@ -14,10 +14,12 @@ import {
   type Session,
   type SessionHarness,
   type SlashCommand,
+  type TurnEvents,
   type TurnTrace,
   type UIEvent,
 } from '@chirality/core'
 import type { Connection, TurnPlan } from './connection.ts'
+import { emitted } from './emitted.ts'
 import { Turn } from './turn.ts'
 
 /** A turn that is to be planned. */
@@ -60,18 +62,18 @@ export abstract class TurnHarness<M> implements SessionHarness<M> {
 
   protected async closeKept(): Promise<void> {}
 
-  async *startTurn(session: Session, message: string, opts: HarnessTurnOpts = {}): AsyncGenerator<UIEvent> {
+  startTurn(session: Session, message: string, opts: HarnessTurnOpts = {}): TurnEvents {
     const turnId = opts.turnId ?? randomUUID()
     const make = () =>
       new Turn({ plan: this.plan({ session, turnId, message, opts }), session, turnId, opts })
-    yield* this.#run(session, make)
+    return turnEvents(() => this.#run(session, make))
   }
 
   /** All that the turn printed, and what it still prints, as the events that `startTurn` gave. */
-  async *adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): AsyncGenerator<UIEvent> {
+  adoptTurn(session: Session, trace: TurnTrace, opts: AdoptTurnOpts = {}): TurnEvents {
     const { turnId } = trace
     const make = () => new Turn({ plan: this.planAdopted(session, trace, opts), session, turnId, opts })
-    yield* this.#run(session, make)
+    return turnEvents(() => this.#run(session, make))
   }
 
   /** The turn ends when the agent has dealt with all messages. */
@@ -129,23 +131,25 @@ export abstract class TurnHarness<M> implements SessionHarness<M> {
     }
   }
 
-  /** Makes the turn when its first event is asked for. Throws then when the session has one running. */
-  async *#run({ id }: Session, make: () => Turn): AsyncGenerator<UIEvent> {
-    if (this.#turns.has(id)) throw new HarnessBusyError(this.id, id)
-    const turn = make()
-    this.#turns.set(id, turn)
-    const settle = () => {
-      if (this.#turns.get(id) === turn) this.#turns.delete(id)
-    }
-    try {
-      for await (const event of turn.events()) {
-        // Nothing runs any more: who hears this may start the next turn at once.
-        if (event.type === turn.lastEvent) settle()
-        yield event
+  /** Makes the turn when its first batch is asked for. Throws then when the session has one running. */
+  #run({ id }: Session, make: () => Turn): AsyncGenerator<UIEvent[], void> {
+    return emitted(async emit => {
+      if (this.#turns.has(id)) throw new HarnessBusyError(this.id, id)
+      const turn = make()
+      this.#turns.set(id, turn)
+      const settle = () => {
+        if (this.#turns.get(id) === turn) this.#turns.delete(id)
       }
-    } finally {
-      settle()
-    }
+      try {
+        await turn.run(batch => {
+          // Nothing runs any more: who hears this may start the next turn at once.
+          if (batch.some(({ type }) => type === turn.lastEvent)) settle()
+          return emit(batch)
+        })
+      } finally {
+        settle()
+      }
+    })
   }
 
   async #end(sessionId: string): Promise<void> {
@@ -156,4 +160,12 @@ export abstract class TurnHarness<M> implements SessionHarness<M> {
   #giveUpAhead(sessionId: string): void {
     for (const [givingUp, startedFor] of this.#ahead) if (startedFor === sessionId) givingUp.abort()
   }
+}
+
+/** One event at a time for whoever reads it as a generator, and in batches for whoever asks for them. */
+function turnEvents(batches: () => AsyncGenerator<UIEvent[], void>): TurnEvents {
+  const events = (async function* () {
+    for await (const batch of batches()) yield* batch
+  })()
+  return Object.assign(events, { batches })
 }

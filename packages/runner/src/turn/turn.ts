@@ -8,6 +8,7 @@ import {
 } from '@chirality/core'
 import { AdoptionRecord } from './adoption-record.ts'
 import type { Connection, ConnectionEnd, ProcessEnd, TurnParts, TurnPlan } from './connection.ts'
+import { type Emit, emitted, LEFT } from './emitted.ts'
 import { HarnessLog } from './harness-log.ts'
 import { Questions } from './questions.ts'
 import { StallWatch } from './stall-watch.ts'
@@ -85,12 +86,13 @@ export class Turn<C extends Connection = Connection> {
     return (await this.#connection?.send?.(prompt)) ?? false
   }
 
-  async *events(): AsyncGenerator<UIEvent> {
-    for await (const batch of this.batches()) yield* batch
+  /** Its events as they are read: what comes together stays together. */
+  batches(): AsyncGenerator<UIEvent[], void> {
+    return emitted(emit => this.run(emit))
   }
 
-  /** As it is read: what comes together stays together. */
-  async *batches(): Batches {
+  /** The whole turn. Each batch waits until the one before it was taken. */
+  async run(emit: Emit<UIEvent[]>): Promise<void> {
     const startedAt = performance.now()
     const { plan, session } = this.#options
     const { stop, record } = this.#parts
@@ -99,16 +101,16 @@ export class Turn<C extends Connection = Connection> {
       const prompt = await this.#starting(plan.prompt(this.#parts))
       // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
       const opened = plan.hasBegun ? undefined : await this.#open(() => plan.open(this.#parts))
-      yield [turnStart(session.id, prompt)]
-      let end = yield* this.#run(() => (opened === undefined ? plan.open(this.#parts) : opened))
-      while (end.retry && !stop.reason) end = yield* this.#runAgain(end.retry)
+      await emit([turnStart(session.id, prompt)])
+      let end = await this.#run(emit, () => (opened === undefined ? plan.open(this.#parts) : opened))
+      while (end.retry && !stop.reason) end = await this.#runAgain(emit, end.retry)
       await this.#close()
       this.#exit = end.exit
       const durationMs = Math.round(performance.now() - startedAt)
       const lasted = plan.hasBegun ? {} : { durationMs }
-      yield [{ type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }]
+      await emit([{ type: 'turn:end', sessionId: session.id, reason: end.reason, ...lasted }])
       await record.forget()
-      if (end.exit) yield [{ type: 'process:exit', sessionId: session.id, ...end.exit }]
+      if (end.exit) await emit([{ type: 'process:exit', sessionId: session.id, ...end.exit }])
     } finally {
       unfollow()
       await this.#close()
@@ -133,7 +135,7 @@ export class Turn<C extends Connection = Connection> {
     return connection
   }
 
-  async *#run(open: () => Promise<C | null> | C | null): Batches<Verdict> {
+  async #run(emit: Emit<UIEvent[]>, open: () => Promise<C | null> | C | null): Promise<Verdict> {
     const { plan, session } = this.#options
     const { stop } = this.#parts
     const noProcess = plan.ownsProcess ? { exit: NO_PROCESS } : {}
@@ -141,20 +143,20 @@ export class Turn<C extends Connection = Connection> {
     try {
       connection = await this.#open(open)
     } catch (error) {
-      yield [this.#notOpened(error)]
+      await emit([this.#notOpened(error)])
       return { reason: plan.hasBegun ? 'crashed' : 'failed', ...noProcess }
     }
-    if (connection?.opening) yield connection.opening
+    if (connection?.opening) await emit(connection.opening)
     if (!connection || (stop.reason && !connection.hasBegun)) {
       const reason = stop.reason ?? 'interrupted'
-      yield [stopped(session.id, reason)]
+      await emit([stopped(session.id, reason)])
       return { reason, ...noProcess }
     }
-    return yield* this.#talk(connection)
+    return this.#talk(emit, connection)
   }
 
   /** From the first batch to what became of the agent. */
-  async *#talk(connection: C): Batches<Verdict> {
+  async #talk(emit: Emit<UIEvent[]>, connection: C): Promise<Verdict> {
     const { stop, log, record } = this.#parts
     const { requests } = connection
     const decide = this.#options.opts?.decide
@@ -162,26 +164,27 @@ export class Turn<C extends Connection = Connection> {
     this.#questions = questions
     let failure: { error: unknown } | undefined
     try {
-      yield* this.#show(connection, questions)
+      await this.#show(emit, connection, questions)
     } catch (error) {
+      if (error === LEFT) throw error
       // Ours, not the agent's: the raw log cannot be read any more, say. It still ends as an event.
       log.fault('turn:error', error)
       failure = { error }
     }
     const end = await connection.end(failure)
     if (end.retry === 'again' && !failure && !stop.reason) return { reason: 'crashed', retry: 'again' }
-    yield (end.events ?? []).flatMap(event => questions.see(event))
-    yield questions.close().map(event => record.note(event, connection.offset))
+    await emit((end.events ?? []).flatMap(event => questions.see(event)))
+    await emit(questions.close().map(event => record.note(event, connection.offset)))
     const exit = end.exit ? { exit: end.exit } : {}
     if (end.retry === 'afresh') return { reason: 'failed', retry: 'afresh', ...exit }
-    yield [...this.#closing(end, failure)]
+    await emit([...this.#closing(end, failure)])
     const reason = failure ? 'crashed' : this.#reasonOf(end)
     const isLost = this.#resumeError !== undefined
     return { reason, ...exit, ...(isLost ? { retry: 'afresh' } : {}) }
   }
 
   /** What the agent says, and what is told of it by ourselves: that comes first, for a busy agent has more waiting. */
-  async *#show(connection: C, questions: Questions): Batches {
+  async #show(emit: Emit<UIEvent[]>, connection: C, questions: Questions): Promise<void> {
     const { record, stop } = this.#parts
     const batches = connection.batches()
     let isWaiting = false
@@ -200,14 +203,16 @@ export class Turn<C extends Connection = Connection> {
           const told = this.#told.splice(0)
           // Of an answer, not of the silence itself.
           if (told.some(({ type }) => type === 'permission:resolved')) watch.reset()
-          if (told.length > 0) yield told.map(event => record.note(event, connection.offset))
+          if (told.length > 0) await emit(told.map(event => record.note(event, connection.offset)))
           else await this.#woken()
         }
         isWaiting = false
         const { value: batch, done } = await reading.result
         isOver = done === true
         for (const events of beforeQuestions(batch ?? []))
-          yield events.flatMap(event => questions.see(event)).map(event => this.#checked(event, connection))
+          await emit(
+            events.flatMap(event => questions.see(event)).map(event => this.#checked(event, connection)),
+          )
       }
     } finally {
       watch.end()
@@ -246,7 +251,7 @@ export class Turn<C extends Connection = Connection> {
   }
 
   /** The turn has begun: what is wrong now is an event. */
-  async *#runAgain(retry: 'again' | 'afresh'): Batches<Verdict> {
+  async #runAgain(emit: Emit<UIEvent[]>, retry: 'again' | 'afresh'): Promise<Verdict> {
     const { plan, session } = this.#options
     const { log, record } = this.#parts
     const { resumedId } = plan
@@ -254,13 +259,13 @@ export class Turn<C extends Connection = Connection> {
     if (isAfresh) {
       const error = this.#resumeError ?? 'The agent no longer has this conversation.'
       log.write('warn', 'resume:failed', { claudeSessionId: resumedId, error })
-      yield [resumeFailed(session.id, resumedId)]
+      await emit([resumeFailed(session.id, resumedId)])
     }
     await this.#closeConnection()
     await record.forget()
     const open = () => (isAfresh ? plan.afresh?.(this.#parts) : plan.open(this.#parts)) ?? null
     this.#resumeError = undefined
-    const end = yield* this.#run(open)
+    const end = await this.#run(emit, open)
     // Once is enough: a new conversation cannot be lost.
     return isAfresh ? { ...end, retry: undefined } : end
   }
@@ -313,8 +318,6 @@ export class Turn<C extends Connection = Connection> {
     await this.#options.plan.release?.()
   }
 }
-
-type Batches<R = void> = AsyncGenerator<UIEvent[], R>
 
 interface Verdict {
   reason: TurnEndReason

@@ -19,7 +19,7 @@ test('what was told between two lines is told between them again', async () => {
   finish()
   const source = adoptedAttempts(trace())
   const adopted = processTurn({ program: program(), session, turnId, source })
-  const events = await collect(adopted.events())
+  const events = await collect(eventsOf(adopted))
   expect(events.slice(0, told.length)).toEqual(told)
   expect(statuses(events, 'stalled').length).toBeGreaterThanOrEqual(1)
   expect(expectOneEnd(events)).toEqual({ reason: 'crashed' })
@@ -31,10 +31,10 @@ test('a second one may adopt what the first has adopted', async () => {
   const { turn, trace, session, turnId } = start({})
   const told = await until(turn, ({ type }) => type === 'native:unknown')
   const adopt = () => processTurn({ program: program(), session, turnId, source: adoptedAttempts(trace()) })
-  const first = adopt().events()
+  const first = eventsOf(adopt())
   expect(await until(first, ({ type }) => type === 'native:unknown')).toEqual(told)
   finish()
-  const events = await collect(adopt().events())
+  const events = await collect(eventsOf(adopt()))
   expect(events.slice(0, told.length)).toEqual(told)
   expect(numbers(events)).toEqual([1, 2])
   await first.return(undefined)
@@ -45,7 +45,7 @@ test('a signal that has fired already stops it at once', async () => {
   const { turn, trace, session, turnId } = start({})
   await until(turn, ({ type }) => type === 'native:unknown')
   const source = adoptedAttempts(trace(), AbortSignal.abort())
-  const events = await collect(processTurn({ program: program(), session, turnId, source }).events())
+  const events = await collect(eventsOf(processTurn({ program: program(), session, turnId, source })))
   expect(expectOneEnd(events)).toEqual({ reason: 'interrupted' })
   expect(await isRunning(trace().processes[0]?.pid ?? 0)).toBe(false)
   await turn.return(undefined)
@@ -64,7 +64,7 @@ test('what was started after a process that cannot be read is stopped with it', 
     spoolPath: `${process.spoolPath}.x`,
   }
   const source = adoptedAttempts({ ...trace(), processes: [lost, process] })
-  const events = await collect(processTurn({ program: program(), session, turnId, source }).events())
+  const events = await collect(eventsOf(processTurn({ program: program(), session, turnId, source })))
   expect(expectOneEnd(events)).toEqual({ reason: 'crashed' })
   expect(await isRunning(process.pid)).toBe(false)
   await turn.return(undefined)
@@ -78,7 +78,11 @@ function start(opts: { stallMs?: number }) {
   const onProcess = (process: TurnProcess) => void processes.push(process)
   const turn = processTurn({ program: program(), session, turnId, source, opts: { ...opts, onProcess } })
   const trace = () => ({ turnId, startedAt: '', message: 'Count', processes })
-  return { turn: turn.events(), trace, session, turnId }
+  return { turn: eventsOf(turn), trace, session, turnId }
+}
+
+async function* eventsOf(turn: Pick<ReturnType<typeof processTurn>, 'batches'>): AsyncGenerator<UIEvent> {
+  for await (const batch of turn.batches()) yield* batch
 }
 
 /** Leaves the turn where it is, as one whose program does nothing any more. */
