@@ -4,6 +4,7 @@ import { FirstConnection } from './app/App.tsx'
 import { WaitForServer } from './app/sign-in/ServerDown.tsx'
 import { SignedOut } from './app/sign-in/SignedOut.tsx'
 import { withdrawAll } from './notices/notice-board.ts'
+import { startTheme } from './state/kept/theme.ts'
 import { createTrpcApi } from './state/server/trpc-api.ts'
 import { isServerUp } from './state/sign-in/server-up.ts'
 import { forgetToken, keepToken, signIn, signInByKey } from './state/sign-in/sign-in.ts'
@@ -12,6 +13,7 @@ import { TokenKeeper } from './state/sign-in/token-keeper.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 
+startTheme()
 const element = document.getElementById('root')
 if (element) void start(createRoot(element))
 

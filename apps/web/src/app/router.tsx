@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { HomePage } from '../panes/home/HomePage.tsx'
 import { SessionPage } from '../panes/session/SessionPage.tsx'
-import { WelcomePage } from '../panes/welcome/WelcomePage.tsx'
 import { NotFound, PageFault } from './faults.tsx'
 import { Shell } from './shell/Shell.tsx'
 
@@ -11,9 +11,11 @@ function validateSearch({ at }: Record<string, unknown>): { at?: number } {
   return Number.isSafeInteger(Number(at)) && Number(at) > 0 ? { at: Number(at) } : {}
 }
 
+const settings = lazyRouteComponent(() => import('../panes/settings/SettingsPage.tsx'))
+
 const routes = [
-  createRoute({ getParentRoute: () => root, path: '/', component: WelcomePage }),
-  createRoute({ getParentRoute: () => root, path: '/p/$project', component: WelcomePage }),
+  createRoute({ getParentRoute: () => root, path: '/', component: HomePage }),
+  createRoute({ getParentRoute: () => root, path: '/p/$project', component: HomePage }),
   createRoute({ getParentRoute: () => root, path: '/s/$sessionId', component: SessionPage, validateSearch }),
   createRoute({
     getParentRoute: () => root,
@@ -26,6 +28,8 @@ const routes = [
     path: '/fleet',
     component: lazyRouteComponent(() => import('../panes/fleet/FleetPage.tsx')),
   }),
+  createRoute({ getParentRoute: () => root, path: '/settings', component: settings }),
+  createRoute({ getParentRoute: () => root, path: '/settings/$section', component: settings }),
 ] as const
 
 export const router = createRouter({

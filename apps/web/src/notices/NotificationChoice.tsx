@@ -4,9 +4,10 @@ import { withdrawAll } from './notice-board.ts'
 import { type NotifyState, notifyState, turnOff, turnOn, watchNotifyState } from './notify-setting.ts'
 import './notification-choice.css'
 
-/** Whether there are notifications, and how to change that. Asked for by a person, never by the page itself. */
-export function NotificationChoice() {
+/** Whether there are notifications, and how to change that. `askOnly`: gone as soon as somebody decided. */
+export function NotificationChoice({ askOnly = false }: { askOnly?: boolean }) {
   const state = useSyncExternalStore(watchNotifyState, notifyState)
+  if (askOnly && state !== 'ask') return null
   return (
     <div className="notification-choice">
       <p>{TEXTS[state]}</p>

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { picker } from '../support/choose.ts'
 import { aHarness } from '../support/harnesses.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF, TESTS_PASS } from '../support/scenes.ts'
@@ -189,8 +190,8 @@ test('the changes of a turn are one click from its end', async () => {
   api.push('s1', TESTS_PASS)
   await page.getByRole('button', { name: 'Changes of this turn' }).click()
   await expect.poll(() => api.called('files.turnDiff')).toEqual([{ sessionId: 's1', turnId: 't1' }])
-  const chosen = page.getByRole('combobox', { name: 'Changes of' })
-  expect(await chosen.locator('option:checked').textContent()).toMatch(/^Turn 1 · The splitter breaks/)
+  const chosen = picker(page, 'Changes of')
+  expect(await chosen.textContent()).toMatch(/^Turn 1 · The splitter breaks/)
   // All of a turn is this session's; what has no lines says so.
   await page.getByRole('tab', { name: 'Changes 4' }).waitFor()
   await page.getByRole('region', { name: 'logo.bin' }).getByText('Binary file, no lines to show.').waitFor()

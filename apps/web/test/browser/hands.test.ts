@@ -70,7 +70,7 @@ test('a phone: what else can be done with a session is in reach, and so is what 
 
 test('the keyboard alone: find, answer with another command, write, jump', async () => {
   const { page, api, complaints, close } = await dashboard.open({ scene: aBusyDay })
-  await page.getByText('Fix CRLF handling').waitFor()
+  await page.getByText('Fix CRLF handling').first().waitFor()
   await page.keyboard.press('Control+k')
   await page.getByPlaceholder('Find a session or a command').waitFor()
   await page.keyboard.type('crlf')

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { picker } from '../support/choose.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF, TESTS_PASS } from '../support/scenes.ts'
 
@@ -296,7 +297,7 @@ test('until it is known what is installed, no agent is started that may not be',
   await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
   await page.keyboard.press('n')
   const dialog = page.getByRole('dialog', { name: 'New session' })
-  await dialog.getByLabel('Agent').locator('option', { hasText: 'Codex' }).waitFor({ state: 'attached' })
+  await picker(dialog, 'Agent').getByText('Codex').waitFor()
   await page.keyboard.press('Enter')
   expect(await dialog.getByRole('button', { name: 'Start' }).isDisabled()).toBe(true)
   release()
@@ -472,7 +473,7 @@ test('from turn to turn and from pane to pane, each key is a step', async () => 
   await burst(page, '1', '3', '4', '5')
   await page.getByRole('region', { name: 'The prompt' }).waitFor()
   await burst(page, '4', '3', '2')
-  await page.getByRole('combobox', { name: 'Changes of' }).waitFor()
+  await picker(page, 'Changes of').waitFor()
   await close()
 })
 

@@ -41,7 +41,7 @@ async function openTab(context: BrowserContext, api: CannedApi, path: string): P
   const page = await context.newPage()
   await api.connect(page)
   await page.goto(`${server.url}${path}#sign-in=secret`)
-  await page.getByText('● connected').waitFor()
+  await page.getByText('Connected', { exact: true }).waitFor()
   await page.getByRole('button', { name: '2 need you' }).waitFor()
   await workerInCharge(page)
   return page

@@ -130,7 +130,7 @@ test('the server is gone: the page starts all the same, says what to do, and goe
   await api.connect(page)
   await page.getByRole('textbox', { name: 'Link' }).fill(`${server.url}/#sign-in=another`)
   await page.keyboard.press('Enter')
-  await page.getByText('● connected').waitFor()
+  await page.getByText('Connected', { exact: true }).waitFor()
   expect(page.url()).toBe(`${server.url}/`)
   expect(complaints).toEqual([])
 })

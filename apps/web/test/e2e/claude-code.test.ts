@@ -1,10 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
 import { claudeBinary, cleanHome } from '@chirality/fixtures'
 import { startScriptedModel } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { askedWith } from '../support/asked-with.ts'
+import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
@@ -53,10 +55,10 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await page.goto(server.link)
   await page.getByRole('button', { name: 'New session' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New session' })
-  await dialog.getByLabel('Agent').selectOption('claude-code')
-  await dialog.getByLabel('Persona').selectOption('DECOMP')
-  await dialog.getByLabel('Mode', { exact: true }).selectOption('workbench')
-  await dialog.getByLabel('Permissions').selectOption('default')
+  await choose(dialog, 'Agent', 'Claude Code')
+  await choose(dialog, 'Persona', 'DECOMP')
+  await choose(dialog, 'Mode', MODE_WORDS.workbench.label)
+  await choose(dialog, 'Permissions', PERMISSION_WORDS.default.label)
   await dialog.getByRole('button', { name: 'Start' }).click()
 
   // Send a message; the agent uses a tool.

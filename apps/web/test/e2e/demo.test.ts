@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
+import { choose, picker } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
@@ -78,8 +79,7 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   await talk.getByText('and the test passes').waitFor()
 
   await page.getByRole('button', { name: 'Changes of this turn' }).click()
-  const scope = page.getByRole('combobox', { name: 'Changes of' })
-  expect(await scope.locator('option:checked').textContent()).toBe(
+  expect(await picker(page, 'Changes of').textContent()).toBe(
     'Turn 1 · The test fails. Find out why and mend it.',
   )
   await page.getByRole('group', { name: 'Changes in greet.js' }).last().waitFor()
@@ -98,7 +98,7 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   await page.getByRole('region', { name: /UI event .* as JSON/ }).waitFor()
   await page.getByRole('button', { name: 'Replay' }).click()
   const replay = page.getByRole('dialog', { name: 'Replay' })
-  await replay.getByLabel('Speed').selectOption('100×')
+  await choose(replay, 'Speed', '100×')
   await replay.getByText('and the test passes').waitFor()
   await page.keyboard.press('Escape')
 

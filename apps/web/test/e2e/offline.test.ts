@@ -78,9 +78,9 @@ test('the server stops and comes back: the page says how to start it, and goes o
   server = await start(port)
   const session = page.getByRole('link', { name: /Mend the failing test/ }).first()
   await session.waitFor()
-  await page.getByText('● connected').waitFor()
+  await page.getByText('Connected', { exact: true }).waitFor()
   // The one that was not loaded again goes on, too.
-  await visitor.getByText('● connected').waitFor()
+  await visitor.getByText('Connected', { exact: true }).waitFor()
   await visitor.getByRole('heading', { name: 'All sessions' }).waitFor()
   await visitor.close()
 
@@ -88,7 +88,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await page.close()
   const again = await context.newPage()
   await again.goto(server.url)
-  await again.getByText('● connected').waitFor()
+  await again.getByText('Connected', { exact: true }).waitFor()
   expect(await again.evaluate(() => Object.keys(localStorage).filter(key => /token|key/.test(key)))).toEqual(
     [],
   )
@@ -104,7 +104,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   const link = await server.newLink()
   await second.getByRole('textbox', { name: 'Link' }).fill(link)
   await second.getByRole('button', { name: 'Sign in' }).click()
-  await second.getByText('● connected').waitFor()
+  await second.getByText('Connected', { exact: true }).waitFor()
   const third = await browser.newContext()
   onTestFinished(() => third.close())
   const late = await third.newPage()
@@ -126,7 +126,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await second.goto(server.url)
   await second.getByText('This browser is not signed in.').waitFor()
   await again.reload()
-  await again.getByText('● connected').waitFor()
+  await again.getByText('Connected', { exact: true }).waitFor()
   await again.keyboard.press('Control+k')
   await again.getByRole('option', { name: 'Signed-in browsers' }).click()
   await own.click()

@@ -1,11 +1,14 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
+import { PERMISSION_WORDS } from '@chirality/core'
 import { type CleanHome, claudeBinary, cleanHome, codexBinary } from '@chirality/fixtures'
 import { codexArgs, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
+import { harnessLabel } from '../../src/app/labels.ts'
 import { askedWith } from '../support/asked-with.ts'
+import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { watchGrowth } from '../support/watch-growth.ts'
@@ -83,8 +86,8 @@ test.each([
     await page.goto(await server.newLink())
     await page.getByRole('button', { name: 'New session' }).first().click()
     const dialog = page.getByRole('dialog', { name: 'New session' })
-    await dialog.getByLabel('Agent').selectOption(agent.harness)
-    await dialog.getByLabel('Permissions').selectOption('default')
+    await choose(dialog, 'Agent', harnessLabel(agent.harness))
+    await choose(dialog, 'Permissions', PERMISSION_WORDS.default.label)
     await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('tab', { name: 'Files' }).click()

@@ -40,7 +40,7 @@ export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage>
       scene?.(api)
       await api.connect(page)
       await page.goto(`${server.url}${path}#sign-in=secret`)
-      await page.getByText('● connected').or(page.locator('.top-bar')).first().waitFor()
+      await page.locator('.sheet').waitFor()
       return { page, api, complaints, close: () => context.close() }
     },
   }

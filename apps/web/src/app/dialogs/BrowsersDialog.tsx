@@ -10,8 +10,16 @@ import { formatAge } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
 import './browsers.css'
 
-/** The browsers that may use this server, each with the way to send it out. */
 export default function BrowsersDialog({ onClose }: { onClose(): void }) {
+  return (
+    <Dialog title="Signed-in browsers" onClose={onClose}>
+      <SignedInBrowsers />
+    </Dialog>
+  )
+}
+
+/** The browsers that may use this server, each with the way to send it out. */
+export function SignedInBrowsers() {
   const api = useApi()
   const queries = useQueryClient()
   const [problem, setProblem] = useState<string | null>(null)
@@ -36,30 +44,28 @@ export default function BrowsersDialog({ onClose }: { onClose(): void }) {
   }
   const failure = problem ?? (listed.error ? messageOf(listed.error) : null)
   return (
-    <Dialog title="Signed-in browsers" onClose={onClose}>
-      <div className="browsers">
-        <p className="browsers__about">
-          Each of these can run agents on this machine. One that is signed out needs a new link:{' '}
-          <code>chirality link</code> prints it.
+    <div className="browsers">
+      <p className="browsers__about">
+        Each of these can run agents on this machine. One that is signed out needs a new link:{' '}
+        <code>chirality link</code> prints it.
+      </p>
+      {failure ? (
+        <p className="browsers__problem" role="alert">
+          {failure}
         </p>
-        {failure ? (
-          <p className="browsers__problem" role="alert">
-            {failure}
-          </p>
-        ) : null}
-        <ul className="browsers__list">
-          {(listed.data ?? []).map(browser => (
-            <BrowserRow
-              key={browser.id}
-              browser={browser}
-              isOwn={browser.id === own.data}
-              isLeaving={leaving !== null}
-              onSignOut={() => void signOut(browser.id)}
-            />
-          ))}
-        </ul>
-      </div>
-    </Dialog>
+      ) : null}
+      <ul className="browsers__list">
+        {(listed.data ?? []).map(browser => (
+          <BrowserRow
+            key={browser.id}
+            browser={browser}
+            isOwn={browser.id === own.data}
+            isLeaving={leaving !== null}
+            onSignOut={() => void signOut(browser.id)}
+          />
+        ))}
+      </ul>
+    </div>
   )
 }
 

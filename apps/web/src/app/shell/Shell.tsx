@@ -2,7 +2,6 @@ import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-
 import { Suspense, useEffect, useEffectEvent, useState } from 'react'
 import { warmUpMarkdown } from '../../markdown/warm-up.ts'
 import { sessionBeside } from '../../panes/sidebar/groups.logic.ts'
-import { Sidebar } from '../../panes/sidebar/Sidebar.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
 import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { useProjectFilter } from '../../state/kept/project-filter.ts'
@@ -11,6 +10,8 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { late } from '../../ui/overlay/late.tsx'
 import { Toasts } from '../../ui/overlay/Toasts.tsx'
 import { OfflineBanner } from './OfflineBanner.tsx'
+import { PhoneTabs } from './PhoneTabs.tsx'
+import { SideColumn, SideSheet } from './SideColumn.tsx'
 import { StatusBar } from './StatusBar.tsx'
 import { ShellContext, type ShellDialog } from './shell-context.ts'
 import { shortcutOf } from './shortcuts.ts'
@@ -82,19 +83,22 @@ export function Shell() {
     <ShellContext value={{ dialog, open: setDialog, close }}>
       <div className="shell">
         <SkipLink />
-        <TopBar />
         <OfflineBanner />
         <div className="shell__side">
-          <Sidebar />
+          <SideColumn />
         </div>
-        <main id="main" className="shell__main" tabIndex={-1}>
-          <Outlet />
+        <main id="main" className="sheet" tabIndex={-1}>
+          <TopBar />
+          <div className="sheet__body">
+            <Outlet />
+          </div>
         </main>
         <StatusBar />
+        <PhoneTabs />
         <Toasts shown={sessionId} />
         {dialog?.kind === 'sidebar' ? (
           <Dialog title="Sessions" place="left" onClose={close}>
-            <Sidebar />
+            <SideSheet />
           </Dialog>
         ) : null}
         <Suspense>

@@ -1,38 +1,63 @@
 import { useParams } from '@tanstack/react-router'
-import { groupOf } from '../../panes/sidebar/groups.logic.ts'
-import { useFleet, useStatus } from '../../state/fleet/use-fleet.ts'
+import { countNeedsYou, groupOf } from '../../panes/sidebar/groups.logic.ts'
+import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
+import type { ConnectionState } from '../../state/server/server-api.ts'
 import { useConnection } from '../../state/server/use-api.ts'
-import { formatUsd, plural } from '../../ui/text/format.ts'
+import { Dot } from '../../ui/marks/Dot.tsx'
+import { Icon } from '../../ui/marks/Icon.tsx'
+import { formatUsd } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
 import { SessionFacts } from './SessionFacts.tsx'
+import { useShell } from './shell-context.ts'
 
+/** Who works and who waits, what the session in view runs on, and whether the server is there. */
 export function StatusBar() {
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')
   const connection = useConnection()
   return (
     <footer className="status-bar">
-      {status ? <SessionFacts sessionId={status.sessionId} /> : <FleetFacts />}
-      <span className={connection === 'connected' ? 'status-bar__ok' : 'status-bar__bad'}>
-        {connection === 'connected'
-          ? '● connected'
-          : connection === 'connecting'
-            ? '○ connecting'
-            : '○ offline'}
+      <FleetFacts />
+      {status ? <SessionFacts sessionId={status.sessionId} /> : <span className="spacer" />}
+      <span className={`status-bar__item status-bar__${connection}`}>
+        <Icon name={connection === 'connected' ? 'online' : 'offline'} size={13} />
+        {CONNECTIONS[connection]}
       </span>
     </footer>
   )
 }
 
+const CONNECTIONS: Readonly<Record<ConnectionState, string>> = {
+  connected: 'Connected',
+  connecting: 'Connecting',
+  offline: 'Offline',
+}
+
 function FleetFacts() {
+  const shell = useShell()
   const fleet = useFleet()
+  const store = useFleetStore()
+  const now = useNow()
   const working = fleet.filter(status => groupOf(status) === 'Working').length
-  const spent = fleet.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)
+  const waiting = countNeedsYou(fleet)
+  const burn = fleet.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
   return (
     <>
-      <span>{plural(fleet.length, 'session')}</span>
-      <span>{`${working} working`}</span>
-      <span className="spacer" />
-      {spent > 0 && <span className="number">{formatUsd(spent)}</span>}
+      <span className="status-bar__item">
+        <Dot tone={working > 0 ? 'work' : 'quiet'} />
+        {`${working} working`}
+      </span>
+      {waiting > 0 ? (
+        <button type="button" className="status-bar__need" onClick={() => shell.open({ kind: 'tray' })}>
+          <Dot tone="need" />
+          {needsYouWords(waiting)}
+        </button>
+      ) : null}
+      {burn > 0 ? <span className="number">{`${formatUsd(burn)}/min`}</span> : null}
     </>
   )
+}
+
+export function needsYouWords(count: number): string {
+  return `${count} ${count === 1 ? 'needs you' : 'need you'}`
 }

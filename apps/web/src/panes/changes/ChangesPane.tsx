@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo } from 'react'
 import { editedPaths } from '../../diff/tool-edits.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
+import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { type ChangedFile, changedFiles, splitChanges } from './changes.logic.ts'
@@ -12,9 +13,6 @@ import { FileChange } from './FileChange.tsx'
 import './changes.css'
 
 export const WORKING_TREE = 'tree'
-/** A choice of a thousand turns costs as much to draw as the conversation: the older ones come when it is reached for. */
-const NEWEST_TURNS = 100
-
 export interface ChangesPaneProps {
   status: SessionStatus
   /** `WORKING_TREE`, or the id of a turn. */
@@ -34,10 +32,15 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     const users = store.get().state.items.filter(item => item.kind === 'user')
     return new Map(users.map(({ turnId, text }) => [turnId, text]))
   }, [store, turns])
-  const [all, setAll] = useState(false)
-  const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
-  const newest = Math.max(0, ended.length - NEWEST_TURNS)
-  const first = all || ended.slice(0, newest).some(({ id }) => id === scope) ? 0 : newest
+  const scopes = useMemo(() => {
+    const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
+    const words = (turn: string | null) => firstWords(messages.get(turn) ?? '')
+    const each = ended.map(({ id }, index) => ({
+      value: id ?? '',
+      label: `Turn ${index + 1} · ${words(id)}`,
+    }))
+    return [{ value: WORKING_TREE, label: 'Since the last commit' }, ...each.reverse()]
+  }, [turns, messages])
   const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope],
     queryFn: () =>
@@ -64,25 +67,9 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     files.map(file => <FileChange key={file.path} sessionId={status.sessionId} file={file} />)
   return (
     <div className="changes">
-      <label className="changes__scope">
-        <span className="hidden-visually">Changes of</span>
-        <select
-          value={scope}
-          onPointerEnter={() => setAll(true)}
-          onFocus={() => setAll(true)}
-          onChange={event => onScope(event.target.value)}
-        >
-          <option value={WORKING_TREE}>Since the last commit</option>
-          {ended
-            .slice(first)
-            .map((turn, index) => (
-              <option key={turn.id} value={turn.id ?? ''}>
-                {`Turn ${first + index + 1} · ${firstWords(messages.get(turn.id) ?? '')}`}
-              </option>
-            ))
-            .reverse()}
-        </select>
-      </label>
+      <div className="changes__scope">
+        <Picker label="Changes of" value={scope} options={scopes} onChange={onScope} look="boxed" />
+      </div>
       {list(own)}
       {others.length > 0 ? (
         <>

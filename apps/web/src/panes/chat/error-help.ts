@@ -1,5 +1,5 @@
 import type { ErrorItem, SessionErrorCode } from '@chirality/core'
-import { installCommand, loginCommand } from '../welcome/install-help.ts'
+import { installCommand, loginCommand } from '../home/install-help.ts'
 
 const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   auth_failed: 'Log the agent in, then retry.',

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCount } from '../../ui/text/format.ts'
@@ -35,31 +35,22 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
       </p>
       <ProjectSettings status={status} when="used" />
       <div className="persona__choice">
-        <Field label="Preview with persona">
-          {id => (
-            <select id={id} value={persona} onChange={event => setPersona(event.target.value)}>
-              <option value="">none</option>
-              {personas.map(entry => (
-                <option key={entry.id}>{entry.id}</option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Preview with mode">
-          {id => (
-            <select
-              id={id}
-              value={mode}
-              onChange={event => setMode(SESSION_MODES.find(name => name === event.target.value) ?? mode)}
-            >
-              {SESSION_MODES.map(name => (
-                <option key={name} value={name}>
-                  {MODE_WORDS[name].label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Preview with persona"
+          value={persona}
+          onChange={setPersona}
+          options={[{ value: '', label: 'none' }, ...personas.map(({ id }) => ({ value: id, label: id }))]}
+        />
+        <SelectField<SessionMode>
+          label="Preview with mode"
+          value={mode}
+          onChange={setMode}
+          options={SESSION_MODES.map(name => ({
+            value: name,
+            label: MODE_WORDS[name].label,
+            detail: MODE_WORDS[name].consequence,
+          }))}
+        />
       </div>
       {broken ? <p className="persona__note">{broken}</p> : null}
       {persona && !broken ? <Consent project={projectRoot} persona={persona} /> : null}

@@ -4,6 +4,7 @@ import { useApi } from '../../state/server/use-api.ts'
 import { SessionStore } from '../../state/session/session-store.ts'
 import { SessionActionsContext, SessionContext } from '../../state/session/use-session.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { Picker } from '../../ui/controls/Picker.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { ChatPane } from '../chat/ChatPane.tsx'
@@ -69,11 +70,12 @@ function Player({ sessionId, envelopes }: { sessionId: string; envelopes: readon
           }}
         />
         <span className="number">{`${place.index} / ${envelopes.length}`}</span>
-        <select aria-label="Speed" value={speed} onChange={event => setSpeed(Number(event.target.value))}>
-          {SPEEDS.map(value => (
-            <option key={value} value={value}>{`${value}×`}</option>
-          ))}
-        </select>
+        <Picker
+          label="Speed"
+          value={String(speed)}
+          options={SPEEDS.map(value => ({ value: String(value), label: `${value}×` }))}
+          onChange={value => setSpeed(Number(value))}
+        />
       </div>
       <div className="replay__chat">
         <SessionContext value={store}>

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { type CSSProperties, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
+import { setLayout, useLayout } from '../../state/kept/layout.ts'
 import { markSeen } from '../../state/kept/seen.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi, useHarness } from '../../state/server/use-api.ts'
@@ -63,9 +64,11 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const [tab, setTab] = useState<PanelTab>('changes')
   const [scope, setScope] = useState(WORKING_TREE)
   const shell = useShell()
+  const { panel, panelWidth } = useLayout()
   const showPane = (pane: PanelTab) => {
     setTab(pane)
     if (isPanelSheet()) shell.open({ kind: 'panel' })
+    else setLayout({ panel: 'open' })
   }
   const showChanges = useEffectEvent((id: string) => {
     setScope(id)
@@ -109,7 +112,10 @@ function OpenSession({ status }: { status: SessionStatus }) {
     <SessionContext value={store}>
       <ProjectRootContext value={projectRoot}>
         <SessionActionsContext value={actions}>
-          <div className="session">
+          <div
+            className={panel === 'open' ? 'session' : 'session session--wide'}
+            style={{ '--w-panel': `${panelWidth}px` } as CSSProperties}
+          >
             <div className="session__talk">
               <ChatPane ref={chat} turnId={turnId} at={at} />
               <Composer status={status} />

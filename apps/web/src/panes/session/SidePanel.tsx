@@ -2,8 +2,10 @@ import { Tabs } from 'radix-ui'
 import { lazy, Suspense, useState } from 'react'
 import { SessionFacts } from '../../app/shell/SessionFacts.tsx'
 import { useShell } from '../../app/shell/shell-context.ts'
+import { LAYOUT_LIMITS, setLayout, useLayout } from '../../state/kept/layout.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { Splitter } from '../../ui/controls/Splitter.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { ChangesPane } from '../changes/ChangesPane.tsx'
 import { PANEL_TABS, type PanelTab, useIsPanelSheet } from './panel-place.ts'
@@ -27,6 +29,7 @@ interface SidePanelProps {
 export function SidePanel(props: SidePanelProps) {
   const { dialog, close } = useShell()
   const isSheet = useIsPanelSheet()
+  const { panel, panelWidth } = useLayout()
   if (dialog?.kind === 'panel') {
     return (
       <Dialog title="Beside the conversation" place="right" bare onClose={close}>
@@ -35,10 +38,17 @@ export function SidePanel(props: SidePanelProps) {
     )
   }
   // What is not seen asks for nothing.
-  if (isSheet) return null
+  if (isSheet || panel === 'closed') return null
   return (
     <aside className="session__side" aria-label="Beside the conversation">
       <Panel {...props} />
+      <Splitter
+        label="Width of the panel"
+        side="right"
+        value={panelWidth}
+        {...LAYOUT_LIMITS.panelWidth}
+        onChange={width => setLayout({ panelWidth: width })}
+      />
     </aside>
   )
 }
@@ -65,7 +75,7 @@ function Panel(props: SidePanelProps & { onClose?: () => void }) {
           {PANEL_TABS.map(({ id, label }) => {
             const words = id === 'changes' && changed > 0 ? `${label} ${changed}` : label
             return (
-              <Tabs.Trigger key={id} value={id} className="panel__tab" data-label={words}>
+              <Tabs.Trigger key={id} value={id} className="panel__tab">
                 {words}
               </Tabs.Trigger>
             )

@@ -11,7 +11,7 @@ import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Words } from '../../ui/marks/Empty.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
-import { installHelp } from '../welcome/install-help.ts'
+import { installHelp } from '../home/install-help.ts'
 import { AddProject } from './AddProject.tsx'
 import {
   agentLabel,
@@ -105,10 +105,12 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           event.preventDefault()
           void create()
         }}
-        onKeyDown={event => {
-          if (event.key !== 'Enter' || !(event.target instanceof HTMLSelectElement)) return
-          // Some browsers open the list, too.
+        // Enter starts, from every field; a list opens with Space or an arrow.
+        onKeyDownCapture={event => {
+          if (event.key !== 'Enter' || !(event.target instanceof HTMLElement)) return
+          if (!event.target.matches('.picker')) return
           event.preventDefault()
+          event.stopPropagation()
           event.currentTarget.requestSubmit()
         }}
       >
@@ -119,7 +121,8 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           onChange={folder => set({ project: folder, persona: '' })}
           options={projects.map(({ root: folder, name, missing }) => ({
             value: folder,
-            label: `${name} — ${missing ? 'folder is gone' : folder}`,
+            label: name,
+            detail: missing ? 'The folder is gone.' : folder,
             disabled: missing,
           }))}
         />
@@ -171,7 +174,11 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             label="Mode"
             value={form.mode}
             onChange={mode => set({ mode })}
-            options={SESSION_MODES.map(mode => ({ value: mode, label: MODE_WORDS[mode].label }))}
+            options={SESSION_MODES.map(mode => ({
+              value: mode,
+              label: MODE_WORDS[mode].label,
+              detail: MODE_WORDS[mode].consequence,
+            }))}
             hint={MODE_WORDS[form.mode].consequence}
           />
           <SelectField
@@ -181,6 +188,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             options={can.permissionModes.map(mode => ({
               value: mode,
               label: PERMISSION_WORDS[mode].label,
+              detail: PERMISSION_WORDS[mode].consequence,
             }))}
             hint={permissionMode && PERMISSION_WORDS[permissionMode].consequence}
           />

@@ -40,7 +40,7 @@ export const SessionRow = memo(function SessionRow({
         <Dot tone={toneOf(status)} />
         <span className={unread ? 'session-row__title session-row__title--new' : 'session-row__title'}>
           <span className="truncate">{sessionTitle(status)}</span>
-          {unread ? <span className="session-row__new">new</span> : null}
+          {unread ? <span className="hidden-visually">new</span> : null}
         </span>
         <Cost status={status} />
         <span className="session-row__line truncate">

@@ -2,13 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
-import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleet, useFleetLoaded } from '../../state/fleet/use-fleet.ts'
 import { setProjectFilter, useProjectFilter } from '../../state/kept/project-filter.ts'
 import { useApi } from '../../state/server/use-api.ts'
-import { Button } from '../../ui/controls/Button.tsx'
+import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { Icon } from '../../ui/marks/Icon.tsx'
 import { groupSessions, matches } from './groups.logic.ts'
 import { hitPlace, hitTitle, Snippet } from './SearchHit.tsx'
 import { SessionRow } from './SessionRow.tsx'
@@ -17,7 +15,6 @@ import './sidebar.css'
 export const MIN_SEARCH_CHARS = 3
 
 export function Sidebar() {
-  const shell = useShell()
   const statuses = useFleet()
   const loaded = useFleetLoaded()
   const { sessionId, project: slug } = useParams({ strict: false })
@@ -30,22 +27,6 @@ export function Sidebar() {
   const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)))
   return (
     <nav className="sidebar" aria-label="Sessions">
-      <div className="sidebar__head">
-        <Button
-          className="sidebar__new"
-          onClick={() => shell.open({ kind: 'new-session', ...(project ? { project } : {}) })}
-        >
-          <Icon name="plus" size={14} /> New session
-        </Button>
-        <Link
-          to="/fleet"
-          className="icon-button"
-          aria-label="All sessions on one page"
-          title="All sessions on one page"
-        >
-          <Icon name="fleet" />
-        </Link>
-      </div>
       <input
         className="input sidebar__search"
         type="search"
@@ -58,7 +39,9 @@ export function Sidebar() {
       <div className="sidebar__list">
         {groups.map(({ name, sessions }) => (
           <section key={name} aria-label={name}>
-            <h2 className="sidebar__group">{name}</h2>
+            <h2 className={name === 'Needs you' ? 'sidebar__group sidebar__group--need' : 'sidebar__group'}>
+              {name} <span className="number">{sessions.length}</span>
+            </h2>
             <ul>
               {sessions.map(status => (
                 <SessionRow
@@ -99,20 +82,19 @@ function ProjectChoice({ project }: { project: string | null }) {
     if (slug !== undefined) void navigate({ to: '/' })
   }
   return (
-    <select
-      className="sidebar__project"
-      aria-label="Project"
-      value={project ?? ''}
-      onChange={event => choose(event.target.value)}
-    >
-      <option value="">All projects</option>
-      {projects.map(({ root, name }) => (
-        <option key={root} value={root}>
-          {name}
-        </option>
-      ))}
-      {known ? null : <option value={project}>{projectName(project)}</option>}
-    </select>
+    <div className="sidebar__project">
+      <Picker
+        label="Project"
+        value={project ?? ''}
+        onChange={choose}
+        icon="folder"
+        options={[
+          { value: '', label: 'All projects' },
+          ...projects.map(({ root, name }) => ({ value: root, label: name, detail: root })),
+          ...(known ? [] : [{ value: project, label: projectName(project) }]),
+        ]}
+      />
+    </div>
   )
 }
 

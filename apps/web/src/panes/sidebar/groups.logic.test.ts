@@ -31,8 +31,8 @@ test.each([
     'Mended: a_b.ts is right now',
   ],
   ['it ends', { phase: 'ending' }, 'Working', 'work', 'ending'],
-  ['it is new', { lastTurn: null }, 'Idle', 'quiet', 'not started'],
-  ['it was stopped', { lastTurn: 'interrupted' }, 'Idle', 'quiet', 'stopped · 12 min ago'],
+  ['it is new', { lastTurn: null }, 'At rest', 'quiet', 'not started'],
+  ['it was stopped', { lastTurn: 'interrupted' }, 'At rest', 'quiet', 'stopped · 12 min ago'],
   ['it is through', { lastTurn: 'completed', lastLine: null }, 'Done', 'ok', 'done · 12 min ago'],
   [
     'it went on without an answer',

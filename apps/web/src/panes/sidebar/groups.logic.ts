@@ -5,14 +5,14 @@ import { formatAge } from '../../ui/text/format.ts'
 import { argumentOf } from '../chat/tool-summary.logic.ts'
 import { decisionLine } from '../decisions/decision.logic.ts'
 
-export type GroupName = 'Needs you' | 'Working' | 'Stopped' | 'Idle' | 'Done'
+export type GroupName = 'Needs you' | 'Working' | 'Stopped' | 'At rest' | 'Done'
 
 export interface SessionGroup {
   name: GroupName
   sessions: readonly SessionStatus[]
 }
 
-const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Stopped', 'Idle', 'Done']
+const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Stopped', 'At rest', 'Done']
 
 /** What matters first: who waits for me, who works, who could, who is through. Empty groups are left out. */
 export function groupSessions(statuses: readonly SessionStatus[]): SessionGroup[] {
@@ -41,7 +41,7 @@ export function groupOf(status: SessionStatus): GroupName {
   if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
   if (phase !== 'idle') return 'Working'
   if (leftUnanswered) return 'Needs you'
-  if (lastTurn === null || lastTurn === 'interrupted') return 'Idle'
+  if (lastTurn === null || lastTurn === 'interrupted') return 'At rest'
   return lastTurn === 'completed' ? 'Done' : 'Stopped'
 }
 
@@ -62,7 +62,7 @@ export function toneOf(status: SessionStatus): DotTone {
       return 'need'
     case 'Working':
       return 'work'
-    case 'Idle':
+    case 'At rest':
       return 'quiet'
     case 'Stopped':
       return 'bad'

@@ -1,6 +1,6 @@
 import type { HarnessInstallStatus, HarnessModel, PermissionMode, SessionMode } from '@chirality/core'
 import type { HarnessInfo, NewSessionOptions } from '../../state/server/server-api.ts'
-import type { SelectOption } from '../../ui/controls/SelectField.tsx'
+import type { SelectOption } from '../../ui/controls/Picker.tsx'
 
 /** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */
 export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>

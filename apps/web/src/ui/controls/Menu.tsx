@@ -1,11 +1,12 @@
 import { DropdownMenu } from 'radix-ui'
 import { type ReactNode, useId, useState } from 'react'
-import { Icon } from '../marks/Icon.tsx'
+import { Icon, type IconName } from '../marks/Icon.tsx'
 import './menu.css'
 
 export interface MenuItem {
   label: string
   onSelect(): void
+  icon?: IconName
   danger?: boolean
   disabled?: boolean
   /** One line that says what follows from it. */
@@ -14,9 +15,15 @@ export interface MenuItem {
   checked?: boolean
 }
 
+export interface MenuProps {
+  trigger: ReactNode
+  items: readonly MenuItem[]
+  title?: string
+  align?: 'start' | 'end'
+}
+
 /** `modal` is off: a modal menu locks scrolling with an injected style tag, which the page's CSP refuses. */
-export function Menu(props: { trigger: ReactNode; items: readonly MenuItem[]; title?: string }) {
-  const { trigger, items, title } = props
+export function Menu({ trigger, items, title, align = 'end' }: MenuProps) {
   // Out of an open dialog it would lie under it, where nothing can be reached.
   const [place, setPlace] = useState<HTMLElement | null>(null)
   const onOpenChange = (open: boolean) => {
@@ -26,10 +33,10 @@ export function Menu(props: { trigger: ReactNode; items: readonly MenuItem[]; ti
     <DropdownMenu.Root modal={false} onOpenChange={onOpenChange}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal container={place}>
-        <DropdownMenu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+        <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
           {title ? <DropdownMenu.Label className="menu__title">{title}</DropdownMenu.Label> : null}
-          {items.map(item => (
-            <Item key={item.label} item={item} />
+          {items.map((item, index) => (
+            <Item key={`${index} ${item.label}`} item={item} />
           ))}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
@@ -38,10 +45,11 @@ export function Menu(props: { trigger: ReactNode; items: readonly MenuItem[]; ti
 }
 
 function Item({ item }: { item: MenuItem }) {
-  const { label, detail, checked, danger, disabled = false, onSelect } = item
+  const { label, icon, detail, checked, danger, disabled = false, onSelect } = item
   const id = useId()
+  const classes = ['menu__item', icon && 'menu__item--icon', danger && 'menu__item--danger']
   const look = {
-    className: danger ? 'menu__item menu__item--danger' : 'menu__item',
+    className: classes.filter(Boolean).join(' '),
     disabled,
     onSelect,
     textValue: label,
@@ -50,8 +58,11 @@ function Item({ item }: { item: MenuItem }) {
   }
   const words = (
     <>
-      <span id={id}>{label}</span>
-      {checked ? <Icon name="check" size={14} /> : null}
+      {icon ? <Icon name={icon} /> : null}
+      <span id={id} className="menu__label truncate">
+        {label}
+      </span>
+      {checked ? <Icon name="check" size={14} /> : <span />}
       {detail ? (
         <span id={`${id}-detail`} className="menu__detail">
           {detail}

@@ -1,4 +1,4 @@
-import './kbd.css'
+import './marks.css'
 
 export function Kbd({ children }: { children: string }) {
   return <kbd className="kbd">{children}</kbd>

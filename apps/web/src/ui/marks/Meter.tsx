@@ -1,4 +1,4 @@
-import './meter.css'
+import './marks.css'
 
 /** A native progress bar: its width is no inline style. */
 export function Meter({ label, value, max }: { label: string; value: number; max: number }) {

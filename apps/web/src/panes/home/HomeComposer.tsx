@@ -1,0 +1,245 @@
+import { PERMISSION_WORDS } from '@chirality/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+import { useShell } from '../../app/shell/shell-context.ts'
+import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
+import { keepChoices, type LastChoices, lastChoices, lastProject } from '../../state/kept/last-choices.ts'
+import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { Picker } from '../../ui/controls/Picker.tsx'
+import { Words } from '../../ui/marks/Empty.tsx'
+import { Icon } from '../../ui/marks/Icon.tsx'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { AddProject } from '../sidebar/AddProject.tsx'
+import {
+  agentLabel,
+  EMPTY_FORM,
+  type KeptMode,
+  modelOptions,
+  offers,
+  toOptions,
+} from '../sidebar/new-session.logic.ts'
+import { installHelp } from './install-help.ts'
+
+/** Under this name the text is kept until it is sent. */
+const DRAFT = 'home'
+
+/** Say what, choose where and who, press Enter. What was chosen last in a project is chosen again. */
+export function HomeComposer(props: { project: string | undefined; demo: string | undefined }) {
+  const shell = useShell()
+  const text = useDraft(DRAFT)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [adding, setAdding] = useState(false)
+  const start = useStart(props.project)
+  const { root, projects, harness, harnesses, installed, can, choices, choose } = start
+  const defaultModel = can.models.find(({ isDefault }) => isDefault)
+  const status = installed?.[harness?.id ?? '']
+  const help = harness && status ? installHelp(harness, status) : undefined
+  const submit = () => void start.run(text)
+  // The demo's folder is no place for somebody's own work.
+  if (projects?.every(one => one.root === props.demo)) return <FirstFolder onAdded={start.setRoot} />
+  return (
+    <div className="home-composer-box">
+      <form
+        className="home-composer"
+        onSubmit={event => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <textarea
+          ref={field}
+          id="composer"
+          className="home-composer__text"
+          aria-label="What should be done?"
+          placeholder="Say what should be done"
+          rows={2}
+          value={text}
+          onChange={event => saveDraft(DRAFT, event.target.value)}
+          onKeyDown={event => {
+            if (event.key === 'Escape') field.current?.blur()
+            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+            event.preventDefault()
+            submit()
+          }}
+        />
+        <div className="home-composer__bar">
+          <Picker
+            label="Project"
+            icon="folder"
+            look="strong"
+            value={root}
+            onChange={start.setRoot}
+            options={(projects ?? []).map(({ root: folder, name, missing }) => ({
+              value: folder,
+              label: name,
+              detail: missing ? 'The folder is gone.' : folder,
+              disabled: missing,
+            }))}
+            actions={[{ label: 'Add a folder…', icon: 'folder-add', onSelect: () => setAdding(true) }]}
+          />
+          <Picker
+            label="Agent"
+            icon="bot"
+            value={harness?.id ?? ''}
+            onChange={id => choose({ harness: id, model: '' })}
+            options={harnesses.map(info => ({
+              value: info.id,
+              label: agentLabel(info, installed?.[info.id]),
+            }))}
+          />
+          <Picker
+            label="Model"
+            value={can.models.some(({ id }) => id === choices.model) ? (choices.model ?? '') : ''}
+            onChange={model => choose({ model })}
+            options={modelOptions(can.models)}
+            {...(choices.model ? {} : { short: defaultModel?.label ?? 'Default model' })}
+          />
+          {can.permissionModes.length > 0 ? (
+            <Picker<KeptMode>
+              label="Permissions"
+              icon="shield"
+              value={start.permissionMode ?? 'default'}
+              onChange={permissionMode => choose({ permissionMode })}
+              options={can.permissionModes.map(mode => ({
+                value: mode,
+                label: PERMISSION_WORDS[mode].label,
+                detail: PERMISSION_WORDS[mode].consequence,
+              }))}
+            />
+          ) : null}
+          <span className="spacer" />
+          <IconButton
+            icon="more"
+            label="More choices: persona, effort, budget"
+            onClick={() => shell.open({ kind: 'new-session', project: root })}
+          />
+          <button
+            type="submit"
+            className="home-composer__send"
+            aria-label="Start"
+            title="Start"
+            disabled={!start.isReady || text.trim() === ''}
+          >
+            <Icon name="send" size={17} />
+          </button>
+        </div>
+      </form>
+      {help ? (
+        <p className="home-composer__help" role="status">
+          {`${harness?.name} cannot work yet. `}
+          {help.command ? (
+            <>
+              Run <code>{help.command}</code> in a terminal, then check again in Settings.
+            </>
+          ) : (
+            <Words text={help.text ?? ''} />
+          )}
+        </p>
+      ) : null}
+      {adding ? (
+        <AddProject
+          open
+          onAdded={added => {
+            start.setRoot(added)
+            setAdding(false)
+          }}
+        />
+      ) : (
+        <p className="home-composer__keys">
+          <span>
+            <Kbd>Enter</Kbd> start
+          </span>
+          <span>
+            <Kbd>Shift Enter</Kbd> new line
+          </span>
+          <span>
+            <Kbd>Ctrl K</Kbd> anything
+          </span>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function FirstFolder({ onAdded }: { onAdded(root: string): void }) {
+  return (
+    <div className="home-first">
+      <p>
+        An agent works in a folder of yours. Which one? You see all that it says and does, and it asks before
+        it changes something.
+      </p>
+      <AddProject open onAdded={onAdded} />
+    </div>
+  )
+}
+
+/** What is chosen, and the way from there to a session that works. */
+function useStart(project: string | undefined) {
+  const api = useApi()
+  const navigate = useNavigate()
+  const fleet = useFleetStore()
+  const harnesses = useHarnesses()
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data
+  const { data: installed, isPending } = useQuery({
+    queryKey: ['harness-status'],
+    queryFn: () => api.harnessStatus(),
+  })
+  const [chosenRoot, setRoot] = useState(project ?? lastProject())
+  const [changed, setChanged] = useState<Record<string, LastChoices>>({})
+  const [busy, setBusy] = useState(false)
+  const known = projects?.find(({ root, missing }) => root === chosenRoot && !missing)
+  const root = known?.root ?? projects?.find(({ missing }) => !missing)?.root ?? ''
+  const choices = changed[root] ?? lastChoices(root)
+  const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
+  const harness = harnesses.find(({ id }) => id === choices.harness) ?? ready ?? harnesses[0]
+  const can = offers(harness)
+  const permissionMode =
+    can.permissionModes.find(mode => mode === choices.permissionMode) ?? can.permissionModes[0]
+  // Until it is known what is installed the agent that stands there may be one that cannot work.
+  const isReady =
+    !busy && root !== '' && harness !== undefined && (choices.harness !== undefined || !isPending)
+
+  const run = async (text: string) => {
+    if (!isReady || text.trim() === '') return
+    setBusy(true)
+    try {
+      await api.openProject(root)
+      const form = {
+        ...EMPTY_FORM,
+        harness: harness.id,
+        model: choices.model ?? '',
+        permissionMode: permissionMode ?? ('' as const),
+      }
+      const { id } = await api.createSession(root, toOptions(form, harness))
+      keepChoices(root, { harness: harness.id, model: form.model, permissionMode: form.permissionMode })
+      saveDraft(DRAFT, '')
+      await api.send(id, { text }).catch((error: unknown) => {
+        // The session is there, and the text goes with it.
+        saveDraft(id, text)
+        toasts.error(messageOf(error), id)
+      })
+      await api.sessions().then(
+        stored => fleet.setStored(stored),
+        () => undefined,
+      )
+      await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
+    } catch (error) {
+      toasts.error(messageOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const choose = (fields: LastChoices) =>
+    setChanged(current => ({ ...current, [root]: { ...choices, ...fields } }))
+
+  return {
+    ...{ root, setRoot, projects, harness, harnesses, installed, can, choices, choose },
+    ...{ permissionMode, isReady, run },
+  }
+}

@@ -1,0 +1,117 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { projectName } from '../../app/project.ts'
+import { useShell } from '../../app/shell/shell-context.ts'
+import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import { Cost } from '../../ui/marks/Cost.tsx'
+import { Dot } from '../../ui/marks/Dot.tsx'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
+import { formatAge, formatUsd } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
+import { groupOf, groupSessions, statusLine, toneOf } from '../sidebar/groups.logic.ts'
+import { sessionTitle } from '../sidebar/session-title.ts'
+
+interface SessionsProps {
+  sessions: readonly SessionStatus[]
+}
+
+const SHOWN_LATELY = 8
+
+export function NeedsYou({ sessions }: SessionsProps) {
+  const shell = useShell()
+  const now = useNow()
+  const waiting = inGroup(sessions, 'Needs you')
+  if (waiting.length === 0) return null
+  return (
+    <section className="home-strip" aria-label="Needs you">
+      <header className="home-list__head">
+        <h2>Needs you</h2>
+        <span className="number">{waiting.length}</span>
+        <span className="spacer" />
+        <button type="button" className="home-strip__all" onClick={() => shell.open({ kind: 'tray' })}>
+          Go through them <Kbd>W</Kbd>
+        </button>
+      </header>
+      <ul>
+        {waiting.map(status => (
+          <Row key={status.sessionId} status={status} line={statusLine(status, now)}>
+            <Where status={status} />
+            <span className="home-row__age number">{formatAge(status.updatedAt, now)}</span>
+          </Row>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+export function Working({ sessions }: SessionsProps) {
+  const store = useFleetStore()
+  const now = useNow()
+  const working = inGroup(sessions, 'Working')
+  if (working.length === 0) return null
+  const burn = working.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
+  return (
+    <section className="home-list" aria-label="Working">
+      <header className="home-list__head">
+        <h2>Working</h2>
+        <span className="number">{working.length}</span>
+        <span className="spacer" />
+        {burn > 0 ? <span className="number">{`${formatUsd(burn)}/min`}</span> : null}
+      </header>
+      <ul>
+        {working.map(status => (
+          <Row key={status.sessionId} status={status} line={statusLine(status, now)}>
+            <Where status={status} />
+            <Cost status={status} burn={store.burn(status.sessionId, now)} />
+          </Row>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+export function Lately({ sessions }: SessionsProps) {
+  const now = useNow()
+  const rest = sessions
+    .filter(status => !['Needs you', 'Working'].includes(groupOf(status)))
+    .sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+    .slice(0, SHOWN_LATELY)
+  if (rest.length === 0) return null
+  return (
+    <section className="home-list" aria-label="Lately">
+      <header className="home-list__head">
+        <h2>Lately</h2>
+      </header>
+      <ul>
+        {rest.map(status => (
+          <Row key={status.sessionId} status={status} line={statusLine(status, now)}>
+            <Where status={status} />
+            <Cost status={status} />
+          </Row>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Row({ status, line, children }: { status: SessionStatus; line: string; children: ReactNode }) {
+  return (
+    <li>
+      <Link className="home-row" to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
+        <Dot tone={toneOf(status)} />
+        <span className="home-row__title truncate">{sessionTitle(status)}</span>
+        <span className="home-row__line truncate">{line}</span>
+        {children}
+      </Link>
+    </li>
+  )
+}
+
+function Where({ status }: { status: SessionStatus }) {
+  return <span className="home-row__where truncate">{projectName(status.projectRoot)}</span>
+}
+
+function inGroup(sessions: readonly SessionStatus[], name: string): readonly SessionStatus[] {
+  return groupSessions(sessions).find(group => group.name === name)?.sessions ?? []
+}

@@ -1,0 +1,34 @@
+import { BoundedMap } from './bounded-map.ts'
+
+/** What a session was started with, to be offered again. */
+export interface LastChoices {
+  harness?: string
+  model?: string
+  permissionMode?: string
+}
+
+const MAX_PROJECTS = 100
+const chosen = new BoundedMap<unknown>('chirality-last-choices', MAX_PROJECTS)
+/** No folder has this path. */
+const LAST_PROJECT = ''
+
+export function lastChoices(project: string): LastChoices {
+  const kept = chosen.get(project)
+  if (typeof kept !== 'object' || kept === null) return {}
+  const { harness, model, permissionMode } = kept as Record<string, unknown>
+  return {
+    ...(typeof harness === 'string' ? { harness } : {}),
+    ...(typeof model === 'string' ? { model } : {}),
+    ...(typeof permissionMode === 'string' ? { permissionMode } : {}),
+  }
+}
+
+export function lastProject(): string | undefined {
+  const kept = chosen.get(LAST_PROJECT)
+  return typeof kept === 'string' ? kept : undefined
+}
+
+export function keepChoices(project: string, choices: LastChoices): void {
+  chosen.set(project, choices)
+  chosen.set(LAST_PROJECT, project)
+}

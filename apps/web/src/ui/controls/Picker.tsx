@@ -1,0 +1,70 @@
+import { Icon, type IconName } from '../marks/Icon.tsx'
+import { Menu, type MenuItem } from './Menu.tsx'
+import './button.css'
+
+export interface SelectOption<T extends string> {
+  value: T
+  label: string
+  icon?: IconName
+  /** One line that says what follows from it. */
+  detail?: string
+  disabled?: boolean
+}
+
+export interface PickerProps<T extends string> {
+  /** What is chosen; read aloud, and the title of the menu. */
+  label: string
+  value: T
+  options: readonly SelectOption<T>[]
+  onChange(value: T): void
+  /** Below the options: what leads elsewhere. */
+  actions?: readonly MenuItem[]
+  icon?: IconName
+  look?: 'plain' | 'strong' | 'boxed'
+  /** Ties a boxed one to the label that is seen. */
+  id?: string
+  /** Where the focus goes when its dialog opens. */
+  first?: boolean
+  disabled?: boolean
+  /** For the button, where the option's own label is too long. */
+  short?: string
+}
+
+/** A choice among few: the button says what holds, the menu what follows from each. */
+export function Picker<T extends string>(props: PickerProps<T>) {
+  const { label, value, options, onChange, actions = [], icon, look = 'plain', id, first, short } = props
+  const shown = short ?? options.find(option => option.value === value)?.label ?? value
+  const items = options.map(
+    (option): MenuItem => ({
+      label: option.label,
+      ...(option.icon ? { icon: option.icon } : {}),
+      ...(option.detail ? { detail: option.detail } : {}),
+      ...(option.disabled ? { disabled: true } : {}),
+      checked: option.value === value,
+      onSelect: () => onChange(option.value),
+    }),
+  )
+  return (
+    <Menu
+      title={label}
+      align="start"
+      items={[...items, ...actions]}
+      trigger={
+        <button
+          type="button"
+          id={id}
+          className={look === 'plain' ? 'picker' : `picker picker--${look}`}
+          aria-label={`${label}: ${shown}`}
+          data-first={first}
+          disabled={props.disabled}
+        >
+          {icon ? <Icon name={icon} /> : null}
+          <span className="truncate">{shown}</span>
+          <span className="picker__arrow">
+            <Icon name="down" size={13} />
+          </span>
+        </button>
+      }
+    />
+  )
+}
