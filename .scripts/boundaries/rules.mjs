@@ -102,7 +102,10 @@ function offers({ name, exports = '.' }, specifier) {
   })
 }
 
-/** No file of a package imports itself through others: a cycle makes load order a matter of luck. */
+/**
+ * No file of a package imports itself through others: a cycle makes load order a matter of luck. An import() loads when it is
+ * called, after both ends are there.
+ */
 function cycles(pkg) {
   const files = new Map(pkg.files.map(file => [file.path, file]))
   const done = new Set()
@@ -114,7 +117,8 @@ function cycles(pkg) {
   function visit(file) {
     if (done.has(file)) return
     trail.push(file)
-    for (const { specifier, line } of file.imports) {
+    for (const { specifier, line, clause } of file.imports) {
+      if (/^import\s*\(/.test(clause)) continue
       const target = isRelative(specifier) ? resolve(file, specifier) : undefined
       const start = target === undefined ? -1 : trail.indexOf(target)
       if (start !== -1)
@@ -163,6 +167,38 @@ const ENV_READS = [
 
 function isProcess(specifier) {
   return specifier === 'node:process' || specifier === 'process'
+}
+
+/**
+ * What is known of an agent is in its harness's folder and comes through the descriptor: elsewhere no table, branch or message names
+ * an agent by its id. Only the translators are apart, because the dashboard uses them without the runner.
+ */
+export function harnessIds(pkg, workspace) {
+  if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
+  const ids = workspace.flatMap(({ files }) =>
+    files.flatMap(file => file.path.match(HARNESS_DESCRIPTOR)?.[1] ?? []),
+  )
+  if (ids.length === 0) return []
+  const named = new RegExp(`(?<![\\w./@-])(${ids.join('|')})(?![\\w./-])`)
+  const key = new RegExp(`(?<![\\w.'"-])(${ids.filter(id => !id.includes('-')).join('|')})\\s*:`, 'g')
+  const elsewhere = pkg.files.filter(file => file.ships && !isOfHarness(file.path, ids))
+  return elsewhere.flatMap(file => {
+    const lines = [
+      ...file.texts.flatMap(({ text, line }) => (named.test(text ?? '') ? [line] : [])),
+      ...[...file.code.matchAll(key)].map(({ index }) => lineAt(file.code, index)),
+    ]
+    const message = 'names a harness by its id: read it from the descriptor or meta() of the harness'
+    return [...new Set(lines)].map(line => ({ file, line, message }))
+  })
+}
+
+const HARNESS_DESCRIPTOR = /^packages\/runner\/src\/([a-z0-9-]+)\/descriptor\.ts$/
+
+function isOfHarness(file, ids) {
+  return (
+    ids.some(id => file.startsWith(`packages/runner/src/${id}/`)) ||
+    /^packages\/core\/src\/(translate|native)\//.test(file)
+  )
 }
 
 function fileLength(pkg) {

@@ -3,15 +3,20 @@
 /**
  * `code` has the same length and lines as the source; comments and the insides of strings are blanks.
  * `imports` are the literal specifiers of import, export-from, import() and require(), with their line.
+ * `texts` are all other strings, with their line.
  */
 export function scan(source) {
   const { code, strings } = blank(source)
   const imports = []
+  const specifiers = new Set()
   for (const match of code.matchAll(IMPORT)) {
     const quote = match.index + match[0].length - 1
+    specifiers.add(quote)
     imports.push({ specifier: strings.get(quote), line: lineAt(source, quote), clause: match[0] })
   }
-  return { code, imports, lines: countLines(source) }
+  const others = [...strings].filter(([quote]) => !specifiers.has(quote))
+  const texts = others.map(([quote, text]) => ({ text, line: lineAt(source, quote) }))
+  return { code, imports, texts, lines: countLines(source) }
 }
 
 export function lineAt(source, index) {

@@ -65,7 +65,6 @@ export type {
   HarnessErrorCode,
   HarnessEvent,
   HarnessInstallStatus,
-  HarnessMeta,
   HarnessModel,
   HarnessQuery,
   HarnessTurnOpts,
@@ -84,6 +83,12 @@ export type {
   TurnEvents,
 } from './harness/harness.ts'
 export { turnBatches } from './harness/harness.ts'
+export {
+  type HarnessEnvironment,
+  type HarnessLogin,
+  type HarnessMeta,
+  loginWords,
+} from './harness/harness-meta.ts'
 export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './harness/native-session.ts'
 export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
 export {

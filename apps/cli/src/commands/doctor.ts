@@ -64,7 +64,7 @@ const NAME_WIDTH = 'claude-code commands'.length
 
 /** Which variables reach every agent, and how to let another one through. */
 function checkEnvironment(environment: Record<string, string>): Check {
-  const { env } = buildChildEnv({ source: environment, credentials: 'none' })
+  const { env } = buildChildEnv({ source: environment })
   const listed = new Set((environment[ALLOW_VARIABLE] ?? '').split(/[\s,]+/).filter(Boolean))
   const own = [...listed].filter(name => env[name] !== undefined)
   const unset = [...listed].filter(name => environment[name] === undefined)

@@ -3,9 +3,10 @@
 import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
 import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
 import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
+import type { HarnessMeta } from './harness-meta.ts'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
-import type { HarnessVersions, VersionSupport } from './versions.ts'
+import type { VersionSupport } from './versions.ts'
 
 /** An adapter that runs one kind of agent. `M` is the agent's own event type: nothing native is lost. */
 export interface Harness<M = unknown> {
@@ -174,15 +175,6 @@ export interface ProjectFile {
   /** From the folder: `.mcp.json`, `../.claude/settings.json`. */
   path: string
   content: Uint8Array
-}
-
-export interface HarnessMeta {
-  id: HarnessId
-  name: string
-  vendor: string
-  website: string
-  /** Of the agent's program; absent where there is none. */
-  versions?: HarnessVersions
 }
 
 export interface HarnessModel {

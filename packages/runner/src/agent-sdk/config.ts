@@ -1,23 +1,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { HarnessNotInstalledError, type HarnessVersions } from '@chirality/core'
+import { HarnessNotInstalledError } from '@chirality/core'
 import type { ClaudeAgentName, ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
 import { findPackage } from '../process/program/resolve-executable.ts'
+import { AGENT_SDK_META, HARNESS_ID } from './descriptor.ts'
 import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
 
-export const HARNESS_ID = 'agent-sdk'
-
 export const AGENT_SDK: ClaudeAgentName = {
-  harnessId: HARNESS_ID,
-  name: 'Claude Agent SDK',
-  install: 'Install it with `npm install @anthropic-ai/claude-agent-sdk`, which brings Claude Code along.',
-}
-
-export const SDK_VERSIONS: HarnessVersions = {
-  tested: ['0.3.325'],
-  oldest: '0.3.142',
-  update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
+  harnessId: AGENT_SDK_META.id,
+  name: AGENT_SDK_META.name,
+  install: `Install it with \`${AGENT_SDK_META.install}\`, which brings Claude Code along.`,
 }
 
 export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {

@@ -9,11 +9,12 @@ import {
   versionSupport,
 } from '@chirality/core'
 import type { ClaudeContext } from '../claude-code/config.ts'
+import { WARM_CAPABILITIES } from '../claude-code/descriptor.ts'
 import { ClaudeCodeHarness } from '../claude-code/harness.ts'
-import { WARM_CAPABILITIES } from '../claude-code/models.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from '../claude-code/run/run-once.ts'
 import { processEnv } from '../process/system/process-env.ts'
-import { type AgentSdkHarnessConfig, findAgentSdk, HARNESS_ID, SDK_VERSIONS } from './config.ts'
+import { type AgentSdkHarnessConfig, findAgentSdk } from './config.ts'
+import { AGENT_SDK_META, SDK_VERSIONS } from './descriptor.ts'
 import { querySdk } from './query.ts'
 import { sdkVariant } from './variant.ts'
 
@@ -27,13 +28,7 @@ export class AgentSdkHarness extends ClaudeCodeHarness {
   }
 
   override meta(): HarnessMeta {
-    return {
-      id: HARNESS_ID,
-      name: 'Claude Agent SDK',
-      vendor: 'Anthropic',
-      website: 'https://docs.anthropic.com/en/docs/claude-code/sdk',
-      versions: SDK_VERSIONS,
-    }
+    return AGENT_SDK_META
   }
 
   override capabilities(): HarnessCapabilities {

@@ -7,7 +7,8 @@ import { liveLaunch } from '../claude-code/warm/live-launch.ts'
 import { ControlRequests } from '../claude-code/warm/requests.ts'
 import { Questions } from '../turn/questions.ts'
 import { describeExit } from '../turn/turn-events.ts'
-import { AGENT_SDK, HARNESS_ID } from './config.ts'
+import { AGENT_SDK } from './config.ts'
+import { HARNESS_ID } from './descriptor.ts'
 
 /** One turn as native events, in an agent that ends with it. What it would ask a person is denied, as Claude Code does it. */
 export async function* querySdk(

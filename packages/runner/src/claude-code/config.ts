@@ -4,11 +4,10 @@ import type { Spool } from '../process/spool/spool.ts'
 import type { MemoryLimit } from '../process/system/kept-memory.ts'
 import type { AgentRelease } from '../turn/agent-version.ts'
 import type { AgentName, Invocation, TurnConfig } from '../turn/turn-program.ts'
-import { CLAUDE_VERSIONS, type ClaudeFeatures } from './install/features.ts'
+import { CLAUDE_META, CLAUDE_VERSIONS } from './descriptor.ts'
+import type { ClaudeFeatures } from './install/features.ts'
 import type { RunAccount } from './run/run-account.ts'
 import type { GuardHook } from './warm/guard-hook.ts'
-
-export const HARNESS_ID = 'claude-code'
 
 /** A name, and how to get what it stands for. */
 export interface ClaudeAgentName extends AgentName {
@@ -16,10 +15,9 @@ export interface ClaudeAgentName extends AgentName {
 }
 
 export const CLAUDE_CODE: ClaudeAgentName = {
-  harnessId: HARNESS_ID,
-  name: 'Claude Code',
-  install:
-    'Install it with `npm install -g @anthropic-ai/claude-code`, or set CHIRALITY_CLAUDE_BIN to the binary.',
+  harnessId: CLAUDE_META.id,
+  name: CLAUDE_META.name,
+  install: `Install it with \`${CLAUDE_META.install}\`, or set CHIRALITY_CLAUDE_BIN to the binary.`,
 }
 
 export interface ClaudeCodeHarnessConfig extends TurnConfig {

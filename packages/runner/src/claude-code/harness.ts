@@ -35,11 +35,11 @@ import {
   type ClaudeVariant,
   PLAIN_VARIANT,
 } from './config.ts'
+import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './descriptor.ts'
 import { claudeInstallStatus } from './install/install-status.ts'
 import { claudeProjectFiles } from './install/project-files.ts'
 import { discoverClaudeCommands, withSkills } from './install/slash-commands.ts'
 import { ALL_TOOLS } from './launch/args.ts'
-import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './models.ts'
 import { importClaudeSession } from './native-sessions/import.ts'
 import { listClaudeSessions } from './native-sessions/list.ts'
 import { queryClaude } from './run/query.ts'

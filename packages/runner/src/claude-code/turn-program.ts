@@ -1,7 +1,8 @@
 import { createClaudeTranslator, parseClaudeEvent, type TurnTrace } from '@chirality/core'
 import type { ReaderOptions, TurnProgram, TurnReader } from '../turn/turn-program.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from './config.ts'
-import { CLAUDE_VERSIONS, usageFailure } from './install/features.ts'
+import { CLAUDE_VERSIONS } from './descriptor.ts'
+import { usageFailure } from './install/features.ts'
 import { prepareClaude } from './launch/invocation.ts'
 import { Rest } from './rest.ts'
 

@@ -1,15 +1,7 @@
-import type { HarnessVersions } from '@chirality/core'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+import { CODEX_META } from './descriptor.ts'
 
-export const HARNESS_ID = 'codex'
-
-export const CODEX: AgentName = { harnessId: HARNESS_ID, name: 'Codex' }
-
-export const CODEX_VERSIONS: HarnessVersions = {
-  tested: ['0.166.0'],
-  oldest: '0.122.0',
-  update: 'Update it with `npm install -g @openai/codex@latest`.',
-}
+export const CODEX: AgentName = { harnessId: CODEX_META.id, name: CODEX_META.name }
 
 export interface CodexHarnessConfig extends TurnConfig {
   /** Path of the `codex` binary. Found by itself if not set. */

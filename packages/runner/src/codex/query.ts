@@ -7,7 +7,8 @@ import {
   parseCodexEvent,
 } from '@chirality/core'
 import { queryEnd, queryProcess } from '../turn/query-process.ts'
-import { CODEX, type CodexContext, HARNESS_ID } from './config.ts'
+import { CODEX, type CodexContext } from './config.ts'
+import { HARNESS_ID } from './descriptor.ts'
 import { prepareExec } from './exec/exec-program.ts'
 import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 

@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { SECRET_NAMES } from '../../test/support/secret-names.ts'
-import {
-  BASE_NAMES,
-  BASE_PREFIXES,
-  CLAUDE_CLOUDS,
-  CLAUDE_NAMES,
-  CODEX_NAMES,
-  PROXY_NAMES,
-} from './allowed-names.ts'
-import { buildChildEnv, type CredentialSet } from './child-env.ts'
+import { CLAUDE_ENVIRONMENT } from '../claude-code/descriptor.ts'
+import { CODEX_ENVIRONMENT } from '../codex/descriptor.ts'
+import { HARNESSES } from '../harnesses.ts'
+import { BASE_NAMES, BASE_PREFIXES, PROXY_NAMES } from './allowed-names.ts'
+import { buildChildEnv } from './child-env.ts'
 
-const withValue = (names: string[], value = 'value') => Object.fromEntries(names.map(name => [name, value]))
+const withValue = (names: readonly string[], value = 'value') =>
+  Object.fromEntries(names.map(name => [name, value]))
 
 describe('the allow-list', () => {
   // Whoever adds a name changes this test too, and so says that the name is safe.
@@ -28,7 +25,7 @@ describe('the allow-list', () => {
 
   test('passes what is on it and nothing else', () => {
     const source = withValue([...BASE_NAMES, 'LC_ALL', 'MY_EDITOR', 'MY_VARIABLE', 'path'])
-    const { env, dropped } = buildChildEnv({ source, credentials: 'none' })
+    const { env, dropped } = buildChildEnv({ source })
     expect(env).toEqual(withValue([...BASE_NAMES, 'LC_ALL']))
     expect(dropped).toEqual(['MY_EDITOR', 'MY_VARIABLE', 'path'])
   })
@@ -39,23 +36,28 @@ describe('the allow-list', () => {
       ...withValue(names),
       CHIRALITY_ALLOW_ENV: ' MY_VARIABLE,NPM_TOKEN LD_PRELOAD,, OPENAI_API_KEY CHIRALITY_TOKEN',
     }
-    expect(buildChildEnv({ source, credentials: 'claude' }).env).toEqual(
+    expect(buildChildEnv({ source, own: CLAUDE_ENVIRONMENT }).env).toEqual(
       withValue(['MY_VARIABLE', 'NPM_TOKEN']),
     )
   })
 
   test('leaves the source as it is', () => {
     const source = Object.freeze({ PATH: '/bin', TOKEN: 'x' })
-    expect(buildChildEnv({ source, credentials: 'none', extra: { PATH: '/usr/bin' } }).env).toEqual({
+    expect(buildChildEnv({ source, extra: { PATH: '/usr/bin' } }).env).toEqual({
       PATH: '/usr/bin',
     })
   })
 })
 
 describe('secrets', () => {
-  test.each(['claude', 'codex', 'none'] as const)('none of the known names reaches %s', credentials => {
+  const everyone = [
+    ...HARNESSES.map(({ meta: { id, environment } }) => [id, environment] as const),
+    ['no agent', undefined] as const,
+  ]
+
+  test.each(everyone)('none of the known names reaches %s', (_who, own) => {
     const source = { ...withValue(SECRET_NAMES, 'canary'), PATH: '/bin' }
-    const { env, dropped } = buildChildEnv({ source, credentials })
+    const { env, dropped } = buildChildEnv({ source, own })
     expect(env).toEqual({ PATH: '/bin' })
     expect(dropped).toHaveLength(SECRET_NAMES.length)
     expect(SECRET_NAMES.length).toBeGreaterThan(130)
@@ -74,13 +76,13 @@ describe('secrets', () => {
     ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2ln'],
   ])('%s is kept back even under an allowed name', (_what, value) => {
     const source = { LANG: value, NODE_OPTIONS: `--title=${value}`, LC_ALL: 'C' }
-    expect(buildChildEnv({ source, credentials: 'none' }).env).toEqual({ LC_ALL: 'C' })
+    expect(buildChildEnv({ source }).env).toEqual({ LC_ALL: 'C' })
   })
 
   test.each(['/usr/bin:/bin', 'en_GB.UTF-8', '--max-old-space-size=4096', '/home/a@b/bin', 'xterm-256color'])(
     'an ordinary value such as %s passes',
     value => {
-      expect(buildChildEnv({ source: { PATH: value }, credentials: 'none' }).env).toEqual({ PATH: value })
+      expect(buildChildEnv({ source: { PATH: value } }).env).toEqual({ PATH: value })
     },
   )
 })
@@ -94,34 +96,53 @@ describe('proxies', () => {
     ['user:pass@proxy.example:3128', 'proxy.example:3128'],
     ['socks5h://u:p@[::1]:1080', 'socks5h://[::1]:1080'],
   ])('%s becomes %s', (value, passed) => {
-    const { env } = buildChildEnv({ source: withValue(PROXY_NAMES, value), credentials: 'none' })
+    const { env } = buildChildEnv({ source: withValue(PROXY_NAMES, value) })
     expect(env).toEqual(withValue(PROXY_NAMES, passed))
   })
 })
 
 describe('credentials', () => {
-  const names: Record<Exclude<CredentialSet, 'none'>, string[]> = { claude: CLAUDE_NAMES, codex: CODEX_NAMES }
-  const source = withValue([...CLAUDE_NAMES, ...CODEX_NAMES], '0')
+  const source = withValue(
+    HARNESSES.flatMap(({ meta }) => meta.environment?.names ?? []),
+    '0',
+  )
 
-  test.each(['claude', 'codex'] as const)('%s gets its own, whole, and none of the other', credentials => {
-    expect(buildChildEnv({ source, credentials }).env).toEqual(withValue(names[credentials], '0'))
+  test.each(HARNESSES.map(({ meta }) => [meta.id, meta.environment] as const))(
+    '%s gets its own, whole, and none of the others, even if the user lists them',
+    (_id, own) => {
+      const expected = withValue(own?.names ?? [], '0')
+      expect(buildChildEnv({ source, own }).env).toEqual(expected)
+      expect(buildChildEnv({ source, own, allow: Object.keys(source) }).env).toEqual(expected)
+    },
+  )
+
+  // Whoever adds a name changes this test too, and so says that no other agent may have it.
+  test('the names of Codex are exactly these', () => {
+    expect(CODEX_ENVIRONMENT.names).toEqual([
+      'CODEX_HOME',
+      'CODEX_API_KEY',
+      'OPENAI_API_KEY',
+      'OPENAI_BASE_URL',
+    ])
   })
 
   test('none gets none', () => {
-    expect(buildChildEnv({ source, credentials: 'none' }).env).toEqual({})
+    expect(buildChildEnv({ source }).env).toEqual({})
   })
 
-  test.each(CLAUDE_CLOUDS)(
+  test.each([...(CLAUDE_ENVIRONMENT.switched ?? [])])(
     'those of a cloud go along only with $switchName',
     ({ switchName, names: cloudNames }) => {
       const cloud = withValue(cloudNames)
       const passed = (value: Record<string, string>) =>
-        Object.keys(buildChildEnv({ source: { ...cloud, ...value }, credentials: 'claude' }).env)
+        Object.keys(buildChildEnv({ source: { ...cloud, ...value }, own: CLAUDE_ENVIRONMENT }).env)
       expect(passed({ [switchName]: '1' })).toEqual([...cloudNames, switchName])
       expect(passed({ [switchName]: 'true' })).toEqual([...cloudNames, switchName])
       expect(passed({ [switchName]: '0' })).toEqual([switchName])
       expect(passed({})).toEqual([])
-      expect(buildChildEnv({ source: { ...cloud, [switchName]: '1' }, credentials: 'codex' }).env).toEqual({})
+      expect(buildChildEnv({ source: { ...cloud, [switchName]: '1' }, own: CODEX_ENVIRONMENT }).env).toEqual(
+        {},
+      )
     },
   )
 })
@@ -129,14 +150,13 @@ describe('credentials', () => {
 describe('allow', () => {
   test('passes what the user names, secret or not', () => {
     const source = { NPM_TOKEN: 'x', SSH_AUTH_SOCK: '/run/agent', OTHER_TOKEN: 'y' }
-    const { env } = buildChildEnv({ source, credentials: 'none', allow: ['NPM_TOKEN', 'SSH_AUTH_SOCK'] })
+    const { env } = buildChildEnv({ source, allow: ['NPM_TOKEN', 'SSH_AUTH_SOCK'] })
     expect(env).toEqual({ NPM_TOKEN: 'x', SSH_AUTH_SOCK: '/run/agent' })
   })
 
   test('is no pattern', () => {
     const { env } = buildChildEnv({
       source: { A_TOKEN: 'x' },
-      credentials: 'none',
       allow: ['*', 'A_*', 'a_token'],
     })
     expect(env).toEqual({})
@@ -144,9 +164,11 @@ describe('allow', () => {
 
   test("never hands over another agent's key, our own settings, or a loader", () => {
     const allow = ['OPENAI_API_KEY', 'CHIRALITY_TOKEN', 'LD_PRELOAD', 'DYLD_INSERT_LIBRARIES']
-    expect(buildChildEnv({ source: withValue(allow), credentials: 'claude', allow }).env).toEqual({})
+    expect(buildChildEnv({ source: withValue(allow), own: CLAUDE_ENVIRONMENT, allow }).env).toEqual({})
     const claude = ['ANTHROPIC_API_KEY']
-    expect(buildChildEnv({ source: withValue(claude), credentials: 'codex', allow: claude }).env).toEqual({})
+    expect(buildChildEnv({ source: withValue(claude), own: CODEX_ENVIRONMENT, allow: claude }).env).toEqual(
+      {},
+    )
   })
 })
 
@@ -154,7 +176,7 @@ describe('extra', () => {
   test('wins over everything', () => {
     const { env } = buildChildEnv({
       source: { PATH: '/bin', ANTHROPIC_API_KEY: 'old' },
-      credentials: 'claude',
+      own: CLAUDE_ENVIRONMENT,
       extra: { PATH: '/opt/bin', ANTHROPIC_API_KEY: 'new', MY_TOKEN: 't' },
     })
     expect(env).toEqual({ PATH: '/opt/bin', ANTHROPIC_API_KEY: 'new', MY_TOKEN: 't' })
@@ -162,7 +184,7 @@ describe('extra', () => {
 
   test('cannot set what is ours', () => {
     const extra = { CHIRALITY_RUN: 'forged', CHIRALITY_TOKEN: 'x' }
-    expect(buildChildEnv({ source: {}, credentials: 'none', extra }).env).toEqual({})
+    expect(buildChildEnv({ source: {}, extra }).env).toEqual({})
   })
 })
 
@@ -170,13 +192,13 @@ describe('what the system would not take', () => {
   test('a NUL or a broken name is left out, so that the spawn works', () => {
     const source = { LANG: 'a\0b', 'LC_A=B': 'x', 'LC_\0': 'x', PATH: '/bin' }
     const extra = { ONE: 'a\0b', '': 'x', 'A=B': 'x', TWO: '2' }
-    const { env } = buildChildEnv({ source, credentials: 'none', extra })
+    const { env } = buildChildEnv({ source, extra })
     expect(env).toEqual({ PATH: '/bin', TWO: '2' })
   })
 
   test('a variable named __proto__ is a variable', () => {
     const source = JSON.parse('{"__proto__":"x","PATH":"/bin"}') as Record<string, string>
-    const { env } = buildChildEnv({ source, credentials: 'none', allow: ['__proto__'] })
+    const { env } = buildChildEnv({ source, allow: ['__proto__'] })
     expect(Object.entries(env)).toEqual([
       ['__proto__', 'x'],
       ['PATH', '/bin'],
@@ -186,5 +208,5 @@ describe('what the system would not take', () => {
 
 test('the marker of the run is passed on', () => {
   const source = { CHIRALITY_RUN: 'aaaaaaaa-outer', CHIRALITY_RUNNER: 'x' }
-  expect(buildChildEnv({ source, credentials: 'none' }).env).toEqual({ CHIRALITY_RUN: 'aaaaaaaa-outer' })
+  expect(buildChildEnv({ source }).env).toEqual({ CHIRALITY_RUN: 'aaaaaaaa-outer' })
 })

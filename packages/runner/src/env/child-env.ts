@@ -1,22 +1,13 @@
+import type { HarnessEnvironment } from '@chirality/core'
+import { HARNESSES } from '../harnesses.ts'
 import { MARKER_VARIABLE } from '../process/system/leftovers.ts'
-import {
-  ALLOW_VARIABLE,
-  BASE_NAMES,
-  BASE_PREFIXES,
-  CLAUDE_CLOUDS,
-  CLAUDE_NAMES,
-  CODEX_NAMES,
-  type CredentialSet,
-  PROXY_NAMES,
-} from './allowed-names.ts'
+import { ALLOW_VARIABLE, BASE_NAMES, BASE_PREFIXES, PROXY_NAMES } from './allowed-names.ts'
 import { isSecretLike } from './secrets.ts'
-
-export type { CredentialSet } from './allowed-names.ts'
 
 export interface ChildEnvOptions {
   source: Record<string, string>
-  /** Which agent's credentials go along. The other's never do. */
-  credentials: CredentialSet
+  /** The variables of the agent that is started. Those of other agents never go along. Default: no agent is. */
+  own?: HarnessEnvironment
   /** Set on top, whatever it is called: the caller names both the variable and its value. */
   extra?: Record<string, string>
   /** More names to pass from `source`, exactly as written, beside those that CHIRALITY_ALLOW_ENV there lists. */
@@ -31,11 +22,11 @@ export interface ChildEnv {
 
 /** The environment of an agent: an allow-list, then the deny patterns, then what was asked for by name. */
 export function buildChildEnv(options: ChildEnvOptions): ChildEnv {
-  const { source, credentials, extra = {}, allow = [] } = options
+  const { source, own = NO_AGENT, extra = {}, allow = [] } = options
   const passed = new Map<string, string>()
   const named = new Set([
-    ...credentialNames(credentials, source),
-    ...[...allow, ...namesIn(source[ALLOW_VARIABLE])].filter(name => !isReserved(name, credentials)),
+    ...ownNames(own, source),
+    ...[...allow, ...namesIn(source[ALLOW_VARIABLE])].filter(name => !isReserved(name, own)),
   ])
   for (const [name, value] of Object.entries(source)) {
     const ownValue = passedValue(name, value, named)
@@ -58,17 +49,11 @@ function passedValue(name: string, value: string, named: Set<string>): string | 
   return isBase && !isSecretLike(name, value) ? value : undefined
 }
 
-function credentialNames(credentials: CredentialSet, source: Record<string, string>): string[] {
-  switch (credentials) {
-    case 'claude': {
-      const clouds = CLAUDE_CLOUDS.filter(cloud => isOn(source[cloud.switchName]))
-      return [...CLAUDE_NAMES, ...clouds.flatMap(cloud => cloud.names)]
-    }
-    case 'codex':
-      return CODEX_NAMES
-    case 'none':
-      return []
-  }
+const NO_AGENT: HarnessEnvironment = { names: [] }
+
+function ownNames({ names, switched = [] }: HarnessEnvironment, source: Record<string, string>): string[] {
+  const on = switched.filter(({ switchName }) => isOn(source[switchName]))
+  return [...names, ...on.flatMap(({ names: more }) => more)]
 }
 
 function namesIn(list = ''): string[] {
@@ -76,10 +61,14 @@ function namesIn(list = ''): string[] {
 }
 
 /** Not even a user's own list may hand one agent's key to another, or load code into every process. */
-function isReserved(name: string, credentials: CredentialSet): boolean {
+function isReserved(name: string, own: HarnessEnvironment): boolean {
   if (/^(LD_|DYLD_)/.test(name)) return true
-  if (credentials !== 'claude' && CLAUDE_NAMES.includes(name)) return true
-  return credentials !== 'codex' && CODEX_NAMES.includes(name)
+  return !own.names.includes(name) && isAgentVariable(name)
+}
+
+/** Whether it is a credential or a setting of any agent. */
+export function isAgentVariable(name: string): boolean {
+  return HARNESSES.some(({ meta }) => meta.environment?.names.includes(name))
 }
 
 /** The system takes no NUL, and `=` ends a name: one such entry would fail the whole spawn. */

@@ -9,7 +9,7 @@ import { buildChildEnv } from './child-env.ts'
  */
 export function hideEnvironment(): string[] {
   const source = processEnv()
-  const { env } = buildChildEnv({ source, credentials: 'none' })
+  const { env } = buildChildEnv({ source })
   const hidden = Object.keys(source).filter(name => env[name] !== source[name] && !STAYS.test(name))
   // libc hands out pointers into the very bytes that are wiped below.
   for (const name of hidden) copyOffStack(name)

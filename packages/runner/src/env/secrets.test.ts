@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SECRET_NAMES } from '../../test/support/secret-names.ts'
-import { CLAUDE_NAMES } from './allowed-names.ts'
+import { CLAUDE_ENVIRONMENT } from '../claude-code/descriptor.ts'
 import { redactArgs, secretValues } from './secrets.ts'
 
 /** Names in the list that load code or say where something is, and hold no secret themselves. */
@@ -58,7 +58,9 @@ describe('what everybody may read', () => {
   })
 
   test('settings of the agents, but not their keys', () => {
-    const keys = CLAUDE_NAMES.filter(name => secretValues({ [name]: 'tuesday afternoon' }).length > 0)
+    const keys = CLAUDE_ENVIRONMENT.names.filter(
+      name => secretValues({ [name]: 'tuesday afternoon' }).length > 0,
+    )
     expect(keys).toEqual([
       'ANTHROPIC_API_KEY',
       'ANTHROPIC_AUTH_TOKEN',

@@ -1,11 +1,5 @@
-import {
-  BASE_NAMES,
-  BASE_PREFIXES,
-  CLAUDE_CLOUDS,
-  CLAUDE_NAMES,
-  CODEX_NAMES,
-  PROXY_NAMES,
-} from './allowed-names.ts'
+import { HARNESSES } from '../harnesses.ts'
+import { BASE_NAMES, BASE_PREFIXES, PROXY_NAMES } from './allowed-names.ts'
 
 /**
  * The values of an environment that nobody else may read: of variables that are called like a secret, and of those that no agent is
@@ -33,9 +27,10 @@ function isSecret(name: string, value: string): boolean {
 /** What is in the tables of what agents are given, and is not called like a secret, is a setting. */
 const KNOWN = new Set([
   ...[...BASE_NAMES, ...PROXY_NAMES],
-  ...[...CLAUDE_NAMES, ...CODEX_NAMES, ...CLAUDE_CLOUDS.flatMap(cloud => cloud.names)].filter(
-    name => !/ACCESS_KEY|BEARER|TOKEN$|HEADERS$/.test(name),
-  ),
+  ...HARNESSES.flatMap(({ meta: { environment } }) => [
+    ...(environment?.names ?? []),
+    ...(environment?.switched ?? []).flatMap(({ names }) => names),
+  ]).filter(name => !/ACCESS_KEY|BEARER|TOKEN$|HEADERS$/.test(name)),
 ])
 
 /** Set by shells, desktops, terminals and package managers. */

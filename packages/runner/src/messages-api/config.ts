@@ -1,9 +1,8 @@
 import type { ClientToolDefinition, PriceTable } from '@chirality/core'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+import { MESSAGES_API_META } from './descriptor.ts'
 
-export const HARNESS_ID = 'messages-api'
-
-export const MESSAGES_API: AgentName = { harnessId: HARNESS_ID, name: 'Messages API' }
+export const MESSAGES_API: AgentName = { harnessId: MESSAGES_API_META.id, name: MESSAGES_API_META.name }
 
 export interface MessagesApiHarnessConfig extends TurnConfig {
   /** Where the key, the address and what commands may see come from. Default: the environment of this process. */

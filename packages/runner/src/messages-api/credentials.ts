@@ -1,7 +1,7 @@
 import { HarnessAuthError, HarnessError } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { checkEndpoint, type Endpoint } from './api/endpoint.ts'
-import { HARNESS_ID } from './config.ts'
+import { HARNESS_ID, MESSAGES_API_ENVIRONMENT } from './descriptor.ts'
 
 export const KEY_INSTRUCTIONS = 'Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.'
 
@@ -19,7 +19,7 @@ export function endpointOf(environment: Record<string, string>, extra?: Record<s
 }
 
 export function readEndpoint(source: Record<string, string>, extra?: Record<string, string>): Endpoint {
-  const { env } = buildChildEnv({ source, credentials: 'claude', ...(extra ? { extra } : {}) })
+  const { env } = buildChildEnv({ source, own: MESSAGES_API_ENVIRONMENT, ...(extra ? { extra } : {}) })
   return {
     apiKey: env.ANTHROPIC_API_KEY?.trim() || undefined,
     authToken: env.ANTHROPIC_AUTH_TOKEN?.trim() || undefined,

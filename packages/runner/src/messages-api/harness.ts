@@ -14,10 +14,15 @@ import { processEnv } from '../process/system/process-env.ts'
 import type { TurnPlan } from '../turn/connection.ts'
 import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
 import { turnQuery } from '../turn/turn-query.ts'
-import { HARNESS_ID, type MessagesApiContext, type MessagesApiHarnessConfig } from './config.ts'
+import type { MessagesApiContext, MessagesApiHarnessConfig } from './config.ts'
 import { KEY_INSTRUCTIONS, readEndpoint } from './credentials.ts'
+import {
+  HARNESS_ID,
+  MESSAGES_API_CAPABILITIES,
+  MESSAGES_API_META,
+  MESSAGES_API_MODELS,
+} from './descriptor.ts'
 import type { MessagesApiEvent } from './log/native-event.ts'
-import { MESSAGES_API_CAPABILITIES, MESSAGES_API_META, MESSAGES_API_MODELS } from './models.ts'
 import { SessionMemory } from './permissions/policy.ts'
 import { queryMessagesApi } from './query.ts'
 import { adoptedPlan } from './turn/adopted-turn.ts'

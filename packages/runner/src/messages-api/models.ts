@@ -1,46 +1,6 @@
-import type { HarnessCapabilities, HarnessMeta, HarnessModel, HarnessQuery } from '@chirality/core'
-import { HARNESS_ID } from './config.ts'
-
-export const MESSAGES_API_META: HarnessMeta = {
-  id: HARNESS_ID,
-  name: 'Messages API',
-  vendor: 'Anthropic',
-  website: 'https://docs.anthropic.com/en/api/messages',
-}
-
-/** Other names are passed on as they are. */
-export const MESSAGES_API_MODELS: readonly HarnessModel[] = [
-  { id: 'claude-sonnet-5-5', label: 'Claude Sonnet 5.5', isDefault: true },
-  { id: 'claude-opus-5-5', label: 'Claude Opus 5.5' },
-  { id: 'claude-haiku-5-5', label: 'Claude Haiku 5.5' },
-  { id: 'claude-opus-4-8', label: 'Claude Opus 4.8' },
-  { id: 'claude-sonnet-4-6', label: 'Claude Sonnet 4.6' },
-  { id: 'claude-haiku-4-5', label: 'Claude Haiku 4.5' },
-  { id: 'claude-3-haiku-20240307', label: 'Claude 3 Haiku' },
-]
+import type { HarnessQuery } from '@chirality/core'
 
 export const DEFAULT_HARNESS_MODEL = 'claude-sonnet-5-5'
-
-export const MESSAGES_API_CAPABILITIES: HarnessCapabilities = {
-  supportsSystemPrompt: true,
-  supportsAppendSystemPrompt: true,
-  supportsReadOnly: true,
-  supportsMcp: false,
-  supportsResume: true,
-  supportsFork: true,
-  supportsForkAt: true,
-  supportsClientTools: true,
-  supportsStreamingTokens: true,
-  supportsCostTracking: true,
-  supportsNamedTools: true,
-  supportsImages: true,
-  supportsDecisions: true,
-  supportsSteering: true,
-  // There is nothing to start.
-  supportsPrewarm: false,
-  supportsMaxTurns: true,
-  supportsBudget: true,
-}
 
 /** Room for a whole file in one answer, where the model has that much. */
 export function maxTokensOf(model: string): number {

@@ -1,7 +1,8 @@
 import type { NdjsonRecord } from '@chirality/core'
+import type { RunnerLogEntry } from '../common/log-entry.ts'
 import { redactArgs } from '../env/secrets.ts'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
-import type { Invocation, RunnerLogEntry, TurnConfig } from './turn-program.ts'
+import type { Invocation, TurnConfig } from './turn-program.ts'
 
 /** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
 export class HarnessLog {

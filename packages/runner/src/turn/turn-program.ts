@@ -8,6 +8,7 @@ import type {
   TurnEndReason,
   UIEvent,
 } from '@chirality/core'
+import type { RunnerLogEntry } from '../common/log-entry.ts'
 import type { RawLogs } from '../process/spool/log-directory.ts'
 import type { StopOptions } from '../process/stop/stop.ts'
 
@@ -95,11 +96,3 @@ export interface TurnOutcome {
 
 /** What a reader has to know and the agent's output does not say. JSON. */
 export type TurnFacts = Record<string, unknown>
-
-/** One line of the harness log. */
-export interface RunnerLogEntry {
-  level: 'debug' | 'info' | 'warn' | 'error'
-  event: string
-  sessionId?: string
-  data?: Record<string, unknown>
-}

@@ -15,9 +15,9 @@ import { fileURLToPath } from 'node:url'
 import type { HarnessQuery, Session } from '@chirality/core'
 import { type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
+import type { RunnerLogEntry } from '../../src/common/log-entry.ts'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { sendSignal } from '../../src/process/system/process-table.ts'
-import type { RunnerLogEntry } from '../../src/turn/turn-program.ts'
 import { openFiles } from './open-files.ts'
 
 /** A project, a HOME and a temporary folder of a test's own. Afterwards nothing may be left of the test. */

@@ -100,7 +100,7 @@ function configEnvironment(settings: GitSetting[]): Record<string, string> {
 }
 
 function gitEnvironment(top: string): Record<string, string> {
-  const { env } = buildChildEnv({ source: processEnv(), credentials: 'none' })
+  const { env } = buildChildEnv({ source: processEnv() })
   return {
     ...env,
     LC_ALL: 'C',

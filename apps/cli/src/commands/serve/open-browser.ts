@@ -24,7 +24,7 @@ export async function openBrowser(link: string, home: string): Promise<() => Pro
     flag: 'wx',
   })
   const child = spawn(opener(), [pathToFileURL(page).href], {
-    env: { ...buildChildEnv({ source: processEnv(), credentials: 'none', allow: SCREEN }).env },
+    env: { ...buildChildEnv({ source: processEnv(), allow: SCREEN }).env },
     stdio: 'ignore',
     detached: true,
   })

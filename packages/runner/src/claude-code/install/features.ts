@@ -1,14 +1,8 @@
-import { compareVersions, HarnessError, type HarnessVersions } from '@chirality/core'
+import { compareVersions, HarnessError } from '@chirality/core'
 import { keepWords, keptWords, type ProgramWords, programFile } from '../../process/program/known-programs.ts'
 import { runCommand } from '../../process/program/run-command.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
-
-export const CLAUDE_VERSIONS: HarnessVersions = {
-  tested: ['2.1.197', '2.1.325'],
-  // The oldest that `npm run test:versions` runs; 2.0.44 asks nobody for leave.
-  oldest: '2.1.9',
-  update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
-}
+import { CLAUDE_VERSIONS } from '../descriptor.ts'
 
 /**
  * What one `claude` binary can do: what it says of itself, what it has refused, and a few exceptions that nothing announces.

@@ -5,9 +5,10 @@ import { buildChildEnv } from '../../env/child-env.ts'
 import { asTyped } from '../../process/program/resolve-executable.ts'
 import { runCommand } from '../../process/program/run-command.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
 import { telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
-import { CLAUDE_VERSIONS, claudeFeatures } from './features.ts'
+import { claudeFeatures } from './features.ts'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
 export async function claudeInstallStatus({
@@ -24,7 +25,7 @@ export async function claudeInstallStatus({
   }
   const { env } = buildChildEnv({
     source: environment,
-    credentials: 'claude',
+    own: CLAUDE_ENVIRONMENT,
     allow: config.allowEnvironment,
     extra: telemetryEnv(config),
   })

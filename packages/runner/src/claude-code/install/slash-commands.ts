@@ -10,6 +10,7 @@ import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { CLAUDE_ENVIRONMENT } from '../descriptor.ts'
 import { settingSources, telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
 import { claudeFeatures } from './features.ts'
@@ -29,7 +30,7 @@ export async function discoverClaudeCommands(
   await checkDirectory('The project folder', cwd, harnessId)
   const command = await findClaude({ binaryPath: config.binaryPath, environment, agent })
   const source = { source: environment, allow: config.allowEnvironment }
-  const { env } = buildChildEnv({ ...source, credentials: 'claude', extra: telemetryEnv(config) })
+  const { env } = buildChildEnv({ ...source, own: CLAUDE_ENVIRONMENT, extra: telemetryEnv(config) })
   const features = await claudeFeatures(command, env, { signal, dataFolder: config.dataFolder })
   // A look at the commands is no turn, so its output stays out of the project's logs.
   const folder = await makeTempFolder(environment, harnessId)

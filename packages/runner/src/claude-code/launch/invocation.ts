@@ -5,8 +5,9 @@ import { refuseTooOld } from '../../turn/agent-version.ts'
 import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
 import type { AgentName, Invocation } from '../../turn/turn-program.ts'
 import { type ClaudeAgentName, type ClaudeContext, type Launch, PLAIN_VARIANT } from '../config.ts'
+import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
 import { findClaude } from '../install/executable.ts'
-import { CLAUDE_VERSIONS, claudeFeatures } from '../install/features.ts'
+import { claudeFeatures } from '../install/features.ts'
 import { buildClaudeArgs, buildClaudeEnv, textsEnv } from './args.ts'
 import { ownDenials } from './own-denials.ts'
 import { encodePrompt } from './prompt.ts'
@@ -55,7 +56,7 @@ export async function prepareLaunch(
   const command = await findClaude({ binaryPath: config.binaryPath, environment, agent })
   const { env } = buildChildEnv({
     source: environment,
-    credentials: 'claude',
+    own: CLAUDE_ENVIRONMENT,
     allow: config.allowEnvironment,
     extra: { ...textsEnv(query, config), ...buildClaudeEnv(query, config) },
   })

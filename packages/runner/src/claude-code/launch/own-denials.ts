@@ -1,6 +1,7 @@
 import { type GuardRule, HarnessError } from '@chirality/core'
 import type { AgentName } from '../../turn/turn-program.ts'
-import { CLAUDE_VERSIONS, type ClaudeFeatures } from '../install/features.ts'
+import { CLAUDE_VERSIONS } from '../descriptor.ts'
+import type { ClaudeFeatures } from '../install/features.ts'
 
 /**
  * What a guard denies, as denied tools of Claude Code itself. A release that cannot be told to block when a hook fails takes a

@@ -3,6 +3,7 @@ import type { ImportedSession } from '@chirality/core'
 import { asText } from '../../common/json.ts'
 import { requireNativeId, sessionNotFound } from '../../native-sessions/listing.ts'
 import { readLines } from '../../native-sessions/read-lines.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { conversationOf, isLink } from './conversation.ts'
 import { findSessionFile } from './files.ts'
 import { claudeHistory } from './history.ts'
@@ -46,8 +47,6 @@ export async function importClaudeSession(given: string, options: ImportOptions)
     envelopes,
   }
 }
-
-const HARNESS_ID = 'claude-code'
 
 function gapOf(isCut: boolean, missing: number): { missing: number; reason: string } | undefined {
   if (isCut) return { missing: 1, reason: 'The conversation is too long: its beginning is left out.' }

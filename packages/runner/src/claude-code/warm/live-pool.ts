@@ -1,7 +1,8 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { type IdleAgent, surplusAgents } from '../../process/system/kept-memory.ts'
 import { unlessAborted } from '../../turn/turn-stop.ts'
-import { type ClaudeCodeHarnessConfig, HARNESS_ID } from '../config.ts'
+import type { ClaudeCodeHarnessConfig } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import type { LiveClaude } from './live-claude.ts'
 import { adjust, type LiveLaunch } from './live-launch.ts'
 

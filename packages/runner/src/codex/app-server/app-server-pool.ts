@@ -1,6 +1,6 @@
 import { HarnessError } from '@chirality/core'
 import { unlessAborted } from '../../turn/turn-stop.ts'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 
 /** A session's hold on a server; given back when its turn is over. */

@@ -1,6 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
-import { HARNESS_ID } from '../config.ts'
-import { CODEX_EFFORT } from '../models.ts'
+import { CODEX_EFFORT, HARNESS_ID } from '../descriptor.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
 
 export interface ExecArgInput {

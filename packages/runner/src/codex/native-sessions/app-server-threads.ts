@@ -5,7 +5,8 @@ import { buildChildEnv } from '../../env/child-env.ts'
 import { oneLine } from '../../native-sessions/listing.ts'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { AppServer } from '../app-server/app-server.ts'
-import { type CodexContext, HARNESS_ID } from '../config.ts'
+import type { CodexContext } from '../config.ts'
+import { CODEX_ENVIRONMENT, HARNESS_ID } from '../descriptor.ts'
 import { findCodex } from '../program/executable.ts'
 import { overrideArgs } from '../program/overrides.ts'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
@@ -17,7 +18,11 @@ export async function withAppServer<T>(
 ): Promise<T> {
   const { config, environment } = context
   const command = await findCodex({ binaryPath: config.binaryPath, environment })
-  const { env } = buildChildEnv({ source: environment, credentials: 'codex', allow: config.allowEnvironment })
+  const { env } = buildChildEnv({
+    source: environment,
+    own: CODEX_ENVIRONMENT,
+    allow: config.allowEnvironment,
+  })
   // A look is no turn: its output stays out of the project's logs, and no config of the project counts.
   const folder = await makeTempFolder(environment, HARNESS_ID)
   try {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from '@chirality/core'
 import { DEFAULT_LIMIT, requireNativeId, sameFolder, sessionNotFound } from '../../native-sessions/listing.ts'
 import type { CodexContext } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { listRollouts, readRollout } from '../rollouts/rollout-threads.ts'
 import type { ThreadHistory } from '../rollouts/thread.ts'
 import { askOrRead, listThreads, readThread } from './app-server-threads.ts'
@@ -32,8 +33,6 @@ export async function importCodexSession(given: string, context: CodexContext): 
     envelopes,
   }
 }
-
-const HARNESS_ID = 'codex'
 
 /** The threads of Codex, newest first. */
 export async function listCodexSessions(

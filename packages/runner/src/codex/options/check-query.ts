@@ -1,5 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 /** Refuses what would silently become a new thread: a fork of nothing, and a name, which Codex invents if it must. */
 export function checkThread({ resumeSessionId, forkSession, forkAt }: HarnessQuery): void {

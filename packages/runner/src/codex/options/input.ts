@@ -2,7 +2,7 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 export interface CodexInput {
   text: string

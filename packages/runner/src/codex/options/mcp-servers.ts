@@ -1,5 +1,5 @@
 import { HarnessError, type McpServerConfig, type McpStdioServerConfig } from '@chirality/core'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 export interface CodexMcpServers {
   /** The value of `mcp_servers`. */

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
 import { checkExecutable, findPackage, resolveExecutable } from '../../process/program/resolve-executable.ts'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 export const INSTALL_INSTRUCTIONS =
   'Install it with `npm install -g @openai/codex`, or set CHIRALITY_CODEX_BIN to the binary.'

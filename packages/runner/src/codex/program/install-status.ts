@@ -3,7 +3,7 @@ import { buildChildEnv } from '../../env/child-env.ts'
 import { asTyped } from '../../process/program/resolve-executable.ts'
 import { runCommand } from '../../process/program/run-command.ts'
 import { codexFeatures } from '../app-server/features.ts'
-import { CODEX_META } from '../models.ts'
+import { CODEX_ENVIRONMENT, CODEX_META } from '../descriptor.ts'
 import { type FindCodexOptions, findCodex } from './executable.ts'
 
 /** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
@@ -15,7 +15,7 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     if (!(error instanceof HarnessNotInstalledError)) throw error
     return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
   }
-  const { env } = buildChildEnv({ source: options.environment, credentials: 'codex' })
+  const { env } = buildChildEnv({ source: options.environment, own: CODEX_ENVIRONMENT })
   const { version: number } = await codexFeatures(binary, env)
   if (number === undefined) {
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`

@@ -5,7 +5,8 @@ import { refuseTooOld } from '../../turn/agent-version.ts'
 import { checkDirectory } from '../../turn/start-failure.ts'
 import type { AppServerLaunch } from '../app-server/app-server-pool.ts'
 import { type CodexFeatures, codexFeatures } from '../app-server/features.ts'
-import { CODEX, CODEX_VERSIONS, type CodexContext, HARNESS_ID } from '../config.ts'
+import { CODEX, type CodexContext } from '../config.ts'
+import { CODEX_ENVIRONMENT, CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
 import { findCodex } from './executable.ts'
 import { overrideArgs } from './overrides.ts'
 
@@ -23,7 +24,7 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
   const command = await findCodex({ binaryPath: context.config.binaryPath, environment: context.environment })
   const { env } = buildChildEnv({
     source: context.environment,
-    credentials: 'codex',
+    own: CODEX_ENVIRONMENT,
     allow: context.config.allowEnvironment,
     extra: query.env,
   })

@@ -1,5 +1,6 @@
 import { HarnessError } from '@chirality/core'
-import { type CodexContext, HARNESS_ID } from '../config.ts'
+import type { CodexContext } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 /**
  * Configuration for one process, as `-c` arguments; nothing is written to the user's config. Later ones win: first

@@ -10,7 +10,8 @@ import {
 import { lostSession, resumeFailed } from '../../turn/turn-events.ts'
 import type { TurnFacts } from '../../turn/turn-program.ts'
 import type { NewsPlace } from '../app-server/thread-message.ts'
-import { CODEX, HARNESS_ID } from '../config.ts'
+import { CODEX } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 /** All that has to be known of a turn on an app-server to tell it from the spool. */
 export interface ThreadTurnFacts extends TurnFacts {

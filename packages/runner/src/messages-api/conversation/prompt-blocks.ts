@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
 import type { PromptBlock } from '../api/messages.ts'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 
 export interface PromptBlocks {
   blocks: PromptBlock[]

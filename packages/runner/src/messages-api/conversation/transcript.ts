@@ -7,7 +7,7 @@ import { errnoOf } from '../../common/errno.ts'
 import { asObject } from '../../common/json.ts'
 import { ensurePrivateDirectory } from '../../process/spool/private-directory.ts'
 import type { Message } from '../api/messages.ts'
-import { HARNESS_ID } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { lostResult } from '../loop/history.ts'
 
 /** The messages of one conversation, a line each with an id, only ever appended to. With it any later process can go on. */

@@ -8,7 +8,8 @@ import type { Connection, ConnectionEnd, TurnPlan } from '../../turn/connection.
 import type { HarnessLog } from '../../turn/harness-log.ts'
 import { startFailure } from '../../turn/start-failure.ts'
 import type { StopReason } from '../../turn/turn-events.ts'
-import { HARNESS_ID, MESSAGES_API, type MessagesApiContext } from '../config.ts'
+import { MESSAGES_API, type MessagesApiContext } from '../config.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { TurnView } from '../log/turn-view.ts'
 
 export interface AdoptedTurnOptions {

@@ -6,12 +6,12 @@ import {
   type PermissionMode,
   type PriceTable,
 } from '@chirality/core'
-import { CLAUDE_NAMES } from '../../env/allowed-names.ts'
-import { buildChildEnv } from '../../env/child-env.ts'
+import { buildChildEnv, isAgentVariable } from '../../env/child-env.ts'
 import { checkDirectory } from '../../turn/start-failure.ts'
-import { HARNESS_ID, type MessagesApiContext } from '../config.ts'
+import type { MessagesApiContext } from '../config.ts'
 import { type PromptBlocks, promptBlocks } from '../conversation/prompt-blocks.ts'
 import { endpointOf } from '../credentials.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import type { Config } from '../loop/config.ts'
 import { DEFAULT_HARNESS_MODEL, maxTokensOf, thinkingFields } from '../models.ts'
 import { Policy } from '../permissions/policy.ts'
@@ -88,9 +88,8 @@ function commandEnv(
   { env = {} }: HarnessQuery,
   { config, environment }: MessagesApiContext,
 ): Record<string, string> {
-  const extra = Object.fromEntries(Object.entries(env).filter(([name]) => !CLAUDE_NAMES.includes(name)))
-  return buildChildEnv({ source: environment, credentials: 'none', extra, allow: config.allowEnvironment })
-    .env
+  const extra = Object.fromEntries(Object.entries(env).filter(([name]) => !isAgentVariable(name)))
+  return buildChildEnv({ source: environment, extra, allow: config.allowEnvironment }).env
 }
 
 function extraFields(query: HarnessQuery, model: string, maxTokens: number): Record<string, unknown> {

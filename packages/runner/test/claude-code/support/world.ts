@@ -1,8 +1,8 @@
 import { claudeEnv, type ScriptedModel } from '@chirality/scripted-model'
 import type { ClaudeCodeHarnessConfig } from '../../../src/claude-code/config.ts'
 import { ClaudeCodeHarness } from '../../../src/claude-code/harness.ts'
+import type { RunnerLogEntry } from '../../../src/common/log-entry.ts'
 import { MARKER_VARIABLE } from '../../../src/process/system/leftovers.ts'
-import type { RunnerLogEntry } from '../../../src/turn/turn-program.ts'
 import {
   type BareWorld,
   definedOnly,

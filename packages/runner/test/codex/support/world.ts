@@ -4,8 +4,8 @@ import { codexBinary } from '@chirality/fixtures'
 import { codexArgs, type ScriptedModel } from '@chirality/scripted-model'
 import type { CodexHarnessConfig } from '../../../src/codex/config.ts'
 import { CodexHarness } from '../../../src/codex/harness.ts'
+import type { RunnerLogEntry } from '../../../src/common/log-entry.ts'
 import { MARKER_VARIABLE } from '../../../src/process/system/leftovers.ts'
-import type { RunnerLogEntry } from '../../../src/turn/turn-program.ts'
 import {
   type BareWorld,
   definedOnly,

@@ -1,12 +1,35 @@
-import type { HarnessCapabilities, HarnessMeta, HarnessModel, HarnessQuery } from '@chirality/core'
-import { CODEX_VERSIONS, HARNESS_ID } from './config.ts'
+import type {
+  HarnessCapabilities,
+  HarnessEnvironment,
+  HarnessMeta,
+  HarnessModel,
+  HarnessQuery,
+  HarnessVersions,
+} from '@chirality/core'
+import type { HarnessDescriptor } from '../harness-descriptor.ts'
+
+export const HARNESS_ID = 'codex'
+
+export const CODEX_VERSIONS: HarnessVersions = {
+  tested: ['0.166.0'],
+  oldest: '0.122.0',
+  update: 'Update it with `npm install -g @openai/codex@latest`.',
+}
+
+export const CODEX_ENVIRONMENT: HarnessEnvironment = {
+  names: ['CODEX_HOME', 'CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'],
+}
 
 export const CODEX_META: HarnessMeta = {
   id: HARNESS_ID,
   name: 'Codex',
   vendor: 'OpenAI',
   website: 'https://developers.openai.com/codex',
+  install: 'npm install -g @openai/codex',
   versions: CODEX_VERSIONS,
+  login: { command: 'codex login', variable: 'CODEX_API_KEY' },
+  environment: CODEX_ENVIRONMENT,
+  nativeSessions: HARNESS_ID,
 }
 
 /** The catalogue of the release this was tested with; other names are passed on as they are. */
@@ -60,4 +83,10 @@ export const CODEX_EFFORT: Record<NonNullable<HarnessQuery['thinking']>, string>
   low: 'low',
   med: 'medium',
   high: 'xhigh',
+}
+
+export const codex: HarnessDescriptor = {
+  meta: CODEX_META,
+  capabilities: CODEX_CAPABILITIES,
+  create: async options => new (await import('./harness.ts')).CodexHarness(options),
 }

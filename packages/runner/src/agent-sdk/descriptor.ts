@@ -1,0 +1,31 @@
+import type { HarnessMeta, HarnessVersions } from '@chirality/core'
+import { CLAUDE_ENVIRONMENT, CLAUDE_META, WARM_CAPABILITIES } from '../claude-code/descriptor.ts'
+import type { HarnessDescriptor } from '../harness-descriptor.ts'
+
+export const HARNESS_ID = 'agent-sdk'
+
+export const SDK_VERSIONS: HarnessVersions = {
+  tested: ['0.3.325'],
+  oldest: '0.3.142',
+  update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
+}
+
+/** It runs Claude Code, which takes the same variables and keeps the conversations. */
+export const AGENT_SDK_META: HarnessMeta = {
+  id: HARNESS_ID,
+  name: 'Claude Agent SDK',
+  label: 'Agent SDK',
+  vendor: 'Anthropic',
+  website: 'https://docs.anthropic.com/en/docs/claude-code/sdk',
+  install: 'npm install @anthropic-ai/claude-agent-sdk',
+  versions: SDK_VERSIONS,
+  login: CLAUDE_META.login,
+  environment: CLAUDE_ENVIRONMENT,
+  nativeSessions: CLAUDE_META.nativeSessions,
+}
+
+export const agentSdk: HarnessDescriptor = {
+  meta: AGENT_SDK_META,
+  capabilities: WARM_CAPABILITIES,
+  create: async options => new (await import('./harness.ts')).AgentSdkHarness(options),
+}
