@@ -13,7 +13,7 @@ const QUERY: HarnessQuery = {
 }
 
 const help = (version: string) =>
-  readFileSync(new URL(`../../test/claude-code/help/${version}.txt`, import.meta.url), 'utf8')
+  readFileSync(new URL(`../../../test/claude-code/help/${version}.txt`, import.meta.url), 'utf8')
 const release = (version: string) => new ClaudeFeatures(version, help(version))
 const PINNED = release('2.1.325')
 
