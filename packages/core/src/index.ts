@@ -10,6 +10,7 @@ export type {
   AlwaysRule,
   BudgetEvent,
   BudgetScope,
+  CallRisk,
   ChatCompleteEvent,
   ChatDeltaEvent,
   ChatMessageEvent,
@@ -20,6 +21,7 @@ export type {
   PermissionRequestEvent,
   PermissionResolvedEvent,
   ProcessExitEvent,
+  RiskKind,
   SessionCompleteEvent,
   SessionErrorCode,
   SessionErrorEvent,
@@ -128,6 +130,13 @@ export type { LineRecord } from './ndjson/line-framer.ts'
 export { LineFramer } from './ndjson/line-framer.ts'
 export type { NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { NdjsonFramer } from './ndjson/ndjson-framer.ts'
+export {
+  commandRisks,
+  credentialRisk,
+  isCredentialFile,
+  RISK_EFFECTS,
+  riskTitle,
+} from './rules/command-risks.ts'
 export { anywhere, escapeGlob, type Glob, globMatches, literalOf, parseGlob } from './rules/glob.ts'
 export { allowsCommand, findsCommand } from './rules/match-command.ts'
 export { isProtectedName, isProtectedPath } from './rules/protected-files.ts'

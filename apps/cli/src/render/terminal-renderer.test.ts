@@ -71,6 +71,13 @@ describe('each event alone', () => {
         },
         '? Bash asks for permission · always: allow Bash(npm test)\n',
       ],
+      [
+        {
+          ...{ requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, raw: {} },
+          risks: [{ kind: 'root', part: 'sudo ls', words: 'Runs as the administrator.' }],
+        },
+        '? Bash asks for permission · This can change the whole machine\n',
+      ],
     ],
     'permission:resolved': [[{ requestId: 'r', outcome: 'denied', by: 'policy' }, '']],
     status: [

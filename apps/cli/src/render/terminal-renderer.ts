@@ -10,6 +10,7 @@ import {
   type NativeUnknownEvent,
   NO_COST,
   type PermissionRequestEvent,
+  riskTitle,
   type SessionErrorEvent,
   type StatusEvent,
   type TurnEndReason,
@@ -73,7 +74,9 @@ export class TerminalRenderer {
         return this.#status(event)
       case 'permission:request':
         return this.#line(
-          paint.yellow(`? ${plain(event.toolName)} asks for permission`) + this.#always(event),
+          paint.yellow(`? ${plain(event.toolName)} asks for permission`) +
+            this.#risks(event) +
+            this.#always(event),
         )
       case 'budget':
         return event.exceeded ? this.#line(paint.yellow(`· ${plain(budgetText(event))}`)) : ''
@@ -99,6 +102,10 @@ export class TerminalRenderer {
     if (header === this.#header) return ''
     this.#header = header
     return this.#line(this.#paint.dim(plain(header)))
+  }
+
+  #risks({ risks = [] }: PermissionRequestEvent): string {
+    return risks.length === 0 ? '' : this.#paint.red(` · ${plain(riskTitle(risks))}`)
   }
 
   /** What "always" would write, in one line. */

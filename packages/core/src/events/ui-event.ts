@@ -207,6 +207,8 @@ export interface PermissionRequestEvent extends Base, MaybeNested {
   suggestions?: unknown[]
   /** What "always" writes. Set by the host when it records the request; absent where no rule says exactly what is asked. */
   always?: AlwaysRule
+  /** Why the call needs a second look. Set by the host, too; absent where nothing dangerous was found. Never with `always`. */
+  risks?: CallRisk[]
   agentId?: string
   raw: unknown
 }
@@ -218,6 +220,17 @@ export interface AlwaysRule {
   /** How much that is: `this exact command`, `every call of this tool, with any input`. */
   words: string
 }
+
+/** Why a call needs a second look: what can happen, and the part of the command that does it. */
+export interface CallRisk {
+  kind: RiskKind
+  /** The words of the call that are meant, as far as they stand in it: `rm -rf dist`. */
+  part: string
+  /** The effect, as a sentence. */
+  words: string
+}
+
+export type RiskKind = 'delete' | 'script' | 'history' | 'root' | 'credentials' | 'network' | 'disk'
 
 export interface PermissionResolvedEvent extends Base {
   type: 'permission:resolved'

@@ -95,7 +95,7 @@ const RUNS_REST =
 /** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`. */
 const RUNS_OPTION = /(?:-[\w-]*(?:command|exec|action|cmd)(?:=exec)?=|(?<=[\s"'=])!(?=[\w/]))/g
 /** A shell whose commands are the output of another one, or a file that is no file. */
-const FEEDS_SHELL =
+export const FEEDS_SHELL =
   /\|&?\s*(?:sudo\s+)?(?:\S{0,99}\/)?(?:(?:ba|z|da|k|a|mk|rba|c|tc|fi)?sh|at|batch)(?![\w-])|(?<!\S)(?:source|\.|(?:ba|z|da|k)?sh)\s[^;&|\n]{0,99}<\(/
 
 /**

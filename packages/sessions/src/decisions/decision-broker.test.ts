@@ -317,6 +317,33 @@ describe('"for the session"', () => {
     expect(await isAnswered(broker, { input: { command: 'ls' } })).toBe(true)
   })
 
+  test('of a dangerous call is not kept: the request carries its risks and no rule, whatever the agent put there', async () => {
+    const broker = new DecisionBroker()
+    const problems: string[] = []
+    broker.onProblem((_sessionId, message) => problems.push(message))
+    const claimed = { always: { rule: 'allow Bash', words: 'all' }, risks: [] }
+    const { decision } = await ask(broker, { input: { command: 'rm -rf /var/x' }, ...claimed })
+    const asked = broker.pending()[0]?.request
+    expect(asked?.always).toBeUndefined()
+    expect(asked?.risks).toEqual([
+      {
+        kind: 'delete',
+        part: 'rm -rf /var/x',
+        words: 'Deletes /var/x with everything in it, outside the project. It cannot be brought back.',
+      },
+    ])
+    broker.answer('s1', 'r1', { behavior: 'allow', remember: 'always' })
+    expect(await decision).toEqual({ behavior: 'allow', by: 'person' })
+    expect(problems).toEqual([expect.stringContaining('allowed this once and not remembered')])
+    expect(await isAnswered(broker, { input: { command: 'rm -rf /var/x' } })).toBe(false)
+  })
+
+  test('of a file with keys is not kept either, by whichever tool', async () => {
+    const broker = new DecisionBroker()
+    await ask(broker, { toolName: 'Read', input: { file_path: '/project/.env' } })
+    expect(broker.pending()[0]?.request.risks?.map(({ kind }) => kind)).toEqual(['credentials'])
+  })
+
   test('"always" also goes to the policies; if it cannot be written that is told', async () => {
     const problems: string[] = []
     const told = new Promise<void>(resolve => {

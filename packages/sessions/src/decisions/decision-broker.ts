@@ -10,7 +10,7 @@ import {
   policyError,
 } from './ask-context.ts'
 import { parseAnswer } from './parse-answer.ts'
-import { withAlways } from './policy/always-rule.ts'
+import { withHostFacts } from './policy/always-rule.ts'
 import { SessionMemory } from './session-memory.ts'
 
 export interface DecisionBrokerOptions {
@@ -49,7 +49,7 @@ export class DecisionBroker {
     signal: AbortSignal,
   ): Promise<PermissionDecision> {
     try {
-      const request = withAlways(asked, context.projectRoot)
+      const request = withHostFacts(asked, context.projectRoot)
       const key = keyOf(context.sessionId, request.requestId)
       if (this.#open.has(key) || this.#judging.has(key)) return failed('The agent asked twice under one id.')
       this.#settled.forget(key)
@@ -175,8 +175,9 @@ export class DecisionBroker {
     const { updatedInput = request.input } = decision
     const isEdited = !isDeepStrictEqual(updatedInput, request.input)
     const { suggestions: _ofAnother, ...edited } = request
-    const meant = isEdited ? withAlways({ ...edited, input: updatedInput }, context.projectRoot) : request
-    void this.#remember(context, meant, remember)
+    const meant = isEdited ? withHostFacts({ ...edited, input: updatedInput }, context.projectRoot) : request
+    if (meant.risks === undefined) void this.#remember(context, meant, remember)
+    else this.#tellProblem(context.sessionId, NOT_REMEMBERED)
     return once
   }
 
@@ -315,3 +316,6 @@ class SettledRequests {
 }
 
 const MAX_REMEMBERED = 4096
+
+const NOT_REMEMBERED =
+  'The call is marked as dangerous, so it was allowed this once and not remembered. A rule in your policy can allow it.'

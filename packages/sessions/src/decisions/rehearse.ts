@@ -116,8 +116,9 @@ function* rehearseEvent(
 
 function judge(at: string, event: PermissionRequestEvent, session: PastSession): Unanswered {
   const call = describeCall(event, session.projectRoot)
-  // Logs of older versions do not have it.
-  const { rule: always } = event.always ?? alwaysRule(event, session.projectRoot) ?? {}
+  // Logs of older versions do not have it; with a risk there was none to show.
+  const offered = event.always ?? (event.risks ? undefined : alwaysRule(event, session.projectRoot))
+  const always = offered?.rule
   const argument = argumentText(call.argument)
   return {
     sessionId: session.id,

@@ -163,7 +163,7 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
   'permission:request': {
     ...{ requestId: text, kind: text, toolName: text, input: object },
     ...{ toolUseId: orMissing(text), reason: orMissing(text), suggestions: orMissing(list) },
-    always: orMissing(object),
+    ...{ always: orMissing(object), risks: orMissing(list) },
     ...NESTED,
   },
   'permission:resolved': {

@@ -2,7 +2,7 @@ import type { PermissionRequestEvent, SessionHarness, UIEvent } from '@chirality
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
-import { withAlways } from '../decisions/policy/always-rule.ts'
+import { withHostFacts } from '../decisions/policy/always-rule.ts'
 import { unanswered } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
@@ -52,7 +52,7 @@ export class TurnWriter {
     const [first] = said
     if (first?.type === 'turn:end') return this.#writeEnd(first)
     const { recorder, turnId, watch, projectRoot } = this.#options
-    const events = watch.priced(said).map(event => withAlways(event, projectRoot))
+    const events = watch.priced(said).map(event => withHostFacts(event, projectRoot))
     const waiting = recorder.record(events, turnId)
     return waiting ? waiting.then(() => this.#written(events)) : this.#written(events)
   }

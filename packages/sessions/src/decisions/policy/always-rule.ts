@@ -9,6 +9,7 @@ import {
   unwrapShell,
 } from '@chirality/core'
 import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
+import { callRisks } from './call-risks.ts'
 import { ruleMatches } from './match-rule.ts'
 import { describeCall, type ToolCall } from './tool-call.ts'
 
@@ -32,10 +33,15 @@ export function alwaysRule(
   return undefined
 }
 
-/** A request as it is recorded and answered: with its rule. What an agent put there does not count. */
-export function withAlways<E extends UIEvent>(event: E, projectRoot: string): E {
+/**
+ * A request as it is recorded and answered: with its risks, or with the rule of "always". A dangerous call has no such rule: it
+ * is looked at each time. What an agent put into these fields does not count.
+ */
+export function withHostFacts<E extends UIEvent>(event: E, projectRoot: string): E {
   if (event.type !== 'permission:request') return event
-  const { always: _claimed, ...request } = event
+  const { always: _rule, risks: _risks, ...request } = event
+  const risks = callRisks(event, projectRoot)
+  if (risks.length > 0) return { ...request, risks } as E
   const always = alwaysRule(event, projectRoot)
   return (always === undefined ? request : { ...request, always }) as E
 }
