@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NdjsonFramer, type NdjsonRecord } from '@chirality/core'
-import { spawnAgent } from '../src/process/agent-process.ts'
+import { outputOf, spawnAgent } from '../src/process/agent-process.ts'
 import { openSpool } from '../src/process/spool/spool.ts'
 import { processEnv } from '../src/process/system/process-env.ts'
 
@@ -47,7 +47,7 @@ async function throughFile(root: string): Promise<number[]> {
   const spool = await openSpool({ projectRoot: root, harness: 'bench', sessionId: 'latency', turnId: 'turn' })
   const agent = await spawnAgent({ command: process.execPath, args: ARGS, cwd: root, env: ENV, spool })
   const latencies: number[] = []
-  for await (const output of agent.output()) {
+  for await (const output of outputOf(agent)) {
     if (output.kind === 'record') latencies.push(latencyMs(output.record))
   }
   return latencies

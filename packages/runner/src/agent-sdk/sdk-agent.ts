@@ -40,6 +40,7 @@ class SdkAgent implements AgentProcess {
   #isKilledBySdk = false
   /** We let go of it: that the SDK ends now is no failure. */
   #isFinished = false
+  #isRead = false
   readonly #started: Promise<void>
   #onStarted: { resolve: () => void; reject: (error: unknown) => void } | null = null
 
@@ -113,16 +114,16 @@ class SdkAgent implements AgentProcess {
     return this.#agent.exited
   }
 
-  async *output(): AsyncGenerator<AgentOutput> {
-    for await (const output of this.#agent.output()) {
-      if (output.kind === 'record') this.#hear(output.record)
-      yield output
-    }
+  async read(): Promise<AgentOutput[] | undefined> {
+    const batch = this.#isRead ? undefined : await this.#agent.read()
+    for (const output of batch ?? []) if (output.kind === 'record') this.#hear(output.record)
+    if (batch !== undefined || this.#isRead) return batch
+    this.#isRead = true
     const { code, signal } = await this.exited
     this.#worker.exited(code, signal)
     // An SDK that dies takes its agent along, and the end of that may be heard of first.
     if (this.#isKilledBySdk) await this.#lastWords()
-    if (this.#failure !== undefined) yield { kind: 'stderr', line: `Agent SDK: ${this.#failure}` }
+    return this.#failure === undefined ? undefined : [{ kind: 'stderr', line: `Agent SDK: ${this.#failure}` }]
   }
 
   /** A user's message and an answer go through the SDK; a control request of ours is none of its business. */

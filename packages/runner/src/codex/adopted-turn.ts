@@ -1,6 +1,6 @@
 import type { Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
-import type { AgentProcess } from '../process/agent-process.ts'
+import { type AgentProcess, outputOf } from '../process/agent-process.ts'
 import { stopTraced } from '../process/traced-process.ts'
 import { recall, type TurnNote } from '../turn/adoption-record.ts'
 import type { Connection, ConnectionEnd, TurnParts, TurnPlan } from '../turn/connection.ts'
@@ -107,7 +107,7 @@ class AdoptedThread implements Connection {
     const families = new ThreadFamilies()
     families.adopt(threadId, children)
     yield [...this.#view.opening(), ...this.#recall(0)]
-    for await (const output of agent.output()) {
+    for await (const output of outputOf(agent)) {
       const message = output.kind === 'record' ? toThreadMessage(output.record) : undefined
       if (!message) continue
       const isOurs = families.isFor(threadId, message.raw)

@@ -56,8 +56,10 @@ class AdoptedAgent implements AgentProcess {
     return this.#lost.reason
   }
 
-  output(): AsyncGenerator<AgentOutput> {
-    return this.#reader.read(() => this.close())
+  async read(): Promise<AgentOutput[] | undefined> {
+    const batch = await this.#reader.read()
+    if (batch === undefined) await this.close()
+    return batch
   }
 
   async write(): Promise<boolean> {

@@ -45,15 +45,15 @@ export interface AgentProcess {
   readonly exited: Promise<ProcessExit>
   /** How part of what it printed was lost. One that still runs is stopped then. */
   readonly fault: string | null
-  /** Ends when the agent has exited and both files are read. May be left and called again, one reader at a time. */
-  output(): AsyncGenerator<AgentOutput>
+  /** What it printed since the last time; undefined when it has exited and both files are read. One reader at a time. */
+  read(): Promise<AgentOutput[] | undefined>
   /** False when the agent does not read any more. Never throws. */
   write(text: string): Promise<boolean>
   endInput(): void
   /** False when the agent has exited. */
   signal(signal: NodeJS.Signals): boolean
   stop(options?: StopOptions): Promise<StopReport>
-  /** Lets go of the files. `output` does it at its end; who does not read to the end calls it after `stop`. */
+  /** Lets go of the files. `read` does it at its end; who does not read to the end calls it after `stop`. */
   close(): Promise<void>
 }
 
@@ -86,6 +86,11 @@ async function startChild(
   })
   if (child.pid === undefined) throw new Error('The process has no id.')
   return { process: child, pid: child.pid }
+}
+
+/** What a process prints, one at a time. Who leaves it early loses what came in the same batch. */
+export async function* outputOf(process: Pick<AgentProcess, 'read'>): AsyncGenerator<AgentOutput> {
+  for (let batch = await process.read(); batch !== undefined; batch = await process.read()) yield* batch
 }
 
 class SpawnedAgent implements AgentProcess {
@@ -148,8 +153,10 @@ class SpawnedAgent implements AgentProcess {
     return this.#lost.reason
   }
 
-  output(): AsyncGenerator<AgentOutput> {
-    return this.#reader.read(() => this.close())
+  async read(): Promise<AgentOutput[] | undefined> {
+    const batch = await this.#reader.read()
+    if (batch === undefined) await this.close()
+    return batch
   }
 
   write(text: string): Promise<boolean> {

@@ -1,5 +1,11 @@
 import { type HarnessEvent, type NdjsonRecord, unreachable } from '@chirality/core'
-import { type AgentProcess, type AgentProcessOptions, type ProcessExit, spawnAgent } from './agent-process.ts'
+import {
+  type AgentProcess,
+  type AgentProcessOptions,
+  outputOf,
+  type ProcessExit,
+  spawnAgent,
+} from './agent-process.ts'
 import type { StopOptions } from './stop/stop.ts'
 
 export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
@@ -27,7 +33,7 @@ export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenera
   try {
     if (signal.aborted) stop()
     options.onSpawn?.(agent)
-    for await (const output of agent.output()) {
+    for await (const output of outputOf(agent)) {
       switch (output.kind) {
         case 'record':
           for (const event of parseRecord(output.record)) yield event

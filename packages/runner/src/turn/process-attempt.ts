@@ -1,6 +1,7 @@
 import { type NdjsonRecord, type TurnProcess, type UIEvent, unreachable } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
+import type { AgentOutput } from '../process/output/agent-output.ts'
 import { openSpool } from '../process/spool/spool.ts'
 import { stopTraced, traceProcess } from '../process/traced-process.ts'
 import { recall, type TurnNote } from './adoption-record.ts'
@@ -95,26 +96,12 @@ export class ProcessAttempt implements Connection {
 
   /** What the process prints, until it has exited and all is read. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
-    const { sessionId, log } = this.#options
     const { known, notice } = this.#source
     const opening = [...(this.#options.opening ?? []), ...(notice ? [notice] : [])]
     yield [...opening.map(event => this.#noted(event)), ...recall(known, 0)]
-    for await (const output of this.#process.output()) {
-      switch (output.kind) {
-        case 'record':
-          this.#offset = output.record.offset
-          yield [...this.#translate(output.record), ...recall(known, this.#offset + 1)]
-          break
-        case 'stderr':
-          this.#keepStderr(output.line)
-          break
-        case 'spool-damaged':
-          log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
-          yield [this.#noted(spoolDamaged(sessionId, output.path, output.damage))]
-          break
-        default:
-          unreachable(output)
-      }
+    for (let read = await this.#process.read(); read !== undefined; read = await this.#process.read()) {
+      const events = read.flatMap(output => this.#show(output))
+      if (events.length > 0) yield events
     }
     yield [...recall(known, Number.POSITIVE_INFINITY), ...this.#reader.end()]
   }
@@ -170,6 +157,24 @@ export class ProcessAttempt implements Connection {
       await step().catch((error: unknown) => log.write('error', 'turn:release', { error: String(error) }))
     }
     this.#reader.close()
+  }
+
+  #show(output: AgentOutput): UIEvent[] {
+    const { sessionId, log } = this.#options
+    switch (output.kind) {
+      case 'record':
+        this.#offset = output.record.offset
+        return [...this.#translate(output.record), ...recall(this.#source.known, this.#offset + 1)]
+      case 'stderr':
+        this.#keepStderr(output.line)
+        return []
+      case 'spool-damaged':
+        log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
+        return [this.#noted(spoolDamaged(sessionId, output.path, output.damage))]
+      default:
+        unreachable(output)
+        return []
+    }
   }
 
   #translate(record: NdjsonRecord): UIEvent[] {

@@ -135,11 +135,11 @@ describe('output', () => {
 
   test('has one reader at a time', async () => {
     const agent = await spawnAgent(await program(project.root, 'stubborn'))
-    const first = agent.output()
-    await first.next()
-    await expect(agent.output().next()).rejects.toThrow('one reader')
+    await agent.read()
+    const first = agent.read()
+    await expect(agent.read()).rejects.toThrow('one reader')
     await agent.stop({ interruptGraceMs: 0 })
-    await first.return(undefined)
+    await first
     await agent.close()
   })
 })

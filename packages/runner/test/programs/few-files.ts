@@ -1,6 +1,6 @@
 // Takes all file descriptors but a few, and tries to run an agent with each number of free ones.
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { spawnAgent } from '../../src/process/agent-process.ts'
+import { outputOf, spawnAgent } from '../../src/process/agent-process.ts'
 import { SpawnError } from '../../src/process/program/spawn-error.ts'
 import { openSpool } from '../../src/process/spool/spool.ts'
 import { SpoolError } from '../../src/process/spool/spool-error.ts'
@@ -27,7 +27,7 @@ async function attempt(): Promise<string> {
       env: TEST_ENV,
       spool,
     })
-    for await (const output of agent.output()) if (output.kind === 'record') break
+    for await (const output of outputOf(agent)) if (output.kind === 'record') break
     takeAll()
     const { leftRunning } = await agent.stop({ interruptGraceMs: 0 })
     const { signal } = await agent.exited

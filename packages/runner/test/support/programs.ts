@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type AgentProcess, type AgentProcessOptions, spawnAgent } from '../../src/process/agent-process.ts'
+import {
+  type AgentProcess,
+  type AgentProcessOptions,
+  outputOf,
+  spawnAgent,
+} from '../../src/process/agent-process.ts'
 import type { AgentOutput } from '../../src/process/output/agent-output.ts'
 import { openSpool, type Spool } from '../../src/process/spool/spool.ts'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
@@ -42,7 +47,8 @@ export async function script(projectRoot: string, source: string): Promise<Agent
 
 export async function collect(agent: AgentProcess): Promise<AgentOutput[]> {
   const outputs: AgentOutput[] = []
-  for await (const output of agent.output()) outputs.push(output)
+  outputs.push(...(left.get(agent) ?? []))
+  for await (const output of outputOf(agent)) outputs.push(output)
   return outputs
 }
 
@@ -56,16 +62,23 @@ export async function runProgram(options: AgentProcessOptions): Promise<{
 
 /** The next thing the agent gives. Leaves the rest for the next call. */
 export async function nextOutput(agent: AgentProcess): Promise<AgentOutput> {
-  for await (const output of agent.output()) return output
-  throw new Error('the output ended')
+  const outputs = left.get(agent) ?? []
+  left.set(agent, outputs)
+  if (outputs.length === 0) outputs.push(...((await agent.read()) ?? []))
+  const output = outputs.shift()
+  if (output === undefined) throw new Error('the output ended')
+  return output
 }
+
+/** Read of an agent, and not taken yet. */
+const left = new WeakMap<AgentProcess, AgentOutput[]>()
 
 /** The next JSON value the agent prints. */
 export async function nextValue(agent: AgentProcess): Promise<unknown> {
-  for await (const output of agent.output()) {
+  for (;;) {
+    const output = await nextOutput(agent)
     if (output.kind === 'record' && output.record.kind === 'json') return output.record.value
   }
-  throw new Error('the output ended before a value came')
 }
 
 export async function readyPid(agent: AgentProcess): Promise<number> {

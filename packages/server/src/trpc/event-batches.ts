@@ -27,8 +27,7 @@ export async function* eventBatches(
   if (signal?.aborted) end()
   try {
     for await (const envelopes of subscription) {
-      const isBehind = (envelopes.at(-1)?.seq ?? 0) < log.lastSeq
-      if (!(await pace.turn({ hasWholeBatch: isBehind }))) return
+      if (!(await pace.turn())) return
       yield envelopes
     }
   } finally {
@@ -38,38 +37,41 @@ export async function* eventBatches(
 }
 
 /** As `eventBatches`, for a socket: JSON that is passed on as it stands in the log, and what came meanwhile in the same batch. */
-export async function* eventTexts(
-  log: SessionLog,
-  after: number,
-  { pace, signal }: ReadPace,
-): AsyncGenerator<EventText> {
-  const subscription = log.subscribeText(after)
-  const end = () => void subscription.return?.()
-  signal?.addEventListener('abort', end)
-  // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
-  if (signal?.aborted) end()
-  try {
-    for (;;) {
-      const first = await subscription.next()
-      if (first.done) return
-      const texts = [first.value]
-      const { from } = first.value
-      let { to } = first.value
-      let chars = first.value.text.length
-      const hasWholeBatch = chars >= MAX_BATCH_CHARS || log.lastSeq - from >= MAX_BATCH_EVENTS
-      if (!(await pace.turn({ hasWholeBatch }))) return
-      while (to - from < MAX_BATCH_EVENTS && chars < MAX_BATCH_CHARS && to < log.lastSeq) {
-        const more = await subscription.next()
-        if (more.done) break
-        texts.push(more.value)
-        chars += more.value.text.length
-        to = more.value.to
-      }
-      yield joinTexts(texts)
+export class EventTexts {
+  readonly #log: SessionLog
+  readonly #reading: ReadPace
+  readonly #subscription: AsyncIterableIterator<EventText>
+
+  constructor(log: SessionLog, after: number, reading: ReadPace) {
+    this.#log = log
+    this.#reading = reading
+    this.#subscription = log.subscribeText(after)
+    reading.signal?.addEventListener('abort', this.close)
+    // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
+    if (reading.signal?.aborted) this.close()
+  }
+
+  /** Undefined when there is nobody to read it, or nothing more to come. */
+  async next(): Promise<EventText | undefined> {
+    const first = await this.#subscription.next()
+    if (first.done || !(await this.#reading.pace.turn())) return undefined
+    const texts: EventText[] = [first.value]
+    const { from } = first.value
+    let { to } = first.value
+    let chars = first.value.text.length
+    while (to - from < MAX_BATCH_EVENTS && chars < MAX_BATCH_CHARS && to < this.#log.lastSeq) {
+      const more = await this.#subscription.next()
+      if (more.done) break
+      texts.push(more.value)
+      chars += more.value.text.length
+      to = more.value.to
     }
-  } finally {
-    signal?.removeEventListener('abort', end)
-    end()
+    return joinTexts(texts)
+  }
+
+  readonly close = (): void => {
+    this.#reading.signal?.removeEventListener('abort', this.close)
+    void this.#subscription.return?.()
   }
 }
 

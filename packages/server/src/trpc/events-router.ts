@@ -4,7 +4,7 @@ import { tracked } from '@trpc/server'
 import { z } from 'zod'
 import type { AppServices } from './context.ts'
 import { JsonEvents } from './encoder.ts'
-import { eventBatches, eventTexts } from './event-batches.ts'
+import { EventTexts, eventBatches } from './event-batches.ts'
 import { sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router, toTrpcError } from './trpc.ts'
@@ -21,20 +21,23 @@ export const sessionRouter = router({
     input,
     signal,
   }) {
+    let texts: EventTexts | undefined
     try {
       const { log } = await liveSession(ctx, input.sessionId)
       const after = Number(input.lastEventId ?? 0)
       const reading = { pace: ctx.pace, signal }
-      if (ctx.takesJson)
-        for await (const { to, text } of eventTexts(log, after, reading)) {
-          yield tracked(String(to), asEnvelopes(new JsonEvents(text)))
-        }
-      else
+      if (ctx.takesJson) {
+        texts = new EventTexts(log, after, reading)
+        for (let next = await texts.next(); next !== undefined; next = await texts.next())
+          yield tracked(String(next.to), asEnvelopes(new JsonEvents(next.text)))
+      } else
         for await (const envelopes of eventBatches(log, after, reading)) {
           yield tracked(String(envelopes.at(-1)?.seq), envelopes)
         }
     } catch (error) {
       throw toTrpcError(error)
+    } finally {
+      texts?.close()
     }
   }),
 })

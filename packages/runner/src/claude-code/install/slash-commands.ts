@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError, type HarnessQuery, type SlashCommand } from '@chirality/core'
 import { buildChildEnv } from '../../env/child-env.ts'
-import { type AgentProcess, spawnAgent } from '../../process/agent-process.ts'
+import { type AgentProcess, outputOf, spawnAgent } from '../../process/agent-process.ts'
 import { openSpool } from '../../process/spool/spool.ts'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
@@ -92,7 +92,7 @@ async function ask(
   const stderr: string[] = []
   try {
     if (either.aborted) stop()
-    for await (const output of process.output()) {
+    for await (const output of outputOf(process)) {
       if (output.kind === 'stderr') stderr.push(output.line)
       if (output.kind !== 'record' || output.record.kind !== 'json') continue
       const commands = commandsOf(output.record.value)

@@ -5,8 +5,10 @@ import {
   createClaudeTranslator,
   parseClaudeEvent,
   type SlashCommand,
+  unreachable,
 } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
+import type { AgentOutput } from '../../process/output/agent-output.ts'
 import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
@@ -256,20 +258,32 @@ export class LiveClaude {
   }
 
   async #pump(): Promise<void> {
-    for await (const output of this.process.output()) {
-      if (output.kind === 'record') {
+    for (let batch = await this.process.read(); batch !== undefined; batch = await this.process.read())
+      for (const output of batch) {
+        const room = this.#take(output)
+        if (room) await room
+      }
+  }
+
+  /** A promise only where nobody has room for more. */
+  #take(output: AgentOutput): Promise<void> | undefined {
+    switch (output.kind) {
+      case 'record': {
         const { record } = output
         this.#log.record(record)
         const event = record.kind === 'json' ? parseClaudeEvent(record.value) : null
         if (event) this.#see(event)
-        const room = this.inbox.push({ kind: 'record', record, event })
-        if (room) await room
-      } else if (output.kind === 'stderr') {
-        this.#keepStderr(output.line)
-      } else if (output.kind === 'spool-damaged') {
-        this.#log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
-        await this.inbox.push(output)
+        return this.inbox.push({ kind: 'record', record, event })
       }
+      case 'stderr':
+        this.#keepStderr(output.line)
+        return undefined
+      case 'spool-damaged':
+        this.#log.write('error', 'spool:damaged', { path: output.path, damage: output.damage })
+        return this.inbox.push(output)
+      default:
+        unreachable(output)
+        return undefined
     }
   }
 

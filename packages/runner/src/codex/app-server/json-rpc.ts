@@ -1,6 +1,7 @@
 import { type NdjsonRecord, unreachable } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
+import type { AgentOutput } from '../../process/output/agent-output.ts'
 
 export type RpcId = string | number
 
@@ -84,17 +85,20 @@ export class JsonRpcConnection {
   /** Reads until the process is gone. Every open request is rejected then: nobody waits for a dead agent. */
   async pump(): Promise<void> {
     try {
-      for await (const output of this.#process.output()) {
-        if (output.kind === 'record') this.#read(output.record)
-        else if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
-        else if (output.kind === 'spool-damaged')
-          this.#handlers.onNoise(`the raw log ${output.path} was ${output.damage} while in use`)
-      }
+      for (let batch = await this.#process.read(); batch !== undefined; batch = await this.#process.read())
+        for (const output of batch) this.#hear(output)
     } finally {
       this.#closed = true
       for (const { reject } of this.#pending.values()) reject(gone())
       this.#pending.clear()
     }
+  }
+
+  #hear(output: AgentOutput): void {
+    if (output.kind === 'record') this.#read(output.record)
+    else if (output.kind === 'stderr') this.#handlers.onNoise(output.line)
+    else if (output.kind === 'spool-damaged')
+      this.#handlers.onNoise(`the raw log ${output.path} was ${output.damage} while in use`)
   }
 
   #read(record: NdjsonRecord): void {

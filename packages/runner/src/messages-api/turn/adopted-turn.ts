@@ -1,6 +1,6 @@
 import type { NdjsonRecord, Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
 import { adoptAgent } from '../../process/adopt-agent.ts'
-import type { AgentProcess } from '../../process/agent-process.ts'
+import { type AgentProcess, outputOf } from '../../process/agent-process.ts'
 import { MARKER_VARIABLE, parseMarkers } from '../../process/system/leftovers.ts'
 import { stillRunning } from '../../process/system/process-table.ts'
 import { stopByMarker, stopTraced } from '../../process/traced-process.ts'
@@ -109,7 +109,7 @@ const STOPPED = 'The turn ended with Chirality. What it did so far is kept; send
 /** Without the last line where a crash cut it off: nobody was told of it. */
 async function* recordsOf(agent: AgentProcess): AsyncGenerator<NdjsonRecord> {
   let unsure: NdjsonRecord | undefined
-  for await (const output of agent.output()) {
+  for await (const output of outputOf(agent)) {
     if (output.kind !== 'record') continue
     if (unsure) yield unsure
     unsure = output.record.kind === 'malformed' ? output.record : undefined

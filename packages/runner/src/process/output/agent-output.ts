@@ -7,7 +7,6 @@ import { type FileDamage, Tail } from './tail.ts'
 export type AgentOutput =
   | { kind: 'record'; record: NdjsonRecord }
   | { kind: 'stderr'; line: string }
-  /** Nothing came for a while, again and again until something does. */
   /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
 
@@ -22,13 +21,15 @@ export interface AgentOutputOptions {
   onTorn?: () => void
 }
 
-/** Both files of a run as one sequence. It can be left and taken up again: what was read but not taken is kept. */
+/** Both files of a run as one sequence. */
 export class AgentOutputReader {
   readonly #wake = new Wake()
   #sources: Source[]
+  readonly #pace = new ReadPace()
   #pending: AgentOutput[] = []
-  #next = 0
+  #isBehind = false
   #ended = false
+  #onEnd: () => void = () => {}
   #reading = false
 
   constructor(options: AgentOutputOptions) {
@@ -67,6 +68,7 @@ export class AgentOutputReader {
   end(): void {
     this.#ended = true
     for (const { tail } of this.#sources) tail.close()
+    this.#onEnd()
     this.#wake.notify()
   }
 
@@ -76,26 +78,41 @@ export class AgentOutputReader {
     this.#sources = []
   }
 
-  async *read(onEnd?: () => Promise<void>): AsyncGenerator<AgentOutput> {
+  /** What is there, as soon as there is something; undefined at the end. What one read brings is one batch. */
+  async read(): Promise<AgentOutput[] | undefined> {
     if (this.#reading) throw new Error('The output of a process has one reader at a time.')
     this.#reading = true
     try {
-      let lastPause = performance.now()
-      while (true) {
+      for (;;) {
         // Asked before reading: what the agent wrote before its end is then surely read in this round.
         const ended = this.#ended
+        // A whole buffer is a batch; only what comes in small pieces is waited with. A reader that is always behind would keep
+        // timers and sockets waiting.
+        const waitMs = ended || this.#isBehind ? 0 : this.#pace.waitMs()
+        if (waitMs > 0) await this.#endOrPause(waitMs)
+        else if (this.#isBehind) await nextLoopTurn()
         const hasRead = this.#readOnce(ended)
-        for (let next = this.#take(); next !== undefined; next = this.#take()) yield next
-        if (!hasRead && ended) return await onEnd?.()
-        if (!hasRead) await this.#wake.wait()
-        else if (performance.now() - lastPause < MAX_BUSY_MS) continue
-        // A reader that is always behind would keep timers and sockets waiting.
-        else await nextLoopTurn()
-        lastPause = performance.now()
+        this.#isBehind = hasRead && this.#sources.some(({ mayHaveMore }) => mayHaveMore)
+        if (hasRead) this.#pace.spend()
+        if (this.#pending.length > 0) return this.#pending.splice(0)
+        if (hasRead) continue
+        if (ended) return undefined
+        await this.#wake.wait()
       }
     } finally {
       this.#reading = false
     }
+  }
+
+  /** The end of the agent is not waited out. */
+  #endOrPause(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#onEnd = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Reads one buffer of each file. False when there was nothing. */
@@ -111,7 +128,7 @@ export class AgentOutputReader {
         hasRead = true
         const startedAt = performance.now()
         this.#add(source.push(buffer.subarray(0, bytes)))
-        if (performance.now() - startedAt > MAX_BUSY_MS) source.isSlow = true
+        if (performance.now() - startedAt > SLOW_FRAMING_MS) source.isSlow = true
         if (!source.tail.isSuspect) continue
       }
       const damage = source.tail.inspect()
@@ -127,20 +144,34 @@ export class AgentOutputReader {
   }
 
   #add(items: AgentOutput[]): void {
-    if (this.#next === this.#pending.length) {
-      this.#pending = items
-      this.#next = 0
-    } else {
-      for (const item of items) this.#pending.push(item)
-    }
-  }
-
-  #take(): AgentOutput | undefined {
-    const item = this.#pending[this.#next]
-    if (item !== undefined) this.#next += 1
-    return item
+    if (this.#pending.length === 0) this.#pending = items
+    else for (const item of items) this.#pending.push(item)
   }
 }
+
+/**
+ * How often the output of one agent is read: the one place that decides how much is joined into one event, one write and one
+ * message to a reader. A few lines after a rest are read each at once; a stream that goes on, every 8 ms.
+ */
+class ReadPace {
+  #credit = MAX_CREDIT
+  #at = performance.now()
+
+  waitMs(): number {
+    const now = performance.now()
+    this.#credit = Math.min(MAX_CREDIT, this.#credit + (now - this.#at) / READ_MS)
+    this.#at = now
+    return this.#credit >= 1 ? 0 : (1 - this.#credit) * READ_MS
+  }
+
+  spend(): void {
+    this.#credit = Math.max(0, this.#credit - 1)
+  }
+}
+
+const READ_MS = 8
+/** More than the lines that come before the first word of an answer. */
+const MAX_CREDIT = 8
 
 interface Framer {
   push(chunk: Uint8Array): AgentOutput[]
@@ -159,7 +190,7 @@ interface Source extends Framer {
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
 /** So much is read at once of a file whose last piece took longer than others may wait. */
 const SLOW_READ_BUFFER = READ_BUFFER.subarray(0, 32 * 1024)
-const MAX_BUSY_MS = 10
+const SLOW_FRAMING_MS = 10
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 
 /** The framer counts from where reading began; the record's place is that in the file. */
