@@ -124,7 +124,7 @@ async function followUps(place: Place): Promise<{ live: number[]; bare: number[]
   await timeTurn(harness, session)
   await timeTurn(harness, other)
   const times = { live: [] as number[], bare: [] as number[] }
-  await harness.prewarm(session)
+  await harness.prewarm?.(session)
   // In turns, so that whatever else the machine does falls on both.
   for (let index = 0; index < TURNS; index += 1) {
     times.live.push(await timeTurn(harness, session))
@@ -139,7 +139,7 @@ async function firstTurns(place: Place): Promise<{ ahead: number[]; fresh: numbe
   for (let index = 0; index < TURNS; index += 1) {
     const harness = place.harness()
     const session = place.session()
-    await harness.prewarm(session)
+    await harness.prewarm?.(session)
     times.ahead.push(await timeTurn(harness, session))
     times.fresh.push(await timeBare(place))
     await harness.close()

@@ -30,7 +30,7 @@ export { detectShellEnvironment } from './env/shell-environment.ts'
 export type { HarnessDescriptor, HarnessOptions } from './harness-descriptor.ts'
 export { HARNESSES, harnessMeta } from './harnesses.ts'
 export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
-export { MessagesApiHarness } from './messages-api/harness.ts'
+export { MessagesApiHarness, messagesApiAgent } from './messages-api/harness.ts'
 export { type AdoptAgentOptions, adoptAgent } from './process/adopt-agent.ts'
 export {
   type AgentProcess,
@@ -63,4 +63,31 @@ export { type ProcessEntry, readProcess } from './process/system/process-table.t
 export { isEnclosing } from './process/system/run-group.ts'
 export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'
+export type {
+  Connection,
+  ConnectionEnd,
+  ProcessEnd,
+  Requests,
+  TurnParts,
+  TurnPlan,
+  TurnPrompt,
+} from './turn/connection.ts'
+export {
+  type BegunTurn,
+  createHarness,
+  type HarnessAgent,
+  type Kept,
+  type NativeSessions,
+  type NewTurn,
+} from './turn/create-harness.ts'
+export { adoptedAttempts, processPlan, startedAttempts } from './turn/process-turn.ts'
+export type {
+  AgentName,
+  Invocation,
+  ReaderOptions,
+  TurnConfig,
+  TurnOutcome,
+  TurnProgram,
+  TurnReader,
+} from './turn/turn-program.ts'
 export { withAccount } from './turn/turn-query.ts'

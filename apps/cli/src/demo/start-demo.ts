@@ -1,5 +1,10 @@
-import type { HarnessTurnOpts, Session, UIEvent } from '@chirality/core'
-import { MessagesApiHarness, type RunnerLogEntry } from '@chirality/runner'
+import type { SessionHarness } from '@chirality/core'
+import {
+  createHarness,
+  type MessagesApiHarnessConfig,
+  messagesApiAgent,
+  type RunnerLogEntry,
+} from '@chirality/runner'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
 import { readPrices, userDataFolder } from '@chirality/sessions'
@@ -8,7 +13,7 @@ import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 
 export interface RunningDemo extends Demo {
   /** The Messages API, which plays a script in the demo's project and nowhere else. */
-  harness(onLog: (entry: RunnerLogEntry) => void): MessagesApiHarness
+  harness(onLog: (entry: RunnerLogEntry) => void): SessionHarness
   /** What the demo's session is made with. */
   session: { harness: string; model: string; title: string; permissionMode: 'default' }
   close(): Promise<void>
@@ -22,7 +27,7 @@ export async function startDemo(): Promise<RunningDemo> {
     projectRoot,
     prompt: DEMO_PROMPT,
     harness: onLog =>
-      new DemoHarness(
+      demoHarness(
         { projectRoot, modelUrl: model.url },
         { onLog, prices: () => ({ ...readPrices(), [MODEL]: FREE }) },
       ),
@@ -39,8 +44,6 @@ export async function startDemo(): Promise<RunningDemo> {
 const MODEL = 'demo'
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-type Config = ConstructorParameters<typeof MessagesApiHarness>[0]
-
 interface DemoPlace {
   projectRoot: string
   /** Of the model that plays the script. */
@@ -51,24 +54,23 @@ interface DemoPlace {
  * An agent that works for real. In the demo's project a script is its model, and the fault is there whenever the demo begins, also the
  * second time; in every other project it is the Messages API with the user's own key, or the word that there is none.
  */
-class DemoHarness extends MessagesApiHarness {
-  readonly #place: DemoPlace
-
-  constructor(place: DemoPlace, config: Config) {
-    super(config)
-    this.#place = place
-  }
-
-  override async *startTurn(
-    session: Session,
-    userMessage: string,
-    opts?: HarnessTurnOpts,
-  ): AsyncGenerator<UIEvent> {
-    const { projectRoot, modelUrl } = this.#place
-    if (session.projectRoot !== projectRoot) return yield* super.startTurn(session, userMessage, opts)
-    if (userMessage === DEMO_PROMPT) await breakDemoProject(projectRoot)
-    // The user's own token would go to the script, too.
-    const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'demo', ANTHROPIC_AUTH_TOKEN: '' }
-    yield* super.startTurn(session, userMessage, { ...opts, env: { ...opts?.env, ...env } })
-  }
+function demoHarness({ projectRoot, modelUrl }: DemoPlace, config: MessagesApiHarnessConfig): SessionHarness {
+  const agent = messagesApiAgent(config)
+  // The user's own token would go to the script, too.
+  const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'demo', ANTHROPIC_AUTH_TOKEN: '' }
+  return createHarness({
+    ...agent,
+    plan: turn => {
+      const { query } = turn
+      if (turn.session.projectRoot !== projectRoot) return agent.plan(turn)
+      const plan = agent.plan({ ...turn, query: { ...query, env: { ...query.env, ...env } } })
+      return {
+        ...plan,
+        prompt: async parts => {
+          if (query.prompt === DEMO_PROMPT) await breakDemoProject(projectRoot)
+          return plan.prompt(parts)
+        },
+      }
+    },
+  })
 }

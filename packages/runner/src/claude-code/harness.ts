@@ -1,40 +1,16 @@
-import { randomUUID } from 'node:crypto'
 import {
-  type AdoptTurnOpts,
   type ClaudeEvent,
-  type ContextUsage,
   DEFAULT_MAX_TURNS,
-  type HarnessCapabilities,
   HarnessError,
-  type HarnessEvent,
-  type HarnessId,
-  type HarnessInstallStatus,
-  type HarnessMeta,
-  type HarnessModel,
   type HarnessQuery,
-  type HarnessTurnOpts,
-  type ImportedSession,
-  type ListNativeSessionsOptions,
-  type NativeSession,
   type PermissionMode,
-  type ProjectFiles,
-  type Session,
-  type SlashCommand,
-  type TurnTrace,
 } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
 import { traceProcess } from '../process/traced-process.ts'
-import type { TurnPlan } from '../turn/connection.ts'
+import { AgentHarness, type HarnessAgent, type NewTurn, type Offered } from '../turn/create-harness.ts'
 import { adoptedAttempts, processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
-import { turnQuery } from '../turn/turn-query.ts'
-import {
-  type ClaudeCodeHarnessConfig,
-  type ClaudeContext,
-  type ClaudeVariant,
-  PLAIN_VARIANT,
-} from './config.ts'
+import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './descriptor.ts'
 import { claudeInstallStatus } from './install/install-status.ts'
 import { claudeProjectFiles } from './install/project-files.ts'
@@ -51,159 +27,118 @@ import { LivePool } from './warm/live-pool.ts'
 import { warmPlan } from './warm/warm-turn.ts'
 
 /** Runs Claude Code: by default in a process that a session keeps between its turns, else in one for each turn. */
-export class ClaudeCodeHarness extends TurnHarness<ClaudeEvent> {
-  readonly id: HarnessId
+export class ClaudeCodeHarness extends AgentHarness<ClaudeEvent> {
+  declare readonly adoptTurn: Offered<'adoptTurn'>
+  declare readonly listNativeSessions: Offered<'listNativeSessions'>
+  declare readonly importSession: Offered<'importSession'>
+  declare readonly projectFiles: Offered<'projectFiles'>
   readonly #context: ClaudeContext
-  readonly #pool: LivePool
-  /** What was set for sessions, beside their turns. */
-  readonly #modes = new Map<string, PermissionMode>()
 
-  constructor(config: ClaudeCodeHarnessConfig = {}, variant: ClaudeVariant = PLAIN_VARIANT) {
-    super()
-    this.id = variant.agent.harnessId
-    this.#context = { config, environment: processEnv(config.environment), variant }
-    this.#pool = new LivePool(config)
-  }
-
-  meta(): HarnessMeta {
-    return CLAUDE_META
-  }
-
-  models(): HarnessModel[] {
-    return [...CLAUDE_MODELS]
-  }
-
-  capabilities(): HarnessCapabilities {
-    return this.#isWarm ? WARM_CAPABILITIES : CLAUDE_CAPABILITIES
-  }
-
-  checkInstallStatus(): Promise<HarnessInstallStatus> {
-    return claudeInstallStatus(this.#context)
-  }
-
-  async discoverSlashCommands(
-    cwd: string,
-    signal?: AbortSignal,
-    { trustProject = false }: Pick<HarnessQuery, 'trustProject'> = {},
-  ): Promise<SlashCommand[]> {
-    const isLike = ({ launch }: LiveClaude) =>
-      launch.cwd === cwd && (launch.query.trustProject ?? false) === trustProject
-    const known = await this.#pool.all().find(isLike)?.commands()
-    const found = known ?? (await discoverClaudeCommands(cwd, this.#context, { signal, trustProject }))
-    return withSkills(found, cwd, this.#context.environment)
-  }
-
-  projectFiles(cwd: string): Promise<ProjectFiles> {
-    return claudeProjectFiles(cwd, this.#context.environment)
-  }
-
-  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
-    return queryClaude(query, this.#context)
+  constructor(config: ClaudeCodeHarnessConfig = {}) {
+    const context = { config, environment: processEnv(config.environment) }
+    super(config.keepAlive === false ? claudeAgent(context) : warmClaudeAgent(context))
+    this.#context = context
   }
 
   /** One prompt, one full answer, and the path of the raw log. */
   run(request: ClaudeRequest): Promise<ClaudeResponse> {
     return runClaudeOnce(request, this.#context)
   }
+}
 
-  protected override plan({ session, turnId, message, opts }: NewTurn): TurnPlan {
-    const query = withDefaults(turnQuery(session, message, this.#withMode(session.id, opts)))
-    const turn = { session, turnId, query, opts }
-    if (this.#isWarm) return warmPlan({ ...turn, context: this.#context, pool: this.#pool })
-    // A process that is gone after its turn can ask nobody.
-    if (opts.decide) throw this.#unsupported('decide: Claude Code asks nobody in this form.')
-    if (opts.guard) throw this.#unsupported('guard: Claude Code asks nobody in this form.')
-    const program = claudeProgram(this.#context)
-    return processPlan({ ...turn, program, source: startedAttempts(query, program) })
+/** In one process for each turn. */
+function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
+  const { environment } = context
+  const program = claudeProgram(context)
+  return {
+    meta: CLAUDE_META,
+    models: CLAUDE_MODELS,
+    capabilities: CLAUDE_CAPABILITIES,
+    installStatus: () => claudeInstallStatus(context),
+    query: query => queryClaude(query, context),
+    plan: ({ session, turnId, query, opts }) => {
+      const source = startedAttempts(checked(query, context), program)
+      return processPlan({ session, turnId, opts, program, source })
+    },
+    adopt: ({ session, trace, opts: { signal } }) => {
+      const { program: reader, trace: whole } = fromTheBeginning(trace, program)
+      const source = adoptedAttempts(whole, signal)
+      return processPlan({ program: reader, session, turnId: trace.turnId, source })
+    },
+    slashCommands: async (cwd, signal, { trustProject = false } = {}) =>
+      withSkills(await discoverClaudeCommands(cwd, context, { signal, trustProject }), cwd, environment),
+    projectFiles: cwd => claudeProjectFiles(cwd, environment),
+    nativeSessions: {
+      list: options => listClaudeSessions({ ...options, environment }),
+      import: (nativeSessionId, cwd) => importClaudeSession(nativeSessionId, { environment, cwd }),
+    },
   }
+}
 
-  protected override planAdopted(session: Session, trace: TurnTrace, { signal }: AdoptTurnOpts): TurnPlan {
-    const { program, trace: whole } = fromTheBeginning(trace, claudeProgram(this.#context))
-    return processPlan({ program, session, turnId: trace.turnId, source: adoptedAttempts(whole, signal) })
+/** In a process that a session keeps. */
+export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
+  const { config, environment, variant = PLAIN_VARIANT } = context
+  const { harnessId } = variant.agent
+  const pool = new LivePool(config)
+  const cold = claudeAgent(context)
+  return {
+    ...cold,
+    capabilities: WARM_CAPABILITIES,
+    plan: turn => warmPlan({ ...turn, query: checked(turn.query, context), context, pool }),
+    kept: pool,
+    prewarm: (turn, signal) =>
+      startAhead({ ...turn, query: checked(turn.query, context) }, { context, pool, signal }),
+    /** `bypassPermissions` can only be chosen for a turn. */
+    setMode: async (sessionId, mode) => {
+      if (!SETTABLE_MODES.has(mode)) {
+        const message = `The permission mode ${mode} cannot be set while the agent runs.`
+        throw new HarnessError(message, 'unsupported', harnessId)
+      }
+      const live = pool.get(sessionId)
+      try {
+        if (live) await setMode(live, mode)
+      } catch (error) {
+        // One that has gone meanwhile is followed by one that is started with it.
+        if (live?.isUsable) throw new HarnessError(`${mode}: ${String(error)}`, 'unsupported', harnessId)
+      }
+    },
+    contextUsage: async sessionId =>
+      pool
+        .get(sessionId)
+        ?.contextUsage()
+        .catch(() => undefined),
+    slashCommands: async (cwd, signal, { trustProject = false } = {}) => {
+      const isLike = ({ launch }: LiveClaude) =>
+        launch.cwd === cwd && (launch.query.trustProject ?? false) === trustProject
+      const known = await pool.all().find(isLike)?.commands()
+      return known
+        ? withSkills(known, cwd, environment)
+        : (cold.slashCommands?.(cwd, signal, { trustProject }) ?? [])
+    },
   }
+}
 
-  /** Resolves when the agent is ready, or is given up. The first turn uses it if it asks for the same. */
-  async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
-    if (!this.#isWarm || this.isRunning(session.id)) return
-    await this.startAhead(session.id, signal => this.#start(session, opts, signal))
-  }
+interface AheadOptions {
+  context: ClaudeContext
+  pool: LivePool
+  signal: AbortSignal
+}
 
-  async #start(session: Session, opts: HarnessTurnOpts, signal: AbortSignal): Promise<void> {
-    const query = withDefaults(turnQuery(session, '', this.#withMode(session.id, opts)))
-    const { decide, guard } = opts
-    const launch = liveLaunch(query, { context: this.#context, asks: decide !== undefined, guard })
-    const turnId = opts.turnId ?? randomUUID()
-    const { live, release } = await this.#pool.acquire({ sessionId: session.id, turnId, launch, signal })
-    try {
-      opts.onProcess?.(await traceProcess(live.process))
-      await live.initialize()
-    } catch (error) {
-      // A turn that asks for something else has taken its place.
-      if (this.isRunning(session.id)) return
-      throw startFailure(error, claudeProgram(this.#context))
-    } finally {
-      await release()
-    }
-  }
-
-  /** Also for turns to come that do not say another. `bypassPermissions` can only be chosen for a turn. */
-  async setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    if (!this.#isWarm)
-      throw this.#unsupported('setPermissionMode: in this form a mode is chosen with the turn.')
-    if (!SETTABLE_MODES.has(mode))
-      throw this.#unsupported(`The permission mode ${mode} cannot be set while the agent runs.`)
-    const live = this.#pool.get(sessionId)
-    try {
-      if (live) await setMode(live, mode)
-    } catch (error) {
-      // One that has gone meanwhile is followed by one that is started with it.
-      if (live?.isUsable) throw this.#unsupported(`${mode}: ${String(error)}`)
-    }
-    this.#modes.set(sessionId, mode)
-  }
-
-  async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
-    return this.#pool
-      .get(sessionId)
-      ?.contextUsage()
-      .catch(() => undefined)
-  }
-
-  protected override killKept(sessionId: string): Promise<void> {
-    return this.#pool.kill(sessionId)
-  }
-
-  protected override async releaseKept(sessionId: string): Promise<void> {
-    this.#modes.delete(sessionId)
-    await this.#pool.release(sessionId)
-  }
-
-  protected override closeKept(): Promise<void> {
-    return this.#pool.close()
-  }
-
-  listNativeSessions(options: ListNativeSessionsOptions = {}): Promise<NativeSession[]> {
-    return listClaudeSessions({ ...options, environment: this.#context.environment })
-  }
-
-  importSession(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
-    return importClaudeSession(nativeSessionId, { environment: this.#context.environment, cwd })
-  }
-
-  #withMode(sessionId: string, opts: HarnessTurnOpts): HarnessTurnOpts {
-    const permissionMode = opts.permissionMode ?? this.#modes.get(sessionId)
-    // 2.1.197 takes any word for a mode.
-    if (permissionMode && permissionMode !== 'bypassPermissions' && !SETTABLE_MODES.has(permissionMode))
-      throw new HarnessError(`There is no permission mode ${permissionMode}.`, 'invalid_query', this.id)
-    return { ...opts, permissionMode }
-  }
-
-  #unsupported(message: string): HarnessError {
-    return new HarnessError(message, 'unsupported', this.id)
-  }
-
-  get #isWarm(): boolean {
-    return this.#context.config.keepAlive !== false
+/** Resolves when the agent is ready for a message. The first turn uses it if it asks for the same. */
+async function startAhead(
+  { session, turnId, query, opts }: NewTurn,
+  { context, pool, signal }: AheadOptions,
+): Promise<void> {
+  const { decide, guard, onProcess } = opts
+  const launch = liveLaunch(query, { context, asks: decide !== undefined, guard })
+  const { live, release } = await pool.acquire({ sessionId: session.id, turnId, launch, signal })
+  try {
+    onProcess?.(await traceProcess(live.process))
+    await live.initialize()
+  } catch (error) {
+    throw startFailure(error, claudeProgram(context))
+  } finally {
+    await release()
   }
 }
 
@@ -214,8 +149,13 @@ const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
   'plan',
 ])
 
-/** The specification's defaults for a turn: all tools, and 25 rounds unless no limit is wanted. */
-function withDefaults(query: HarnessQuery): HarnessQuery {
-  const { tools = ALL_TOOLS, maxTurns = DEFAULT_MAX_TURNS } = query
+/** With the specification's defaults for a turn: all tools, and 25 rounds unless no limit is wanted. */
+function checked(query: HarnessQuery, { variant = PLAIN_VARIANT }: ClaudeContext): HarnessQuery {
+  const { permissionMode, tools = ALL_TOOLS, maxTurns = DEFAULT_MAX_TURNS } = query
+  // 2.1.197 takes any word for a mode.
+  if (permissionMode && permissionMode !== 'bypassPermissions' && !SETTABLE_MODES.has(permissionMode)) {
+    const message = `There is no permission mode ${permissionMode}.`
+    throw new HarnessError(message, 'invalid_query', variant.agent.harnessId)
+  }
   return { ...query, tools, maxTurns }
 }

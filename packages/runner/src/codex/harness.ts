@@ -1,32 +1,10 @@
-import {
-  type AdoptTurnOpts,
-  type CodexEvent,
-  type ContextUsage,
-  type GuardRule,
-  type HarnessCapabilities,
-  HarnessError,
-  type HarnessEvent,
-  type HarnessInstallStatus,
-  type HarnessMeta,
-  type HarnessModel,
-  type HarnessQuery,
-  type HarnessTurnOpts,
-  type ImportedSession,
-  type ListNativeSessionsOptions,
-  type NativeSession,
-  type PermissionMode,
-  type Session,
-  type SlashCommand,
-  type TurnTrace,
-} from '@chirality/core'
+import type { CodexEvent } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
-import type { TurnPlan } from '../turn/connection.ts'
-import { type NewTurn, TurnHarness } from '../turn/turn-harness.ts'
-import { turnQuery } from '../turn/turn-query.ts'
+import { AgentHarness, type HarnessAgent, type Offered } from '../turn/create-harness.ts'
 import { adoptedCodexPlan } from './adopted-turn.ts'
 import { AppServerPool } from './app-server/app-server-pool.ts'
 import type { CodexContext, CodexHarnessConfig } from './config.ts'
-import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES, HARNESS_ID } from './descriptor.ts'
+import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './descriptor.ts'
 import { importCodexSession, listCodexSessions } from './native-sessions/native-sessions.ts'
 import { unheldRules } from './options/permissions.ts'
 import { codexInstallStatus } from './program/install-status.ts'
@@ -34,101 +12,55 @@ import { queryCodex } from './query.ts'
 import { codexPlan, prewarmCodex } from './turn.ts'
 
 /** Runs Codex: by preference through its app-server, which stays between turns; else one `exec` a turn. */
-export class CodexHarness extends TurnHarness<CodexEvent> {
-  readonly id = HARNESS_ID
-  readonly #context: CodexContext
-  readonly #pool: AppServerPool
-  /** The thread of each session that had a turn here. */
-  readonly #threads = new Map<string, string>()
-
+export class CodexHarness extends AgentHarness<CodexEvent> {
+  declare readonly adoptTurn: Offered<'adoptTurn'>
+  declare readonly listNativeSessions: Offered<'listNativeSessions'>
+  declare readonly importSession: Offered<'importSession'>
+  declare readonly unheldRules: Offered<'unheldRules'>
+  declare readonly contextUsage: Offered<'contextUsage'>
   constructor(config: CodexHarnessConfig = {}) {
-    super()
     const { tempDir } = config
-    const environment = processEnv(config.environment)
-    this.#context = { config, environment: tempDir ? { ...environment, TMPDIR: tempDir } : environment }
-    this.#pool = new AppServerPool(config.idleMs ?? IDLE_MS)
+    const own = processEnv(config.environment)
+    const environment = tempDir ? { ...own, TMPDIR: tempDir } : own
+    super(codexAgent({ config, environment }))
   }
+}
 
-  meta(): HarnessMeta {
-    return CODEX_META
-  }
-
-  models(): HarnessModel[] {
-    return [...CODEX_MODELS]
-  }
-
-  capabilities(): HarnessCapabilities {
-    return this.#context.config.voice === 'exec' ? EXEC_CAPABILITIES : CODEX_CAPABILITIES
-  }
-
-  checkInstallStatus(): Promise<HarnessInstallStatus> {
-    const { config, environment } = this.#context
-    return codexInstallStatus({ binaryPath: config.binaryPath, environment })
-  }
-
-  unheldRules(rules: readonly GuardRule[], mode: PermissionMode): string[] {
-    return unheldRules(rules, mode)
-  }
-
-  /** Codex has skills, but nothing that is typed after a slash in a prompt. */
-  async discoverSlashCommands(): Promise<SlashCommand[]> {
-    return []
-  }
-
-  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<CodexEvent>> {
-    return queryCodex(query, this.#context)
-  }
-
-  protected override plan({ session, turnId, message, opts }: NewTurn): TurnPlan {
-    if (opts.decide && !this.capabilities().supportsDecisions) {
-      throw new HarnessError('decide: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
-    }
-    if (opts.guard && !this.capabilities().supportsDecisions) {
-      throw new HarnessError('guard: `codex exec` asks nobody.', 'unsupported', HARNESS_ID)
-    }
-    const query = turnQuery(session, message, opts)
-    const onThread = (threadId: string) => void this.#threads.set(session.id, threadId)
-    return codexPlan({ session, turnId, query, opts, context: this.#context, pool: this.#pool, onThread })
-  }
-
-  protected override planAdopted(session: Session, trace: TurnTrace, { signal }: AdoptTurnOpts): TurnPlan {
-    return adoptedCodexPlan({ session, trace, signal, context: this.#context })
-  }
-
-  /** Starts an app-server. One whose tools belong to it can only be started with the turn. */
-  async prewarm(session: Session, opts: HarnessTurnOpts = {}): Promise<void> {
-    if (this.#context.config.voice === 'exec') return
-    const { onProcess } = opts
-    const parts = { session, context: this.#context, pool: this.#pool, onProcess }
-    await this.startAhead(session.id, signal =>
-      prewarmCodex(turnQuery(session, '', opts), { ...parts, signal }),
-    )
-  }
-
-  async contextUsage(sessionId: string): Promise<ContextUsage | undefined> {
-    return this.#pool.homeOf(sessionId)?.contexts.get(this.#threads.get(sessionId) ?? '')
-  }
-
+function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
+  const { config, environment } = context
+  const pool = new AppServerPool(config.idleMs ?? IDLE_MS)
+  /** The thread of each session that had a turn here. */
+  const threads = new Map<string, string>()
   /** An app-server that other sessions use goes on for them; what it runs for this session ends. */
-  protected override async killKept(sessionId: string): Promise<void> {
-    await this.#pool.kill({ sessionId, threadId: this.#threads.get(sessionId) })
-  }
-
-  protected override async releaseKept(sessionId: string): Promise<void> {
-    await this.killKept(sessionId)
-    this.#threads.delete(sessionId)
-  }
-
-  protected override closeKept(): Promise<void> {
-    return this.#pool.close()
-  }
-
-  listNativeSessions(options: ListNativeSessionsOptions = {}): Promise<NativeSession[]> {
-    return listCodexSessions(options, this.#context)
-  }
-
-  importSession(nativeSessionId: string): Promise<ImportedSession> {
-    return importCodexSession(nativeSessionId, this.#context)
+  const kill = (sessionId: string) => pool.kill({ sessionId, threadId: threads.get(sessionId) })
+  return {
+    meta: CODEX_META,
+    models: CODEX_MODELS,
+    capabilities: config.voice === 'exec' ? EXEC_CAPABILITIES : CODEX_CAPABILITIES,
+    installStatus: () => codexInstallStatus({ binaryPath: config.binaryPath, environment }),
+    query: query => queryCodex(query, context),
+    plan: turn => {
+      const onThread = (threadId: string) => void threads.set(turn.session.id, threadId)
+      return codexPlan({ ...turn, context, pool, onThread })
+    },
+    adopt: ({ session, trace, opts: { signal } }) => adoptedCodexPlan({ session, trace, signal, context }),
+    kept: {
+      kill,
+      release: async sessionId => {
+        await kill(sessionId)
+        threads.delete(sessionId)
+      },
+      close: () => pool.close(),
+    },
+    // One whose tools belong to it can only be started with the turn.
+    prewarm: ({ session, query, opts: { onProcess } }, signal) =>
+      prewarmCodex(query, { session, context, pool, onProcess, signal }),
+    contextUsage: async sessionId => pool.homeOf(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
+    unheldRules,
+    nativeSessions: {
+      list: options => listCodexSessions(options, context),
+      import: nativeSessionId => importCodexSession(nativeSessionId, context),
+    },
   }
 }
 

@@ -56,7 +56,7 @@ describe.each(forms)('a hostile project, $form', ({ Harness, keepAlive }) => {
     const harness = new Harness({ binaryPath: claudeBinary(), environment, keepAlive })
     world.atEnd(() => harness.close())
     const session = world.session()
-    await harness.prewarm(session, opts)
+    await harness.prewarm?.(session, opts)
     const events = await collect(harness.startTurn(session, '/release', opts))
     const commands = await harness.discoverSlashCommands(world.project, undefined, opts)
     return { model, attacker, events, commands: commands.map(({ name }) => name) }

@@ -76,7 +76,7 @@ test('a query that is aborted while the version is asked for ends at once', asyn
 describe('while an agent is started ahead', () => {
   test.each(WAYS)('$how ends a turn that waits for the same start, and the start', async row => {
     const { harness, session, hangs } = start('version', { keepAlive: true })
-    const prewarming = harness.prewarm(session, PERSONA)
+    const prewarming = harness.prewarm?.(session, PERSONA)
     await hangs()
     const reading = harness.startTurn(session, 'Go', PERSONA)
     const first = reading.next()
@@ -89,7 +89,7 @@ describe('while an agent is started ahead', () => {
 
   test('kill ends a turn that joined it, and the agent', async () => {
     const { harness, session, hangs } = start('started', { keepAlive: true })
-    const prewarming = harness.prewarm(session)
+    const prewarming = harness.prewarm?.(session)
     await hangs()
     const events = harness.startTurn(session, 'Go')
     expect(await events.next()).toMatchObject({ value: { type: 'turn:start' } })
@@ -102,7 +102,7 @@ describe('while an agent is started ahead', () => {
 
   test('close ends it', async () => {
     const { harness, session, hangs } = start('version', { keepAlive: true })
-    const prewarming = expect(harness.prewarm(session, PERSONA)).rejects.toMatchObject({ code: 'aborted' })
+    const prewarming = expect(harness.prewarm?.(session, PERSONA)).rejects.toMatchObject({ code: 'aborted' })
     await hangs()
     await harness.close()
     await prewarming

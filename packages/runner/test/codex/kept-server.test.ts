@@ -13,8 +13,8 @@ test('a server that was started ahead serves the first turn', async () => {
   const harness = world.harness({ model })
   expect(harness.capabilities().supportsPrewarm).toBe(true)
   const session = world.session()
-  await harness.prewarm(session)
-  await harness.prewarm(session)
+  await harness.prewarm?.(session)
+  await harness.prewarm?.(session)
   expect(spawned()).toHaveLength(1)
   const events = await collect(harness.startTurn(session, 'Hi'))
   expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Hello.' }])
@@ -25,9 +25,9 @@ test('nothing is started ahead where each turn has a process of its own, or tool
   const model = await world.model({ answers: [] })
   const exec = world.harness({ model, voice: 'exec' })
   expect(exec.capabilities().supportsPrewarm).toBe(false)
-  await exec.prewarm(world.session())
+  expect(exec.prewarm).toBeUndefined()
   const mcpServers = { x: { type: 'stdio', command: 'true' } } as const
-  await world.harness({ model }).prewarm(world.session(), { mcpServers })
+  await world.harness({ model }).prewarm?.(world.session(), { mcpServers })
   expect(spawned()).toEqual([])
 })
 
@@ -57,7 +57,7 @@ test('a picture can be sent into a running turn, and its file is gone with the t
   const events = await collectAnd(
     harness.startTurn(session, 'Go'),
     ({ type }) => type === 'chat:delta',
-    async () => expect(await harness.steer(session.id, 'Look at this', [image])).toBe(true),
+    async () => expect(await harness.steer?.(session.id, 'Look at this', [image])).toBe(true),
   )
   expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
   expect(JSON.stringify(lastBody(model).input)).toMatch(/Look at this.*data:image/)
@@ -108,7 +108,7 @@ describe('when it is closed', () => {
     const model = await world.model({ otherwise: 'Hello.' })
     const harness = world.harness({ model })
     await harness.close()
-    await expect(harness.prewarm(world.session())).rejects.toMatchObject(CLOSED)
+    await expect(harness.prewarm?.(world.session())).rejects.toMatchObject(CLOSED)
     await expect(harness.startTurn(world.session(), 'Hi').next()).rejects.toMatchObject(CLOSED)
     expect(spawned()).toEqual([])
   })
@@ -117,9 +117,9 @@ describe('when it is closed', () => {
     const model = await world.model({ answers: [] })
     const harness = world.harness({ model })
     const session = world.session()
-    await harness.prewarm(session)
+    await harness.prewarm?.(session)
     // Another environment, so another process, once the first has let go.
-    const other = harness.prewarm(session, { env: { OTHER: 'yes' } })
+    const other = harness.prewarm?.(session, { env: { OTHER: 'yes' } })
     await Promise.all([expect(other).rejects.toMatchObject(CLOSED), harness.close()])
     expect(spawned()).toHaveLength(1)
     expect(exited()).toHaveLength(1)
@@ -134,7 +134,7 @@ describe('when it is closed', () => {
     const session = world.session()
     const started = once(log, 'process:spawn')
     const turn = collect(harness.startTurn(session, 'Hi'))
-    const ahead = harness.prewarm(session)
+    const ahead = harness.prewarm?.(world.session())
     await started
     await Promise.all([expect(ahead).rejects.toMatchObject(CLOSED), harness.close()])
     expect(ofType(await turn, 'turn:end')).toMatchObject([{ reason: 'killed' }])

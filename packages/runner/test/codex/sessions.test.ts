@@ -284,26 +284,21 @@ test('a message to a running turn is taken up at once, and refused when none run
   })
   const harness = world.harness({ model })
   const session = world.session()
-  expect(await harness.steer(session.id, 'Too early')).toBe(false)
+  expect(await harness.steer?.(session.id, 'Too early')).toBe(false)
   const events = await collectAnd(harness.startTurn(session, 'Begin'), isDelta, async () => {
-    expect(await harness.steer(session.id, 'Turn left instead')).toBe(true)
+    expect(await harness.steer?.(session.id, 'Turn left instead')).toBe(true)
     model.release()
   })
   expect(expectOneEnd(events, 'app-server')).toEqual({ reason: 'completed' })
   expect(told(model)).toContain('Turn left instead')
   expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'As you wish.' }])
-  expect(await harness.steer(session.id, 'Too late')).toBe(false)
+  expect(await harness.steer?.(session.id, 'Too late')).toBe(false)
 })
 
-test('exec takes no message while it runs', async () => {
-  const model = await world.model({ answers: [{ text: 'Slow.', stallAfter: 0 }] })
-  const harness = world.harness({ model, voice: 'exec' })
-  const session = world.session()
-  await collectAnd(harness.startTurn(session, 'Begin'), isInit, async () => {
-    expect(await harness.steer(session.id, 'Left')).toBe(false)
-    await model.waitForRequest(({ state }) => state === 'stalled')
-    harness.interrupt(session.id)
-  })
+test('exec takes no message while it runs, so there is no method to give it one', () => {
+  const harness = world.harness({ voice: 'exec' })
+  expect(harness.capabilities().supportsSteering).toBe(false)
+  expect(harness.steer).toBeUndefined()
 })
 
 function deferred() {

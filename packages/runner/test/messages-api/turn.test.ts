@@ -389,7 +389,7 @@ test('the status says whether there is a key; nothing has to be installed', asyn
   const bare = { ...world.environment(model), ANTHROPIC_API_KEY: '' }
   const other = await world.open({ answers: [] }, { environment: bare })
   expect(await other.harness.checkInstallStatus()).toMatchObject({ installed: true, authenticated: false })
-  expect(await harness.discoverSlashCommands()).toEqual([])
+  expect(await harness.discoverSlashCommands(process.cwd())).toEqual([])
 })
 
 describe('query', () => {

@@ -23,7 +23,7 @@ describe.each(installed('claude-code'))('Claude Code $version', ({ version, path
     const { turn, harness, session } = world.chat({ model })
     const first = await turn('remember the word zebra', { thinking: 'low' })
     expect(first.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
-    await harness.contextUsage(session.id)
+    await harness.contextUsage?.(session.id)
     const second = await turn('and now?', { thinking: 'low', model: 'claude-opus-4-1' })
     expect(ofType(second, 'chat:complete')).toMatchObject([{ text: 'Two.' }])
     expect(lastBody(model).model).toBe('claude-opus-4-1')

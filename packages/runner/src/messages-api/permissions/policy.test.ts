@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest'
-import { SessionMemory } from './policy.ts'
+import { GrantsOfSessions } from './policy.ts'
 
-test('a session that is used is remembered; of a thousand others the oldest is forgotten', () => {
-  const memory = new SessionMemory()
-  memory.of('old').mode = 'plan'
-  memory.of('used').mode = 'plan'
-  memory.of('used').grants.add('bash', { command: 'ls' })
+test('a session in use keeps its grants; of a thousand others the oldest is forgotten', () => {
+  const memory = new GrantsOfSessions()
+  const call = ['bash', { command: 'ls' }] as const
+  memory.of('old').add(...call)
+  memory.of('used').add(...call)
   for (let index = 0; index < 2000; index += 1) {
-    memory.of(`other ${index}`).mode = 'acceptEdits'
-    expect(memory.of('used').mode).toBe('plan')
+    memory.of(`other ${index}`)
+    expect(memory.of('used').has(...call)).toBe(true)
   }
-  expect(memory.of('used').grants.has('bash', { command: 'ls' })).toBe(true)
-  expect(memory.of('old').mode).toBeUndefined()
+  expect(memory.of('old').has(...call)).toBe(false)
   memory.clear()
-  expect(memory.of('used').grants.has('bash', { command: 'ls' })).toBe(false)
+  expect(memory.of('used').has(...call)).toBe(false)
 })

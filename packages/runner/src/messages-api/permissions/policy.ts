@@ -100,23 +100,17 @@ function keyOf(tool: string, { description: _, ...input }: Record<string, unknow
   return createHash('sha256').update(JSON.stringify(call)).digest('base64')
 }
 
-/** What holds for a session beyond one of its turns. */
-export interface RememberedSession {
-  grants: Grants
-  mode?: PermissionMode
-}
-
 /** Of the sessions that were used last. One that is forgotten asks again. */
-export class SessionMemory {
-  readonly #sessions = new Map<string, RememberedSession>()
+export class GrantsOfSessions {
+  readonly #sessions = new Map<string, Grants>()
 
-  of(sessionId: string): RememberedSession {
-    const session = this.#sessions.get(sessionId) ?? { grants: new Grants() }
+  of(sessionId: string): Grants {
+    const grants = this.#sessions.get(sessionId) ?? new Grants()
     this.#sessions.delete(sessionId)
-    this.#sessions.set(sessionId, session)
+    this.#sessions.set(sessionId, grants)
     const [oldest] = this.#sessions.keys()
     if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest)
-    return session
+    return grants
   }
 
   forget(sessionId: string): void {

@@ -198,7 +198,7 @@ describe.each(claudeVersions())('decisions of Claude Code $version', ({ path: bi
     const model = await world.model({ answers: [write('a'), write('b'), 'Done.'] })
     const { turn, harness, session } = world.chat({ model })
     const { asked, opts } = decider(async () => {
-      await harness.setPermissionMode(session.id, 'acceptEdits')
+      await harness.setPermissionMode?.(session.id, 'acceptEdits')
       return { behavior: 'allow' }
     })
     await turn('go', opts)

@@ -18,14 +18,14 @@ describe.each(claudeVersions())('a message during a turn of Claude Code $version
     const { turn, harness, session, pids } = world.chat({ model })
     const reading = turn('first', BYPASS)
     await world.fileAppears(`${go}.started`)
-    expect(await harness.steer(session.id, 'and the walrus')).toBe(true)
+    expect(await harness.steer?.(session.id, 'and the walrus')).toBe(true)
     writeFileSync(go, '')
     const events = await reading
     expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Both done.' }])
     expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
     expect(JSON.stringify(bodies(model).at(-1)?.messages)).toContain('and the walrus')
     expect(takenUp(events)).toEqual(['and the walrus'])
-    expect(await harness.steer(session.id, 'too late')).toBe(false)
+    expect(await harness.steer?.(session.id, 'too late')).toBe(false)
     await turn('second', BYPASS)
     expect(JSON.stringify(bodies(model))).not.toContain('too late')
     expect(new Set(pids()).size).toBe(1)
@@ -40,7 +40,7 @@ describe.each(claudeVersions())('a message during a turn of Claude Code $version
       events('first'),
       ({ type }) => type === 'chat:delta',
       async () => {
-        expect(await harness.steer(session.id, 'what else?')).toBe(true)
+        expect(await harness.steer?.(session.id, 'what else?')).toBe(true)
         model.release()
       },
     )
@@ -59,9 +59,9 @@ describe.each(claudeVersions())('a message during a turn of Claude Code $version
       events('first'),
       ({ type }) => type === 'chat:delta',
       async () => {
-        await harness.steer(session.id, 'never read')
+        await harness.steer?.(session.id, 'never read')
         harness.interrupt(session.id)
-        expect(await harness.steer(session.id, 'too late')).toBe(false)
+        expect(await harness.steer?.(session.id, 'too late')).toBe(false)
       },
     )
     expect(ofType(all, 'turn:end')).toMatchObject([{ reason: 'interrupted' }])
@@ -88,7 +88,7 @@ describe('a message during a turn', () => {
       ({ type }) => type === 'chat:delta',
       async () => {
         const source = { kind: 'base64', data: PIXEL_PNG, mediaType: 'image/png' } as const
-        expect(await harness.steer(session.id, 'look', [{ type: 'image', source }])).toBe(true)
+        expect(await harness.steer?.(session.id, 'look', [{ type: 'image', source }])).toBe(true)
         model.release()
       },
     )
@@ -97,7 +97,7 @@ describe('a message during a turn', () => {
 
   test('without a turn there is nobody to take it', async () => {
     const { harness, session } = world.chat()
-    expect(await harness.steer(session.id, 'hello')).toBe(false)
+    expect(await harness.steer?.(session.id, 'hello')).toBe(false)
   })
 })
 

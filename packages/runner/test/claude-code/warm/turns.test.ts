@@ -217,17 +217,17 @@ describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ p
   test('an agent started ahead serves the first turn; it tells its commands and how full it is', async () => {
     const model = await world.model({ otherwise: 'Ready.' })
     const { turn, pids, harness, session } = world.chat({ model })
-    expect(await harness.contextUsage(session.id)).toBeUndefined()
-    await harness.prewarm(session)
+    expect(await harness.contextUsage?.(session.id)).toBeUndefined()
+    await harness.prewarm?.(session)
     const [ahead] = await findByMarker(world.marker)
-    await harness.prewarm(session)
+    await harness.prewarm?.(session)
     expect(await harness.discoverSlashCommands(session.projectRoot)).toContainEqual(
       expect.objectContaining({ name: 'compact' }),
     )
     expect(await findByMarker(world.marker)).toHaveLength(1)
     expect(ofType(await turn('hello'), 'chat:complete')).toMatchObject([{ text: 'Ready.' }])
     expect(pids()).toEqual([ahead?.pid])
-    expect(await harness.contextUsage(session.id)).toMatchObject({
+    expect(await harness.contextUsage?.(session.id)).toMatchObject({
       usedTokens: expect.any(Number),
       maxTokens: expect.any(Number),
     })
@@ -238,11 +238,11 @@ describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ p
     const model = await world.model({ otherwise: 'Yes.' })
     const { turn, pids, harness, session } = world.chat({ model })
     await turn('one', { permissionMode: 'default' })
-    await harness.setPermissionMode(session.id, 'plan')
+    await harness.setPermissionMode?.(session.id, 'plan')
     const events = await turn('two')
     expect(ofType(events, 'session:init')[0]).toMatchObject({ permissionMode: 'plan' })
     for (const mode of ['nonsense', 'bypassPermissions'] as const)
-      await expect(harness.setPermissionMode(session.id, mode as 'plan')).rejects.toMatchObject({
+      await expect(harness.setPermissionMode?.(session.id, mode as 'plan')).rejects.toMatchObject({
         code: 'unsupported',
       })
     const nonsense = { permissionMode: 'nonsense' as 'plan' }

@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type AdoptTurnOpts,
+  type ContextUsage,
+  HarnessBusyError,
+  type HarnessCapabilities,
+  HarnessError,
+  type HarnessEvent,
+  type HarnessInstallStatus,
+  type HarnessMeta,
+  type HarnessModel,
+  type HarnessQuery,
+  type HarnessTurnOpts,
+  type ImportedSession,
+  type ListNativeSessionsOptions,
+  type NativeSession,
+  type PermissionMode,
+  type Session,
+  type SessionHarness,
+  type SlashCommand,
+  type TurnEvents,
+  type TurnTrace,
+  type UIEvent,
+} from '@chirality/core'
+import type { Connection, TurnPlan } from './connection.ts'
+import { emitted } from './emitted.ts'
+import { Turn } from './turn.ts'
+import { turnQuery } from './turn-query.ts'
+
+// How an agent becomes a harness. An agent's folder describes the agent; what is the same for every agent is here and in `Turn`.
+//
+//   createHarness({
+//     meta, models, capabilities,              what it is, as its descriptor says
+//     installStatus(), query(query),           without a session
+//     plan({ session, turnId, query, opts }),  one turn: `prompt()` checks the message, `open()` gives a Connection
+//     adopt?({ session, trace, opts }),        one turn of an earlier Chirality
+//     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, slashCommands?, projectFiles?, unheldRules?
+//   })
+//
+// An agent that runs one process for each turn writes no Connection: `processPlan({ program, ... })` makes the plan from a
+// `TurnProgram`, which says how the command is put together and how a line of its output is read.
+
+/** Everything that is particular to one agent. What it leaves out, the harness does not have. */
+export interface HarnessAgent<M = unknown> {
+  readonly meta: HarnessMeta
+  readonly models: readonly HarnessModel[]
+  /** What it says it supports it has to have: a capability without its method is refused. */
+  readonly capabilities: HarnessCapabilities
+  installStatus(): Promise<HarnessInstallStatus>
+  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
+  /** Throws for what the agent cannot do. Nothing is started before the plan is followed. */
+  plan(turn: NewTurn): TurnPlan
+  adopt?(turn: BegunTurn): TurnPlan
+  /** What stays of a session between its turns. */
+  readonly kept?: Kept
+  /** Starts the agent that the turn would use. Offered with `supportsPrewarm`. Rejects when the signal comes. */
+  prewarm?(turn: NewTurn, signal: AbortSignal): Promise<void>
+  /** Sets the mode of an agent that works or is kept. Throws for a mode that cannot be set. The harness remembers it. */
+  setMode?(sessionId: string, mode: PermissionMode, connection: Connection | null): Promise<void>
+  contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
+  /** Missing: nothing can be typed after a slash. */
+  slashCommands?: SessionHarness['discoverSlashCommands']
+  readonly projectFiles?: SessionHarness['projectFiles']
+  readonly unheldRules?: SessionHarness['unheldRules']
+  readonly nativeSessions?: NativeSessions
+}
+
+/** A turn that is to be planned. */
+export interface NewTurn {
+  session: Session
+  turnId: string
+  /** The message with the options, in the permission mode that was set for the session if the turn names none. */
+  query: HarnessQuery
+  opts: HarnessTurnOpts
+}
+
+/** A turn that an earlier Chirality began. */
+export interface BegunTurn {
+  session: Session
+  trace: TurnTrace
+  opts: AdoptTurnOpts
+}
+
+/** A method that not every harness has, of one that has it. */
+export type Offered<Name extends keyof SessionHarness> = NonNullable<SessionHarness[Name]>
+
+export interface Kept {
+  /** Ends what is kept of a session. Resolves when nothing of it runs any more. */
+  kill(sessionId: string): Promise<void>
+  /** The same, and forgets the session. */
+  release(sessionId: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface NativeSessions {
+  list(options: ListNativeSessionsOptions): Promise<NativeSession[]>
+  import(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
+}
+
+export function createHarness<M>(agent: HarnessAgent<M>): SessionHarness<M> {
+  return new AgentHarness(agent)
+}
+
+/** What `createHarness` gives. A class only so that an agent's harness can be made with `new`, as its specification has it. */
+export class AgentHarness<M = unknown> implements SessionHarness<M> {
+  readonly id: string
+  readonly adoptTurn?: Offered<'adoptTurn'>
+  readonly steer?: Offered<'steer'>
+  readonly prewarm?: Offered<'prewarm'>
+  readonly setPermissionMode?: Offered<'setPermissionMode'>
+  readonly contextUsage?: Offered<'contextUsage'>
+  readonly projectFiles?: Offered<'projectFiles'>
+  readonly unheldRules?: Offered<'unheldRules'>
+  readonly listNativeSessions?: Offered<'listNativeSessions'>
+  readonly importSession?: Offered<'importSession'>
+  readonly #agent: HarnessAgent<M>
+  readonly #turns = new Map<string, Turn>()
+  /** Agents that are started ahead of their session's turn. Whoever stops that turn gives up the start as well. */
+  readonly #ahead = new Map<AbortController, string>()
+  /** What was set for sessions, beside their turns. */
+  readonly #modes = new Map<string, PermissionMode>()
+
+  constructor(agent: HarnessAgent<M>) {
+    this.#agent = agent
+    this.id = agent.meta.id
+    const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules, nativeSessions } = agent
+    if (adopt) {
+      this.adoptTurn = (session, trace, opts = {}) =>
+        this.#events(session, () => {
+          const plan = adopt.call(agent, { session, trace, opts })
+          return new Turn({ plan, session, turnId: trace.turnId, opts })
+        })
+    }
+    if (agent.capabilities.supportsSteering) this.steer = (...message) => this.#steer(...message)
+    if (agent.capabilities.supportsPrewarm) {
+      if (!prewarm) throw new Error(`${this.id} supports prewarm, and its agent has no method for it.`)
+      this.prewarm = (session, opts = {}) => this.#prewarm(session, opts)
+    }
+    if (setMode) this.setPermissionMode = (sessionId, mode) => this.#setMode(sessionId, mode)
+    if (contextUsage) this.contextUsage = sessionId => contextUsage.call(agent, sessionId)
+    if (projectFiles) this.projectFiles = projectFiles
+    if (unheldRules) this.unheldRules = unheldRules
+    if (!nativeSessions) return
+    this.listNativeSessions = (options = {}) => nativeSessions.list(options)
+    this.importSession = (nativeSessionId, cwd) => nativeSessions.import(nativeSessionId, cwd)
+  }
+
+  meta(): HarnessMeta {
+    return this.#agent.meta
+  }
+
+  models(): HarnessModel[] {
+    return [...this.#agent.models]
+  }
+
+  capabilities(): HarnessCapabilities {
+    return this.#agent.capabilities
+  }
+
+  checkInstallStatus(): Promise<HarnessInstallStatus> {
+    return this.#agent.installStatus()
+  }
+
+  async discoverSlashCommands(
+    ...where: Parameters<SessionHarness['discoverSlashCommands']>
+  ): Promise<SlashCommand[]> {
+    return (await this.#agent.slashCommands?.(...where)) ?? []
+  }
+
+  query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>> {
+    return this.#agent.query(query)
+  }
+
+  startTurn(session: Session, message: string, opts: HarnessTurnOpts = {}): TurnEvents {
+    return this.#events(session, () => {
+      const turn = this.#newTurn(session, message, opts)
+      return new Turn({ ...turn, plan: this.#agent.plan(turn) })
+    })
+  }
+
+  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
+  interrupt(sessionId: string): void {
+    this.#giveUpAhead(sessionId)
+    this.#turns.get(sessionId)?.interrupt()
+  }
+
+  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started; also for one that is kept without a turn. */
+  async kill(sessionId: string): Promise<void> {
+    await this.#end(sessionId)
+    await this.#agent.kept?.kill(sessionId)
+  }
+
+  async release(sessionId: string): Promise<void> {
+    await this.#end(sessionId)
+    this.#modes.delete(sessionId)
+    await this.#agent.kept?.release(sessionId)
+  }
+
+  isRunning(sessionId: string): boolean {
+    return this.#turns.has(sessionId)
+  }
+
+  /** Ends the turns that run, and the agents that are kept between turns. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
+    await this.#agent.kept?.close()
+  }
+
+  #newTurn(session: Session, message: string, given: HarnessTurnOpts): NewTurn {
+    const permissionMode = given.permissionMode ?? this.#modes.get(session.id)
+    const opts: HarnessTurnOpts = permissionMode ? { ...given, permissionMode } : given
+    if (!this.#agent.capabilities.supportsDecisions) this.#refuseAsking(opts)
+    const turnId = opts.turnId ?? randomUUID()
+    return { session, turnId, query: turnQuery(session, message, opts), opts }
+  }
+
+  /** An agent that can ask nobody would do what the caller wanted to be asked about. */
+  #refuseAsking(opts: HarnessTurnOpts): void {
+    const asked = (['decide', 'guard'] as const).find(name => opts[name] !== undefined)
+    if (asked === undefined) return
+    const { id, name } = this.#agent.meta
+    throw new HarnessError(`${asked}: ${name} asks nobody in this form.`, 'unsupported', id)
+  }
+
+  /** The turn ends when the agent has dealt with all messages. */
+  async #steer(...[sessionId, message, images = []]: Parameters<Offered<'steer'>>) {
+    const prompt: HarnessQuery['prompt'] =
+      images.length > 0 ? [{ type: 'text', text: message }, ...images] : message
+    return (await this.#turns.get(sessionId)?.steer(prompt)) ?? false
+  }
+
+  /** Resolves when the agent is ready, or when the start is given up. */
+  async #prewarm(session: Session, opts: HarnessTurnOpts): Promise<void> {
+    const { id } = session
+    if (this.isRunning(id)) return
+    const givingUp = new AbortController()
+    this.#ahead.set(givingUp, id)
+    try {
+      await this.#agent.prewarm?.(this.#newTurn(session, '', opts), givingUp.signal)
+    } catch (error) {
+      // A turn that began meanwhile may have taken its place, and tells what is wrong by itself.
+      if (!givingUp.signal.aborted && !this.isRunning(id)) throw error
+    } finally {
+      this.#ahead.delete(givingUp)
+    }
+  }
+
+  async #setMode(sessionId: string, mode: PermissionMode): Promise<void> {
+    await this.#agent.setMode?.(sessionId, mode, this.#turns.get(sessionId)?.connection ?? null)
+    this.#modes.set(sessionId, mode)
+  }
+
+  /** The turn is made when its first event is asked for, which throws when the session has one running. */
+  #events({ id }: Session, make: () => Turn): TurnEvents {
+    const batches = () =>
+      emitted(async (emit: (batch: UIEvent[]) => Promise<void>) => {
+        if (this.#turns.has(id)) throw new HarnessBusyError(this.id, id)
+        const turn = make()
+        this.#turns.set(id, turn)
+        const settle = () => {
+          if (this.#turns.get(id) === turn) this.#turns.delete(id)
+        }
+        try {
+          await turn.run(batch => {
+            // Nothing runs any more: who hears this may start the next turn at once.
+            if (batch.some(({ type }) => type === turn.lastEvent)) settle()
+            return emit(batch)
+          })
+        } finally {
+          settle()
+        }
+      })
+    const events = (async function* () {
+      for await (const batch of batches()) yield* batch
+    })()
+    return Object.assign(events, { batches })
+  }
+
+  async #end(sessionId: string): Promise<void> {
+    this.#giveUpAhead(sessionId)
+    await this.#turns.get(sessionId)?.kill()
+  }
+
+  #giveUpAhead(sessionId: string): void {
+    for (const [givingUp, startedFor] of this.#ahead) if (startedFor === sessionId) givingUp.abort()
+  }
+}
