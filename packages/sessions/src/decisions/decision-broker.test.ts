@@ -338,12 +338,6 @@ describe('"for the session"', () => {
     expect(await isAnswered(broker, { input: { command: 'rm -rf /var/x' } })).toBe(false)
   })
 
-  test('of a file with keys is not kept either, by whichever tool', async () => {
-    const broker = new DecisionBroker()
-    await ask(broker, { toolName: 'Read', input: { file_path: '/project/.env' } })
-    expect(broker.pending()[0]?.request.risks?.map(({ kind }) => kind)).toEqual(['credentials'])
-  })
-
   test('"always" also goes to the policies; if it cannot be written that is told', async () => {
     const problems: string[] = []
     const told = new Promise<void>(resolve => {
