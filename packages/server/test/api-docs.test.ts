@@ -43,7 +43,7 @@ test('the TypeScript example in docs/api.md compiles under strict types, and pri
   writeFileSync(path.join(folder, 'example.ts'), example)
   const options = { extends: '../tsconfig.json', include: ['example.ts'] }
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(options))
-  const tsc = fileURLToPath(new URL('../node_modules/.bin/tsc', import.meta.url))
+  const tsc = path.join(folder, '..', 'node_modules', '.bin', 'tsc')
   const compiled = await promisify(execFile)(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)
   expect(compiled.stdout).toBe('')
   const program = ['--import', 'tsx', '--conditions=@chirality/source', path.join(folder, 'example.ts')]
