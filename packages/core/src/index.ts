@@ -147,22 +147,37 @@ export { reduceSession } from './session/reduce.ts'
 export type { HarnessId, Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
 export type {
-  AgentFacts,
   BudgetItem,
   ErrorItem,
   GapItem,
   NoticeItem,
   SessionItem,
-  SessionPhase,
   SessionState,
   TextItem,
   ThinkingItem,
   ToolItem,
   ToolWait,
-  TurnState,
   UserItem,
 } from './session/state.ts'
-export { initialSessionState } from './session/state.ts'
+export { initialSessionState, stateAfter } from './session/state.ts'
+export type {
+  AgentFacts,
+  SessionCondition,
+  SessionFailure,
+  SessionPhase,
+  SessionSummary,
+  TurnState,
+} from './session/summary.ts'
+export {
+  conditionOf,
+  foldSummary,
+  HOST_NOTICE,
+  newSummary,
+  nextPending,
+  summarize,
+  turnCost,
+  UNANSWERED,
+} from './session/summary.ts'
 export { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from './socket-protocol.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
@@ -183,4 +198,5 @@ export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.
 export { budgetText, formatDuration, tokensText } from './words/amounts.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
 export { didYouMean } from './words/did-you-mean.ts'
+export { lineOf } from './words/last-line.ts'
 export { type AskedDecision, decisionTold, stalled } from './words/told.ts'

@@ -1,19 +1,19 @@
 import {
-  addCost,
   budgetText,
   type ChatCompleteEvent,
   type ChatMessageEvent,
   type Cost,
-  costBetween,
   costText,
   formatDuration,
   type NativeUnknownEvent,
-  NO_COST,
+  newSummary,
   type PermissionRequestEvent,
   riskTitle,
   type SessionErrorEvent,
   type StatusEvent,
+  summarize,
   type TurnEndReason,
+  turnCost,
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
@@ -28,9 +28,8 @@ export class TerminalRenderer {
   readonly #streamed = new Set<string>()
   readonly #strange = new Set<string>()
   #header = ''
-  /** By the fold that the dashboard and the budgets use. */
-  #ledger = NO_COST
-  #atTurnStart = NO_COST
+  /** The fold that the dashboard and the budgets use. */
+  readonly #summary = newSummary('')
   #hasAnswer = false
   #atLineStart = true
 
@@ -40,8 +39,7 @@ export class TerminalRenderer {
   }
 
   render(event: UIEvent): string {
-    this.#ledger = addCost(this.#ledger, event)
-    if (event.type === 'turn:start') this.#atTurnStart = this.#ledger
+    summarize(this.#summary, { event, at: '', turnId: null })
     const text = this.#text(event)
     if (text !== '') this.#atLineStart = text.endsWith('\n')
     return text
@@ -152,7 +150,7 @@ export class TerminalRenderer {
 
   /** Of the turn so far. */
   get #cost(): Cost {
-    return costBetween(this.#atTurnStart, this.#ledger)
+    return turnCost(this.#summary)
   }
 
   /** Whole lines, on lines of their own. */

@@ -1,4 +1,5 @@
-import type { SessionItem, SessionState, TurnState } from './state.ts'
+import type { SessionItem, SessionState } from './state.ts'
+import type { TurnState } from './summary.ts'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 

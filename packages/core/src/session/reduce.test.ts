@@ -240,7 +240,7 @@ describe('turns', () => {
     ])
     expect(state.phase).toBe('idle')
     expect(state.pending).toEqual([])
-    expect(state.status).toBeNull()
+    expect(state.activity).toBeNull()
     expect(state.live).toEqual({})
     expect(state.items.slice(1)).toEqual([
       expect.objectContaining({ kind: 'tool', status: 'unfinished' }),
@@ -306,7 +306,7 @@ describe('statuses', () => {
       { type: 'status', status: 'requesting', message: '', level: 'info' },
     ])
     expect(state.items).toEqual([expect.objectContaining({ kind: 'notice', status: 'retrying' })])
-    expect(state.status?.status).toBe('requesting')
+    expect(state.activity?.status).toBe('requesting')
   })
 
   test('what a task reports is one line that changes', () => {

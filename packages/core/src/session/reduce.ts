@@ -5,27 +5,21 @@ import type {
   ChatThinkingEvent,
   Envelope,
   SessionErrorEvent,
-  SessionInitEvent,
   StatusEvent,
-  StatusKind,
   ToolInputEvent,
   ToolResultEvent,
   ToolStartEvent,
-  TurnEndEvent,
   TurnStartEvent,
-  UIEvent,
-  UsageEvent,
-  UsageInfo,
 } from '../events/ui-event.ts'
 import { unreachable } from '../events/ui-event.ts'
-import { addCost, allTokens, costBetween, costSoFar } from '../money/cost.ts'
 import { budgetText } from '../words/amounts.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
+import { isTransient, summarize } from './summary.ts'
 import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'
 
 /**
- * Folds envelopes into the state. The one reducer: server, dashboard and command line all show what it says.
+ * Folds envelopes into the state: `summarize` folds the summary, and this adds the items of the transcript to it.
  * Pure; an envelope at or before `state.seq` was seen already and is skipped, so overlapping replays are harmless.
  */
 export function reduceSession(state: SessionState, envelopes: Envelope | readonly Envelope[]): SessionState {
@@ -42,15 +36,23 @@ export function reduceSession(state: SessionState, envelopes: Envelope | readonl
 }
 
 function apply(draft: SessionDraft, envelope: Envelope): void {
+  const { turn: before } = draft.state
+  // Items first: how long a tool waited needs the requests that were open until now.
+  addToItems(draft, envelope)
+  summarize(draft.state, envelope)
+  const { turn } = draft.state
+  if (turn === null || turn === before) return
+  if (envelope.event.type === 'turn:start') draft.addTurn(turn)
+  else draft.updateLastTurn(() => turn)
+}
+
+function addToItems(draft: SessionDraft, envelope: Envelope): void {
   const { event } = envelope
-  spend(draft, event)
   switch (event.type) {
     case 'turn:start':
       return startTurn(draft, envelope, event)
     case 'turn:end':
-      return endTurn(draft, envelope, event)
-    case 'session:init':
-      return setAgent(draft, envelope, event)
+      return endTurn(draft, envelope)
     case 'chat:delta':
       return appendText(draft, envelope, event)
     case 'chat:message':
@@ -65,27 +67,14 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
       return setToolInput(draft, envelope, event)
     case 'tool:result':
       return finishTool(draft, envelope, event)
-    case 'session:complete':
-      return complete(draft, event.usage)
     case 'session:error':
       return fail(draft, envelope, event)
     case 'permission:request':
-      draft.state.pending = [...draft.state.pending, event]
-      beginWait(draft, envelope, event)
-      draft.state.phase = 'waiting'
-      return
+      return beginWait(draft, envelope, event)
     case 'permission:resolved':
-      endWait(draft, envelope, event)
-      draft.state.pending = draft.state.pending.filter(request => request.requestId !== event.requestId)
-      if (draft.state.phase === 'waiting' && draft.state.pending.length === 0) draft.state.phase = 'running'
-      return
+      return endWait(draft, envelope, event)
     case 'status':
       return setStatus(draft, envelope, event)
-    case 'usage':
-      return setContext(draft, event)
-    case 'native:unknown':
-      draft.state.driftCount += 1
-      return
     case 'log:gap':
       return draft.addItem({
         ...itemBase(envelope, `gap-${envelope.seq}`),
@@ -95,6 +84,10 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
       })
     case 'budget':
       return tellBudget(draft, envelope, event)
+    case 'session:init':
+    case 'session:complete':
+    case 'usage':
+    case 'native:unknown':
     case 'process:exit':
       return
     default:
@@ -103,13 +96,6 @@ function apply(draft: SessionDraft, envelope: Envelope): void {
 }
 
 function startTurn(draft: SessionDraft, envelope: Envelope, event: TurnStartEvent): void {
-  draft.state.phase = 'running'
-  draft.state.status = null
-  draft.state.turnLedger = draft.state.ledger
-  draft.addTurn({
-    ...{ id: envelope.turnId, startedAt: envelope.at, endedAt: null, reason: null },
-    ...{ costUsd: 0, costIsEstimate: false },
-  })
   draft.addItem({
     ...itemBase(envelope, `user-${envelope.turnId ?? envelope.seq}`),
     kind: 'user',
@@ -118,17 +104,13 @@ function startTurn(draft: SessionDraft, envelope: Envelope, event: TurnStartEven
   })
 }
 
-/** Nothing may say "working" after this: open text is closed, tools without a result are marked, requests withdrawn. */
-function endTurn(draft: SessionDraft, envelope: Envelope, event: TurnEndEvent): void {
+/** Nothing may say "working" after this: open text is closed, tools without a result are marked. */
+function endTurn(draft: SessionDraft, envelope: Envelope): void {
   for (let i = draft.state.items.length - 1; i >= 0; i--) {
     const item = draft.state.items[i]
     if (!item || item.kind === 'user') break
     closeItem(draft, item, envelope.at)
   }
-  draft.updateLastTurn(turn => ({ ...turn, endedAt: envelope.at, reason: event.reason }))
-  draft.state.phase = 'idle'
-  draft.state.status = null
-  draft.state.pending = []
 }
 
 function closeItem(draft: SessionDraft, item: SessionItem, at: string): void {
@@ -144,25 +126,11 @@ function closeItem(draft: SessionDraft, item: SessionItem, at: string): void {
   }
 }
 
-function setAgent(draft: SessionDraft, envelope: Envelope, event: SessionInitEvent): void {
-  draft.state.agent = {
-    harness: event.harness ?? draft.state.agent.harness,
-    nativeSessionId: event.claudeSessionId,
-    model: event.model,
-    version: event.version ?? draft.state.agent.version,
-    permissionMode: event.permissionMode ?? draft.state.agent.permissionMode,
-    tools: event.tools,
-  }
-  // An agent that was started ahead of any turn is ready, not at work.
-  if (draft.state.phase === 'idle' && envelope.turnId !== null) draft.state.phase = 'running'
-}
-
 function appendText(draft: SessionDraft, envelope: Envelope, event: ChatDeltaEvent): void {
   const id = event.messageId ?? `text-${envelope.turnId}`
   if (draft.state.live[id] === undefined) {
     const base = itemBase(envelope, id, event.parentToolUseId)
     draft.addItem({ ...base, kind: 'text', text: '', streaming: true, aborted: false })
-    draft.state.status = null
   }
   draft.appendLive(id, event.text)
 }
@@ -214,7 +182,6 @@ function turnHasText(draft: SessionDraft, turnId: string | null): boolean {
 }
 
 function startTool(draft: SessionDraft, envelope: Envelope, event: ToolStartEvent): void {
-  draft.state.status = null
   draft.addItem({
     ...itemBase(envelope, event.toolUseId, event.parentToolUseId),
     kind: 'tool',
@@ -247,7 +214,6 @@ function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEv
 }
 
 function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent): void {
-  complete(draft, event.usage)
   draft.addItem({
     ...itemBase(envelope, `error-${envelope.seq}`),
     kind: 'error',
@@ -256,35 +222,6 @@ function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent)
     recovered: event.recovered ?? false,
     ...(event.credential === undefined ? {} : { credential: event.credential }),
   })
-}
-
-function spend(draft: SessionDraft, event: UIEvent): void {
-  const { state } = draft
-  const ledger = addCost(state.ledger, event)
-  if (ledger === state.ledger) return
-  state.ledger = ledger
-  if (event.type === 'turn:start') return
-  const { usd, isEstimate } = costSoFar(ledger)
-  state.costUsd = usd
-  state.costIsEstimate = isEstimate
-  const turn = costBetween(state.turnLedger, ledger)
-  draft.updateLastTurn(last => ({ ...last, costUsd: turn.usd, costIsEstimate: turn.isEstimate }))
-}
-
-function complete(draft: SessionDraft, usage: UsageInfo | undefined): void {
-  const { state } = draft
-  state.status = null
-  // A log that was translated without a turn around it has no turn:end to rest on.
-  if (state.turns.length === 0) state.phase = 'idle'
-  if (!usage) return
-  state.usage = {
-    input_tokens: state.usage.input_tokens + usage.input_tokens,
-    output_tokens: state.usage.output_tokens + usage.output_tokens,
-    cache_read_input_tokens:
-      (state.usage.cache_read_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0),
-    cache_creation_input_tokens:
-      (state.usage.cache_creation_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
-  }
 }
 
 /** A budget has one line in a turn, which its latest news replace. */
@@ -303,13 +240,7 @@ function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent)
 }
 
 function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
-  if (event.status === 'permission_mode' && typeof event.data?.mode === 'string') {
-    draft.state.agent = { ...draft.state.agent, permissionMode: event.data.mode }
-  }
-  if (TRANSIENT.has(event.status)) {
-    draft.state.status = event.status === 'idle' ? null : event
-    return
-  }
+  if (isTransient(event)) return
   seeTask(draft, envelope, event)
   // A background task reports often; it is one line that changes.
   const taskId = event.status === 'task' ? event.data?.taskId : undefined
@@ -323,20 +254,6 @@ function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent):
   }
   if (taskId !== undefined && draft.updateItem('notice', id, item => ({ ...item, ...notice }))) return
   draft.addItem({ ...itemBase(envelope, id, event.parentToolUseId), ...notice })
-}
-
-/** Shown while they last and then gone; every other status stays in the transcript as a quiet line. */
-const TRANSIENT: ReadonlySet<StatusKind> = new Set([
-  'requesting',
-  'idle',
-  'compacting',
-  'stalled',
-  'tool_progress',
-])
-
-function setContext(draft: SessionDraft, event: UsageEvent): void {
-  if (event.parentToolUseId !== undefined) return
-  draft.state.contextTokens = allTokens(event.usage)
 }
 
 function itemBase(envelope: Envelope, id: string, parentToolUseId?: string) {

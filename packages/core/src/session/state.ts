@@ -1,20 +1,8 @@
-import type {
-  BudgetScope,
-  PermissionRequestEvent,
-  SessionErrorCode,
-  StatusEvent,
-  TurnEndReason,
-  UsageInfo,
-} from '../events/ui-event.ts'
-import { type CostLedger, NO_COST } from '../money/cost.ts'
+import type { BudgetScope, SessionErrorCode, StatusEvent } from '../events/ui-event.ts'
+import { newSummary, type SessionSummary, type TurnState } from './summary.ts'
 
-/** All that a view of one session needs, folded from its log by `reduceSession`. */
-export interface SessionState {
-  sessionId: string
-  /** The last `seq` that was folded in: the cursor to subscribe after. */
-  seq: number
-  phase: SessionPhase
-  agent: AgentFacts
+/** All that a view of one session needs, folded from its log by `reduceSession`: the summary and the transcript. */
+export interface SessionState extends SessionSummary {
   /** In the order they appeared. Append-only, but for streamed text that the agent withdrew. */
   items: readonly SessionItem[]
   /**
@@ -23,42 +11,6 @@ export interface SessionState {
    */
   live: Readonly<Record<string, string>>
   turns: readonly TurnState[]
-  /** What the agent is doing now; cleared by whatever comes next. */
-  status: StatusEvent | null
-  /** Requests that wait for a decision, oldest first. */
-  pending: readonly PermissionRequestEvent[]
-  /** Null when tokens were used and nobody knows their price. Never falls. */
-  costUsd: number | null
-  /** A part of it is by list price, or has no price. */
-  costIsEstimate: boolean
-  /** What `addCost` keeps, now and when the last turn began. */
-  ledger: CostLedger
-  turnLedger: CostLedger
-  usage: UsageInfo
-  /** Tokens the latest model answer of the main conversation had in view. */
-  contextTokens: number
-  /** Native events this version does not know. */
-  driftCount: number
-}
-
-export type SessionPhase = 'idle' | 'running' | 'waiting'
-
-export interface AgentFacts {
-  harness: string | null
-  nativeSessionId: string | null
-  model: string | null
-  version: string | null
-  permissionMode: string | null
-  tools: readonly string[]
-}
-
-export interface TurnState {
-  id: string | null
-  startedAt: string
-  endedAt: string | null
-  reason: TurnEndReason | null
-  costUsd: number | null
-  costIsEstimate: boolean
 }
 
 export type SessionItem =
@@ -161,30 +113,11 @@ export interface GapItem extends ItemBase {
   reason: string
 }
 
+/** A transcript that begins where `summary` ends: what comes is told with all that was before in its sums. */
+export function stateAfter(summary: SessionSummary): SessionState {
+  return { ...summary, items: [], live: Object.create(null) as Record<string, string>, turns: [] }
+}
+
 export function initialSessionState(sessionId: string): SessionState {
-  return {
-    sessionId,
-    seq: 0,
-    phase: 'idle',
-    agent: {
-      harness: null,
-      nativeSessionId: null,
-      model: null,
-      version: null,
-      permissionMode: null,
-      tools: [],
-    },
-    items: [],
-    live: Object.create(null) as Record<string, string>,
-    turns: [],
-    status: null,
-    pending: [],
-    costUsd: 0,
-    costIsEstimate: false,
-    ledger: NO_COST,
-    turnLedger: NO_COST,
-    usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
-    contextTokens: 0,
-    driftCount: 0,
-  }
+  return stateAfter(newSummary(sessionId))
 }

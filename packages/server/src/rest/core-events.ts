@@ -1,9 +1,10 @@
-import type {
-  Envelope,
-  PermissionRequestEvent,
-  PermissionResolvedEvent,
-  SessionErrorCode,
-  UIEvent,
+import {
+  type Envelope,
+  nextPending,
+  type PermissionRequestEvent,
+  type PermissionResolvedEvent,
+  type SessionErrorCode,
+  type UIEvent,
 } from '@chirality/core'
 
 /** What `GET /events` sends. */
@@ -27,10 +28,12 @@ export type CoreEvent =
 export class CoreEvents {
   /** Calls whose input the model is still writing. */
   readonly #unfinished = new Map<string, string>()
-  /** Requests that wait for leave, and the tools they are for. */
-  readonly #waiting = new Map<string, string>()
+  /** Requests that wait for leave. */
+  #pending: readonly PermissionRequestEvent[] = []
 
   from({ event, at }: Envelope): CoreEvent[] {
+    const before = this.#pending
+    this.#pending = nextPending(before, event)
     const timestamp = Math.floor(Date.parse(at) / 1000)
     switch (event.type) {
       case 'turn:start':
@@ -61,7 +64,7 @@ export class CoreEvents {
       case 'permission:request':
         return this.#request(event, timestamp)
       case 'permission:resolved':
-        return this.#resolved(event)
+        return this.#resolved(event, before)
       case 'session:error':
         return [
           {
@@ -70,7 +73,6 @@ export class CoreEvents {
           },
         ]
       case 'turn:end':
-        this.#waiting.clear()
         return [{ type: 'status', state: 'idle', message: `The turn ended: ${event.reason}.` }]
       default:
         return []
@@ -79,20 +81,21 @@ export class CoreEvents {
 
   #request(event: PermissionRequestEvent, timestamp: number): CoreEvent[] {
     const { requestId, toolName, input } = event
-    this.#waiting.set(requestId, toolName)
     return [
       { type: 'permission_request', id: requestId, name: toolName, input, timestamp },
       { type: 'status', state: 'waiting', message: `${toolName} waits for permission.` },
     ]
   }
 
-  #resolved({ requestId, outcome, message }: PermissionResolvedEvent): CoreEvent[] {
-    const name = this.#waiting.get(requestId)
+  #resolved(
+    { requestId, outcome, message }: PermissionResolvedEvent,
+    before: readonly PermissionRequestEvent[],
+  ): CoreEvent[] {
+    const name = before.find(request => request.requestId === requestId)?.toolName
     if (name === undefined) return []
-    this.#waiting.delete(requestId)
-    const [other] = this.#waiting.values()
+    const [other] = this.#pending
     if (other !== undefined)
-      return [{ type: 'status', state: 'waiting', message: `${other} waits for permission.` }]
+      return [{ type: 'status', state: 'waiting', message: `${other.toolName} waits for permission.` }]
     if (outcome === 'allowed') return [{ type: 'status', state: 'running tool', message: name }]
     const why = message === undefined ? '' : `: ${message}`
     return [{ type: 'status', state: 'thinking', message: `${name} was ${outcome}${why}` }]

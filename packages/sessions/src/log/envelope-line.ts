@@ -1,4 +1,4 @@
-import type { Envelope, NativeUnknownEvent, UIEvent, UIEventType } from '@chirality/core'
+import type { Envelope, NativeUnknownEvent, UIEvent, UIEventType, UsageInfo } from '@chirality/core'
 
 /** One line of the log. `seq` comes first, so that a line can be placed without parsing it. */
 export function encodeLine(envelope: Envelope): string {
@@ -104,6 +104,21 @@ function soundEvent(event: UIEvent, sessionId: string): UIEvent {
   const values = event as unknown as Record<string, unknown>
   for (const [name, isSound] of fields) if (!isSound(values[name])) return damaged(values, sessionId)
   return event
+}
+
+/** Whether a value has the fields of such an event. */
+export function isSound<T extends UIEventType>(
+  type: T,
+  value: unknown,
+): value is Extract<UIEvent, { type: T }> {
+  if (typeof value !== 'object' || value === null || !('type' in value) || value.type !== type) return false
+  const values = value as unknown as Record<string, unknown>
+  return Object.entries(CHECKS[type]).every(([name, isSoundField]) => isSoundField(values[name]))
+}
+
+/** Whether a value is a count of tokens. */
+export function isUsage(value: unknown): value is UsageInfo {
+  return usage(value)
 }
 
 function damaged(raw: Record<string, unknown>, sessionId: string): NativeUnknownEvent {

@@ -1,20 +1,22 @@
-import type {
-  PermissionRequestEvent,
-  PermissionResolvedEvent,
-  SessionErrorEvent,
-  StatusEvent,
-  TurnEndEvent,
-  TurnEndReason,
-  UIEvent,
+import {
+  HOST_NOTICE,
+  lineOf,
+  type PermissionRequestEvent,
+  type PermissionResolvedEvent,
+  type SessionErrorEvent,
+  type StatusEvent,
+  type TurnEndEvent,
+  type TurnEndReason,
+  type UIEvent,
+  UNANSWERED,
 } from '@chirality/core'
-import { lineOf } from './last-line.ts'
 
 // What the host itself says about a turn. All that the agent says comes from its harness.
 
 export function notice(sessionId: string, message: string, data: Record<string, unknown> = {}): StatusEvent {
   return {
     ...{ type: 'status', sessionId, status: 'notice', level: 'warn', message },
-    data: { kind: 'chirality', ...data },
+    data: { kind: HOST_NOTICE, ...data },
   }
 }
 
@@ -43,12 +45,25 @@ export function crashed(sessionId: string, error: string): SessionErrorEvent {
   return { type: 'session:error', sessionId, error, code: 'process_crashed' }
 }
 
-export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent {
-  return { type: 'turn:end', sessionId, reason }
+/**
+ * The end of a turn, as the log gets it: nobody answers a turn that is over, so whatever is still open is cancelled first. All
+ * ends that the host writes go through here.
+ */
+export function endOfTurn(
+  end: TurnEndEvent,
+  pending: readonly Pick<PermissionRequestEvent, 'requestId'>[],
+): (PermissionResolvedEvent | TurnEndEvent)[] {
+  const { sessionId } = end
+  const cancelled = pending.map(
+    ({ requestId }): PermissionResolvedEvent => ({
+      ...{ type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' },
+    }),
+  )
+  return [...cancelled, end]
 }
 
-export function unanswered(sessionId: string, requestId: string): PermissionResolvedEvent {
-  return { type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' }
+export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent {
+  return { type: 'turn:end', sessionId, reason }
 }
 
 /** Chirality was gone when the agent needed an answer, so the session needs a person, also where its turn ended well. */
@@ -58,16 +73,8 @@ export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentO
   const message = wentOn
     ? `${asked} The call failed, and the agent went on without it.`
     : `${asked} The call was not made, and the agent stopped there. Send a message to go on.`
-  return notice(sessionId, message, { requestId, [wentOn ? WENT_ON : STOPPED_THERE]: true })
+  return notice(sessionId, message, { requestId, [wentOn ? UNANSWERED.wentOn : UNANSWERED.stopped]: true })
 }
-
-/** Whether an event says that the agent asked and nobody was there. */
-export function isLeftUnanswered({ data }: StatusEvent): boolean {
-  return data?.kind === 'chirality' && (data[WENT_ON] === true || data[STOPPED_THERE] === true)
-}
-
-const WENT_ON = 'wentOnUnanswered'
-const STOPPED_THERE = 'stoppedUnanswered'
 
 /** Something the model said or did: a turn with any of it has cost money, or changed something. */
 export function isOutput(event: UIEvent): boolean {

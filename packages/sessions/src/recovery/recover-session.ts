@@ -1,7 +1,7 @@
-import { addCost, costSoFar, HarnessError, type HarnessId, NO_COST } from '@chirality/core'
+import { HarnessError, type HarnessId } from '@chirality/core'
 import { pagesAfter } from '../log/pages.ts'
 import type { SessionLog } from '../log/session-log.ts'
-import { askedNobody, crashed, turnEnd, unanswered } from '../log/turn-events.ts'
+import { askedNobody, crashed, endOfTurn, turnEnd } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
@@ -61,25 +61,21 @@ async function replayTail(view: SessionView, log: SessionLog): Promise<void> {
 }
 
 async function close(
-  { project, view, recorder, log }: RecoverOptions,
+  { project, view, recorder }: RecoverOptions,
   turn: LoggedTurn,
   stopped = 0,
 ): Promise<Recovery> {
   const { turnId } = turn
   const sessionId = view.session.id
   if (turn.ended === undefined) {
-    for (const request of view.pending) {
-      const told = [askedNobody(request, { wentOn: false }), unanswered(sessionId, request.requestId)]
-      await recorder.record(told, turnId)
-    }
-    await recorder.record([crashed(sessionId, STOPPED), turnEnd(sessionId, 'crashed')], turnId)
+    const { pending } = view
+    const told = pending.map(request => askedNobody(request, { wentOn: false }))
+    const ending = endOfTurn(turnEnd(sessionId, 'crashed'), pending)
+    await recorder.record([...told, crashed(sessionId, STOPPED), ...ending], turnId)
     await recorder.flush()
   }
-  let ledger = NO_COST
-  for await (const page of pagesAfter(log, 0))
-    for (const envelope of page) if (envelope.turnId === turnId) ledger = addCost(ledger, envelope.event)
   // How long its agent worked nobody knows.
-  await settleTurn({ project, session: view.session, turnId, spent: { ...costSoFar(ledger), ms: 0 } })
+  await settleTurn({ project, session: view.session, turnId, spent: { ...view.turnCost, ms: 0 } })
   return { kind: 'closed', turnId, stopped }
 }
 

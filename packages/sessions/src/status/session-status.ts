@@ -1,4 +1,10 @@
-import type { HarnessId, PermissionRequestEvent, SessionMode, TurnEndReason } from '@chirality/core'
+import type {
+  HarnessId,
+  PermissionRequestEvent,
+  SessionCondition,
+  SessionMode,
+  TurnEndReason,
+} from '@chirality/core'
 import type { LogHealth } from '../log/file/log-writer.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnPhase } from './turn-phase.ts'
@@ -13,6 +19,8 @@ export interface SessionStatus {
   persona: string | null
   mode: SessionMode
   phase: TurnPhase
+  /** How it stands, in one word: also how the last turn ended. */
+  condition: SessionCondition
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null

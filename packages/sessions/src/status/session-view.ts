@@ -1,13 +1,14 @@
 import {
+  type Cost,
+  conditionOf,
   costSoFar,
   type Envelope,
   isDelta,
   type PermissionRequestEvent,
   type TurnEndReason,
-  type UIEvent,
+  turnCost,
 } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
-import { lineOf } from '../log/last-line.ts'
 import { SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { SessionStatus } from './session-status.ts'
@@ -17,10 +18,8 @@ import { nextPhase, type PhaseInput, type TurnPhase } from './turn-phase.ts'
 export class SessionView {
   readonly #fold: SessionFold
   readonly #onChange: () => void
-  readonly #pending = new Map<string, PermissionRequestEvent>()
   #phase: TurnPhase = 'idle'
   #turn: { turnId: string; startedAt: string | null } | undefined
-  #lastLine: string | null = null
 
   constructor(session: StoredSession, { onChange }: { onChange: () => void }) {
     this.#fold = new SessionFold(session)
@@ -33,9 +32,10 @@ export class SessionView {
 
   /** By all turns so far, with the time since the last event of one that runs. */
   get spent(): Spending {
-    const { ledger, workedMs, status, updatedAt } = this.#fold.session
+    const { ledger, workedMs, phase, updatedAt } = this.#fold.summary
     const { usd, tokens, unpricedTokens } = costSoFar(ledger)
-    const running = status === 'running' ? Math.max(0, Date.now() - Date.parse(updatedAt)) : 0
+    const isRunning = phase === 'running' && updatedAt !== null
+    const running = isRunning ? Math.max(0, Date.now() - Date.parse(updatedAt)) : 0
     return { usd, tokens, unpricedTokens, ms: workedMs + running }
   }
 
@@ -47,8 +47,14 @@ export class SessionView {
     return this.#turn?.turnId ?? null
   }
 
-  get pending(): PermissionRequestEvent[] {
-    return [...this.#pending.values()]
+  /** What the log says is open. */
+  get pending(): readonly PermissionRequestEvent[] {
+    return this.#fold.summary.pending
+  }
+
+  /** Of the last turn, by the same sums as everywhere. */
+  get turnCost(): Cost {
+    return turnCost(this.#fold.summary)
   }
 
   /** Everything but what belongs to the log and the queue. */
@@ -62,12 +68,14 @@ export class SessionView {
       budgetTokens: settings.budgetTokens ?? null,
       budgetMinutes: settings.budgetMinutes ?? null,
       phase: this.#phase,
+      condition: conditionOf({ phase: this.#phase, leftUnanswered, lastTurn }),
       turnId: this.turnId,
       turnStartedAt: this.#turn?.startedAt ?? null,
       updatedAt: rest.updatedAt,
       lastSeq: rest.lastSeq,
-      lastLine: this.#lastLine,
-      pending: this.pending,
+      lastLine: rest.progress.lastLine,
+      // A turn whose end the log could not take has nobody that an answer could reach.
+      pending: this.#turn === undefined ? [] : [...this.pending],
     }
   }
 
@@ -93,7 +101,7 @@ export class SessionView {
     this.#turn = { turnId, startedAt: logged?.startedAt ?? null }
     this.#move('start')
     if (logged !== undefined) this.#move('started')
-    if (this.#pending.size > 0) this.#move('asked')
+    if (this.pending.length > 0) this.#move('asked')
     if (logged?.ended !== undefined) this.#move('ended')
     this.#onChange()
   }
@@ -101,10 +109,6 @@ export class SessionView {
   /** Envelopes that are in the log already, at the opening of a session. */
   replay(envelopes: readonly Envelope[]): void {
     this.#fold.add(envelopes)
-    for (const { event } of envelopes) {
-      this.#lastLine = lineOf(event) ?? this.#lastLine
-      this.#keepPending(event)
-    }
   }
 
   /** What the log has just taken. Pieces of text change nothing that is shown here. */
@@ -115,8 +119,6 @@ export class SessionView {
   }
 
   #see({ event, at }: Envelope): void {
-    this.#lastLine = lineOf(event) ?? this.#lastLine
-    this.#keepPending(event)
     switch (event.type) {
       case 'turn:start':
         if (this.#turn !== undefined) this.#turn.startedAt ??= at
@@ -129,27 +131,20 @@ export class SessionView {
         this.#move('asked')
         break
       case 'permission:resolved':
-        if (this.#pending.size === 0) this.#move('answered')
+        if (this.pending.length === 0) this.#move('answered')
         break
     }
   }
 
   /** What was changed by hand: a title, the settings. */
-  replace(changes: Partial<StoredSession>): void {
+  replace(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
     this.#fold.change(changes)
     this.#onChange()
-  }
-
-  #keepPending(event: UIEvent): void {
-    if (event.type === 'permission:request') this.#pending.set(event.requestId, event)
-    if (event.type === 'permission:resolved') this.#pending.delete(event.requestId)
-    if (event.type === 'turn:end') this.#pending.clear()
   }
 
   #leave(input: 'refused' | 'settled'): void {
     this.#move(input)
     this.#turn = undefined
-    this.#pending.clear()
     this.#onChange()
   }
 

@@ -68,8 +68,15 @@ function* backwards(log: SessionLogReader, seq: number): Generator<UIEvent> {
   }
 }
 
+/** Says in the log of a fork that what is above was another session's, cost included. */
+function wholeNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
+  const message =
+    'This is a fork: the agent goes on from its own conversation, with all that it said and did above. What that cost is counted in the session that it was forked from.'
+  return { ...notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'whole' } }), level: 'info' }
+}
+
 /** Says in the log of a fork what its agent goes on from. A session that is rebuilt from its log knows it, too. */
-export function cutNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
+function cutNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
   const message =
     'The agent of this fork goes on from its own conversation as it was here, with all that it said and did. Nothing that came later is in it.'
   return { ...notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'cut' } }), level: 'info' }
@@ -81,6 +88,10 @@ export function accountNotice(sessionId: string, forkedFrom: ForkOrigin): Status
     'The agent’s own conversation cannot be cut here, so this fork begins a new one. Its first message carries a written account of what is shown above, long texts and results cut; nothing that came later.'
   return notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'account' } })
 }
+
+export const FORK_NOTICES: Readonly<
+  Record<ForkHistory, (sessionId: string, forkedFrom: ForkOrigin) => StatusEvent>
+> = { whole: wholeNotice, cut: cutNotice, account: accountNotice }
 
 /** What such a notice says. */
 export function originIn(event: UIEvent): ForkOrigin | null {

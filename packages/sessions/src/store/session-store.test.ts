@@ -21,6 +21,11 @@ const project = useProject()
 const stores = useStore()
 const file = (session: StoredSession) => project.file('sessions', `${session.id}.json`)
 
+const NO_USAGE = {
+  ...{ input_tokens: 0, output_tokens: 0 },
+  ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+}
+
 describe('create, save, resume', () => {
   test('a new session is a file with the fields of the specification and ours', async () => {
     const session = await stores.open().create(project.root, 'DECOMP', 'workbench', { title: 'First' })
@@ -46,6 +51,10 @@ describe('create, save, resume', () => {
       tokens: 0,
       ledger: NO_COST,
       lastSeq: 0,
+      progress: {
+        ...{ turn: null, turnLedger: NO_COST, activity: null, pending: [], error: null, lastLine: null },
+        ...{ usage: NO_USAGE, contextTokens: 0, driftCount: 0, version: null, permissionMode: null },
+      },
       forkedFrom: null,
       settings: {},
     })

@@ -10,18 +10,12 @@ import { StorageError, toStorageError, withStorageErrors } from '../files/storag
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
-import { accountNotice, cutNotice, historyAt } from './fork-history.ts'
+import { FORK_NOTICES, historyAt } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
 import { SpoolIndex } from './spool-index.ts'
-import {
-  type ForkHistory,
-  NOTHING_SPENT,
-  newSession,
-  type SessionSummary,
-  type StoredSession,
-} from './stored-session.ts'
+import { type ForkHistory, newSession, type StoredSession } from './stored-session.ts'
 import { UserIndex } from './user-index.ts'
 
 export interface SessionStoreOptions {
@@ -52,7 +46,7 @@ export interface PageOptions {
 }
 
 export interface SessionPage {
-  sessions: SessionSummary[]
+  sessions: StoredSession[]
   /** Undefined on the last page. */
   nextCursor?: string
 }
@@ -157,7 +151,7 @@ export class SessionStore {
   }
 
   /** All of them, newest first. `page` is for long lists. */
-  async list(projectRoot?: string): Promise<SessionSummary[]> {
+  async list(projectRoot?: string): Promise<StoredSession[]> {
     const { sessions } = await this.page({ limit: Number.POSITIVE_INFINITY, projectRoot })
     return sessions
   }
@@ -204,16 +198,18 @@ export class SessionStore {
       const origin = { sessionId, seq: lastSeq, ...found }
       let { history } = found
       const closing = ({ turnCount }: StoredSession) => {
-        if (turnCount === 0) history = 'whole'
-        if (history === 'cut') return cutNotice(empty.id, origin)
-        return history === 'account' ? accountNotice(empty.id, origin) : undefined
+        if (turnCount === 0) {
+          history = 'whole'
+          return undefined
+        }
+        return FORK_NOTICES[history](empty.id, origin)
       }
       const copied = log
         ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty, closing })
         : empty
       const forkedFrom = { ...origin, history }
       // Two conversations must not go on under one native id; the harness gets a new one from `forkedFrom`.
-      const fork = { ...copied, claudeSessionId: null, ...NOTHING_SPENT, updatedAt: createdAt, forkedFrom }
+      const fork = { ...copied, claudeSessionId: null, updatedAt: createdAt, forkedFrom }
       await this.#add(fork)
       return fork
     } finally {

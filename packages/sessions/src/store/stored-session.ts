@@ -1,15 +1,22 @@
 import {
+  type AgentFacts,
   type CostLedger,
+  conditionOf,
   costSoFar,
   type HarnessId,
   NO_COST,
+  newSummary,
   SESSION_MODES,
   type Session,
+  type SessionFailure,
   type SessionMode,
   type SessionPhase,
+  type SessionSummary,
   type TurnEndReason,
+  type TurnState,
 } from '@chirality/core'
 import { isSessionId } from '../files/session-id.ts'
+import { isSound, isUsage } from '../log/envelope-line.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
 
 /** A session as it is kept in `sessions/<id>.json`. A cache: its log says the same, and can rebuild it. */
@@ -35,8 +42,49 @@ export interface StoredSession extends Session {
   ledger: CostLedger
   /** The last `seq` of the log that is in here. */
   lastSeq: number
+  /** The rest of the summary, so that the fold can go on from here and the log need not be read again. */
+  progress: SessionProgress
   forkedFrom: ForkOrigin | null
   settings: SessionSettings
+}
+
+export type SessionProgress = Pick<SessionSummary, (typeof PROGRESS)[number]> &
+  Pick<AgentFacts, 'version' | 'permissionMode'>
+
+const PROGRESS = [
+  ...(['turn', 'turnLedger', 'activity', 'pending', 'error', 'usage'] as const),
+  ...(['contextTokens', 'lastLine', 'driftCount'] as const),
+] as const
+
+/** The summary that core folds, as it was when the session was stored. */
+export function summaryOf(session: StoredSession): SessionSummary {
+  const { id, lastSeq, updatedAt, status, title, turnCount, leftUnanswered, lastTurn } = session
+  const { costUsd, costIsEstimate, tokens, ledger, workedMs, progress } = session
+  const { version, permissionMode, ...rest } = progress
+  return {
+    ...{ sessionId: id, seq: lastSeq, updatedAt, phase: status, title, turnCount, leftUnanswered },
+    condition: conditionOf({ phase: status, leftUnanswered, lastTurn }),
+    agent: {
+      ...{ harness: session.harness, nativeSessionId: session.claudeSessionId, model: session.model },
+      ...{ version, permissionMode },
+    },
+    ...{ costUsd, costIsEstimate, tokens, ledger, workedMs },
+    ...rest,
+  }
+}
+
+export function withSummary(session: StoredSession, summary: SessionSummary): StoredSession {
+  const { agent, turn, title, turnCount, leftUnanswered } = summary
+  const { costUsd, costIsEstimate, tokens, ledger, workedMs } = summary
+  return {
+    ...session,
+    ...{ title, turnCount, leftUnanswered, costUsd, costIsEstimate, tokens, ledger, workedMs },
+    ...{ claudeSessionId: agent.nativeSessionId, harness: agent.harness, model: agent.model },
+    ...{ status: summary.phase, lastSeq: summary.seq, updatedAt: summary.updatedAt ?? session.updatedAt },
+    // While a turn runs it is still how the one before ended.
+    lastTurn: turn?.reason ?? session.lastTurn,
+    progress: progressOf(summary),
+  }
 }
 
 export interface ForkOrigin {
@@ -57,11 +105,19 @@ export type ForkHistory = (typeof FORK_HISTORIES)[number]
 
 const FORK_HISTORIES = ['whole', 'cut', 'account'] as const
 
-/** Of a session that has not done anything yet. */
-export const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
+function progressOf(summary: SessionSummary): SessionProgress {
+  const { version, permissionMode } = summary.agent
+  const rest = Object.fromEntries(PROGRESS.map(name => [name, summary[name]])) as Omit<
+    SessionProgress,
+    keyof AgentFacts
+  >
+  return { ...rest, version, permissionMode }
+}
 
-/** What a list shows. */
-export type SessionSummary = StoredSession
+const NO_PROGRESS: SessionProgress = progressOf(newSummary(''))
+
+/** Of a session that has not done anything yet. */
+const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
 
 export interface NewSession {
   id: string
@@ -93,6 +149,7 @@ export function newSession(start: NewSession): StoredSession {
     turnCount: 0,
     ...NOTHING_SPENT,
     lastSeq: 0,
+    progress: NO_PROGRESS,
     forkedFrom: null,
     settings: start.settings ?? {},
   }
@@ -111,6 +168,8 @@ export function parseSession(
   const { createdAt, updatedAt, persona, mode, claudeSessionId } = value
   if (!isTime(createdAt) || !isTime(updatedAt) || !isMode(mode)) return undefined
   if (!isNullableText(persona) || !isNullableText(claudeSessionId)) return undefined
+  const lastTurn = textOrNull(value.lastTurn) as TurnEndReason | null
+  const cost = parseCost(value)
   return {
     id: place.id,
     createdAt,
@@ -123,11 +182,12 @@ export function parseSession(
     harness: textOrNull(value.harness),
     model: textOrNull(value.model),
     status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
-    lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
+    lastTurn,
     leftUnanswered: value.leftUnanswered === true,
     turnCount: count(value.turnCount),
-    ...parseCost(value),
+    ...cost,
     lastSeq: count(value.lastSeq),
+    progress: parseProgress(value.progress, { ledger: cost.ledger, lastTurn, updatedAt }),
     forkedFrom: parseFork(value.forkedFrom),
     settings: parseSettings(value.settings),
   }
@@ -140,8 +200,7 @@ export function formatSession(session: StoredSession): string {
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -149,17 +208,62 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 
 /** A file of an earlier version has only the sum. */
 export function parseCost(value: Record<string, unknown>): Pick<StoredSession, keyof typeof NOTHING_SPENT> {
-  const stored = typeof value.ledger === 'object' && value.ledger !== null ? value.ledger : {}
   const known = amount(value.costUsd)
-  const numbers = Object.entries(NO_COST).flatMap(([name, none]) =>
-    typeof none === 'number' ? [[name, amount((stored as Record<string, unknown>)[name]) ?? none]] : [],
-  )
-  const model = textOrNull((stored as Record<string, unknown>).model) ?? ''
-  const ledger: CostLedger = value.ledger
-    ? { ...NO_COST, ...Object.fromEntries(numbers), model }
-    : { ...NO_COST, statedUsd: known ?? 0, highUsd: known ?? 0 }
+  const ledger = parseLedger(value.ledger) ?? { ...NO_COST, statedUsd: known ?? 0, highUsd: known ?? 0 }
   const { usd: costUsd, isEstimate: costIsEstimate, tokens } = costSoFar(ledger)
   return { costUsd, costIsEstimate, tokens, ledger, workedMs: amount(value.workedMs) ?? 0 }
+}
+
+function parseLedger(value: unknown): CostLedger | undefined {
+  if (!isRecord(value)) return undefined
+  const numbers = Object.entries(NO_COST).flatMap(([name, none]) =>
+    typeof none === 'number' ? [[name, amount(value[name]) ?? none]] : [],
+  )
+  return { ...NO_COST, ...Object.fromEntries(numbers), model: textOrNull(value.model) ?? '' }
+}
+
+/** A file of an earlier version has none, and one that others wrote may have anything. */
+function parseProgress(
+  value: unknown,
+  { ledger, lastTurn, updatedAt }: Pick<StoredSession, 'ledger' | 'lastTurn' | 'updatedAt'>,
+): SessionProgress {
+  const stored = isRecord(value) ? value : {}
+  const { pending, activity, error, usage } = stored
+  return {
+    turn: parseTurn(stored.turn) ?? (lastTurn === null ? null : endedTurn(lastTurn, updatedAt)),
+    turnLedger: parseLedger(stored.turnLedger) ?? ledger,
+    activity: isSound('status', activity) ? activity : null,
+    pending: Array.isArray(pending) ? pending.filter(request => isSound('permission:request', request)) : [],
+    error: isRecord(error) ? parseFailure(error) : null,
+    usage: isUsage(usage) ? usage : NO_PROGRESS.usage,
+    contextTokens: count(stored.contextTokens),
+    lastLine: textOrNull(stored.lastLine),
+    driftCount: count(stored.driftCount),
+    version: textOrNull(stored.version),
+    permissionMode: textOrNull(stored.permissionMode),
+  }
+}
+
+function parseTurn(value: unknown): TurnState | undefined {
+  if (!isRecord(value) || !isTime(value.startedAt)) return undefined
+  return {
+    id: textOrNull(value.id),
+    startedAt: value.startedAt,
+    endedAt: isTime(value.endedAt) ? value.endedAt : null,
+    reason: textOrNull(value.reason) as TurnEndReason | null,
+    costUsd: amount(value.costUsd) ?? null,
+    costIsEstimate: value.costIsEstimate === true,
+  }
+}
+
+function endedTurn(reason: TurnEndReason, at: string): TurnState {
+  return { id: null, startedAt: at, endedAt: at, reason, costUsd: null, costIsEstimate: false }
+}
+
+function parseFailure({ code, message, credential }: Record<string, unknown>): SessionFailure | null {
+  if (typeof code !== 'string' || typeof message !== 'string') return null
+  const failure = { code: code as SessionFailure['code'], message }
+  return typeof credential === 'string' ? { ...failure, credential } : failure
 }
 
 function amount(value: unknown): number | undefined {
@@ -167,8 +271,8 @@ function amount(value: unknown): number | undefined {
 }
 
 export function parseFork(value: unknown): ForkOrigin | null {
-  if (typeof value !== 'object' || value === null) return null
-  const { sessionId, seq, claudeSessionId, point, history: said } = value as Record<string, unknown>
+  if (!isRecord(value)) return null
+  const { sessionId, seq, claudeSessionId, point, history: said } = value
   if (!isSessionId(sessionId)) return null
   const history = FORK_HISTORIES.find(known => known === said)
   return {
@@ -176,6 +280,10 @@ export function parseFork(value: unknown): ForkOrigin | null {
     ...(typeof point === 'string' ? { point } : {}),
     ...(history === undefined ? {} : { history }),
   }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isTime(value: unknown): value is string {

@@ -1,4 +1,4 @@
-import { addCost, costSoFar, NO_COST, type UIEvent } from '@chirality/core'
+import type { UIEvent } from '@chirality/core'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 
 /** Writes what the specification wants of a turn to harness.log. Processes are the harness's to tell. */
@@ -8,17 +8,18 @@ export class TurnRows {
   readonly #startedAt = performance.now()
   /** Names of the tools that are at work; those that were not logged yet have no input so far. */
   readonly #tools = new Map<string, { name: string; logged: boolean }>()
-  #ledger = NO_COST
+  /** Of the turn so far. */
+  readonly #costUsd: () => number | null
   #inputTokens = 0
   #outputTokens = 0
 
-  constructor(log: HarnessLog, sessionId: string) {
+  constructor(log: HarnessLog, sessionId: string, costUsd: () => number | null) {
+    this.#costUsd = costUsd
     this.#log = log
     this.#sessionId = sessionId
   }
 
   note(event: UIEvent): void {
-    this.#ledger = addCost(this.#ledger, event)
     switch (event.type) {
       case 'session:init': {
         const { claudeSessionId, model, tools } = event
@@ -62,7 +63,7 @@ export class TurnRows {
   #ended(): void {
     this.#log.write(this.#sessionId, {
       event: 'turn:complete',
-      costUsd: costSoFar(this.#ledger).usd,
+      costUsd: this.#costUsd(),
       inputTokens: this.#inputTokens,
       outputTokens: this.#outputTokens,
       durationMs: Math.round(performance.now() - this.#startedAt),

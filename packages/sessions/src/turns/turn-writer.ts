@@ -1,9 +1,9 @@
-import type { PermissionRequestEvent, SessionHarness, UIEvent } from '@chirality/core'
+import type { PermissionRequestEvent, SessionHarness, TurnEndEvent, UIEvent } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
 import { withHostFacts } from '../decisions/policy/always-rule.ts'
-import { unanswered } from '../log/turn-events.ts'
+import { endOfTurn } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
@@ -17,7 +17,7 @@ export interface TurnWriterOptions {
   rows: TurnRows
   watch: TurnWatch
   /** What the agent asked and nobody answered. */
-  pending: () => PermissionRequestEvent[]
+  pending: () => readonly PermissionRequestEvent[]
   /** A budget is used up: the turn is to be stopped, once. */
   onOverBudget: () => void
 }
@@ -63,12 +63,10 @@ export class TurnWriter {
     clearTimeout(this.#timer)
   }
 
-  /** Nobody answers a turn that is over, and nothing may look as if somebody could. */
-  async #writeEnd(event: UIEvent): Promise<void> {
+  async #writeEnd(event: TurnEndEvent): Promise<void> {
     this.close()
     const { recorder, turnId, pending, watch } = this.#options
-    const open = pending().map(({ sessionId, requestId }) => unanswered(sessionId, requestId))
-    await recorder.record([...watch.last(), ...open, event], turnId)
+    await recorder.record([...watch.last(), ...endOfTurn(event, pending())], turnId)
     await this.#written([event])
   }
 
@@ -157,7 +155,7 @@ export function makeWriter({
   })
   return new TurnWriter({
     ...{ turnId, projectRoot, recorder },
-    rows: new TurnRows(harnessLog, sessionId),
+    rows: new TurnRows(harnessLog, sessionId, () => view.turnCost.usd),
     watch,
     pending: () => view.pending,
     onOverBudget: () => harness.interrupt(sessionId),

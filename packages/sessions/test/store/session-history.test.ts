@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { UIEvent } from '@chirality/core'
+import { initialSessionState, reduceSession, type UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import { readSessionLog } from '../../src/log/read-log.ts'
@@ -50,6 +50,9 @@ describe('a file that is spoilt', () => {
       tokens: 6,
       ledger: expect.any(Object),
       lastSeq: 5,
+      progress: expect.objectContaining({
+        turn: expect.objectContaining({ reason: 'completed', costUsd: 0.3 }),
+      }),
     })
     const names = readdirSync(project.file('sessions'))
     const kept = names.find(name => /^.*\.json\.corrupt-\d{8}T\d{9}Z$/.test(name))
@@ -111,7 +114,7 @@ describe('forking', () => {
       persona: 'DECOMP',
       claudeSessionId: null,
       costUsd: 0,
-      lastSeq: 5,
+      lastSeq: 6,
       forkedFrom: { sessionId: session.id, seq: 5, claudeSessionId: 'native-1' },
     })
     await appendTurn(fork, 'More')
@@ -124,11 +127,28 @@ describe('forking', () => {
       }),
     )
     expect(original).toHaveLength(5)
-    expect(copy).toHaveLength(10)
+    expect(copy).toHaveLength(11)
     expect(copy?.every(({ sessionId, event }) => sessionId === fork.id && event.sessionId === fork.id)).toBe(
       true,
     )
-    expect(copy?.map(({ seq }) => seq)).toEqual(range(1, 10))
+    expect(copy?.map(({ seq }) => seq)).toEqual(range(1, 11))
+  })
+
+  test('a fork of a whole conversation that is rebuilt from its log is still a fork, with only its own cost', async () => {
+    const store = stores.open()
+    const session = await withTurn(store, project.root)
+    await store.update(session.id, { claudeSessionId: 'native-1' })
+    const fork = await store.fork(session.id)
+    rmSync(join(project.root, '.chirality', 'sessions', `${fork.id}.json`))
+    const rebuilt = await stores.open().get(fork.id)
+    expect(rebuilt).toMatchObject({ costUsd: 0, tokens: 0, claudeSessionId: null })
+    expect(rebuilt?.forkedFrom).toEqual(fork.forkedFrom)
+    const log = await readSessionLog(project.root, fork.id)
+    const state = reduceSession(initialSessionState(fork.id), log?.readAfter(0, 100) ?? [])
+    log?.close()
+    expect(state).toMatchObject({ costUsd: 0, tokens: 0, agent: { nativeSessionId: null } })
+    // What the copied turn cost stays beside the turn.
+    expect(state.turns).toMatchObject([{ costUsd: 0.3 }])
   })
 
   test('in the middle of a turn closes that turn', async () => {

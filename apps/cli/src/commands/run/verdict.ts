@@ -1,17 +1,20 @@
 import path from 'node:path'
-import type { SessionErrorCode, TurnEndReason, UIEvent } from '@chirality/core'
+import {
+  newSummary,
+  type SessionErrorCode,
+  summarize,
+  type TurnEndReason,
+  type UIEvent,
+} from '@chirality/core'
 import { agentFacts } from '../../agent-facts.ts'
 
 /** How a turn ended, and what its user can do about it. */
 export class Verdict {
-  reason: TurnEndReason = 'crashed'
-  error: SessionErrorCode | null = null
   /** The first thing that the agent was not allowed, in words. */
   denial: string | null = null
   readonly #logs: string
   readonly #harness: string
-  #credential: string | undefined
-  #nativeSessionId: string | null = null
+  readonly #summary = newSummary('')
 
   constructor(projectRoot: string, harness: string) {
     this.#harness = harness
@@ -19,13 +22,17 @@ export class Verdict {
   }
 
   see(event: UIEvent): void {
-    if (event.type === 'turn:end') this.reason = event.reason
-    if (event.type === 'session:error' && !event.recovered) {
-      this.error = event.code
-      this.#credential = event.credential
-    }
+    summarize(this.#summary, { event, at: '', turnId: null })
     this.denial ??= denialIn(event)
-    if (event.type === 'session:init') this.#nativeSessionId = event.claudeSessionId
+  }
+
+  /** A turn that says nothing of its end crashed. */
+  get reason(): TurnEndReason {
+    return this.#summary.turn?.reason ?? 'crashed'
+  }
+
+  get error(): SessionErrorCode | null {
+    return this.#summary.error?.code ?? null
   }
 
   /** A line for stderr, empty when all is well. */
@@ -43,8 +50,8 @@ export class Verdict {
 
   #failure(): string {
     if (this.error === 'auth_failed') {
-      if (this.#credential)
-        return `The key in ${this.#credential} was refused. Correct it, or unset it and log in.`
+      const credential = this.#summary.error?.credential
+      if (credential) return `The key in ${credential} was refused. Correct it, or unset it and log in.`
       return `Not logged in. ${agentFacts(this.#harness).login}; \`chirality doctor\` shows what is there.`
     }
     return FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'
@@ -52,7 +59,8 @@ export class Verdict {
 
   /** Only what the agent has begun can be continued. */
   #goOn(): string {
-    return this.#nativeSessionId ? `Continue with --session ${this.#nativeSessionId}.` : ''
+    const { nativeSessionId } = this.#summary.agent
+    return nativeSessionId ? `Continue with --session ${nativeSessionId}.` : ''
   }
 }
 

@@ -1,4 +1,4 @@
-import { costText } from '@chirality/core'
+import { conditionOf, costText, type SessionCondition } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
 import { nativeKeepers } from '../../native-keeper.ts'
@@ -57,11 +57,18 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1_000_000
 
 function line(session: StoredSession, paint: Style, withProject: boolean): string {
-  const { id, harness, updatedAt, costUsd, costIsEstimate, title, status, projectRoot } = session
+  const { id, harness, updatedAt, costUsd, costIsEstimate, title, projectRoot } = session
   const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${(costText({ usd: costUsd, isEstimate: costIsEstimate }) ?? '–').padStart(COST_WIDTH)}`
-  const work = status === 'idle' ? '' : `${paint.yellow(status)} `
+  const word = CONDITION_WORDS[conditionOf({ ...session, phase: session.status })]
+  const work = word === '' ? '' : `${paint.yellow(word)} `
   const place = withProject ? paint.dim(`  ${plain(projectRoot)}`) : ''
   return `${id}  ${paint.dim(facts)}  ${work}${plain(title ?? 'Untitled')}${place}\n`
+}
+
+/** A session that is through, or has not begun, needs no word. */
+const CONDITION_WORDS: Readonly<Record<SessionCondition, string>> = {
+  ...{ new: '', done: '', running: 'running', waiting: 'waiting', unanswered: 'unanswered' },
+  ...{ stopped: 'stopped', limit: 'limit reached', failed: 'failed', crashed: 'crashed' },
 }
 
 const HARNESS_WIDTH = 'claude-code'.length

@@ -1,4 +1,4 @@
-import { costText } from '@chirality/core'
+import { conditionOf, costText } from '@chirality/core'
 import type { StoredSession } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { oneArgument, readOptions } from '../../options.ts'
@@ -34,11 +34,17 @@ function facts(session: StoredSession, paint: Style): string {
     ['updated', minute(session.updatedAt)],
     ['turns', `${session.turnCount}${session.lastTurn === null ? '' : `, the last ${session.lastTurn}`}`],
     ['cost', costText({ usd: session.costUsd, isEstimate: session.costIsEstimate }) ?? 'not known'],
-    ['now', session.status],
+    ['now', now(session)],
     ...(forkedFrom ? [['fork of', `${forkedFrom.sessionId} at ${forkedFrom.seq}`] as [string, string]] : []),
   ]
   const lines = rows.map(([name, value]) => `${paint.dim(name.padEnd(NAME_WIDTH))} ${plain(value)}\n`)
   return `${paint.bold(plain(title ?? 'Untitled'))}\n${lines.join('')}`
+}
+
+function now(session: StoredSession): string {
+  const condition = conditionOf({ ...session, phase: session.status })
+  const { error } = session.progress
+  return error === null ? condition : `${condition}: ${error.message}`
 }
 
 const NAME_WIDTH = 'fork of'.length

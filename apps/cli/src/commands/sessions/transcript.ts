@@ -37,8 +37,11 @@ const SHOWN_TURNS = 10
 export function conversationWriter(colour: boolean): (event: UIEvent) => string {
   const renderer = new TerminalRenderer({ colour })
   const paint = style(colour)
-  return event =>
-    event.type === 'turn:start' ? `\n${paint.bold(`> ${plain(event.message)}`)}\n` : renderer.render(event)
+  return event => {
+    // The renderer shows nothing of the start of a turn, but its sums begin there.
+    const text = renderer.render(event)
+    return event.type === 'turn:start' ? `${text}\n${paint.bold(`> ${plain(event.message)}`)}\n` : text
+  }
 }
 
 /** The last turns of a session, to know it again, and where the others are. */

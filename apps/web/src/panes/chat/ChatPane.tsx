@@ -148,7 +148,7 @@ function sameStructure(a: SessionState, b: SessionState): boolean {
     a.items === b.items &&
     a.turns === b.turns &&
     a.pending === b.pending &&
-    a.status === b.status &&
+    a.activity === b.activity &&
     a.phase === b.phase &&
     isWriting(a) === isWriting(b)
   )

@@ -92,12 +92,12 @@ function keepsClosedPart(previous: ChatRows, { items, turns }: SessionState): bo
 }
 
 /** What comes and goes at the end: the line that says what the agent waits for, and what waits for a person. */
-function addTail(rows: ChatRow[], { pending, phase, status, live }: SessionState): void {
+function addTail(rows: ChatRow[], { pending, phase, activity, live }: SessionState): void {
   for (const request of pending)
     rows.push({ kind: 'decision', key: `decision-${request.requestId}`, request })
   const isQuiet = phase === 'running' && pending.length === 0 && Object.keys(live).length === 0
-  if (isQuiet || (status !== null && pending.length === 0))
-    rows.push({ kind: 'status', key: 'status', status })
+  if (isQuiet || (activity !== null && pending.length === 0))
+    rows.push({ kind: 'status', key: 'status', status: activity })
 }
 
 /** Rows where turns begin, for jumping between them. */

@@ -1,4 +1,4 @@
-import type { TurnEndReason } from '@chirality/core'
+import { conditionOf, type SessionCondition, type TurnEndReason } from '@chirality/core'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
@@ -37,12 +37,21 @@ export function sessionBeside(
 }
 
 export function groupOf(status: SessionStatus): GroupName {
-  const { pending, phase, lastTurn, leftUnanswered, queueHeld, queue } = status
-  if (pending.length > 0 || phase === 'waiting' || (queueHeld && queue.length > 0)) return 'Needs you'
-  if (phase !== 'idle') return 'Working'
-  if (leftUnanswered) return 'Needs you'
-  if (lastTurn === null || lastTurn === 'interrupted') return 'At rest'
-  return lastTurn === 'completed' ? 'Done' : 'Stopped'
+  const { pending, queueHeld, queue } = status
+  if (pending.length > 0 || (queueHeld && queue.length > 0)) return 'Needs you'
+  return GROUPS[conditionOf(status)]
+}
+
+const GROUPS: Readonly<Record<SessionCondition, GroupName>> = {
+  new: 'At rest',
+  running: 'Working',
+  waiting: 'Needs you',
+  unanswered: 'Needs you',
+  done: 'Done',
+  stopped: 'At rest',
+  limit: 'Stopped',
+  failed: 'Stopped',
+  crashed: 'Stopped',
 }
 
 /** How many sessions wait for a person: the number in the bar is the number in the list. */

@@ -326,8 +326,9 @@ function toStatus(stored: Stored): SessionStatus {
       budgetTokens: settings.budgetTokens ?? null,
       updatedAt,
       lastSeq,
+      lastLine: stored.progress.lastLine,
     },
-    ...{ phase: 'idle', turnId: null, turnStartedAt: null, lastLine: null, logHealth: 'ok' },
+    ...{ phase: 'idle', turnId: null, turnStartedAt: null, logHealth: 'ok' },
     ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false },
   }
 }

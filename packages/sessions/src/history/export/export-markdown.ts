@@ -1,11 +1,13 @@
 import {
   costText,
   type Envelope,
+  foldSummary,
   formatDuration,
-  initialSessionState,
+  newSummary,
   reduceSession,
   type SessionItem,
   type SessionState,
+  stateAfter,
   type ToolItem,
   type TurnState,
 } from '@chirality/core'
@@ -19,21 +21,23 @@ export async function* exportMarkdown({ session, batches }: SessionContents): As
   yield heading(session)
   let turns = 0
   let held: Envelope[] = []
+  let before = newSummary(session.id)
+  const take = () => {
+    const state = reduceSession(stateAfter(before), held)
+    before = foldSummary(before, held)
+    held = []
+    return turnText(state, turns)
+  }
   for await (const batch of batches) {
     for (const envelope of batch) {
       if (envelope.event.type === 'turn:start' && held.length > 0) {
-        yield turnText(foldAll(held), turns)
-        held = []
+        yield take()
       }
       if (envelope.event.type === 'turn:start') turns += 1
       held.push(envelope)
     }
   }
-  if (held.length > 0) yield turnText(foldAll(held), turns)
-}
-
-function foldAll(envelopes: Envelope[]): SessionState {
-  return reduceSession(initialSessionState(envelopes[0]?.sessionId ?? ''), envelopes)
+  if (held.length > 0) yield take()
 }
 
 function heading(session: StoredSession): string {

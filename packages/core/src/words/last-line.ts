@@ -1,4 +1,4 @@
-import type { UIEvent } from '@chirality/core'
+import type { UIEvent } from '../events/ui-event.ts'
 
 /** One line for what an event says or does; undefined when it is nothing to show. */
 export function lineOf(event: UIEvent): string | undefined {

@@ -1,0 +1,356 @@
+import type {
+  Envelope,
+  PermissionRequestEvent,
+  SessionErrorCode,
+  StatusEvent,
+  StatusKind,
+  TurnEndReason,
+  UIEvent,
+  UsageInfo,
+} from '../events/ui-event.ts'
+import {
+  addCost,
+  allTokens,
+  type Cost,
+  type CostLedger,
+  costBetween,
+  costSoFar,
+  NO_COST,
+} from '../money/cost.ts'
+import { lineOf } from '../words/last-line.ts'
+
+/**
+ * What a session is and has come to, without its transcript: plain JSON, a few kilobytes however long the session is.
+ * Server, dashboard, command line and exports all show what this fold says; `reduceSession` adds the items of the transcript.
+ */
+export interface SessionSummary {
+  sessionId: string
+  /** The last `seq` that was folded in: the cursor to go on after. */
+  seq: number
+  /** The time of the last event; null before the first. */
+  updatedAt: string | null
+  phase: SessionPhase
+  condition: SessionCondition
+  /** The first line of the first message. */
+  title: string | null
+  agent: AgentFacts
+  turnCount: number
+  /** The last turn. */
+  turn: TurnState | null
+  /** What the agent is doing now; cleared by whatever comes next. */
+  activity: StatusEvent | null
+  /** Requests that wait for a decision, oldest first. Empty as soon as the turn has ended. */
+  pending: readonly PermissionRequestEvent[]
+  /** In the last turn the agent asked while Chirality was gone: it stopped there, or went on without an answer. */
+  leftUnanswered: boolean
+  /** Why the last turn failed. */
+  error: SessionFailure | null
+  /** Null when tokens were used and nobody knows their price. Never falls. */
+  costUsd: number | null
+  /** A part of it is by list price, or has no price. */
+  costIsEstimate: boolean
+  /** All that models read and wrote, cached or not. Never falls. */
+  tokens: number
+  /** What cost and tokens are made of, now and when the last turn began. */
+  ledger: CostLedger
+  turnLedger: CostLedger
+  usage: UsageInfo
+  /** Tokens the latest model answer of the main conversation had in view. */
+  contextTokens: number
+  /** Of all turns up to the last event, without the time that a person was waited for. */
+  workedMs: number
+  /** The last thing the agent said or did, in one line. */
+  lastLine: string | null
+  /** Native events this version does not know. */
+  driftCount: number
+}
+
+export type SessionPhase = 'idle' | 'running' | 'waiting'
+
+/**
+ * How a session stands, in one word. `waiting`: for a decision. `unanswered`: its agent asked while nobody could answer.
+ * At rest it is how the last turn ended: `stopped` by a person, `limit` for a budget, a timeout or the number of steps,
+ * `failed` by the agent's own word, `crashed` without one.
+ */
+export type SessionCondition =
+  | 'new'
+  | 'running'
+  | 'waiting'
+  | 'unanswered'
+  | 'done'
+  | 'stopped'
+  | 'limit'
+  | 'failed'
+  | 'crashed'
+
+export interface AgentFacts {
+  harness: string | null
+  nativeSessionId: string | null
+  model: string | null
+  version: string | null
+  permissionMode: string | null
+}
+
+export interface TurnState {
+  id: string | null
+  startedAt: string
+  endedAt: string | null
+  reason: TurnEndReason | null
+  costUsd: number | null
+  costIsEstimate: boolean
+}
+
+export interface SessionFailure {
+  code: SessionErrorCode
+  message: string
+  /** The variable whose key was refused. */
+  credential?: string
+}
+
+/** A summary under change; only its fields are replaced, nothing inside of them is. */
+export type SummaryDraft = { -readonly [K in keyof SessionSummary]: SessionSummary[K] }
+
+/**
+ * Folds envelopes into a summary. Pure. An envelope at or before `summary.seq` was folded in already and is skipped, so
+ * overlapping batches are harmless. An event costs the same in a session of ten events and of a million.
+ */
+export function foldSummary(summary: SessionSummary, envelopes: readonly Envelope[]): SessionSummary {
+  let draft: SummaryDraft | undefined
+  for (const envelope of envelopes) {
+    if (envelope.seq <= (draft ?? summary).seq) continue
+    draft ??= { ...summary }
+    summarize(draft, envelope)
+    draft.seq = envelope.seq
+  }
+  return draft ?? summary
+}
+
+/** The part of an event that is not about an item of the transcript. Changes `draft`. */
+export function summarize(
+  draft: SummaryDraft,
+  { event, at, turnId }: Pick<Envelope, 'event' | 'at' | 'turnId'>,
+): void {
+  work(draft, event, at)
+  spend(draft, event)
+  draft.pending = nextPending(draft.pending, event)
+  draft.lastLine = lineOf(event) ?? draft.lastLine
+  apply(draft, event, { at, turnId })
+  const { phase, leftUnanswered, turn } = draft
+  draft.condition = conditionOf({ phase, leftUnanswered, lastTurn: turn?.reason ?? null })
+}
+
+function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelope, 'at' | 'turnId'>): void {
+  switch (event.type) {
+    case 'turn:start':
+      draft.phase = 'running'
+      draft.activity = null
+      draft.error = null
+      draft.leftUnanswered = false
+      draft.title ??= titleFrom(event.message)
+      draft.turnCount += 1
+      draft.turnLedger = draft.ledger
+      draft.turn = {
+        ...{ id: turnId, startedAt: at, endedAt: null, reason: null },
+        ...{ costUsd: 0, costIsEstimate: false },
+      }
+      return
+    case 'turn:end':
+      draft.phase = 'idle'
+      draft.activity = null
+      if (draft.turn !== null) draft.turn = { ...draft.turn, endedAt: at, reason: event.reason }
+      return
+    case 'session:init':
+      draft.agent = {
+        harness: event.harness ?? draft.agent.harness,
+        nativeSessionId: event.claudeSessionId,
+        model: event.model,
+        version: event.version ?? draft.agent.version,
+        permissionMode: event.permissionMode ?? draft.agent.permissionMode,
+      }
+      // An agent that was started ahead of any turn is ready, not at work.
+      if (draft.phase === 'idle' && turnId !== null) draft.phase = 'running'
+      return
+    case 'chat:delta':
+    case 'tool:start':
+      draft.activity = null
+      return
+    case 'session:error':
+      if (!event.recovered) draft.error = failureOf(event)
+      return complete(draft, event.usage)
+    case 'session:complete':
+      return complete(draft, event.usage)
+    case 'permission:request':
+      draft.phase = 'waiting'
+      return
+    case 'permission:resolved':
+      if (draft.phase === 'waiting' && draft.pending.length === 0) draft.phase = 'running'
+      return
+    case 'status':
+      return setStatus(draft, event)
+    case 'usage':
+      if (event.parentToolUseId === undefined) draft.contextTokens = allTokens(event.usage)
+      return
+    case 'native:unknown':
+      draft.driftCount += 1
+      return
+  }
+}
+
+/**
+ * The requests that are open after an event: the one place that says when a request is. The end of a turn ends them all, and
+ * so does the start of the next one, for a log that lost the end.
+ */
+export function nextPending(
+  pending: readonly PermissionRequestEvent[],
+  event: UIEvent,
+): readonly PermissionRequestEvent[] {
+  switch (event.type) {
+    case 'permission:request':
+      // A turn that is found again may ask again what it asked before.
+      return [...pending.filter(request => request.requestId !== event.requestId), event]
+    case 'permission:resolved':
+      return pending.filter(request => request.requestId !== event.requestId)
+    case 'turn:start':
+    case 'turn:end':
+      return pending.length === 0 ? pending : []
+    default:
+      return pending
+  }
+}
+
+/** One word for how a session stands. `phase` may be that of a host, which also knows turns that start and end. */
+export function conditionOf(facts: {
+  phase: string
+  leftUnanswered: boolean
+  lastTurn: TurnEndReason | null
+}): SessionCondition {
+  const { phase, leftUnanswered, lastTurn } = facts
+  if (phase === 'waiting') return 'waiting'
+  if (phase !== 'idle') return 'running'
+  if (leftUnanswered) return 'unanswered'
+  return lastTurn === null ? 'new' : ENDED_AS[lastTurn]
+}
+
+const ENDED_AS: Readonly<Record<TurnEndReason, SessionCondition>> = {
+  completed: 'done',
+  interrupted: 'stopped',
+  killed: 'stopped',
+  timeout: 'limit',
+  max_turns: 'limit',
+  budget: 'limit',
+  failed: 'failed',
+  crashed: 'crashed',
+}
+
+/** The time since the last event, unless a person was waited for. */
+function work(draft: SummaryDraft, event: UIEvent, at: string): void {
+  // A gap is found, not said: its time is that of the reading.
+  if (event.type === 'log:gap') return
+  const passed = draft.updatedAt === null ? 0 : Date.parse(at) - Date.parse(draft.updatedAt)
+  if (draft.phase === 'running' && passed > 0) draft.workedMs += passed
+  draft.updatedAt = at
+}
+
+function spend(draft: SummaryDraft, event: UIEvent): void {
+  const ledger = addCost(draft.ledger, event)
+  if (ledger === draft.ledger) return
+  draft.ledger = ledger
+  if (event.type === 'turn:start') return
+  const { usd, isEstimate, tokens } = costSoFar(ledger)
+  draft.costUsd = usd
+  draft.costIsEstimate = isEstimate
+  draft.tokens = tokens
+  if (draft.turn === null) return
+  const turn = turnCost(draft)
+  draft.turn = { ...draft.turn, costUsd: turn.usd, costIsEstimate: turn.isEstimate }
+}
+
+/** What the last turn has cost so far; of a log without turns, all of it. The turns of a session add up to its cost. */
+export function turnCost({ turnLedger, ledger }: Pick<SessionSummary, 'turnLedger' | 'ledger'>): Cost {
+  return costBetween(turnLedger, ledger)
+}
+
+function complete(draft: SummaryDraft, usage: UsageInfo | undefined): void {
+  draft.activity = null
+  // A log that was translated without a turn around it has no turn:end to rest on.
+  if (draft.turnCount === 0) draft.phase = 'idle'
+  if (usage !== undefined) draft.usage = sum(draft.usage, usage)
+}
+
+function sum(a: UsageInfo, b: UsageInfo): UsageInfo {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_read_input_tokens: (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0),
+    cache_creation_input_tokens: (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0),
+  }
+}
+
+function setStatus(draft: SummaryDraft, event: StatusEvent): void {
+  if (event.status === 'permission_mode' && typeof event.data?.mode === 'string')
+    draft.agent = { ...draft.agent, permissionMode: event.data.mode }
+  if (isTransient(event)) draft.activity = event.status === 'idle' ? null : event
+  draft.leftUnanswered ||= isLeftUnanswered(event)
+  if (event.data?.kind === HOST_NOTICE && isObject(event.data.forkedFrom)) beginFork(draft)
+}
+
+/** What a log holds before the notice of a fork was copied: the conversation, the work and the money were another session's. */
+function beginFork(draft: SummaryDraft): void {
+  const { sessionId, ledger, agent } = draft
+  const { costUsd, costIsEstimate, tokens, workedMs, usage } = newSummary(sessionId)
+  const nothing = { ...NO_COST, model: ledger.model }
+  const reset = { costUsd, costIsEstimate, tokens, workedMs, usage, ledger: nothing, turnLedger: nothing }
+  Object.assign(draft, reset, { agent: { ...agent, nativeSessionId: null }, leftUnanswered: false })
+}
+
+/** Shown while it lasts and then gone; every other status stays in the transcript as a quiet line. */
+export function isTransient({ status }: StatusEvent): boolean {
+  return TRANSIENT.has(status)
+}
+
+const TRANSIENT: ReadonlySet<StatusKind> = new Set([
+  'requesting',
+  'idle',
+  'compacting',
+  'stalled',
+  'tool_progress',
+])
+
+/** `data.kind` of a notice that comes from Chirality itself and not from an agent. */
+export const HOST_NOTICE = 'chirality'
+
+/** In `data` of such a notice: the agent asked while nobody could answer, and went on without, or stopped there. */
+export const UNANSWERED = { wentOn: 'wentOnUnanswered', stopped: 'stoppedUnanswered' } as const
+
+function isLeftUnanswered({ data }: StatusEvent): boolean {
+  return data?.kind === HOST_NOTICE && (data[UNANSWERED.wentOn] === true || data[UNANSWERED.stopped] === true)
+}
+
+function failureOf(event: Extract<UIEvent, { type: 'session:error' }>): SessionFailure {
+  const { code, error: message, credential } = event
+  return credential === undefined ? { code, message } : { code, message, credential }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+const MAX_TITLE_CHARS = 80
+
+/** The first line of what was asked; null when there is none. */
+function titleFrom(message: string): string | null {
+  const line = message.trim().split('\n', 1)[0]?.trim() ?? ''
+  if (line === '') return null
+  return line.length > MAX_TITLE_CHARS ? `${line.slice(0, MAX_TITLE_CHARS - 1).trimEnd()}…` : line
+}
+
+export function newSummary(sessionId: string): SessionSummary {
+  return {
+    ...{ sessionId, seq: 0, updatedAt: null, phase: 'idle', condition: 'new', title: null },
+    agent: { harness: null, nativeSessionId: null, model: null, version: null, permissionMode: null },
+    ...{ turnCount: 0, turn: null, activity: null, pending: [], leftUnanswered: false, error: null },
+    ...{ costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, turnLedger: NO_COST },
+    usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+    ...{ contextTokens: 0, workedMs: 0, lastLine: null, driftCount: 0 },
+  }
+}
