@@ -149,15 +149,13 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
       draft.title ??= titleFrom(event.message)
       draft.turnCount += 1
       draft.turnLedger = draft.ledger
-      draft.turn = {
-        ...{ id: turnId, startedAt: at, endedAt: null, reason: null },
-        ...{ costUsd: 0, costIsEstimate: false },
-      }
+      draft.turn = turnFrom(turnId, at)
       return
     case 'turn:end':
       draft.phase = 'idle'
       draft.activity = null
-      if (draft.turn !== null) draft.turn = { ...draft.turn, endedAt: at, reason: event.reason }
+      // Where the start is lost, or before the part of the log that is read, how it ended is known all the same.
+      draft.turn = { ...(draft.turn ?? turnFrom(turnId, at)), endedAt: at, reason: event.reason }
       return
     case 'session:init':
       draft.agent = {
@@ -240,6 +238,10 @@ const ENDED_AS: Readonly<Record<TurnEndReason, SessionCondition>> = {
   budget: 'limit',
   failed: 'failed',
   crashed: 'crashed',
+}
+
+function turnFrom(id: string | null, startedAt: string): TurnState {
+  return { id, startedAt, endedAt: null, reason: null, costUsd: 0, costIsEstimate: false }
 }
 
 /** The time since the last event, unless a person was waited for. */
