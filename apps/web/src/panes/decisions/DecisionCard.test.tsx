@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { act } from 'react'
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { buttonNamed, click, render } from '../../../test/support/render.tsx'
 import { aStatus } from '../../../test/support/statuses.ts'
 import { FleetStore } from '../../state/fleet/fleet-store.ts'
@@ -89,4 +89,45 @@ test('a policy file with an error is named, with the line, where no rule could a
   act(() => fleet.update([aStatus({ sessionId: 's', policyProblem })]))
   expect(page.textContent).toContain('No rule answered this: the policy file has an error.')
   expect(page.textContent).toContain(policyProblem)
+})
+
+describe('a dangerous request', () => {
+  const risks = [
+    { kind: 'delete' as const, part: 'rm -rf dist', words: 'Deletes dist with everything in it.' },
+  ]
+  const hold = (page: HTMLElement, name: string) => {
+    const button = buttonNamed(page, name)
+    act(() => button?.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, button: 0 })))
+    return button
+  }
+
+  test('says what can happen, marks the part of the command, and offers neither "always" nor a click', () => {
+    const { page, answers } = card({ input: { command: 'ls && rm -rf dist' }, risks })
+    expect(page.querySelector('h3')?.textContent).toBe('This can delete files for good')
+    expect(page.querySelector('mark')?.textContent).toBe('rm -rf dist1')
+    expect(page.textContent).toContain('Deletes dist with everything in it.')
+    expect(buttonNamed(page, 'Allow')).toBeUndefined()
+    click(buttonNamed(page, 'Hold to run it once'))
+    expect(answers).toEqual([])
+    expect(buttonNamed(page, 'Press again to run it once')).toBeDefined()
+    click(buttonNamed(page, 'Press again to run it once'))
+    expect(answers).toEqual([{ behavior: 'allow' }])
+  })
+
+  test('runs when its button is held for a second, and not when it is let go before', () => {
+    vi.useFakeTimers()
+    try {
+      const { page, answers } = card({ input: { command: 'rm -rf dist' }, risks })
+      const button = hold(page, 'Hold to run it once')
+      act(() => vi.advanceTimersByTime(900))
+      act(() => button?.dispatchEvent(new PointerEvent('pointerup', { bubbles: true })))
+      act(() => vi.advanceTimersByTime(5000))
+      expect(answers).toEqual([])
+      hold(page, 'Hold to run it once')
+      act(() => vi.advanceTimersByTime(1000))
+      expect(answers).toEqual([{ behavior: 'allow' }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
 })

@@ -4,6 +4,7 @@ import { useApi } from '../../state/server/use-api.ts'
 import { SessionContext } from '../../state/session/use-session.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { DangerDecision } from './DangerDecision.tsx'
 import { dropDecisionDraft } from './decision-drafts.ts'
 import { PlanDecision } from './PlanDecision.tsx'
 import { QuestionDecision } from './QuestionDecision.tsx'
@@ -31,7 +32,7 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
   const props = { request, busy, answer }
   switch (request.kind) {
     case 'tool':
-      return <ToolDecision {...props} />
+      return request.risks?.length ? <DangerDecision {...props} /> : <ToolDecision {...props} />
     case 'question':
       return <QuestionDecision {...props} />
     case 'plan':

@@ -2,6 +2,7 @@ import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core
 import { type MouseEvent, type ReactNode, type Ref, useId, useSyncExternalStore } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
 import { isTyping } from '../../ui/keys/is-typing.ts'
+import { Icon } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { subscribeFront } from './use-decision-keys.ts'
 
@@ -9,21 +10,33 @@ export interface DecisionFrameProps {
   sessionId: string
   title: string
   reason?: string | undefined
+  /** Red instead of warm: what is asked for can do harm. */
+  danger?: boolean
   children: ReactNode
   ref?: Ref<HTMLElement>
 }
 
 /** The only warm colour on the page. */
-export function DecisionFrame(props: DecisionFrameProps) {
+export function DecisionFrame({ danger = false, ...props }: DecisionFrameProps) {
   const id = useId()
   return (
-    <section ref={props.ref} className="decision" aria-labelledby={id} onClickCapture={dropSecondClick}>
-      <h3 id={id} className="decision__title">
-        {props.title}
-      </h3>
-      {props.reason ? <p className="decision__reason">{props.reason}</p> : null}
-      <PolicyProblem sessionId={props.sessionId} />
-      {props.children}
+    <section
+      ref={props.ref}
+      className={danger ? 'decision decision--danger' : 'decision'}
+      aria-labelledby={id}
+      onClickCapture={dropSecondClick}
+    >
+      <header className="decision__head">
+        <Icon name={danger ? 'alert' : 'hand'} />
+        <h3 id={id} className="decision__title">
+          {props.title}
+        </h3>
+      </header>
+      <div className="decision__body">
+        {props.reason ? <p className="decision__reason">{props.reason}</p> : null}
+        <PolicyProblem sessionId={props.sessionId} />
+        {props.children}
+      </div>
     </section>
   )
 }

@@ -89,7 +89,7 @@ function Rule({ rule, words }: AlwaysRule) {
 
 const SHORT_RULE_CHARS = 120
 
-function Asked({ request }: Pick<DecisionProps, 'request'>) {
+export function Asked({ request }: Pick<DecisionProps, 'request'>) {
   const edits = inputEdits(request.toolName, request.input)
   if (edits && edits.length > 0) return <AskedEdits request={request} asked={edits} />
   const { command } = request.input

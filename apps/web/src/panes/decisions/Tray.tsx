@@ -1,8 +1,10 @@
+import { type PermissionRequestEvent, riskTitle } from '@chirality/core'
 import { Link } from '@tanstack/react-router'
 import { projectName } from '../../app/project.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
 import { ProjectRootContext } from '../../state/session/use-session.ts'
 import { Empty } from '../../ui/marks/Empty.tsx'
+import { Icon } from '../../ui/marks/Icon.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { sessionTitle } from '../sidebar/session-title.ts'
 import { DecisionCard } from './DecisionCard.tsx'
@@ -24,13 +26,30 @@ export default function Tray({ onClose }: { onClose(): void }) {
               <span className="tray__project">{projectName(status.projectRoot)}</span>
             </p>
             <ProjectRootContext value={status.projectRoot}>
-              {status.pending.map(request => (
-                <DecisionCard key={request.requestId} request={request} />
-              ))}
+              {status.pending.map(request =>
+                request.risks?.length ? (
+                  <Dangerous key={request.requestId} request={request} />
+                ) : (
+                  <DecisionCard key={request.requestId} request={request} />
+                ),
+              )}
             </ProjectRootContext>
           </section>
         ))}
       </div>
     </Dialog>
+  )
+}
+
+/** What is dangerous is looked at where the work is, with what led to it. */
+function Dangerous({ request: { sessionId, risks = [] } }: { request: PermissionRequestEvent }) {
+  return (
+    <div className="tray__danger">
+      <Icon name="alert" />
+      <span>{riskTitle(risks)}</span>
+      <Link className="button" to="/s/$sessionId" params={{ sessionId }}>
+        Look at it
+      </Link>
+    </div>
   )
 }
