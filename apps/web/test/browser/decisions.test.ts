@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
 import type { CannedApi, LooseEvent } from '../support/canned-api.ts'
 import { useDashboard } from '../support/page.ts'
 
@@ -193,6 +194,33 @@ test('a card shows the rule of "always" word for word, and an error in the polic
   await card.locator('.decision__problem').waitFor({ state: 'detached' })
   await card.getByRole('button', { name: /^Always/ }).click()
   await expect.poll(() => answers(api)).toEqual([['r1', { behavior: 'allow', remember: 'always' }]])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a dangerous command: no key allows it, a held button does', async () => {
+  const command = 'ls && rm -rf /var/cache/x'
+  const words = 'Deletes /var/cache/x with everything in it, outside the project. It cannot be brought back.'
+  const risks = [{ kind: 'delete' as const, part: 'rm -rf /var/cache/x', words }]
+  const request = asked('d1', { input: { command }, risks })
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: waiting(request) })
+  await page.getByRole('heading', { name: 'This can delete files for good' }).waitFor()
+  expect(await page.locator('mark').textContent()).toContain('rm -rf /var/cache/x')
+  await page.getByText(words).waitFor()
+  await page.getByText('E · D', { exact: true }).waitFor()
+  await page.keyboard.press('a')
+  await page.keyboard.press('Shift+A')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await axeViolations(page)).toEqual([])
+  }
+  const hold = page.getByRole('button', { name: 'Hold to run it once' })
+  await hold.click()
+  expect(answers(api)).toEqual([])
+  await hold.hover()
+  await page.mouse.down()
+  await expect.poll(() => answers(api)).toEqual([['d1', { behavior: 'allow' }]])
+  await page.mouse.up()
   expect(complaints).toEqual([])
   await close()
 })
