@@ -331,7 +331,7 @@ test('a path that leads out is refused before anyone is asked', async () => {
   const { harness } = await world.open({ answers: [{ tool: 'write', input }, 'Done.'] })
   const events = await turnOf(harness, world.session(), 'Go', { permissionMode: 'bypassPermissions' })
   expect(ofType(events, 'tool:result')).toMatchObject([
-    { isError: true, content: expect.stringContaining('outside of') },
+    { isError: true, content: expect.stringContaining('outside the folders') },
   ])
   expect(readFileSync(path.join(world.root, 'outside.txt'), 'utf8')).toBe('mine')
 })
