@@ -24,12 +24,13 @@ export async function* querySdk(
     )
   const { content } = await promptMessage(query.prompt, AGENT_SDK)
   const sessionId = context.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query'
-  const launch = liveLaunch(query, { context, asks: false, guard: undefined })
   const stderr: string[] = []
   const onStderr = (line: string) => void stderr.push(line)
+  const names = { sessionId, turnId: randomUUID(), onStderr }
+  const launch = liveLaunch(query, { context, asks: false, guard: undefined, ...names })
   let live: LiveClaude
   try {
-    live = await launch.start({ sessionId, turnId: randomUUID(), onStderr }, query.signal)
+    live = await launch.start(query.signal)
   } catch (error) {
     if (query.signal.aborted) return
     throw error

@@ -8,6 +8,7 @@ import {
 import { processEnv } from '../process/system/process-env.ts'
 import { traceProcess } from '../process/traced-process.ts'
 import { AgentHarness, type HarnessAgent, type NewTurn, type Offered } from '../turn/create-harness.ts'
+import { KeptAgents } from '../turn/kept-agents.ts'
 import { adoptedAttempts, processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
@@ -22,8 +23,7 @@ import { queryClaude } from './run/query.ts'
 import { type ClaudeRequest, type ClaudeResponse, runClaudeOnce } from './run/run-once.ts'
 import { claudeProgram, fromTheBeginning } from './turn-program.ts'
 import type { LiveClaude } from './warm/live-claude.ts'
-import { liveLaunch, setMode } from './warm/live-launch.ts'
-import { LivePool } from './warm/live-pool.ts'
+import { type LivePool, liveLaunch, setMode } from './warm/live-launch.ts'
 import { warmPlan } from './warm/warm-turn.ts'
 
 /** Runs Claude Code: by default in a process that a session keeps between its turns, else in one for each turn. */
@@ -79,7 +79,7 @@ function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
 export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
   const { config, environment, variant = PLAIN_VARIANT } = context
   const { harnessId } = variant.agent
-  const pool = new LivePool(config)
+  const pool: LivePool = new KeptAgents({ ...config, agent: variant.agent })
   const cold = claudeAgent(context)
   return {
     ...cold,
@@ -130,8 +130,10 @@ async function startAhead(
   { context, pool, signal }: AheadOptions,
 ): Promise<void> {
   const { decide, guard, onProcess } = opts
-  const launch = liveLaunch(query, { context, asks: decide !== undefined, guard })
-  const { live, release } = await pool.acquire({ sessionId: session.id, turnId, launch, signal })
+  const sessionId = session.id
+  const asks = decide !== undefined
+  const launch = liveLaunch(query, { context, asks, guard, sessionId, turnId })
+  const { agent: live, release } = await pool.acquire({ sessionId, launch, signal })
   try {
     onProcess?.(await traceProcess(live.process))
     await live.initialize()

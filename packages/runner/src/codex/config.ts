@@ -1,3 +1,4 @@
+import type { MemoryLimit } from '../process/system/kept-memory.ts'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
 import { CODEX_META } from './descriptor.ts'
 
@@ -18,8 +19,12 @@ export interface CodexHarnessConfig extends TurnConfig {
   tempDir?: string
   /** Names let through beside the allow-list. */
   allowEnvironment?: string[]
-  /** How long an app-server without a turn is kept. Default 10 min. */
+  /** How long an app-server may have nothing to do before it is ended. Default 10 min. */
   idleMs?: number
+  /** How much memory app-servers may take that have nothing to do, as for every kept agent. */
+  keepMemory?: MemoryLimit
+  /** How many app-servers may have nothing to do at a time. Default: no limit. */
+  maxIdle?: number
   /** How long a new app-server may take to answer. Default 15 s. */
   handshakeMs?: number
   /** How long an `exec` that has answered may take to exit. Default 10 s. */

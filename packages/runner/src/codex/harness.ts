@@ -1,9 +1,10 @@
 import type { CodexEvent } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
 import { AgentHarness, type HarnessAgent, type Offered } from '../turn/create-harness.ts'
+import { KeptAgents } from '../turn/kept-agents.ts'
 import { adoptedCodexPlan } from './adopted-turn.ts'
-import { AppServerPool } from './app-server/app-server-pool.ts'
-import type { CodexContext, CodexHarnessConfig } from './config.ts'
+import type { AppServer } from './app-server/app-server.ts'
+import { CODEX, type CodexContext, type CodexHarnessConfig } from './config.ts'
 import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './descriptor.ts'
 import { importCodexSession, listCodexSessions } from './native-sessions/native-sessions.ts'
 import { unheldRules } from './options/permissions.ts'
@@ -28,11 +29,11 @@ export class CodexHarness extends AgentHarness<CodexEvent> {
 
 function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
   const { config, environment } = context
-  const pool = new AppServerPool(config.idleMs ?? IDLE_MS)
+  const pool = new KeptAgents<AppServer>({ ...config, agent: CODEX })
   /** The thread of each session that had a turn here. */
   const threads = new Map<string, string>()
   /** An app-server that other sessions use goes on for them; what it runs for this session ends. */
-  const kill = (sessionId: string) => pool.kill({ sessionId, threadId: threads.get(sessionId) })
+  const kill = (sessionId: string) => pool.kill(sessionId, threads.get(sessionId))
   return {
     meta: CODEX_META,
     models: CODEX_MODELS,
@@ -55,7 +56,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
     // One whose tools belong to it can only be started with the turn.
     prewarm: ({ session, query, opts: { onProcess } }, signal) =>
       prewarmCodex(query, { session, context, pool, onProcess, signal }),
-    contextUsage: async sessionId => pool.homeOf(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
+    contextUsage: async sessionId => pool.get(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
     unheldRules,
     nativeSessions: {
       list: options => listCodexSessions(options, context),
@@ -63,6 +64,3 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
     },
   }
 }
-
-/** Long enough for a person to read and think; a kept server costs memory. */
-const IDLE_MS = 10 * 60_000

@@ -3,11 +3,12 @@ import type { HarnessQuery, HarnessTurnOpts, Session } from '@chirality/core'
 import { traceProcess } from '../process/traced-process.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import type { Connection, TurnParts, TurnPlan } from '../turn/connection.ts'
+import type { AgentLaunch, AgentLease, KeptAgents } from '../turn/kept-agents.ts'
 import { processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { resumeFailed } from '../turn/turn-events.ts'
 import { withoutConversation } from '../turn/turn-query.ts'
-import type { AppServerLaunch, AppServerLease, AppServerPool } from './app-server/app-server-pool.ts'
+import type { AppServer } from './app-server/app-server.ts'
 import { CODEX, type CodexContext } from './config.ts'
 import { HARNESS_ID } from './descriptor.ts'
 import { execProgram } from './exec/exec-program.ts'
@@ -24,7 +25,7 @@ export interface CodexTurnOptions {
   query: HarnessQuery
   opts: Pick<HarnessTurnOpts, 'decide' | 'guard'>
   context: CodexContext
-  pool: AppServerPool
+  pool: KeptAgents<AppServer>
   /** The session's thread is open. */
   onThread(threadId: string): void
 }
@@ -125,7 +126,7 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   const launch = appServerLaunch(program, context, { projectRoot: session.projectRoot, distinct })
   if (parts.stop.reason) return null
   if (context.config.voice !== 'app-server' && program.features.isSilent) return 'missing'
-  const lease = await acquire({ ...launch, isShortLived: hasServers }, options)
+  const lease = await acquire(launch, options)
   if (!lease) return parts.stop.reason ? null : 'missing'
   undo.add(() => lease.release())
   const turn = await openThreadTurn({
@@ -140,12 +141,12 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
 
 /** Null when the turn was stopped meanwhile, or when there is no app-server to be had and `exec` may do instead. */
 async function acquire(
-  launch: AppServerLaunch,
+  launch: AgentLaunch<AppServer>,
   { session, query, context, pool, parts: { stop, log } }: AppServerOptions,
-): Promise<AppServerLease | null> {
+): Promise<AgentLease<AppServer> | null> {
   try {
-    const tenant = { sessionId: session.id, threadId: query.resumeSessionId }
-    return await pool.acquire(tenant, launch, stop.signal)
+    const { resumeSessionId: conversation } = query
+    return await pool.acquire({ sessionId: session.id, conversation, launch, signal: stop.signal })
   } catch (error) {
     if (stop.reason) return null
     const failure = startFailure(error, CODEX)
@@ -184,7 +185,7 @@ function listenersOf({ decide, guard }: Pick<HarnessTurnOpts, 'decide' | 'guard'
 export interface PrewarmOptions {
   session: Session
   context: CodexContext
-  pool: AppServerPool
+  pool: KeptAgents<AppServer>
   signal: AbortSignal
   onProcess: HarnessTurnOpts['onProcess']
 }
@@ -198,9 +199,10 @@ export async function prewarmCodex(query: HarnessQuery, options: PrewarmOptions)
   const program = await codexProgram(query, context)
   if (program.features.isSilent) return
   const launch = appServerLaunch(program, context, { projectRoot, distinct: '' })
-  const lease = await pool.acquire({ sessionId, threadId: query.resumeSessionId }, launch, signal)
+  const { resumeSessionId: conversation } = query
+  const lease = await pool.acquire({ sessionId, conversation, launch, signal })
   try {
-    onProcess?.(await traceProcess(lease.server.process))
+    onProcess?.(await traceProcess(lease.agent.process))
   } finally {
     await lease.release()
   }

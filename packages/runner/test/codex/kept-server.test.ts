@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { PIXEL_PNG } from '../support/images.ts'
@@ -98,6 +100,38 @@ describe('a session that is released', () => {
     const next = await collect(harness.startTurn(other, 'And now?', YOLO))
     expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Still here.' }])
     expect(spawned()).toHaveLength(1)
+  })
+})
+
+describe('a server without a turn', () => {
+  test('is kept while a command goes on in the background, and ended when that is over', async () => {
+    const [begun, enough] = ['begun', 'enough'].map(name => path.join(world.project, name)) as [
+      string,
+      string,
+    ]
+    const command = `touch ${begun}; while [ ! -e ${enough} ]; do sleep 0.1; done`
+    const model = await world.model({ answers: [run(command, { yield_time_ms: 250 }), 'It goes on.'] })
+    const log = new EventEmitter()
+    const harness = world.harness({ model, idleMs: 100, onLog: ({ event }) => log.emit(event) })
+    const over = once(log, 'process:exit')
+    const events = await collect(harness.startTurn(world.session(), 'Go', YOLO))
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'It goes on.' }])
+    await fileAppears(begun)
+    // Ten times as long as an idle server is kept: one that is ended for it is gone by then.
+    await expect(Promise.race([over, setTimeout(1000, 'kept')])).resolves.toBe('kept')
+    writeFileSync(enough, '')
+    await over
+    expect(await findByMarker(world.marker)).toEqual([])
+  })
+
+  test('that takes more memory than may be kept is ended with its turn', async () => {
+    const model = await world.model({ answers: ['Hello.'] })
+    const log = new EventEmitter()
+    const onLog = ({ event }: { event: string }) => log.emit(event)
+    const harness = world.harness({ model, keepMemory: { bytes: 0 }, onLog })
+    const over = once(log, 'process:exit')
+    await collect(harness.startTurn(world.session(), 'Hi'))
+    await over
   })
 })
 

@@ -1,4 +1,5 @@
 import type { ClientToolDefinition, Guard, HarnessQuery, PermissionMode } from '@chirality/core'
+import type { AgentLaunch, AgentLease, KeptAgents } from '../../turn/kept-agents.ts'
 import { startFailure } from '../../turn/start-failure.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { subagentEnv } from '../launch/args.ts'
@@ -7,43 +8,49 @@ import { ControlError } from './control-channel.ts'
 import { GuardHook } from './guard-hook.ts'
 import { LiveClaude, type LiveClaudeOptions } from './live-claude.ts'
 
-/** What a process is started with, and what tells whether one that runs will do instead. */
-export interface LiveLaunch {
-  query: HarnessQuery
+/** The process of a session: each has its own. */
+export interface LiveLaunch extends AgentLaunch<LiveClaude> {
+  readonly query: HarnessQuery
   /** All that cannot change while it runs. */
-  key: string
-  /** Ended with its turn. */
-  isShortLived: boolean
-  tools: RelayedTools
-  guard: Guard | undefined
-  /** Rejects with a HarnessError, also when the signal says that nobody wants it any more. */
-  start(names: LiveNames, signal: AbortSignal): Promise<LiveClaude>
+  readonly settings: string
+  readonly tools: RelayedTools
 }
 
-export type LiveNames = Pick<LiveClaudeOptions, 'sessionId' | 'turnId' | 'onStderr'>
+/** Keeps one process for each session. */
+export type LivePool = KeptAgents<LiveClaude, LiveLaunch>
+export type LiveLease = AgentLease<LiveClaude>
 
-export interface LiveLaunchOptions {
+export interface LiveLaunchOptions extends Pick<LiveClaudeOptions, 'sessionId' | 'turnId' | 'onStderr'> {
   context: ClaudeContext
   /** Someone is there to answer. Otherwise what is not allowed is denied, and the agent is told so beforehand. */
   asks: boolean
   guard: Guard | undefined
 }
 
-export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLaunchOptions): LiveLaunch {
+export function liveLaunch(query: HarnessQuery, options: LiveLaunchOptions): LiveLaunch {
+  const { context, asks, guard, ...names } = options
   const tools = new RelayedTools(query.clientTools)
   const { config, variant = PLAIN_VARIANT } = context
+  const settings = settingsOf(query, {
+    asks,
+    isGuarded: guard !== undefined,
+    rules: guard?.rules?.map(({ effect, tool, pattern }) => [effect, tool, pattern]),
+  })
   return {
+    key: names.sessionId,
     query,
-    key: launchKey(query, {
-      asks,
-      isGuarded: guard !== undefined,
-      rules: guard?.rules?.map(({ effect, tool, pattern }) => [effect, tool, pattern]),
-    }),
+    settings,
     // The agent counts what the process has cost, and the limit is for a turn.
     isShortLived: query.maxBudgetUsd !== undefined,
     tools,
-    guard,
-    start: async (names, signal) => {
+    accepts: async (live, startedWith) => {
+      if (startedWith.settings !== settings || !isSameConversation(live, startedWith.query, query))
+        return false
+      startedWith.tools.use(query.clientTools)
+      if (guard) live.launch.guard?.use(guard)
+      return adjust(live, query, config)
+    },
+    start: async signal => {
       const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
       const relayed = { ...query, clientTools: tools.definitions, signal }
       try {
@@ -62,21 +69,33 @@ export function liveLaunch(query: HarnessQuery, { context, asks, guard }: LiveLa
   }
 }
 
-/** Model and permission mode are missing, because they can be set; which conversation it is, the pool compares. */
-function launchKey(query: HarnessQuery, talks: object): string {
+/** Without model and permission mode, which can be set, and without the conversation, which is compared. */
+function settingsOf(query: HarnessQuery, talks: object): string {
   const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
   const { resumeSessionId, forkSession, forkAt, account, newSessionId, continueLast, ...fixed } = rest
   const tools = clientTools?.map(({ handler, ...definition }) => definition)
   return JSON.stringify([fixed, tools, talks, isBypass(query)], sortedKeys)
 }
 
-export function isBypass({ permissionMode, mode }: HarnessQuery): boolean {
+function isBypass({ permissionMode, mode }: HarnessQuery): boolean {
   return permissionMode ? permissionMode === 'bypassPermissions' : mode === 'yolo'
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Where the process stands is what it last told; one that has told nothing was started for this or for another. */
+function isSameConversation(live: LiveClaude, started: HarnessQuery, query: HarnessQuery): boolean {
+  const { nativeSessionId } = live.translator
+  if (nativeSessionId !== null) return query.resumeSessionId === nativeSessionId && !query.forkSession
+  return (
+    started.resumeSessionId === query.resumeSessionId &&
+    started.newSessionId === query.newSessionId &&
+    Boolean(started.forkSession) === Boolean(query.forkSession) &&
+    started.forkAt === query.forkAt
+  )
 }
 
 /** The process knows the tools of the turn it was started for; a call goes to the handler of the turn that runs. */
@@ -101,7 +120,7 @@ class RelayedTools {
 }
 
 /** Sets what can be set while the agent runs. False when this one cannot do as it is told, and another has to. */
-export async function adjust(
+async function adjust(
   live: LiveClaude,
   query: HarnessQuery,
   config: ClaudeCodeHarnessConfig,

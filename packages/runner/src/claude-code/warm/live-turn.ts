@@ -14,7 +14,7 @@ import { usageFailure } from '../install/features.ts'
 import { type MessageContent, promptMessage } from '../launch/prompt.ts'
 import type { InboxItem } from './inbox.ts'
 import type { LiveClaude } from './live-claude.ts'
-import type { LiveLease } from './live-pool.ts'
+import type { LiveLease } from './live-launch.ts'
 import { Background, Messages } from './messages.ts'
 import { ControlRequests } from './requests.ts'
 
@@ -61,7 +61,7 @@ export class LiveTurn implements Connection {
   #offset = -1
 
   constructor(options: LiveTurnOptions) {
-    const { live } = options.lease
+    const { agent: live } = options.lease
     this.#options = options
     this.#live = live
     this.opening = options.opening

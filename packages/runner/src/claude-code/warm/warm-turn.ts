@@ -6,8 +6,7 @@ import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
 import { LINGER_MS } from '../rest.ts'
-import { liveLaunch } from './live-launch.ts'
-import type { LiveLease, LivePool } from './live-pool.ts'
+import { type LiveLease, type LivePool, liveLaunch } from './live-launch.ts'
 import { LiveTurn } from './live-turn.ts'
 
 export interface WarmTurnOptions {
@@ -51,7 +50,7 @@ export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
     },
     open: async parts => open(query, await read(), parts),
     afresh: async parts => {
-      await lease?.live.dismiss()
+      await lease?.agent.dismiss()
       pool.told(session.id)
       const wanted = withoutConversation(query)
       return open(wanted, await promptMessage(wanted.prompt, agent), parts)
@@ -65,17 +64,19 @@ async function acquire(
   { stop, record, log }: TurnParts,
   { session, turnId, context, pool, opts }: WarmTurnOptions,
 ): Promise<LiveLease | null> {
-  const launch = liveLaunch(query, { context, asks: opts.decide !== undefined, guard: opts.guard })
+  const sessionId = session.id
+  const asks = opts.decide !== undefined
+  const launch = liveLaunch(query, { context, asks, guard: opts.guard, sessionId, turnId })
   let lease: LiveLease
   try {
-    lease = await pool.acquire({ sessionId: session.id, turnId, launch, signal: stop.signal })
+    lease = await pool.acquire({ sessionId, launch, signal: stop.signal })
   } catch (error) {
     if (stop.reason) return null
     throw error
   }
   const { resumeSessionId: claudeSessionId } = query
   if (claudeSessionId && !lease.isKept) log.write('info', 'resume:attempt', { claudeSessionId })
-  const { process, readTo } = lease.live
+  const { process, readTo } = lease.agent
   record.begin(process.spoolPath)
   if (record.isKept) record.tell(await traceProcess(process, readTo))
   return lease
@@ -110,7 +111,7 @@ function liveTurn(
 
 /** What is worth knowing of the agent's version, in the first turn of a session, and of the process before. */
 function openingOf(
-  { live, lost }: LiveLease,
+  { agent: live, lost }: LiveLease,
   { session, context: { variant = PLAIN_VARIANT } }: WarmTurnOptions,
   isFirst: boolean,
 ): UIEvent[] {

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { type ContextUsage, HarnessError } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
-import { type AgentProcess, spawnAgent } from '../../process/agent-process.ts'
+import { type AgentProcess, type ProcessExit, spawnAgent } from '../../process/agent-process.ts'
 import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { stopByVariable } from '../../process/traced-process.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
+import type { KeptAgent } from '../../turn/kept-agents.ts'
 import type { CodexHarnessConfig } from '../config.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import { CodexFeatures, unknownMethod } from './features.ts'
@@ -26,7 +27,7 @@ export interface AppServerOptions {
 }
 
 /** A running `codex app-server`, which may serve several threads. */
-export class AppServer {
+export class AppServer implements KeptAgent {
   readonly process: AgentProcess
   /** As it says in the handshake. */
   version: string | null = null
@@ -46,12 +47,14 @@ export class AppServer {
   readonly #closing = new Map<string, () => void>()
   /** Threads with a turn, and who waits for its end. */
   readonly #turns = new Map<string, () => void>()
+  readonly #commands = new RunningCommands()
   /** Its last words, for when there are no others. */
   #noise: string[] = []
   /** Kinds of messages that no session heard. */
   readonly #unheard = new Set<string>()
   #isUsable = true
-  #ended: Promise<void> = Promise.resolve()
+  #isStopped = false
+  readonly ended: Promise<{ exit: ProcessExit }>
 
   private constructor(process: AgentProcess, { config, env, features }: AppServerOptions) {
     this.process = process
@@ -65,6 +68,7 @@ export class AppServer {
         if (method === 'thread/closed') this.#forget(params)
         if (method === 'turn/started') this.#turns.set(String(asObject(params).threadId), () => {})
         if (method === 'turn/completed') this.#endTurn(String(asObject(params).threadId))
+        this.#commands.see(method, params)
         if (method === 'thread/tokenUsage/updated') this.#noteContext(params)
         if (isCompaction(method, params)) this.instructions.delete(String(asObject(params).threadId))
         if (!this.news.tell(source)) this.#noteUnheard(method)
@@ -72,6 +76,7 @@ export class AppServer {
       onRequest: (request, source) => this.#ask({ ...source, request }),
       onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
     })
+    this.ended = this.#run()
   }
 
   /** Spawns it and shakes hands. Rejects when it does not answer in time or is given up, and leaves nothing running then. */
@@ -83,7 +88,6 @@ export class AppServer {
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, options)
     server.#log.spawned({ command, args, cwd: projectRoot }, process)
-    server.#ended = server.#run()
     const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
     try {
       signal?.throwIfAborted()
@@ -99,7 +103,7 @@ export class AppServer {
     } catch (cause) {
       if (server.version === null && patience.aborted) server.features.noteSilence()
       await server.stop({ interruptGraceMs: 0 })
-      await server.#ended
+      await server.ended
       const said = server.#noise.join('\n').trim()
       const message = `codex app-server did not answer.${said ? ` It said: ${said}` : ''}`
       throw new HarnessError(message, 'process_crashed', HARNESS_ID, cause)
@@ -109,6 +113,15 @@ export class AppServer {
   /** False as soon as it is being stopped, or has gone by itself. */
   get isUsable(): boolean {
     return this.#isUsable
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  /** No thread has a turn, and no command goes on in the background. */
+  get isResting(): boolean {
+    return this.#turns.size === 0 && this.#commands.areOver
   }
 
   /** Not waited for beyond the signal. What this Codex does not know is not asked for twice. */
@@ -182,12 +195,18 @@ export class AppServer {
 
   /** Closing stdin is the polite way: commands are ended with the server. */
   stop(options: StopOptions = {}): Promise<StopReport> {
+    // One that has gone by itself was not stopped.
+    this.#isStopped ||= this.#isUsable
     this.#isUsable = false
     this.process.endInput()
     return this.process.stop({ ...this.#config.stop, ...options })
   }
 
-  async #run(): Promise<void> {
+  async dismiss(): Promise<void> {
+    await this.stop({ interruptGraceMs: 0 })
+  }
+
+  async #run(): Promise<{ exit: ProcessExit }> {
     try {
       await this.#rpc.pump()
     } catch (error) {
@@ -197,8 +216,10 @@ export class AppServer {
       await this.process.close()
     }
     this.#isUsable = false
-    this.#log.exited(await this.process.exited, this.process.fault)
+    const exit = await this.process.exited
+    this.#log.exited(exit, this.process.fault)
     this.news.end()
+    return { exit }
   }
 
   /** It is in the raw log and in no session's; a new kind of message should not go unnoticed. */
@@ -237,6 +258,32 @@ export class AppServer {
   /** At once, so that the agent does not wait for ever. */
   #refuse({ id, method }: RpcRequest): void {
     this.respondError(id, `No turn is running that ${method} could be about.`)
+  }
+}
+
+/** Commands that a server has begun and not told the end of. Some outlive their turn. */
+class RunningCommands {
+  /** The thread of each, by its item. */
+  readonly #threads = new Map<string, string>()
+
+  get areOver(): boolean {
+    return this.#threads.size === 0
+  }
+
+  see(method: string, params: unknown): void {
+    const { threadId, item, turn } = asObject(params)
+    const { id, type } = asObject(item)
+    if (method === 'item/started' && type === 'commandExecution')
+      this.#threads.set(String(id), String(threadId))
+    else if (method === 'item/completed') this.#threads.delete(String(id))
+    else if (method === 'thread/closed') this.#forget(String(threadId))
+    // What an interrupted turn had running is ended with it, and not every end is told.
+    else if (method === 'turn/completed' && asObject(turn).status !== 'completed')
+      this.#forget(String(threadId))
+  }
+
+  #forget(thread: string): void {
+    for (const [id, owner] of this.#threads) if (owner === thread) this.#threads.delete(id)
   }
 }
 

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { HarnessQuery } from '@chirality/core'
 import { buildChildEnv } from '../../env/child-env.ts'
 import { refuseTooOld } from '../../turn/agent-version.ts'
+import type { AgentLaunch } from '../../turn/kept-agents.ts'
 import { checkDirectory } from '../../turn/start-failure.ts'
-import type { AppServerLaunch } from '../app-server/app-server-pool.ts'
+import { AppServer } from '../app-server/app-server.ts'
 import { type CodexFeatures, codexFeatures } from '../app-server/features.ts'
 import { CODEX, type CodexContext } from '../config.ts'
 import { CODEX_ENVIRONMENT, CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
@@ -44,14 +45,20 @@ export function appServerLaunch(
   program: CodexProgram,
   context: CodexContext,
   { projectRoot, distinct }: { projectRoot: string; distinct: string },
-): AppServerLaunch {
+): AgentLaunch<AppServer> {
   const { command, env, features } = program
   const extra = [UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
   const args = ['app-server', ...overrideArgs(context, extra)]
   const key = createHash('sha256')
     .update(JSON.stringify([command, args, env, projectRoot, distinct]))
     .digest('hex')
-  return { key, command, args, env, features, projectRoot, config: context.config }
+  const options = { command, args, env, features, projectRoot, config: context.config }
+  return {
+    key,
+    isShared: true,
+    isShortLived: distinct !== '',
+    start: signal => AppServer.start(options, signal),
+  }
 }
 
 /** A session that needs another process cannot have its thread before this one lets go of it. */

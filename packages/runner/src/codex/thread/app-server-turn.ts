@@ -21,21 +21,21 @@ export async function openThreadTurn(options: AppServerTurnOptions): Promise<Thr
   const { stop, record } = parts
   let thread: OpenThread
   try {
-    thread = await openThread(lease.server, { query, permissions, config, signal: stop.signal })
+    thread = await openThread(lease.agent, { query, permissions, config, signal: stop.signal })
   } catch (error) {
     // Whether it would ever have answered nobody knows: the next turn must not wait for it again.
-    if (isUnanswered(error) && lease.turns() === 1) await lease.server.stop({ interruptGraceMs: 0 })
+    if (isUnanswered(error) && lease.holders() === 1) await lease.agent.stop({ interruptGraceMs: 0 })
     if (stop.reason) return null
     throw error
   }
-  const feed = lease.server.news.listen(thread.id)
+  const feed = lease.agent.news.listen(thread.id)
   if (!feed) {
     const message = `The Codex thread ${query.resumeSessionId} has a turn running in another session.`
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
   const facts = factsOf(thread, feed, options)
   // Before the turn is started: from then on it can be found again.
-  const { process } = lease.server
+  const { process } = lease.agent
   record.begin(process.spoolPath, facts)
   if (record.isKept) {
     const { from, unheard, children } = feed.place
@@ -60,7 +60,7 @@ function factsOf(
     threadId,
     model,
     cwd: query.cwd,
-    version: lease.server.version ?? undefined,
+    version: lease.agent.version ?? undefined,
     permissionMode: query.permissionMode,
     lostId,
     expectsJson: query.outputSchema !== undefined,

@@ -11,10 +11,10 @@ import {
 import { Wake } from '../../common/wake.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { Connection, ConnectionEnd, Requests, TurnParts } from '../../turn/connection.ts'
+import type { AgentLease } from '../../turn/kept-agents.ts'
 import { askGuard } from '../../turn/questions.ts'
 import { failed, type StopReason, stopped } from '../../turn/turn-events.ts'
 import type { AppServer } from '../app-server/app-server.ts'
-import type { AppServerLease } from '../app-server/app-server-pool.ts'
 import { RpcError, type RpcRequest } from '../app-server/json-rpc.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'
 import { endsTurn, type ThreadMessage } from '../app-server/thread-message.ts'
@@ -29,7 +29,7 @@ import { type ThreadTurnFacts, ThreadView } from './thread-view.ts'
 
 export interface ThreadTurnOptions {
   session: Session
-  lease: AppServerLease
+  lease: AgentLease<AppServer>
   thread: OpenThread
   facts: ThreadTurnFacts
   /** What the server says about the thread. */
@@ -67,7 +67,7 @@ export class ThreadTurn implements Connection {
   constructor(options: ThreadTurnOptions) {
     const { session, lease, feed, facts } = options
     this.#options = options
-    this.#server = lease.server
+    this.#server = lease.agent
     this.#view = new ThreadView(session, facts)
     feed.onNews = () => this.#wake.notify()
     this.requests = {
@@ -132,7 +132,7 @@ export class ThreadTurn implements Connection {
 
   /** Only when no other session uses the server may it be ended with the turn. */
   async stop(reason: StopReason): Promise<void> {
-    if (reason === 'killed' && this.#options.lease.turns() === 1)
+    if (reason === 'killed' && this.#options.lease.holders() === 1)
       await this.#server.stop({ interruptGraceMs: 0 })
     else this.#interrupt()
   }
