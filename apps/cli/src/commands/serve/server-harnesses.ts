@@ -22,7 +22,7 @@ export function serverHarnesses(
   const dataFolder = userDataFolder()
   const harnesses = new HarnessRegistry<SessionHarness>()
   harnesses.register(new ClaudeCodeHarness({ onLog, environment, dataFolder, keepMemory }))
-  harnesses.register(new CodexHarness({ onLog, environment, dataFolder }))
+  harnesses.register(new CodexHarness({ onLog, environment, dataFolder, keepMemory }))
   harnesses.register(new AgentSdkHarness({ onLog, environment, dataFolder, keepMemory }))
   harnesses.register(
     demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment, prices: () => readPrices() }),
