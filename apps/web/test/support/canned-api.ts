@@ -64,6 +64,13 @@ export class CannedApi {
   /** Of every persona. */
   consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
   trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
+  /** No other project is registered. */
+  onlyDemo = false
+  /** Rules of the user for the project. */
+  rules = [
+    { effect: 'allow', tool: 'Bash', pattern: 'npm test *', line: 2, text: 'allow Bash(npm test *)' },
+    { effect: 'deny', tool: 'Bash', pattern: 'git push *', line: 3, text: 'deny Bash(git push *)' },
+  ]
   demo: { projectRoot: string; prompt: string } | null = {
     projectRoot: '/code/demo',
     prompt: 'The test fails. Mend it.',
@@ -253,19 +260,37 @@ export class CannedApi {
     return problem === null ? trust : { ...trust, problem }
   }
 
+  #shownRules() {
+    const own = { trusted: true, exists: true, problems: [] }
+    return [
+      {
+        kind: 'user-project',
+        file: '/home/me/.chirality/policies/parser-kit.policy',
+        ...own,
+        rules: this.rules,
+      },
+      { kind: 'user-global', file: '/home/me/.chirality/policies/global.policy', ...own, rules: [] },
+      {
+        ...{ kind: 'project', file: '.chirality/policy', trusted: false, exists: true, problems: [] },
+        rules: [{ effect: 'allow', tool: 'Bash', line: 1, text: 'allow Bash' }],
+      },
+    ]
+  }
+
   readonly #answers: Readonly<Record<string, Answer>> = {
     'system.info': () => ({ version: '0.1.0', demo: this.demo }),
-    'projects.list': () => [
-      {
-        root: '/code/parser-kit',
-        name: 'parser-kit',
-        addedAt: '',
-        open: true,
-        lockedBy: null,
-        missing: false,
-      },
-      { root: '/code/demo', name: 'demo', addedAt: '', open: true, lockedBy: null, missing: false },
-    ],
+    'projects.list': () =>
+      [
+        {
+          root: '/code/parser-kit',
+          name: 'parser-kit',
+          addedAt: '',
+          open: true,
+          lockedBy: null,
+          missing: false,
+        },
+        { root: '/code/demo', name: 'demo', addedAt: '', open: true, lockedBy: null, missing: false },
+      ].filter(({ root }) => !this.onlyDemo || root === this.demo?.projectRoot),
     'harnesses.list': () => this.harnesses,
     'harnesses.status': () => this.installed,
     'harnesses.slashCommands': () => [
@@ -297,6 +322,12 @@ export class CannedApi {
       this.consent = { ...this.consent, isAllowed: true }
       return null
     },
+    'rules.list': () => this.#shownRules(),
+    'rules.remove': ({ text }: { text: string }) => {
+      this.rules = this.rules.filter(rule => rule.text !== text)
+      return this.#shownRules()
+    },
+    'system.newSignInLink': () => ({ url: 'http://127.0.0.1:4096/#sign-in=another', minutes: 10 }),
     'trust.get': () => this.#shownTrust(),
     'trust.allow': () => {
       this.trust = { ...this.trust, isTrusted: true }

@@ -4,6 +4,7 @@ import { filesRouter } from './files-router.ts'
 import { harnessesRouter } from './harnesses-router.ts'
 import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
+import { rulesRouter } from './rules-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
 import { router } from './trpc.ts'
@@ -19,6 +20,7 @@ export const appRouter = router({
   decisions: decisionsRouter,
   files: filesRouter,
   budgets: budgetsRouter,
+  rules: rulesRouter,
   trust: trustRouter,
   system: systemRouter,
   session: sessionRouter,

@@ -32,6 +32,8 @@ export class SessionHost {
   readonly budgets: BudgetBook
   /** What agents ask, and where it is answered. */
   readonly decisions: DecisionBroker
+  /** The rules that allow, ask about and deny calls. */
+  readonly policies: PolicyBook
   /** What projects bring for the agents to run, and what the user said to that. */
   readonly trust: ProjectTrust
   readonly #context: HostContext
@@ -43,12 +45,10 @@ export class SessionHost {
     // Read here already: what is wrong with the file is told before the first turn.
     const prices = options.prices ?? readPrices(home)
     this.budgets = new BudgetBook({ home })
+    this.policies = new PolicyBook({ home, personas })
     this.decisions =
       options.decisions ??
-      new DecisionBroker({
-        timeoutMs: options.decisionTimeoutMs,
-        policies: new PolicyBook({ home, personas }),
-      })
+      new DecisionBroker({ timeoutMs: options.decisionTimeoutMs, policies: this.policies })
     this.trust = new ProjectTrust(harnesses, { home })
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })

@@ -313,3 +313,27 @@ test.each([
     expect(await judge(asked)).toMatchObject({ effect: 'allow' })
   },
 )
+
+describe('removeRule', () => {
+  test('a rule that is taken back holds no longer, and the lines around it stay', async () => {
+    write(ownFile(), '# mine', 'allow Bash(git status)', 'deny Bash(git push *)')
+    expect(await judge()).toMatchObject({ effect: 'allow' })
+    expect(await book.removeRule(root, 'project', { line: 2, text: 'allow Bash(git status)' })).toBe(true)
+    expect(readFileSync(ownFile(), 'utf8')).toBe('# mine\ndeny Bash(git push *)\n')
+    expect(await judge()).toEqual({ effect: 'ask' })
+  })
+
+  test.each([
+    ['another rule stands there by now', { line: 1, text: 'allow Bash(git log)' }],
+    ['there is no such line', { line: 9, text: 'allow Bash(git status)' }],
+    ['an empty line', { line: 2, text: 'allow Bash(git status)' }],
+  ])('%s: nothing is written', async (_case, rule) => {
+    write(ownFile(), 'allow Bash(git status)', '')
+    expect(await book.removeRule(root, 'project', rule)).toBe(false)
+    expect(readFileSync(ownFile(), 'utf8')).toBe('allow Bash(git status)\n\n')
+  })
+
+  test('without a file there is nothing to take back', async () => {
+    expect(await book.removeRule(root, 'global', { line: 1, text: 'allow Read' })).toBe(false)
+  })
+})

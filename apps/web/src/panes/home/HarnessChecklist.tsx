@@ -71,7 +71,7 @@ function describe(
   if (!status) return { tone: 'quiet', words: 'checking' }
   if (!status.installed) return { tone: 'quiet', words: 'not installed' }
   const version = status.version ? ` ${status.version}` : ''
-  const note = versions && versionNote(status.support, versions)
+  const note = status.support === 'tested' ? 'tested' : versions && versionNote(status.support, versions)
   if (status.support === 'too-old') return { tone: 'bad', words: `installed${version}`, note }
   if (!status.authenticated) return { tone: 'quiet', words: `installed${version}, not logged in`, note }
   return { tone: 'ok', words: `ready${version}`, note }

@@ -39,6 +39,16 @@ export interface ServerApi {
   browsers(): Promise<SignedInBrowser[]>
   /** Signs one out, and ends what it has open. */
   revokeBrowser(id: string): Promise<void>
+  /** A link that signs one more browser in, once. */
+  newSignInLink(): Promise<SignInLink>
+  /** The files with rules for a project, in the order in which they are asked. */
+  rules(project: string): Promise<RuleFile[]>
+  /** Takes back a rule of one's own; refused when its line says something else by now. */
+  removeRule(
+    project: string,
+    scope: 'project' | 'global',
+    rule: Pick<PermissionRule, 'line' | 'text'>,
+  ): Promise<void>
   projects(): Promise<ProjectInfo[]>
   registerProject(path: string): Promise<ProjectInfo>
   /** Folders that what was typed can become. */
@@ -183,6 +193,33 @@ export interface ProjectInfo {
   missing: boolean
   /** Where the server is that has it, when that is another one. */
   lockedBy: string | null
+}
+
+export interface SignInLink {
+  url: string
+  minutes: number
+}
+
+export type RuleFileKind = 'user-persona' | 'user-project' | 'user-global' | 'persona' | 'project'
+
+/** A file with rules, as it is now. */
+export interface RuleFile {
+  kind: RuleFileKind
+  file: string
+  /** Only there `allow` counts. */
+  trusted: boolean
+  rules: PermissionRule[]
+  /** With any of them none of its rules counts. */
+  problems: { line: number; message: string }[]
+}
+
+export interface PermissionRule {
+  effect: 'allow' | 'ask' | 'deny'
+  tool: string
+  pattern?: string | undefined
+  line: number
+  /** As it was written. */
+  text: string
 }
 
 export interface HarnessInfo extends HarnessMeta {

@@ -100,6 +100,10 @@ function projectCalls(client: Client) {
     info: () => client.system.info.query(),
     browsers: () => client.system.browsers.query(),
     revokeBrowser: async (id: string) => void (await client.system.revokeBrowser.mutate({ id })),
+    newSignInLink: () => client.system.newSignInLink.mutate(),
+    rules: (project: string) => client.rules.list.query({ project }),
+    removeRule: async (...[project, scope, rule]: Parameters<ServerApi['removeRule']>) =>
+      void (await client.rules.remove.mutate({ project, scope, ...rule })),
     projects: async () => {
       const projects = await client.projects.list.query()
       return projects.map(({ lockedBy, ...project }) => ({ ...project, lockedBy: lockedBy?.address ?? null }))

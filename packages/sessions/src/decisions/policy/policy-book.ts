@@ -81,6 +81,21 @@ export class PolicyBook implements PolicyJudge {
     await written
   }
 
+  /** Takes a rule of the user's back, from the next call on. False where its file says something else on that line by now. */
+  async removeRule(
+    projectRoot: string,
+    scope: keyof PolicyPlaces,
+    rule: Pick<PolicyRule, 'line' | 'text'>,
+  ): Promise<boolean> {
+    const path = this.places(realPath(projectRoot))[scope]
+    const removed = this.#writing.then(() => this.#files.remove(path, rule))
+    this.#writing = removed.then(
+      () => {},
+      () => {},
+    )
+    return removed
+  }
+
   /** Resolves when every "always" so far is on the disk, or has failed. */
   flushed(): Promise<void> {
     return this.#writing

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { PolicyRule } from '@chirality/personas'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { writeFileAtomic } from '../../files/atomic-write.ts'
 import type { FileOps } from '../../files/file-ops.ts'
@@ -62,6 +63,18 @@ export class PolicyFiles {
       if (before.split('\n').includes(rule)) return
       const gap = before === '' || before.endsWith('\n') ? '' : '\n'
       await writeFileAtomic(path, `${before}${gap}${rule}\n`, { ops: this.#ops })
+    })
+  }
+
+  /** Takes a rule out of a file of the user. False where that line says something else by now: then nothing is written. */
+  async remove(path: string, { line, text }: Pick<PolicyRule, 'line' | 'text'>): Promise<boolean> {
+    return withStorageErrors(path, async () => {
+      const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? ''
+      const lines = before.split('\n')
+      if (lines[line - 1]?.trim() !== text) return false
+      lines.splice(line - 1, 1)
+      await writeFileAtomic(path, lines.join('\n'), { ops: this.#ops })
+      return true
     })
   }
 

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { matchesRule, ruleWords } from './rule-words.ts'
+
+const rule = (tool: string, pattern?: string) => ({
+  ...{
+    effect: 'allow' as const,
+    tool,
+    line: 1,
+    text: `allow ${tool}${pattern === undefined ? '' : `(${pattern})`}`,
+  },
+  ...(pattern === undefined ? {} : { pattern }),
+})
+
+test.each([
+  [rule('Bash', 'npm test *'), '`npm test`, whatever follows'],
+  [rule('Bash', 'npm test:*'), '`npm test`, whatever follows'],
+  [rule('Bash', 'npm test'), '`npm test`'],
+  // A star elsewhere is no "whatever follows": the pattern itself is shown.
+  [rule('Bash', 'npm * --dry *'), '`npm * --dry *`'],
+  [rule('Bash', '*'), '`*`'],
+  [rule('Edit', 'src/**'), '`Edit` on `src/**`'],
+  [rule('WebSearch'), 'Every use of `WebSearch`'],
+  [rule('*'), 'Every call of every tool'],
+])('%j', (one, words) => expect(ruleWords(one)).toBe(words))
+
+test('a rule is found by what it says and by how it is written', () => {
+  expect(matchesRule(rule('Bash', 'npm test *'), 'whatever NPM')).toBe(true)
+  expect(matchesRule(rule('Bash', 'npm test *'), 'bash(npm')).toBe(true)
+  expect(matchesRule(rule('Bash', 'npm test *'), 'push')).toBe(false)
+  expect(matchesRule(rule('Edit'), '')).toBe(true)
+})

@@ -1,0 +1,180 @@
+import { PERMISSION_WORDS } from '@chirality/core'
+import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
+import { choose, picker } from '../support/choose.ts'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
+test('say what, press Enter: a session with what was chosen, which is offered again', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ scene: aBusyDay })
+  await choose(page, 'Permissions', PERMISSION_WORDS.acceptEdits.label)
+  await page.keyboard.press('i')
+  await page.keyboard.type('Stream the export')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('and show progress')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/s/s1')
+  expect(api.called('sessions.create')).toEqual([
+    { project: '/code/parser-kit', mode: 'workbench', harness: 'claude-code', permissionMode: 'acceptEdits' },
+  ])
+  expect(api.called('turns.send')).toEqual([
+    { sessionId: 's1', message: 'Stream the export\nand show progress', options: {} },
+  ])
+
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Home', exact: true }).click()
+  await picker(page, 'Permissions').getByText(PERMISSION_WORDS.acceptEdits.label).waitFor()
+  expect(await page.getByRole('textbox', { name: 'What should be done?' }).inputValue()).toBe('')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a message that the server does not take waits in the field of its new session', async () => {
+  const scene: typeof aBusyDay = api => {
+    aBusyDay(api)
+    api.faults.set('turns.send', 'Somebody else works there.')
+  }
+  const { page, api, close } = await dashboard.open({ scene })
+  await page.getByRole('textbox', { name: 'What should be done?' }).fill('Do it')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/s/s1')
+  await page.getByText('Somebody else works there.').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Do it')
+  expect(api.called('sessions.create')).toHaveLength(1)
+  await close()
+})
+
+test('a session that cannot be made leaves the words where they are', async () => {
+  const scene: typeof aBusyDay = api => {
+    aBusyDay(api)
+    api.faults.set('sessions.create', 'The folder is in use by another program.')
+  }
+  const { page, close } = await dashboard.open({ scene })
+  const field = page.getByRole('textbox', { name: 'What should be done?' })
+  await field.fill('Do it')
+  await page.keyboard.press('Enter')
+  await page.getByText('The folder is in use by another program.').waitFor()
+  expect(await field.inputValue()).toBe('Do it')
+  await close()
+})
+
+test('an agent that cannot work yet says what to run', async () => {
+  const { page, close } = await dashboard.open({ scene: aBusyDay })
+  await choose(page, 'Agent', 'Codex (not installed)')
+  await page.getByText('Codex cannot work yet.').waitFor()
+  await close()
+})
+
+test('what needs you, what works and what ended is one click away', async () => {
+  const { page, close } = await dashboard.open({ scene: aBusyDay })
+  const waiting = page.getByRole('main').getByRole('region', { name: 'Needs you' })
+  await waiting.getByText('plan is ready to review').waitFor()
+  await page
+    .getByRole('main')
+    .getByRole('region', { name: 'Working' })
+    .getByText('Docs for the API')
+    .waitFor()
+  await page.getByRole('main').getByRole('region', { name: 'Lately' }).getByText('Release notes').waitFor()
+  await waiting.getByRole('link', { name: /Fix CRLF handling/ }).click()
+  await page.waitForURL('**/s/s1')
+  await close()
+})
+
+test('who has only the demo is asked for a folder of their own', async () => {
+  const { page, api, close } = await dashboard.open({
+    scene: canned => {
+      canned.demo = { projectRoot: '/code/parser-kit', prompt: 'Mend it.' }
+      canned.onlyDemo = true
+    },
+  })
+  await page.getByRole('button', { name: 'Try the demo' }).waitFor()
+  await page.getByLabel('Folder on this machine').fill('~/mine')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => api.called('projects.register')).toEqual([{ path: '~/mine' }])
+  await close()
+})
+
+test('the panel and the sidebar are as they were left', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
+  const panel = page.getByRole('complementary', { name: 'Beside the conversation' })
+  const edge = page.getByRole('separator', { name: 'Width of the panel' })
+  const width = async () => Math.round((await panel.boundingBox())?.width ?? 0)
+  const before = await width()
+  await edge.focus()
+  await page.keyboard.press('ArrowLeft')
+  await expect.poll(width).toBe(before + 16)
+  await page.reload()
+  await expect.poll(width).toBe(before + 16)
+
+  await page.getByRole('button', { name: 'Changes and more' }).click()
+  await panel.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Hide the sidebar' }).click()
+  await page.reload()
+  await page.getByRole('button', { name: 'Show the sidebar' }).waitFor()
+  expect(await panel.count()).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  // A key for a pane shows the panel again.
+  await page.getByText('Run this command?').waitFor()
+  await page.keyboard.press('3')
+  await panel.waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('the theme that was chosen holds against the system, and after a reload', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    ...{ path: '/settings/appearance', scene: aBusyDay, colorScheme: 'light' },
+  })
+  const canvas = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const light = await canvas()
+  await page.getByRole('radio', { name: 'Dark' }).click()
+  await expect.poll(canvas).not.toBe(light)
+  await page.reload()
+  await page.getByRole('radio', { name: 'Dark', checked: true }).waitFor()
+  expect(await canvas()).not.toBe(light)
+  await page.getByRole('radio', { name: 'System' }).click()
+  await expect.poll(canvas).toBe(light)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a rule is found, read in plain words and taken back', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    ...{ path: '/settings/permissions', scene: aBusyDay },
+  })
+  const own = page.getByRole('region', { name: 'Yours, for this project' })
+  await own.getByText('npm test, whatever follows').waitFor()
+  await page.getByText('does not count: only your own files can allow').waitFor()
+  await page.getByRole('searchbox', { name: 'Find a rule' }).fill('push')
+  await own.getByText('npm test, whatever follows').waitFor({ state: 'detached' })
+  await own.getByRole('button', { name: 'Take back deny Bash(git push *)' }).click()
+  await own.getByText('No rule fits.').waitFor()
+  expect(api.called('rules.remove')).toEqual([
+    { project: '/code/parser-kit', scope: 'project', line: 3, text: 'deny Bash(git push *)' },
+  ])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test.each(['light', 'dark'] as const)('home and settings: nothing that axe finds, %s', async colorScheme => {
+  for (const size of [{}, PHONE]) {
+    const { page, complaints, close } = await dashboard.open({ scene: aBusyDay, colorScheme, ...size })
+    for (const path of PLACES) {
+      await page.goto(new URL(path, page.url()).href)
+      await page.locator('main h1').waitFor()
+      const overhang = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+      expect(overhang, path).toBe(0)
+      expect(await axeViolations(page), path).toEqual([])
+    }
+    expect(complaints).toEqual([])
+    await close()
+  }
+})
+
+const PLACES = [
+  ...['/', '/settings/agents', '/settings/permissions', '/settings/notifications', '/settings/devices'],
+  '/settings/appearance',
+]
