@@ -1,9 +1,15 @@
 export { listBrowsers, removeBrowser, type SignedInBrowser } from './browsers/signed-in-browsers.ts'
-export type { ChangesSource, TurnDiff } from './changes/turn-changes.ts'
-export type { FolderEntry, FolderListing } from './files/list-folder.ts'
-export type { BinaryContent, FileContent, ImageContent, TextContent } from './files/read-file.ts'
-export type { Changes, FileChange } from './git/diff-trees.ts'
-export type { ChangedFile, GitStatus } from './git/git-status.ts'
+export type { HarnessInfo } from './contract/agent-answers.ts'
+export type {
+  ChangedFile,
+  Changes,
+  FileChange,
+  FileContent,
+  FolderEntry,
+  FolderListing,
+  GitStatus,
+  TurnDiff,
+} from './contract/file-answers.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'
 export { LINK_MINUTES } from './guard/keys.ts'
 export { BindingError, type Exposed } from './http/check-binding.ts'
@@ -14,7 +20,6 @@ export { listServerFiles, readServerFile, type ServerFile } from './system/serve
 export type { SessionProcesses } from './system/session-processes.ts'
 export type { Demo } from './trpc/context.ts'
 export type { FleetEvent } from './trpc/events-router.ts'
-export type { HarnessInfo } from './trpc/harnesses-router.ts'
 export type { ProjectInfo } from './trpc/projects-router.ts'
 export type { AppRouter } from './trpc/router.ts'
 export type { ExportPage } from './trpc/sessions-router.ts'

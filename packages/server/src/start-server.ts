@@ -65,7 +65,7 @@ export interface RunningServer {
   readonly link: string
   readonly host: SessionHost
   /** What it answers to, beside the files of the dashboard. */
-  readonly routes: readonly Pick<Route, 'method' | 'path' | 'kind'>[]
+  readonly routes: readonly Omit<Route, 'handle'>[]
   /** For `onLog` of the harnesses. */
   log(entry: RunnerLogEntry): void
   /** Stops taking calls, then ends the agents or leaves them to work on. */

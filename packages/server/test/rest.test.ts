@@ -155,19 +155,6 @@ test('the default session is made when it is needed', async () => {
   expect(readdirSync(`${server.project}/.chirality/sessions`)).toHaveLength(1)
 })
 
-test('every route is in the description', async () => {
-  const server = await startTestServer()
-  const response = await server.fetch('/openapi.json')
-  const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> }
-  const routes = server.routes.filter(({ path }) => !path.startsWith('/trpc'))
-  const described = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
-  )
-  expect(described.sort()).toEqual(
-    routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`).sort(),
-  )
-})
-
 test('a fresh data folder shows the sessions that a project has already', async () => {
   const first = await startTestServer()
   const id = await createSession(first)

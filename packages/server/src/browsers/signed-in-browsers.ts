@@ -4,7 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Keys } from '../guard/keys.ts'
 import { createUserFile, listUserFiles, readUserFile, removeUserFile } from '../system/user-files.ts'
-import { Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
+import { BROWSER_ID, Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
 
 /** A browser that may use the server. */
 export interface SignedInBrowser {
@@ -150,7 +150,6 @@ async function readBrowser(home: string, id: string): Promise<BrowserFile | unde
 }
 
 const ID_BYTES = 8
-export const BROWSER_ID = /^[0-9a-f]{16}$/
 const FOLDER = 'browsers'
 const MAX_BROWSERS = 100
 

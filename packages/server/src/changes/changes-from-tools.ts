@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import type { SessionLog } from '@chirality/sessions'
-import type { Changes, FileChange } from '../git/diff-trees.ts'
+import type { Changes, FileChange } from '../contract/file-answers.ts'
 
 /** What the tools of a turn say they changed. Undefined when the log has no such turn. */
 export function changesFromTools(

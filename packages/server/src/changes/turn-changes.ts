@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
+import type { Changes, TurnDiff } from '../contract/file-answers.ts'
 import { CallError } from '../errors/call-error.ts'
-import { type Changes, diffTrees } from '../git/diff-trees.ts'
+import { diffTrees } from '../git/diff-trees.ts'
 import { findRepository } from '../git/find-repository.ts'
 import type { GitRepository } from '../git/git.ts'
 import {
@@ -15,13 +16,6 @@ import {
 } from '../git/snapshot.ts'
 import { changesFromTools } from './changes-from-tools.ts'
 import { TurnTrees } from './turn-trees.ts'
-
-export type ChangesSource = 'git' | 'tools'
-
-export interface TurnDiff extends Changes {
-  /** `tools`: what the agent's own tools said, where there is no git. What a command changed is not in it. */
-  source: ChangesSource
-}
 
 /** What changed in the files of a project: since the last commit, and in each turn. */
 export class TurnChanges {

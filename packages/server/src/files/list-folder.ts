@@ -1,24 +1,8 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
+import type { FolderEntry, FolderListing } from '../contract/file-answers.ts'
 import { confine, HIDDEN_FOLDERS, toFileError } from './confine.ts'
-
-export interface FolderEntry {
-  name: string
-  /** From the root of the project, with `/`. */
-  path: string
-  kind: 'file' | 'folder' | 'link' | 'other'
-  sizeBytes: number
-  modifiedAt: string
-}
-
-export interface FolderListing {
-  path: string
-  /** Folders first, then by name, numbers by their value. */
-  entries: FolderEntry[]
-  /** How many more there are than are shown. */
-  left: number
-}
 
 /** One level of a project's files; a tree asks for the next when it is opened. */
 export async function listFolder(root: string, relative: string): Promise<FolderListing> {

@@ -1,33 +1,9 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
+import type { FileContent } from '../contract/file-answers.ts'
 import { CallError } from '../errors/call-error.ts'
 import { confine, requireStillInside, toFileError } from './confine.ts'
-
-export type FileContent = TextContent | ImageContent | BinaryContent
-
-interface ContentBase {
-  path: string
-  sizeBytes: number
-  modifiedAt: string
-}
-
-export interface TextContent extends ContentBase {
-  kind: 'text'
-  text: string
-  /** Only the beginning is here. */
-  truncated: boolean
-}
-
-export interface ImageContent extends ContentBase {
-  kind: 'image'
-  mediaType: string
-  base64: string
-}
-
-export interface BinaryContent extends ContentBase {
-  kind: 'binary'
-}
 
 /** A file of a project, as far as it can be shown. */
 export async function readProjectFile(root: string, relative: string): Promise<FileContent> {

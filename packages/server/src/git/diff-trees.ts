@@ -1,22 +1,6 @@
+import type { Changes, FileChange } from '../contract/file-answers.ts'
 import { type GitRepository, git } from './git.ts'
 import { snapshotEnvironment } from './snapshot.ts'
-
-export interface Changes {
-  files: FileChange[]
-  /** A unified diff, as `git apply` takes it. */
-  patch: string
-  /** The patch was too large; `files` is complete. */
-  truncated: boolean
-}
-
-export interface FileChange {
-  path: string
-  kind: 'added' | 'deleted' | 'changed' | 'renamed'
-  renamedFrom?: string
-  /** Null for what is not text. */
-  added: number | null
-  removed: number | null
-}
 
 export interface TreePair {
   from: string

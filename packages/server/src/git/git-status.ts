@@ -1,24 +1,7 @@
+import type { ChangedFile, GitStatus } from '../contract/file-answers.ts'
 import { CallError } from '../errors/call-error.ts'
 import { findRepository } from './find-repository.ts'
 import { git } from './git.ts'
-
-export interface GitStatus {
-  branch: string | null
-  /** Null before the first commit. */
-  commit: string | null
-  ahead: number
-  behind: number
-  files: ChangedFile[]
-}
-
-export interface ChangedFile {
-  /** From the root of the project; outside of it with `../`. */
-  path: string
-  /** One letter each, as git has them: M, A, D, R, C, U, ? and . for none. */
-  index: string
-  worktree: string
-  renamedFrom?: string
-}
 
 /** What has changed since the last commit, or null where there is no git. */
 export async function gitStatus(root: string): Promise<GitStatus | null> {

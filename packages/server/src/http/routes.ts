@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RouteKind } from '../guard/guard.ts'
+import type { Endpoint } from '../contract/endpoints.ts'
 
 export interface RouteRequest {
   request: IncomingMessage
@@ -9,11 +9,9 @@ export interface RouteRequest {
   params: Readonly<Record<string, string>>
 }
 
-export interface Route {
-  method: 'GET' | 'POST' | 'DELETE'
-  /** Segments; `:name` takes any one, a last `*` the rest. */
-  path: string
-  kind: RouteKind
+export interface Route extends Pick<Endpoint, 'method' | 'path' | 'kind'> {
+  /** What it takes and answers. Null for tRPC, whose procedures say that for themselves. */
+  endpoint: Endpoint | null
   handle: (request: RouteRequest) => void | Promise<void>
 }
 

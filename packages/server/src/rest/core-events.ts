@@ -3,26 +3,9 @@ import {
   nextPending,
   type PermissionRequestEvent,
   type PermissionResolvedEvent,
-  type SessionErrorCode,
   type UIEvent,
 } from '@chirality/core'
-
-/** What `GET /events` sends. */
-export type CoreEvent =
-  | { type: 'user' | 'text' | 'reasoning'; content: string; timestamp: number }
-  | { type: 'tool_call'; id: string; name: string; input: Record<string, unknown>; timestamp: number }
-  | { type: 'tool_result'; id: string; result: string; isError: boolean; timestamp: number }
-  /** Answered with `POST /api/harness/decisions`. */
-  | {
-      type: 'permission_request'
-      id: string
-      name: string
-      input: Record<string, unknown>
-      timestamp: number
-    }
-  /** Why a turn failed; with `recovered` it goes on. */
-  | { type: 'error'; code: SessionErrorCode; message: string; recovered: boolean; timestamp: number }
-  | { type: 'status'; state: 'thinking' | 'running tool' | 'waiting' | 'idle'; message: string }
+import type { CoreEvent } from '../contract/endpoints.ts'
 
 /** UI events to the few of the core harness: whole texts and whole calls, no pieces. */
 export class CoreEvents {

@@ -1,79 +1,62 @@
 import type { LiveSession } from '@chirality/sessions'
-import { z } from 'zod'
+import { type CoreEvent, ENDPOINTS } from '../contract/endpoints.ts'
+import { sessionId } from '../contract/values.ts'
 import { HttpError } from '../errors/call-error.ts'
-import { readBody } from '../http/read-body.ts'
-import { sendJson } from '../http/respond.ts'
 import type { Route } from '../http/routes.ts'
 import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { eventBatches } from '../trpc/event-batches.ts'
-import * as inputs from '../trpc/inputs.ts'
 import { liveSession } from '../trpc/live-session.ts'
 import { CoreEvents } from './core-events.ts'
 import type { OpenStreams } from './open-streams.ts'
+import { route } from './route.ts'
 import { MAX_CALL_BYTES } from './trpc-route.ts'
-
-export const PROMPT = z.strictObject({ content: inputs.message, options: inputs.turnOptions.optional() })
 
 /** `/events`, `/prompt` and `/cancel`: one conversation, without ids. `?session=ID` names another than the default. */
 export function coreRoutes(services: AppServices, streams: OpenStreams): Route[] {
   const defaultSession = new DefaultSession(services)
-  const sessionOf = (url: URL): Promise<LiveSession> => {
-    const id = url.searchParams.get('session')
-    if (id === null) return defaultSession.get()
-    const parsed = inputs.sessionId.safeParse(id)
+  const sessionOf = ({ session: id }: { session?: string }): Promise<LiveSession> => {
+    if (id === undefined) return defaultSession.get()
+    const parsed = sessionId.safeParse(id)
     if (!parsed.success) throw new HttpError(404, 'not-found', 'There is no such session.')
     return liveSession(services, parsed.data)
   }
 
   return [
-    {
-      method: 'GET',
-      path: '/events',
-      kind: 'call',
-      handle: async ({ request, response, url }) => {
-        const { log } = await sessionOf(url)
-        const after = cursorOf(request, url) ?? log.lastSeq
-        if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
-        const stream = streams.open(response)
-        const events = new CoreEvents()
-        // Calls that were begun before the cursor and end after it.
-        for (const envelope of log.readBefore(after + 1, LOOK_BACK)) events.from(envelope)
-        for await (const batch of eventBatches(log, after, stream)) {
-          stream.send(batch.flatMap(envelope => numbered(events.from(envelope), envelope.seq)))
-        }
-        stream.end()
-      },
-    },
-    {
-      method: 'POST',
-      path: '/prompt',
-      kind: 'call',
-      handle: async ({ request, response, url }) => {
-        const { content, options } = await readBody(request, PROMPT, { maxBytes: MAX_CALL_BYTES })
-        const session = await sessionOf(url)
-        const { turnId } = await session.start(content, options)
-        sendJson(response, 202, { sessionId: session.id, turnId })
-      },
-    },
-    {
-      method: 'POST',
-      path: '/cancel',
-      kind: 'call',
-      handle: async ({ response, url }) => {
-        const session = await sessionOf(url)
-        const cancelled = session.status.phase !== 'idle'
-        session.interrupt()
-        sendJson(response, 200, { cancelled })
-      },
-    },
+    route(ENDPOINTS.coreEvents, async ({ request, response, url, query }) => {
+      const { log } = await sessionOf(query)
+      const after = cursorOf(request, url) ?? log.lastSeq
+      if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
+      const stream = streams.open(response)
+      const events = new CoreEvents()
+      // Calls that were begun before the cursor and end after it.
+      for (const envelope of log.readBefore(after + 1, LOOK_BACK)) events.from(envelope)
+      for await (const batch of eventBatches(log, after, stream)) {
+        stream.send(batch.flatMap(envelope => numbered(events.from(envelope), envelope.seq)))
+      }
+      stream.end()
+    }),
+
+    route(ENDPOINTS.prompt, async ({ query, readBody, reply }) => {
+      const { content, options } = await readBody({ maxBytes: MAX_CALL_BYTES })
+      const session = await sessionOf(query)
+      const { turnId } = await session.start(content, options)
+      reply({ sessionId: session.id, turnId })
+    }),
+
+    route(ENDPOINTS.cancel, async ({ query, reply }) => {
+      const session = await sessionOf(query)
+      const cancelled = session.status.phase !== 'idle'
+      session.interrupt()
+      reply({ cancelled })
+    }),
   ]
 }
 
 const LOOK_BACK = 500
 
 /** Only the last event of an envelope has its number: whoever resumes there has all of them. */
-function numbered(events: unknown[], seq: number): ServerSentEvent[] {
+function numbered(events: CoreEvent[], seq: number): ServerSentEvent[] {
   return events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }))
 }
 

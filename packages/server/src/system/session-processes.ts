@@ -2,14 +2,10 @@ import path from 'node:path'
 import { findAllMarked, MARKER_VARIABLE, processEnv } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
+import type * as answers from '../contract/answers.ts'
 import { readOwnFile } from '../files/read-file.ts'
 
-export interface SessionProcesses {
-  sessionId: string
-  turnId: string
-  harness: string
-  processes: { pid: number; parentPid: number }[]
-}
+export type SessionProcesses = z.infer<typeof answers.sessionProcesses>
 
 /** The processes of the turns that run, found by the marker that each inherits. */
 export async function sessionProcesses(host: SessionHost, sessionId?: string): Promise<SessionProcesses[]> {

@@ -1,16 +1,10 @@
 import { findAllMarked, isEnclosing, type MarkedProcess } from '@chirality/runner'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
+import type { z } from 'zod'
+import type { leftovers } from '../contract/answers.ts'
 import { type TracedProcess, tracedProcesses } from './session-processes.ts'
 
-/** What is left of a turn that somebody stopped. */
-export interface TurnLeftovers {
-  /** The agent itself stays, for the next turn. */
-  agentKept: boolean
-  /** How many processes of what it had started still run, as far as they are found. */
-  left: number
-  /** Nothing else can run. Else a program that cleared its environment and left its parents, as a daemon does, is not found. */
-  sure: boolean
-}
+export type TurnLeftovers = NonNullable<z.infer<typeof leftovers>>
 
 /** Remembers which processes a turn had when it was stopped: its own record is gone with the turn. */
 export class StoppedTurns {

@@ -1,26 +1,17 @@
 import type { Envelope } from '@chirality/core'
 import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { CALLS } from '../contract/calls.ts'
 import type { AppServices } from './context.ts'
 import { JsonEvents } from './encoder.ts'
 import { EventTexts, eventBatches } from './event-batches.ts'
-import { sessionId } from './inputs.ts'
 import { liveSession } from './live-session.ts'
 import { procedure, router, toTrpcError } from './trpc.ts'
 
-const cursor = z
-  .string()
-  .regex(/^\d{1,15}$/, 'must be the number of an event')
-  .nullish()
-
 export const sessionRouter = router({
   /** All events of a session after `lastEventId`, first from the log and then as they happen. */
-  events: procedure.input(z.object({ sessionId, lastEventId: cursor })).subscription(async function* ({
-    ctx,
-    input,
-    signal,
-  }) {
+  events: procedure.input(CALLS.session.events.input).subscription(async function* ({ ctx, input, signal }) {
     let texts: EventTexts | undefined
     try {
       const { log } = await liveSession(ctx, input.sessionId)
@@ -47,11 +38,8 @@ function asEnvelopes(events: JsonEvents): Envelope[] {
   return events as unknown as Envelope[]
 }
 
-export type FleetEvent =
-  /** All sessions that are open here, of projects that the user registered. */
-  | { type: 'snapshot'; sessions: SessionStatus[] }
-  /** Those that look different now, and those that were deleted or whose project is registered no longer. */
-  | { type: 'changes'; sessions: SessionStatus[]; removed: string[] }
+/** First all sessions of registered projects that are open here; then those that look different now, and those that are gone. */
+export type FleetEvent = z.infer<typeof CALLS.fleet.events.yields>
 
 export const fleetRouter = router({
   /** What every session does, costs and waits for: all of it once, then what changes. */

@@ -1,23 +1,8 @@
-import type {
-  HarnessCapabilities,
-  HarnessInstallStatus,
-  HarnessMeta,
-  HarnessModel,
-  SlashCommand,
-} from '@chirality/core'
-import { z } from 'zod'
-import { harnessId, project } from './inputs.ts'
-import { procedure, router } from './trpc.ts'
-
-export interface HarnessInfo extends HarnessMeta {
-  models: HarnessModel[]
-  capabilities: HarnessCapabilities
-  /** It runs what the files of a project say, once the user trusts them. */
-  usesProjectFiles: boolean
-}
+import { CALLS } from '../contract/calls.ts'
+import { ask, call, router } from './trpc.ts'
 
 export const harnessesRouter = router({
-  list: procedure.query(({ ctx }): HarnessInfo[] =>
+  list: ask(CALLS.harnesses.list).query(({ ctx }) =>
     ctx.harnesses.getAll().map(harness => ({
       ...harness.meta(),
       models: harness.models(),
@@ -27,15 +12,13 @@ export const harnessesRouter = router({
   ),
 
   /** What is installed and logged in, by harness. */
-  status: procedure.query(async ({ ctx }): Promise<Record<string, HarnessInstallStatus>> => {
+  status: ask(CALLS.harnesses.status).query(async ({ ctx }) => {
     return Object.fromEntries(await ctx.harnesses.checkAllInstallStatus())
   }),
 
-  slashCommands: procedure
-    .input(z.strictObject({ harness: harnessId, project }))
-    .query(async ({ ctx, input, signal }): Promise<SlashCommand[]> => {
-      const root = await ctx.projects.require(input.project)
-      const { isTrusted: trustProject } = await ctx.host.trust.state(root)
-      return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal, { trustProject })
-    }),
+  slashCommands: call(CALLS.harnesses.slashCommands).query(async ({ ctx, input, signal }) => {
+    const root = await ctx.projects.require(input.project)
+    const { isTrusted: trustProject } = await ctx.host.trust.state(root)
+    return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal, { trustProject })
+  }),
 })

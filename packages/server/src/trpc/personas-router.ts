@@ -1,62 +1,46 @@
-import type { ComposedPrompt, PersonaConfig, PersonaEntry } from '@chirality/personas'
-import type { PersonaWithConsent } from '@chirality/sessions'
-import { z } from 'zod'
+import type { PersonaConfig } from '@chirality/personas'
+import { CALLS } from '../contract/calls.ts'
 import { CallError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
-import { byProject, mode, personaId, project } from './inputs.ts'
-import { procedure, router } from './trpc.ts'
+import { call, router } from './trpc.ts'
 
 export const personasRouter = router({
   /** All files that are, or should be, personas; those that cannot be used say why. */
-  list: procedure
-    .input(byProject)
-    .query(
-      async ({ ctx, input }): Promise<PersonaEntry[]> =>
-        ctx.personas.listAll(await ctx.projects.require(input.project)),
-    ),
+  list: call(CALLS.personas.list).query(async ({ ctx, input }) =>
+    ctx.personas.listAll(await ctx.projects.require(input.project)),
+  ),
 
-  get: procedure
-    .input(z.strictObject({ project, id: personaId }))
-    .query(
-      async ({ ctx, input }): Promise<PersonaConfig> =>
-        loadPersona(ctx, await ctx.projects.require(input.project), input.id),
-    ),
+  get: call(CALLS.personas.get).query(async ({ ctx, input }) =>
+    loadPersona(ctx, await ctx.projects.require(input.project), input.id),
+  ),
 
   /** What it would do without asking, and whether the user allowed that. */
-  consent: procedure
-    .input(z.strictObject({ project, id: personaId }))
-    .query(async ({ ctx, input }): Promise<Omit<PersonaWithConsent, 'persona'>> => {
-      const root = await ctx.projects.require(input.project)
-      const found = await ctx.host.consent.load(root, input.id)
-      if (found === null) throw missing(root, input.id)
-      const { grants, isAllowed, fingerprint } = found
-      return { grants, isAllowed, fingerprint }
-    }),
+  consent: call(CALLS.personas.consent).query(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    const found = await ctx.host.consent.load(root, input.id)
+    if (found === null) throw missing(root, input.id)
+    const { grants, isAllowed, fingerprint } = found
+    return { grants, isAllowed, fingerprint }
+  }),
 
   /** Allows what was shown: the fingerprint is of that text. */
-  allow: procedure
-    .input(z.strictObject({ project, id: personaId, fingerprint: z.string().max(200) }))
-    .mutation(async ({ ctx, input }): Promise<void> => {
-      const root = await ctx.projects.require(input.project)
-      if (await ctx.host.consent.allow(root, input.id, input.fingerprint)) return
-      const message = `The file of ${input.id} has changed since it was shown. Look at it again.`
-      throw new CallError('CONFLICT', 'persona-changed', message)
-    }),
+  allow: call(CALLS.personas.allow).mutation(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    if (await ctx.host.consent.allow(root, input.id, input.fingerprint)) return
+    const message = `The file of ${input.id} has changed since it was shown. Look at it again.`
+    throw new CallError('CONFLICT', 'persona-changed', message)
+  }),
 
-  revoke: procedure
-    .input(z.strictObject({ project, id: personaId }))
-    .mutation(async ({ ctx, input }): Promise<void> => {
-      await ctx.host.consent.revoke(await ctx.projects.require(input.project), input.id)
-    }),
+  revoke: call(CALLS.personas.revoke).mutation(async ({ ctx, input }) => {
+    await ctx.host.consent.revoke(await ctx.projects.require(input.project), input.id)
+  }),
 
   /** The system prompt that a turn would get, with its tokens and what was cut. */
-  prompt: procedure
-    .input(z.strictObject({ project, id: personaId.nullable(), mode }))
-    .query(async ({ ctx, input }): Promise<ComposedPrompt> => {
-      const root = await ctx.projects.require(input.project)
-      const persona = input.id === null ? null : await loadPersona(ctx, root, input.id)
-      return ctx.personas.composePrompt(root, persona, input.mode)
-    }),
+  prompt: call(CALLS.personas.prompt).query(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    const persona = input.id === null ? null : await loadPersona(ctx, root, input.id)
+    return ctx.personas.composePrompt(root, persona, input.mode)
+  }),
 })
 
 async function loadPersona({ personas }: CallContext, root: string, id: string): Promise<PersonaConfig> {

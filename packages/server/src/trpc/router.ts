@@ -29,3 +29,18 @@ export const appRouter = router({
 
 /** All that the dashboard needs to know of the server. */
 export type AppRouter = typeof appRouter
+
+/** Which procedures are asked and which change something, by path. Subscriptions are neither. */
+export function callTypes(of: AppRouter): Map<string, 'query' | 'mutation'> {
+  const known = of._def.procedures as unknown as Record<string, { _def: { type: string } }>
+  return new Map(
+    Object.entries(known).flatMap(
+      ([
+        path,
+        {
+          _def: { type },
+        },
+      ]) => (type === 'query' || type === 'mutation' ? [[path, type] as const] : []),
+    ),
+  )
+}

@@ -1,188 +1,119 @@
-import type { Envelope, NativeSession } from '@chirality/core'
+import type { Envelope } from '@chirality/core'
 import {
-  type ForkHistory,
   findByNativeId,
-  type NativePage,
-  type NativeText,
   readNativeLine,
   readNativeLines,
-  type SearchResult,
   type SessionLog,
-  type SessionPage,
-  type StoredSession,
   searchSessions,
 } from '@chirality/sessions'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { CALLS } from '../contract/calls.ts'
 import { CallError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
-import { bySession, harnessId, newSession, project, sessionId, title } from './inputs.ts'
 import { deleteSession, liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
-import { procedure, router } from './trpc.ts'
-
-const seq = z.int().nonnegative()
-const nativePlace = z.string().max(250).optional()
-/** Longer than any character. */
-const MIN_PIECE_BYTES = 16
-const MAX_PIECE_BYTES = 8 * 1024 * 1024
-const pageBytes = z
-  .int()
-  .positive()
-  .max(1024 * 1024)
-  .optional()
+import { ask, call, router } from './trpc.ts'
 
 export const sessionsRouter = router({
-  create: procedure.input(newSession).mutation(async ({ ctx, input }): Promise<StoredSession> => {
+  create: call(CALLS.sessions.create).mutation(async ({ ctx, input }) => {
     const { project: root, ...options } = input
     return ctx.host.createSession(await ctx.projects.require(root), options)
   }),
 
   /** Newest first; of all registered projects when none is named. */
-  list: procedure
-    .input(
-      z
-        .strictObject({
-          project: project.optional(),
-          limit: z.int().positive().max(1000).optional(),
-          cursor: z.string().max(100).optional(),
-        })
-        .optional(),
-    )
-    .query(async ({ ctx, input }): Promise<SessionPage> => {
-      const { project: projectRoot, ...page } = input ?? {}
-      return shownSessions(ctx, { ...page, projectRoot })
-    }),
+  list: call(CALLS.sessions.list).query(async ({ ctx, input }) => {
+    const { project: projectRoot, ...page } = input ?? {}
+    return shownSessions(ctx, { ...page, projectRoot })
+  }),
 
   /** Up to which event each session was read, by whichever browser of the user. */
-  readMarks: procedure.query(({ ctx }): Promise<Record<string, number>> => ctx.readMarks.all()),
+  readMarks: ask(CALLS.sessions.readMarks).query(({ ctx }) => ctx.readMarks.all()),
 
-  markRead: procedure
-    .input(z.strictObject({ sessionId, seq }))
-    .mutation(({ ctx, input }): Promise<void> => ctx.readMarks.raise(input.sessionId, input.seq)),
+  markRead: call(CALLS.sessions.markRead).mutation(({ ctx, input }) =>
+    ctx.readMarks.raise(input.sessionId, input.seq),
+  ),
 
-  get: procedure.input(bySession).query(({ ctx, input }) => shownSession(ctx, input.sessionId)),
+  get: call(CALLS.sessions.get).query(({ ctx, input }) => shownSession(ctx, input.sessionId)),
 
   /** Events before a point, oldest first: for a reader who scrolls back. */
-  history: procedure
-    .input(
-      z.strictObject({
-        ...{ sessionId, before: seq.optional(), maxBytes: pageBytes },
-        limit: z.int().positive().max(2000).optional(),
-      }),
-    )
-    .query(async ({ ctx, input }): Promise<Envelope[]> => {
-      const { log } = await liveSession(ctx, input.sessionId)
-      const page = log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
-      return input.maxBytes === undefined ? page : lastWithin(page, input.maxBytes)
-    }),
+  history: call(CALLS.sessions.history).query(async ({ ctx, input }) => {
+    const { log } = await liveSession(ctx, input.sessionId)
+    const page = log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+    return input.maxBytes === undefined ? page : lastWithin(page, input.maxBytes)
+  }),
 
   /** What the agent printed, line by line: the last lines, or those before or after a place. */
-  nativeLines: procedure
-    .input(
-      z
-        .strictObject({ sessionId, before: nativePlace, after: nativePlace, maxBytes: pageBytes })
-        .refine(({ before, after }) => before === undefined || after === undefined, {
-          error: 'takes `before` or `after`, not both',
-        }),
-    )
-    .query(async ({ ctx, input }): Promise<NativePage> => {
-      const { sessionId: id, ...options } = input
-      const { projectRoot } = await storedSession(ctx, id)
-      return readNativeLines(projectRoot, id, options)
-    }),
+  nativeLines: call(CALLS.sessions.nativeLines).query(async ({ ctx, input }) => {
+    const { sessionId: id, ...options } = input
+    const { projectRoot } = await storedSession(ctx, id)
+    return readNativeLines(projectRoot, id, options)
+  }),
 
   /** The text of one of these lines, whole, or a piece at a time where it is very long. */
-  nativeLine: procedure
-    .input(
-      z.strictObject({
-        ...{ sessionId, id: z.string().max(250), from: seq.optional() },
-        maxBytes: z.int().min(MIN_PIECE_BYTES).max(MAX_PIECE_BYTES).optional(),
-      }),
-    )
-    .query(async ({ ctx, input }): Promise<NativeText> => {
-      const { sessionId: id, ...line } = input
-      const { projectRoot } = await storedSession(ctx, id)
-      return readNativeLine(projectRoot, id, line)
-    }),
+  nativeLine: call(CALLS.sessions.nativeLine).query(async ({ ctx, input }) => {
+    const { sessionId: id, ...line } = input
+    const { projectRoot } = await storedSession(ctx, id)
+    return readNativeLine(projectRoot, id, line)
+  }),
 
-  rename: procedure
-    .input(z.strictObject({ sessionId, title }))
-    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
-      await storedSession(ctx, input.sessionId)
-      return ctx.host.renameSession(input.sessionId, input.title)
-    }),
+  rename: call(CALLS.sessions.rename).mutation(async ({ ctx, input }) => {
+    await storedSession(ctx, input.sessionId)
+    return ctx.host.renameSession(input.sessionId, input.title)
+  }),
 
   /** Ends what runs in it and removes everything that is kept of it. */
-  delete: procedure.input(bySession).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),
+  delete: call(CALLS.sessions.delete).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),
 
   /** A new session with the same history, up to a point. */
-  fork: procedure
-    .input(z.strictObject({ sessionId, atSeq: seq.optional(), title: title.optional() }))
-    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
-      const { sessionId: id, ...options } = input
-      await storedSession(ctx, id)
-      return ctx.host.forkSession(id, options)
-    }),
+  fork: call(CALLS.sessions.fork).mutation(async ({ ctx, input }) => {
+    const { sessionId: id, ...options } = input
+    await storedSession(ctx, id)
+    return ctx.host.forkSession(id, options)
+  }),
 
   /** What the agent of such a fork would know. */
-  forkHistory: procedure
-    .input(z.strictObject({ sessionId, atSeq: seq.optional() }))
-    .query(async ({ ctx, input }): Promise<ForkHistory> => {
-      const { sessionId: id, ...options } = input
-      await storedSession(ctx, id)
-      return ctx.host.forkHistory(id, options)
-    }),
+  forkHistory: call(CALLS.sessions.forkHistory).query(async ({ ctx, input }) => {
+    const { sessionId: id, ...options } = input
+    await storedSession(ctx, id)
+    return ctx.host.forkHistory(id, options)
+  }),
 
   /** Conversations that an agent keeps itself, also those that were started without us. */
-  native: procedure
-    .input(z.strictObject({ project, harness: harnessId.optional() }))
-    .query(async ({ ctx, input }): Promise<NativeSession[]> => {
-      const cwd = await ctx.projects.require(input.project)
-      const wanted = ctx.harnesses
-        .getAll()
-        .filter(({ id }) => input.harness === undefined || id === input.harness)
-      const lists = await Promise.all(wanted.map(harness => harness.listNativeSessions?.({ cwd }) ?? []))
-      return lists.flat().sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-    }),
+  native: call(CALLS.sessions.native).query(async ({ ctx, input }) => {
+    const cwd = await ctx.projects.require(input.project)
+    const wanted = ctx.harnesses
+      .getAll()
+      .filter(({ id }) => input.harness === undefined || id === input.harness)
+    const lists = await Promise.all(wanted.map(harness => harness.listNativeSessions?.({ cwd }) ?? []))
+    return lists.flat().sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+  }),
 
-  import: procedure
-    .input(z.strictObject({ project, harness: harnessId, nativeSessionId: z.string().min(1).max(200) }))
-    .mutation(async ({ ctx, input }): Promise<StoredSession> => {
-      const cwd = await ctx.projects.require(input.project)
-      await requireNative(ctx, { ...input, cwd })
-      const known = await findByNativeId(ctx.host.store, input.nativeSessionId, cwd)
-      if (known !== undefined)
-        throw new CallError(
-          'CONFLICT',
-          'import-already-imported',
-          `It is here already, as session ${known.id}.`,
-        )
-      return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
-    }),
+  import: call(CALLS.sessions.import).mutation(async ({ ctx, input }) => {
+    const cwd = await ctx.projects.require(input.project)
+    await requireNative(ctx, { ...input, cwd })
+    const known = await findByNativeId(ctx.host.store, input.nativeSessionId, cwd)
+    if (known !== undefined)
+      throw new CallError(
+        'CONFLICT',
+        'import-already-imported',
+        `It is here already, as session ${known.id}.`,
+      )
+    return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
+  }),
 
   /** The events as NDJSON, a part at a time: `next` is where to go on, null at the end. For people there is a route. */
-  export: procedure
-    .input(z.strictObject({ sessionId, format: z.literal('ndjson'), after: seq.optional() }))
-    .query(async ({ ctx, input }) => {
-      const { log } = await liveSession(ctx, input.sessionId)
-      return exportPage(log, input.after ?? 0)
-    }),
+  export: call(CALLS.sessions.export).query(async ({ ctx, input }) => {
+    const { log } = await liveSession(ctx, input.sessionId)
+    return exportPage(log, input.after ?? 0)
+  }),
 
   /** Words that were said or done, newest first. */
-  search: procedure
-    .input(
-      z.strictObject({
-        query: z.string().min(1).max(1000),
-        project: project.optional(),
-        limit: z.int().positive().max(500).optional(),
-      }),
-    )
-    .query(async ({ ctx, input, signal }): Promise<SearchResult> => {
-      const { query, limit } = input
-      const projectRoot = input.project === undefined ? undefined : await ctx.projects.require(input.project)
-      const found = await searchSessions({ query, limit, projectRoot, signal, home: ctx.facts.home })
-      const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
-      return { ...found, hits: found.hits.filter(hit => registered.has(hit.projectRoot)) }
-    }),
+  search: call(CALLS.sessions.search).query(async ({ ctx, input, signal }) => {
+    const { query, limit } = input
+    const projectRoot = input.project === undefined ? undefined : await ctx.projects.require(input.project)
+    const found = await searchSessions({ query, limit, projectRoot, signal, home: ctx.facts.home })
+    const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
+    return { ...found, hits: found.hits.filter(hit => registered.has(hit.projectRoot)) }
+  }),
 })
 
 const DEFAULT_HISTORY = 500
@@ -217,11 +148,7 @@ function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
   return envelopes.slice(Math.min(tooMany + 1, envelopes.length - 1))
 }
 
-export interface ExportPage {
-  text: string
-  /** The cursor for the next part; null when this was the last. */
-  next: number | null
-}
+export type ExportPage = z.infer<typeof CALLS.sessions.export.output>
 
 /** A part of a session's events, one envelope a line. */
 function exportPage(log: Pick<SessionLog, 'lastSeq' | 'readAfter'>, after: number): ExportPage {

@@ -1,13 +1,11 @@
 import { arch, platform } from 'node:os'
-import { z } from 'zod'
-import { BROWSER_ID } from '../browsers/signed-in-browsers.ts'
+import { CALLS } from '../contract/calls.ts'
 import { LINK_MINUTES } from '../guard/keys.ts'
 import { sessionProcesses } from '../system/session-processes.ts'
-import { sessionId } from './inputs.ts'
-import { procedure, router } from './trpc.ts'
+import { ask, call, router } from './trpc.ts'
 
 export const systemRouter = router({
-  info: procedure.query(({ ctx }) => ({
+  info: ask(CALLS.system.info).query(({ ctx }) => ({
     version: ctx.facts.version,
     node: process.version,
     platform: platform(),
@@ -18,7 +16,7 @@ export const systemRouter = router({
     demo: ctx.facts.demo,
   })),
 
-  health: procedure.query(({ ctx }) => ({
+  health: ask(CALLS.system.health).query(({ ctx }) => ({
     uptimeS: Math.round(process.uptime()),
     rssBytes: process.memoryUsage.rss(),
     sockets: ctx.facts.sockets(),
@@ -30,21 +28,21 @@ export const systemRouter = router({
   })),
 
   /** The processes of agents, and of all that they started, by session. */
-  processes: procedure
-    .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
-    .query(({ ctx, input }) => sessionProcesses(ctx.host, input?.sessionId)),
+  processes: call(CALLS.system.processes).query(({ ctx, input }) =>
+    sessionProcesses(ctx.host, input?.sessionId),
+  ),
 
   /** A link that signs one more browser in, once, within some minutes. */
-  newSignInLink: procedure.mutation(({ ctx }) => ({
+  newSignInLink: ask(CALLS.system.newSignInLink).mutation(({ ctx }) => ({
     url: ctx.facts.newSignInLink(),
     minutes: LINK_MINUTES,
   })),
 
   /** The browsers that are signed in, the one seen last first. */
-  browsers: procedure.query(({ ctx }) => ctx.browsers.list()),
+  browsers: ask(CALLS.system.browsers).query(({ ctx }) => ctx.browsers.list()),
 
   /** Signs a browser out, and ends what it has open. */
-  revokeBrowser: procedure
-    .input(z.strictObject({ id: z.string().regex(BROWSER_ID) }))
-    .mutation(async ({ ctx, input }) => ({ revoked: await ctx.browsers.revoke(input.id) })),
+  revokeBrowser: call(CALLS.system.revokeBrowser).mutation(async ({ ctx, input }) => ({
+    revoked: await ctx.browsers.revoke(input.id),
+  })),
 })

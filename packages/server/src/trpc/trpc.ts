@@ -1,4 +1,6 @@
 import { initTRPC, TRPCError } from '@trpc/server'
+import type { z } from 'zod'
+import { checked } from '../contract/checked.ts'
 import { CallError } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 import type { CallContext } from './context.ts'
@@ -24,6 +26,16 @@ export const procedure = t.procedure.use(async ({ next }) => {
   if (!result.ok) throw toTrpcError(result.error)
   return result
 })
+
+/** A procedure as the contract has it. */
+export function call<I extends z.ZodType, O extends z.ZodType>({ input, output }: { input: I; output: O }) {
+  return procedure.input(input).output(checked(output))
+}
+
+/** One that takes nothing. */
+export function ask<O extends z.ZodType>({ output }: { output: O }) {
+  return procedure.output(checked(output))
+}
 
 /** For what a subscription throws while it runs, which no middleware sees. */
 export function toTrpcError(error: unknown): TRPCError {

@@ -1,119 +1,98 @@
-import type { ContextUsage } from '@chirality/core'
-import type { LiveSession, PendingDecision, QueuedMessage } from '@chirality/sessions'
-import { z } from 'zod'
-import type { TurnLeftovers } from '../system/stopped-turns.ts'
-import { answer, bySession, message, permissionMode, sessionId, turnInput, turnOptions } from './inputs.ts'
+import type { LiveSession } from '@chirality/sessions'
+import type { z } from 'zod'
+import type { queueState } from '../contract/answers.ts'
+import { CALLS } from '../contract/calls.ts'
+import { checked } from '../contract/checked.ts'
+import { bySession } from '../contract/values.ts'
 import { answerDecision, liveSession, pendingDecisions } from './live-session.ts'
-import { procedure, router } from './trpc.ts'
+import { call, procedure, router } from './trpc.ts'
 
-const queueEntry = z.string().min(1).max(64)
 const inSession = procedure.input(bySession).use(async ({ ctx, input, next }) => {
   return next({ ctx: { session: await liveSession(ctx, input.sessionId) } })
 })
 
-export interface QueueState {
-  messages: QueuedMessage[]
-  held: boolean
-}
+export type QueueState = z.infer<typeof queueState>
 
 const queueRouter = router({
-  list: inSession.query(({ ctx }): QueueState => queueOf(ctx.session)),
+  list: inSession.output(checked(CALLS.turns.queue.list.output)).query(({ ctx }) => queueOf(ctx.session)),
 
-  edit: procedure
-    .input(z.strictObject({ sessionId, id: queueEntry, message }))
-    .mutation(async ({ ctx, input }): Promise<QueueState> => {
-      const session = await liveSession(ctx, input.sessionId)
-      await session.queue.edit(input.id, input.message)
-      return queueOf(session)
-    }),
+  edit: call(CALLS.turns.queue.edit).mutation(async ({ ctx, input }) => {
+    const session = await liveSession(ctx, input.sessionId)
+    await session.queue.edit(input.id, input.message)
+    return queueOf(session)
+  }),
 
-  move: procedure
-    .input(z.strictObject({ sessionId, id: queueEntry, index: z.int().nonnegative() }))
-    .mutation(async ({ ctx, input }): Promise<QueueState> => {
-      const session = await liveSession(ctx, input.sessionId)
-      await session.queue.move(input.id, input.index)
-      return queueOf(session)
-    }),
+  move: call(CALLS.turns.queue.move).mutation(async ({ ctx, input }) => {
+    const session = await liveSession(ctx, input.sessionId)
+    await session.queue.move(input.id, input.index)
+    return queueOf(session)
+  }),
 
-  remove: procedure
-    .input(z.strictObject({ sessionId, id: queueEntry }))
-    .mutation(async ({ ctx, input }): Promise<QueueState> => {
-      const session = await liveSession(ctx, input.sessionId)
-      await session.queue.remove(input.id)
-      return queueOf(session)
-    }),
+  remove: call(CALLS.turns.queue.remove).mutation(async ({ ctx, input }) => {
+    const session = await liveSession(ctx, input.sessionId)
+    await session.queue.remove(input.id)
+    return queueOf(session)
+  }),
 
-  clear: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+  clear: inSession.output(checked(CALLS.turns.queue.clear.output)).mutation(async ({ ctx }) => {
     await ctx.session.queue.clear()
     return queueOf(ctx.session)
   }),
 
   /** Nothing of the queue starts until it is released. */
-  hold: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+  hold: inSession.output(checked(CALLS.turns.queue.hold.output)).mutation(async ({ ctx }) => {
     await ctx.session.queue.hold()
     return queueOf(ctx.session)
   }),
 
-  release: inSession.mutation(async ({ ctx }): Promise<QueueState> => {
+  release: inSession.output(checked(CALLS.turns.queue.release.output)).mutation(async ({ ctx }) => {
     await ctx.session.queue.release()
     return queueOf(ctx.session)
   }),
 })
 
-export interface ContextRoom extends Omit<ContextUsage, 'usedTokens'> {
-  usedTokens: number | null
-}
-
 export const turnsRouter = router({
   /** CONFLICT while a turn runs. */
-  start: procedure
-    .input(turnInput)
-    .mutation(async ({ ctx, input }) =>
-      (await liveSession(ctx, input.sessionId)).start(input.message, input.options),
-    ),
+  start: call(CALLS.turns.start).mutation(async ({ ctx, input }) =>
+    (await liveSession(ctx, input.sessionId)).start(input.message, input.options),
+  ),
 
   /** Starts, or queues behind the turn that runs. */
-  send: procedure
-    .input(turnInput)
-    .mutation(async ({ ctx, input }) =>
-      (await liveSession(ctx, input.sessionId)).send(input.message, input.options),
-    ),
+  send: call(CALLS.turns.send).mutation(async ({ ctx, input }) =>
+    (await liveSession(ctx, input.sessionId)).send(input.message, input.options),
+  ),
 
   /** Into the running turn where the agent can take it; else first in the queue. */
-  steer: procedure
-    .input(turnInput)
-    .mutation(async ({ ctx, input }) =>
-      (await liveSession(ctx, input.sessionId)).steer(input.message, input.options),
-    ),
+  steer: call(CALLS.turns.steer).mutation(async ({ ctx, input }) =>
+    (await liveSession(ctx, input.sessionId)).steer(input.message, input.options),
+  ),
 
-  interrupt: inSession.mutation(async ({ ctx }) => {
+  interrupt: inSession.output(checked(CALLS.turns.interrupt.output)).mutation(async ({ ctx }) => {
     await ctx.stopped.note(ctx.session)
     ctx.session.interrupt()
   }),
 
-  kill: inSession.mutation(async ({ ctx }) => {
+  kill: inSession.output(checked(CALLS.turns.kill.output)).mutation(async ({ ctx }) => {
     await ctx.stopped.note(ctx.session)
     await ctx.session.kill()
   }),
 
   /** What still runs of the turn that was stopped last. */
-  leftovers: inSession.query(({ ctx }): Promise<TurnLeftovers | null> => ctx.stopped.leftovers(ctx.session)),
+  leftovers: inSession
+    .output(checked(CALLS.turns.leftovers.output))
+    .query(({ ctx }) => ctx.stopped.leftovers(ctx.session)),
 
   /** Starts the agent while the user still types. */
-  prewarm: procedure
-    .input(z.strictObject({ sessionId, options: turnOptions.optional() }))
-    .mutation(async ({ ctx, input }) => {
-      await (await liveSession(ctx, input.sessionId)).prewarm(input.options)
-    }),
+  prewarm: call(CALLS.turns.prewarm).mutation(async ({ ctx, input }) => {
+    await (await liveSession(ctx, input.sessionId)).prewarm(input.options)
+  }),
 
-  setPermissionMode: procedure
-    .input(z.strictObject({ sessionId, mode: permissionMode }))
-    .mutation(async ({ ctx, input }) => {
-      await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
-    }),
+  setPermissionMode: call(CALLS.turns.setPermissionMode).mutation(async ({ ctx, input }) => {
+    await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
+  }),
 
   /** `usedTokens` is null for an agent that does not run: how much is in view then, the log says. */
-  contextUsage: inSession.query(async ({ ctx }): Promise<ContextRoom | null> => {
+  contextUsage: inSession.output(checked(CALLS.turns.contextUsage.output)).query(async ({ ctx }) => {
     const { id } = ctx.session
     const usage = await ctx.session.contextUsage()
     if (usage) {
@@ -134,9 +113,7 @@ function queueOf({ status }: LiveSession): QueueState {
 
 export const decisionsRouter = router({
   /** What waits for a person, oldest first. */
-  pending: procedure
-    .input(z.strictObject({ sessionId: sessionId.optional() }).optional())
-    .query(({ ctx, input }): Promise<PendingDecision[]> => pendingDecisions(ctx, input?.sessionId)),
+  pending: call(CALLS.decisions.pending).query(({ ctx, input }) => pendingDecisions(ctx, input?.sessionId)),
 
-  answer: procedure.input(answer).mutation(({ ctx, input }) => answerDecision(ctx, input)),
+  answer: call(CALLS.decisions.answer).mutation(({ ctx, input }) => answerDecision(ctx, input)),
 })

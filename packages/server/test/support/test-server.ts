@@ -6,6 +6,7 @@ import type { SessionHarness, UIEvent } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import type { SessionLog } from '@chirality/sessions'
 import { onTestFinished } from 'vitest'
+import { checkAnswers } from '../../src/contract/checked.ts'
 import { type RunningServer, type ServerOptions, startServer } from '../../src/index.ts'
 
 export interface TestServer extends RunningServer {
@@ -27,6 +28,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}): Pro
 
 /** The same for several tests: `dispose` when they are done. */
 export async function openTestServer(options: Partial<ServerOptions> = {}): Promise<TestServer> {
+  checkAnswers()
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'chirality-server-')))
   const [project, home] = [path.join(folder, 'project'), path.join(folder, 'home')]
   mkdirSync(project)

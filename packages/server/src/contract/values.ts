@@ -1,5 +1,6 @@
 import type { HarnessTurnOpts } from '@chirality/core'
 import { z } from 'zod'
+import { BROWSER_ID } from '../browsers/browser-key.ts'
 
 // What calls may bring. Nothing here chooses a program, its arguments, its environment or a folder outside a project.
 
@@ -35,37 +36,41 @@ const image = z.strictObject({
 })
 const text = z.strictObject({ type: z.literal('text'), text: z.string() })
 
-export const turnOptions = z.strictObject({
-  permissionMode: permissionMode.optional(),
-  tools: z.string().max(10_000).optional(),
-  disallowedTools: toolNames.optional(),
-  autoApproveTools: toolNames.optional(),
-  toolsOverride: z.string().max(10_000).optional(),
-  disallowedToolsOverride: toolNames.optional(),
-  autoApproveToolsOverride: toolNames.optional(),
-  maxTurns: maxTurns.optional(),
-  systemPromptAppend: z.string().max(200_000).optional(),
-  includePartialMessages: z.boolean().optional(),
-  images: z
-    .array(z.union([image, text]))
-    .max(20)
-    .optional(),
-  model: model.optional(),
-  fallbackModel: model.optional(),
-  thinking: thinking.optional(),
-  maxBudgetUsd: usd.optional(),
-  maxBudgetTokens: z.int().positive().optional(),
-  outputSchema: z.record(z.string(), z.unknown()).optional(),
-  stallMs: z.int().positive().optional(),
-  timeoutMs: z.int().positive().max(2_147_483_647).optional(),
-  decisionTimeoutMs: z.int().positive().max(2_147_483_647).optional(),
-  verbose: z.boolean().optional(),
-  retryOfTurnId: z.string().max(64).optional(),
-}) satisfies z.ZodType<Partial<HarnessTurnOpts>>
+export const turnOptions = z
+  .strictObject({
+    permissionMode: permissionMode.optional(),
+    tools: z.string().max(10_000).optional(),
+    disallowedTools: toolNames.optional(),
+    autoApproveTools: toolNames.optional(),
+    toolsOverride: z.string().max(10_000).optional(),
+    disallowedToolsOverride: toolNames.optional(),
+    autoApproveToolsOverride: toolNames.optional(),
+    maxTurns: maxTurns.optional(),
+    systemPromptAppend: z.string().max(200_000).optional(),
+    includePartialMessages: z.boolean().optional(),
+    images: z
+      .array(z.union([image, text]))
+      .max(20)
+      .optional(),
+    model: model.optional(),
+    fallbackModel: model.optional(),
+    thinking: thinking.optional(),
+    maxBudgetUsd: usd.optional(),
+    maxBudgetTokens: z.int().positive().optional(),
+    outputSchema: z.record(z.string(), z.unknown()).optional(),
+    stallMs: z.int().positive().optional(),
+    timeoutMs: z.int().positive().max(2_147_483_647).optional(),
+    decisionTimeoutMs: z.int().positive().max(2_147_483_647).optional(),
+    verbose: z.boolean().optional(),
+    retryOfTurnId: z.string().max(64).optional(),
+  })
+  .meta({ id: 'TurnOptions' }) satisfies z.ZodType<Partial<HarnessTurnOpts>>
 
 export const message = z.string().min(1, 'must not be empty').max(4_000_000)
 
-export const turnInput = z.strictObject({ sessionId, message, options: turnOptions.optional() })
+export const turnInput = z
+  .strictObject({ sessionId, message, options: turnOptions.optional() })
+  .meta({ id: 'TurnInput' })
 
 export const newSession = z.strictObject({
   project,
@@ -100,3 +105,14 @@ export const decision = z.discriminatedUnion('behavior', [
 
 /** An answer to what an agent asked. */
 export const answer = z.strictObject({ sessionId, requestId: z.string().min(1).max(200), decision })
+
+/** What a project brings for its agents to run is agreed to by the fingerprint of what was shown. */
+export const trustInput = z.strictObject({
+  project,
+  fingerprint: z.string().regex(/^[0-9a-f]{64}$/, 'must be the fingerprint of the files that were shown'),
+})
+
+export const browserId = z.string().regex(BROWSER_ID, 'must be the id of a browser')
+
+/** The `seq` of the last event that a reader has. */
+export const cursor = z.string().regex(/^\d{1,15}$/, 'must be the number of an event')

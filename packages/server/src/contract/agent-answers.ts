@@ -1,0 +1,100 @@
+import type {
+  HarnessCapabilities,
+  HarnessInstallStatus,
+  HarnessMeta,
+  HarnessModel,
+  SlashCommand,
+} from '@chirality/core'
+import type { ComposedPrompt, PersonaConfig, PersonaEntry } from '@chirality/personas'
+import { z } from 'zod'
+import { permissionMode } from './values.ts'
+
+// What the server says about agents and personas.
+
+const count = z.int().nonnegative()
+
+/** Of a harness that another package brings: its own words about itself, passed on as they are. */
+export const harnessInfo = z
+  .custom<HarnessInfo>(value => typeof (value as HarnessInfo)?.id === 'string')
+  .meta({
+    type: 'object',
+    required: ['id', 'name', 'models', 'capabilities', 'usesProjectFiles'],
+    properties: {
+      id: { type: 'string' },
+      name: { type: 'string' },
+      models: { type: 'array' },
+      capabilities: { type: 'object', additionalProperties: { type: 'boolean' } },
+      usesProjectFiles: { type: 'boolean' },
+    },
+  })
+
+export interface HarnessInfo extends HarnessMeta {
+  models: HarnessModel[]
+  capabilities: HarnessCapabilities
+  /** It runs what the files of a project say, once the user trusts them. */
+  usesProjectFiles: boolean
+}
+
+export const installStatus = z.strictObject({
+  installed: z.boolean(),
+  version: z.string().optional(),
+  support: z.enum(['tested', 'untested', 'newer', 'too-old']).optional(),
+  path: z.string().optional(),
+  authType: z.enum(['api-key', 'account', 'none']),
+  authenticated: z.boolean(),
+  authInstructions: z.string().optional(),
+}) satisfies z.ZodType<HarnessInstallStatus>
+
+export const slashCommand = z.strictObject({
+  name: z.string(),
+  type: z.enum(['skill', 'slash_command']),
+  description: z.string().optional(),
+}) satisfies z.ZodType<SlashCommand>
+
+const policyRule = z.strictObject({
+  effect: z.enum(['allow', 'ask', 'deny']),
+  ...{ tool: z.string(), pattern: z.string().optional(), line: z.int(), text: z.string() },
+})
+
+const tools = z.array(z.string()).optional()
+
+export const personaConfig = z
+  .strictObject({
+    ...{ id: z.string(), sourceFile: z.string(), description: z.string().optional() },
+    ...{ allowedTools: tools, disallowedTools: tools, autoApproveTools: tools },
+    harness: z.string().optional(),
+    model: z.string().optional(),
+    permissionMode: permissionMode.exclude(['bypassPermissions']).optional(),
+    ...{ maxTurns: z.number().optional(), budgetUsd: z.number().optional() },
+    ...{ budgetTokens: z.number().optional(), budgetMinutes: z.number().optional() },
+    policy: z.array(policyRule).optional(),
+  })
+  .meta({ id: 'Persona' }) satisfies z.ZodType<PersonaConfig>
+
+const personaProblem = z.strictObject({ message: z.string(), line: z.int().optional() })
+
+export const personaEntry = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('persona'),
+    persona: personaConfig,
+    warnings: z.array(personaProblem),
+  }),
+  z.strictObject({
+    kind: z.literal('broken'),
+    ...{ id: z.string(), sourceFile: z.string(), error: z.string(), line: z.int().optional() },
+    problems: z.array(personaProblem),
+  }),
+]) satisfies z.ZodType<PersonaEntry>
+
+export const personaConsent = z.strictObject({
+  grants: z.array(z.string()),
+  isAllowed: z.boolean(),
+  fingerprint: z.string(),
+})
+
+export const composedPrompt = z.strictObject({
+  text: z.string(),
+  estimatedTokens: z.number(),
+  truncated: z.array(z.strictObject({ part: z.string(), keptChars: count, droppedChars: count })),
+  warnings: z.array(z.string()),
+}) satisfies z.ZodType<ComposedPrompt>

@@ -1,0 +1,322 @@
+import type {
+  CostLedger,
+  Envelope,
+  NativeSession,
+  PermissionRequestEvent,
+  TurnEndReason,
+  UIEvent,
+  UIEventType,
+} from '@chirality/core'
+import type {
+  BudgetState,
+  ForkHistory,
+  NativePage,
+  NativeText,
+  PendingDecision,
+  ProjectOwner,
+  ProjectReport,
+  QueuedMessage,
+  SearchResult,
+  SessionPage,
+  SessionStatus,
+  StoredSession,
+} from '@chirality/sessions'
+import { z } from 'zod'
+import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
+import { harnessId, mode, permissionMode, thinking, turnOptions } from './values.ts'
+
+// What the server says. Each schema is held to the type of the package that makes the value, so neither can change alone.
+
+const count = z.int().nonnegative()
+/** ISO 8601. */
+const time = z.string()
+
+const EVENT_TYPES = Object.keys({
+  ...{ 'chat:delta': 0, 'chat:complete': 0, 'chat:message': 0, 'chat:thinking': 0 },
+  ...{ 'tool:start': 0, 'tool:input': 0, 'tool:result': 0 },
+  ...{ 'session:init': 0, 'session:complete': 0, 'session:error': 0 },
+  ...{ 'turn:start': 0, 'turn:end': 0, 'process:exit': 0 },
+  ...{ 'permission:request': 0, 'permission:resolved': 0 },
+  ...{ status: 0, usage: 0, budget: 0, 'native:unknown': 0, 'log:gap': 0 },
+} satisfies Record<UIEventType, 0>) as UIEventType[]
+
+function isEvent(value: unknown): boolean {
+  const { type, sessionId } = (value ?? {}) as { type?: unknown; sessionId?: unknown }
+  return EVENT_TYPES.includes(type as UIEventType) && typeof sessionId === 'string'
+}
+
+/** The fields of each event are types of core, by its `type`; docs/events.md has the rules they follow. */
+export const uiEvent = z.custom<UIEvent>(isEvent).meta({
+  id: 'UIEvent',
+  type: 'object',
+  description: 'What happened, by its `type`. The fields of each are in docs/events.md.',
+  required: ['type', 'sessionId'],
+  properties: { type: { enum: EVENT_TYPES }, sessionId: { type: 'string' } },
+})
+
+const permissionRequest = z
+  .custom<PermissionRequestEvent>(value => isEvent(value) && 'requestId' in (value as object))
+  .meta({
+    id: 'PermissionRequest',
+    type: 'object',
+    description: 'A `permission:request` event, as in docs/events.md.',
+    required: ['type', 'sessionId', 'requestId', 'kind', 'toolName', 'input'],
+    properties: {
+      type: { const: 'permission:request' },
+      sessionId: { type: 'string' },
+      requestId: { type: 'string' },
+      kind: { enum: ['tool', 'question', 'plan', 'unknown'] },
+      toolName: { type: 'string' },
+      input: { type: 'object' },
+    },
+  })
+
+export const envelope = z
+  .strictObject({
+    seq: z.int().positive().describe('Dense and increasing from 1 within a session.'),
+    at: time,
+    sessionId: z.string(),
+    turnId: z.string().nullable(),
+    event: uiEvent,
+  })
+  .meta({ id: 'Envelope' }) satisfies z.ZodType<Envelope>
+
+const lastTurn = z
+  .enum(['completed', 'failed', 'interrupted', 'killed', 'crashed', 'timeout', 'max_turns', 'budget'])
+  .nullable() satisfies z.ZodType<TurnEndReason | null>
+
+const ledger = z.strictObject({
+  model: z.string(),
+  ...{ statedUsd: z.number(), estimatedUsd: z.number(), unpricedTokens: z.number() },
+  ...{ openUsd: z.number(), openUnpricedTokens: z.number(), highUsd: z.number() },
+  ...{ settledTokens: z.number(), openTokens: z.number(), highTokens: z.number() },
+}) satisfies z.ZodType<CostLedger>
+
+const settings = z.strictObject({
+  model: z.string().optional(),
+  permissionMode: permissionMode.optional(),
+  thinking: thinking.optional(),
+  ...{ budgetUsd: z.number().optional(), budgetTokens: z.number().optional() },
+  ...{ budgetMinutes: z.number().optional(), maxTurns: z.number().optional() },
+})
+
+export const forkHistory = z.enum(['whole', 'cut', 'account']) satisfies z.ZodType<ForkHistory>
+
+/** What is known of a session in its file and in a list of running ones alike. */
+const sessionFacts = {
+  projectRoot: z.string(),
+  title: z.string().nullable(),
+  harness: harnessId.nullable(),
+  model: z.string().nullable(),
+  persona: z.string().nullable(),
+  mode,
+  lastTurn,
+  leftUnanswered: z.boolean(),
+  costUsd: z.number().nullable(),
+  costIsEstimate: z.boolean(),
+  tokens: z.number(),
+  workedMs: z.number(),
+  updatedAt: time,
+  lastSeq: count,
+}
+
+/** How far the fold of the log was when the session was stored: for the server, which goes on from there. */
+const progress = z
+  .custom<StoredSession['progress']>(value => typeof value === 'object')
+  .meta({
+    type: 'object',
+    description: 'How far the log was read when the session was stored. Its fields may change.',
+  })
+
+export const storedSession = z
+  .strictObject({
+    id: z.string(),
+    createdAt: time,
+    claudeSessionId: z.string().nullable().describe('The agent’s own id, whichever agent it is.'),
+    ...sessionFacts,
+    status: z.enum(['idle', 'running', 'waiting']),
+    turnCount: count,
+    ledger,
+    progress,
+    forkedFrom: z
+      .strictObject({
+        sessionId: z.string(),
+        seq: count,
+        claudeSessionId: z.string().nullable(),
+        point: z.string().optional(),
+        history: forkHistory.optional(),
+      })
+      .nullable(),
+    settings,
+  })
+  .meta({ id: 'Session' }) satisfies z.ZodType<StoredSession>
+
+export const sessionPage = z.strictObject({
+  sessions: z.array(storedSession),
+  nextCursor: z.string().optional(),
+}) satisfies z.ZodType<SessionPage>
+
+/** Kept as it was given, with what the server chose for it: read back from a file that a person may edit. */
+const queuedRequest = z
+  .custom<QueuedMessage['request']>(value => typeof value === 'object')
+  .meta({
+    type: 'object',
+    description: 'The options of the turn.',
+    properties: Object.fromEntries(Object.keys(turnOptions.shape).map(name => [name, {}])),
+  })
+
+const queuedMessage = z
+  .strictObject({ id: z.string(), message: z.string(), queuedAt: time, request: queuedRequest })
+  .meta({ id: 'QueuedMessage' }) satisfies z.ZodType<QueuedMessage>
+
+export const sessionStatus = z
+  .strictObject({
+    sessionId: z.string(),
+    ...sessionFacts,
+    phase: z.enum(['idle', 'starting', 'running', 'waiting', 'ending']),
+    condition: z
+      .enum(['new', 'running', 'waiting', 'unanswered', 'done', 'stopped', 'limit', 'failed', 'crashed'])
+      .describe('How it stands, in one word.'),
+    turnId: z.string().nullable(),
+    turnStartedAt: time.nullable(),
+    budgetUsd: z.number().nullable(),
+    budgetTokens: z.number().nullable(),
+    budgetMinutes: z.number().nullable(),
+    lastLine: z.string().nullable(),
+    pending: z.array(permissionRequest),
+    policyProblem: z.string().nullable(),
+    queue: z.array(queuedMessage),
+    steered: z.array(queuedMessage),
+    queueHeld: z.boolean(),
+    logHealth: z.enum(['ok', 'paused']),
+  })
+  .meta({ id: 'SessionStatus' }) satisfies z.ZodType<SessionStatus>
+
+export const fleetEvent = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('snapshot'), sessions: z.array(sessionStatus) }),
+  z.strictObject({
+    type: z.literal('changes'),
+    sessions: z.array(sessionStatus),
+    removed: z.array(z.string()),
+  }),
+])
+
+export const pendingDecision = z
+  .strictObject({
+    sessionId: z.string(),
+    askedAt: time,
+    request: permissionRequest,
+    policyProblem: z.string().optional(),
+  })
+  .meta({ id: 'PendingDecision' }) satisfies z.ZodType<PendingDecision>
+
+export const startedTurn = z.strictObject({ turnId: z.string() })
+export const sentTurn = z.union([startedTurn, z.strictObject({ queued: queuedMessage })])
+export const steeredTurn = z.union([z.strictObject({ steered: z.literal(true) }), sentTurn])
+
+export const queueState = z
+  .strictObject({ messages: z.array(queuedMessage), held: z.boolean() })
+  .meta({ id: 'Queue' })
+
+export const leftovers = z
+  .strictObject({
+    agentKept: z.boolean().describe('The agent itself stays, for the next turn.'),
+    left: count.describe('Processes of what it had started that still run, as far as they are found.'),
+    sure: z.boolean().describe('Nothing else can run.'),
+  })
+  .nullable()
+
+export const contextRoom = z
+  .strictObject({ usedTokens: z.number().nullable(), maxTokens: z.number() })
+  .nullable()
+
+const owner = z.strictObject({
+  pid: z.int(),
+  address: z.string(),
+  since: time,
+}) satisfies z.ZodType<ProjectOwner>
+
+export const projectInfo = z.strictObject({
+  root: z.string(),
+  name: z.string(),
+  addedAt: time,
+  open: z.boolean(),
+  lockedBy: owner.nullable(),
+  missing: z.boolean(),
+})
+
+export const projectReport = z.strictObject({
+  projectRoot: z.string(),
+  adopted: z.array(z.string()),
+  closed: z.array(z.string()),
+  stopped: count,
+  problems: z.array(z.strictObject({ sessionId: z.string(), message: z.string() })),
+}) satisfies z.ZodType<ProjectReport>
+
+export const nativeSession = z.strictObject({
+  harness: harnessId,
+  ...{ nativeSessionId: z.string(), cwd: z.string(), title: z.string() },
+  ...{ createdAt: time.optional(), updatedAt: time, sizeBytes: count.optional() },
+}) satisfies z.ZodType<NativeSession>
+
+export const nativePage = z.strictObject({
+  lines: z.array(
+    z.strictObject({
+      ...{ id: z.string(), turnId: z.string(), harness: z.string(), spool: z.string() },
+      ...{ offset: count, bytes: count, text: z.string(), cut: z.boolean(), torn: z.boolean() },
+    }),
+  ),
+  ...{ before: z.string().nullable(), after: z.string().nullable(), more: z.boolean() },
+  problems: z.array(z.strictObject({ turnId: z.string(), message: z.string() })),
+}) satisfies z.ZodType<NativePage>
+
+export const nativeText = z.strictObject({
+  ...{ id: z.string(), bytes: count, from: count, text: z.string() },
+  ...{ next: count.nullable(), torn: z.boolean() },
+}) satisfies z.ZodType<NativeText>
+
+export const exportPage = z.strictObject({
+  text: z.string(),
+  next: count.nullable().describe('The cursor for the next part; null when this was the last.'),
+})
+
+export const searchResult = z.strictObject({
+  hits: z.array(
+    z.strictObject({
+      ...{ projectRoot: z.string(), sessionId: z.string(), title: z.string().nullable() },
+      ...{ seq: count, at: time, turnId: z.string().nullable() },
+      kind: z.enum(['user', 'assistant', 'thinking', 'tool', 'error']),
+      ...{ snippet: z.string(), ranges: z.array(z.tuple([count, count])) },
+    }),
+  ),
+  unreadable: z.array(z.strictObject({ path: z.string(), error: z.string() })),
+}) satisfies z.ZodType<SearchResult>
+
+export const budgetState = z
+  .strictObject({
+    ...{ total_cost_usd: z.number(), max_cost_usd: z.number().nullable() },
+    ...{ iterations: count, max_iterations: z.number().nullable() },
+    ...{ total_tokens: z.number(), max_tokens: z.number().nullable(), unpriced_tokens: z.number() },
+    ...{ total_minutes: z.number(), max_minutes: z.number().nullable() },
+    counted_turns: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Budget' }) satisfies z.ZodType<BudgetState>
+
+export const shownTrust = z
+  .strictObject({
+    files: z.array(z.strictObject({ path: z.string(), bytes: count, text: z.string() })),
+    fingerprint: z.string().describe('Of these files: to agree to them, hand it back.'),
+    isTrusted: z.boolean(),
+    problem: z.string().optional(),
+  })
+  .meta({ id: 'Trust' })
+
+export const signedInBrowser = z.strictObject({
+  ...{ id: z.string(), name: z.string(), origin: z.string() },
+  ...{ addedAt: time, lastSignInAt: time, remembered: z.boolean() },
+}) satisfies z.ZodType<SignedInBrowser>
+
+export const sessionProcesses = z.strictObject({
+  ...{ sessionId: z.string(), turnId: z.string(), harness: z.string() },
+  processes: z.array(z.strictObject({ pid: z.int(), parentPid: z.int() })),
+})

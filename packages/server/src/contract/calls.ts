@@ -1,0 +1,278 @@
+import { z } from 'zod'
+import * as agents from './agent-answers.ts'
+import * as answers from './answers.ts'
+import * as fileAnswers from './file-answers.ts'
+import * as values from './values.ts'
+
+// Every tRPC procedure: what it takes and what it answers. Router, OpenAPI and tests read these; clients get their types from the
+// router. `yields` is what a subscription sends; one without `output` answers with nothing.
+
+const { bySession, byProject, project, sessionId } = values
+const nothing = z.void()
+
+const seq = z.int().nonnegative()
+const byPersona = z.strictObject({ project, id: values.personaId })
+const byPath = z.strictObject({ project, path: values.relativePath })
+const ofSession = z.strictObject({ sessionId: sessionId.optional() }).optional()
+
+const projects = {
+  list: { output: z.array(answers.projectInfo) },
+  register: {
+    input: z.strictObject({ path: project, name: z.string().min(1).max(100).optional() }),
+    output: answers.projectInfo,
+  },
+  folders: { input: z.strictObject({ typed: z.string().max(4096) }), output: z.array(z.string()) },
+  open: { input: byProject, output: answers.projectReport },
+  remove: { input: byProject, output: nothing },
+}
+
+const harnesses = {
+  list: { output: z.array(agents.harnessInfo) },
+  status: { output: z.record(z.string(), agents.installStatus) },
+  slashCommands: {
+    input: z.strictObject({ harness: values.harnessId, project }),
+    output: z.array(agents.slashCommand),
+  },
+}
+
+const personas = {
+  list: { input: byProject, output: z.array(agents.personaEntry) },
+  get: { input: byPersona, output: agents.personaConfig },
+  consent: { input: byPersona, output: agents.personaConsent },
+  allow: { input: byPersona.extend({ fingerprint: z.string().max(200) }), output: nothing },
+  revoke: { input: byPersona, output: nothing },
+  prompt: {
+    input: z.strictObject({ project, id: values.personaId.nullable(), mode: values.mode }),
+    output: agents.composedPrompt,
+  },
+}
+
+const nativePlace = z.string().max(250).optional()
+const pageBytes = z
+  .int()
+  .positive()
+  .max(1024 * 1024)
+  .optional()
+/** Longer than any character. */
+const MIN_PIECE_BYTES = 16
+const MAX_PIECE_BYTES = 8 * 1024 * 1024
+
+const sessions = {
+  create: { input: values.newSession, output: answers.storedSession },
+  list: {
+    input: z
+      .strictObject({
+        project: project.optional(),
+        limit: z.int().positive().max(1000).optional(),
+        cursor: z.string().max(100).optional(),
+      })
+      .optional(),
+    output: answers.sessionPage,
+  },
+  readMarks: { output: z.record(z.string(), z.number()) },
+  markRead: { input: z.strictObject({ sessionId, seq }), output: nothing },
+  get: { input: bySession, output: answers.storedSession },
+  history: {
+    input: z.strictObject({
+      ...{ sessionId, before: seq.optional(), maxBytes: pageBytes },
+      limit: z.int().positive().max(2000).optional(),
+    }),
+    output: z.array(answers.envelope),
+  },
+  nativeLines: {
+    input: z
+      .strictObject({ sessionId, before: nativePlace, after: nativePlace, maxBytes: pageBytes })
+      .refine(({ before, after }) => before === undefined || after === undefined, {
+        error: 'takes `before` or `after`, not both',
+      }),
+    output: answers.nativePage,
+  },
+  nativeLine: {
+    input: z.strictObject({
+      ...{ sessionId, id: z.string().max(250), from: seq.optional() },
+      maxBytes: z.int().min(MIN_PIECE_BYTES).max(MAX_PIECE_BYTES).optional(),
+    }),
+    output: answers.nativeText,
+  },
+  rename: { input: z.strictObject({ sessionId, title: values.title }), output: answers.storedSession },
+  delete: { input: bySession, output: nothing },
+  fork: {
+    input: z.strictObject({ sessionId, atSeq: seq.optional(), title: values.title.optional() }),
+    output: answers.storedSession,
+  },
+  forkHistory: {
+    input: z.strictObject({ sessionId, atSeq: seq.optional() }),
+    output: answers.forkHistory,
+  },
+  native: {
+    input: z.strictObject({ project, harness: values.harnessId.optional() }),
+    output: z.array(answers.nativeSession),
+  },
+  import: {
+    input: z.strictObject({
+      ...{ project, harness: values.harnessId },
+      nativeSessionId: z.string().min(1).max(200),
+    }),
+    output: answers.storedSession,
+  },
+  export: {
+    input: z.strictObject({ sessionId, format: z.literal('ndjson'), after: seq.optional() }),
+    output: answers.exportPage,
+  },
+  search: {
+    input: z.strictObject({
+      query: z.string().min(1).max(1000),
+      project: project.optional(),
+      limit: z.int().positive().max(500).optional(),
+    }),
+    output: answers.searchResult,
+  },
+}
+
+const queueEntry = z.string().min(1).max(64)
+const { queueState } = answers
+
+const turns = {
+  start: { input: values.turnInput, output: answers.startedTurn },
+  send: { input: values.turnInput, output: answers.sentTurn },
+  steer: { input: values.turnInput, output: answers.steeredTurn },
+  interrupt: { input: bySession, output: nothing },
+  kill: { input: bySession, output: nothing },
+  leftovers: { input: bySession, output: answers.leftovers },
+  prewarm: {
+    input: z.strictObject({ sessionId, options: values.turnOptions.optional() }),
+    output: nothing,
+  },
+  setPermissionMode: {
+    input: z.strictObject({ sessionId, mode: values.permissionMode }),
+    output: nothing,
+  },
+  contextUsage: { input: bySession, output: answers.contextRoom },
+}
+
+const queue = {
+  list: { input: bySession, output: queueState },
+  edit: {
+    input: z.strictObject({ sessionId, id: queueEntry, message: values.message }),
+    output: queueState,
+  },
+  move: {
+    input: z.strictObject({ sessionId, id: queueEntry, index: z.int().nonnegative() }),
+    output: queueState,
+  },
+  remove: { input: z.strictObject({ sessionId, id: queueEntry }), output: queueState },
+  clear: { input: bySession, output: queueState },
+  hold: { input: bySession, output: queueState },
+  release: { input: bySession, output: queueState },
+}
+
+const decisions = {
+  pending: { input: ofSession, output: z.array(answers.pendingDecision) },
+  answer: { input: values.answer, output: nothing },
+}
+
+const files = {
+  tree: { input: byPath, output: fileAnswers.folderListing },
+  find: {
+    input: z.strictObject({
+      project,
+      query: z.string().min(1).max(200),
+      limit: z.int().positive().max(100).optional(),
+    }),
+    output: z.array(z.string()),
+  },
+  read: { input: byPath, output: fileAnswers.fileContent },
+  status: { input: byProject, output: fileAnswers.gitStatus.nullable() },
+  diff: { input: byProject, output: fileAnswers.changes.nullable() },
+  turnDiff: {
+    input: z.strictObject({ sessionId, turnId: z.string().min(1).max(64) }),
+    output: fileAnswers.turnDiff,
+  },
+}
+
+const limit = z.number().nonnegative().max(1_000_000).nullable()
+const tokenLimit = z.int().nonnegative().nullable()
+/** A year. */
+const minuteLimit = z.number().nonnegative().max(525_600).nullable()
+
+const budgets = {
+  get: { input: byProject, output: answers.budgetState },
+  set: {
+    input: z.strictObject({
+      ...{ project, maxCostUsd: limit.optional(), maxIterations: limit.optional() },
+      ...{ maxTokens: tokenLimit.optional(), maxMinutes: minuteLimit.optional() },
+    }),
+    output: answers.budgetState,
+  },
+  setSession: {
+    input: z.strictObject({
+      ...{ sessionId, budgetUsd: limit.optional(), budgetTokens: tokenLimit.optional() },
+      budgetMinutes: minuteLimit.optional(),
+    }),
+    output: answers.storedSession,
+  },
+}
+
+const trust = {
+  get: { input: byProject, output: answers.shownTrust },
+  allow: { input: values.trustInput, output: answers.shownTrust },
+  revoke: { input: byProject, output: answers.shownTrust },
+}
+
+const count = z.number()
+
+const system = {
+  info: {
+    output: z.strictObject({
+      ...{ version: z.string(), node: z.string(), platform: z.string(), arch: z.string() },
+      ...{ pid: z.int(), startedAt: z.string(), address: z.string() },
+      demo: z.strictObject({ projectRoot: z.string(), prompt: z.string() }).nullable(),
+    }),
+  },
+  health: {
+    output: z.strictObject({
+      ...{ uptimeS: count, rssBytes: count, sockets: count, connections: count },
+      ...{ openProjects: count, openSessions: count, runningTurns: count, pendingDecisions: count },
+    }),
+  },
+  processes: { input: ofSession, output: z.array(answers.sessionProcesses) },
+  newSignInLink: { output: z.strictObject({ url: z.string(), minutes: z.number() }) },
+  browsers: { output: z.array(answers.signedInBrowser) },
+  revokeBrowser: {
+    input: z.strictObject({ id: values.browserId }),
+    output: z.strictObject({ revoked: z.boolean() }),
+  },
+}
+
+const session = {
+  events: {
+    input: z.object({ sessionId, lastEventId: values.cursor.nullish() }),
+    yields: z.array(answers.envelope),
+  },
+}
+
+const fleet = { events: { yields: answers.fleetEvent } }
+
+export const CALLS = {
+  ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files },
+  ...{ budgets, trust, system, session, fleet },
+}
+
+export interface Call {
+  input?: z.ZodType
+  output?: z.ZodType
+  yields?: z.ZodType
+}
+
+/** By their paths: `turns.queue.edit`. */
+export function everyContractCall(): Map<string, Call> {
+  return new Map(callsIn(CALLS, []))
+}
+
+function callsIn(part: object, path: string[]): [string, Call][] {
+  return Object.entries(part).flatMap(([name, value]): [string, Call][] => {
+    const here = [...path, name]
+    const isCall = 'output' in value || 'yields' in value
+    return isCall ? [[here.join('.'), value as Call]] : callsIn(value, here)
+  })
+}

@@ -1,0 +1,278 @@
+import type { SessionErrorCode } from '@chirality/core'
+import { EXPORT_FORMATS } from '@chirality/sessions'
+import { z } from 'zod'
+import { parseBrowserKey } from '../browsers/browser-key.ts'
+import type { RouteKind } from '../guard/guard.ts'
+import * as answers from './answers.ts'
+import * as values from './values.ts'
+
+/** A REST or SSE route: who may call it, what it takes, what it answers. */
+export interface Endpoint {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** Segments; `:name` takes any one, a last `*` the rest. */
+  path: string
+  kind: RouteKind
+  summary: string
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** It goes on after the event with this number: the header `Last-Event-ID`, or `after`. */
+  resumes?: true
+  answer: Answer
+  /** The statuses it can refuse with, beside those that every route has. */
+  refuses?: readonly number[]
+}
+
+export type Answer = { description: string; status: 200 | 201 | 202 | 204 } & (
+  | { json: z.ZodType }
+  /** `text/event-stream`, with one of these in each `data` line. */
+  | { events: z.ZodType }
+  | { file: true }
+  | { empty: true }
+)
+
+const project = { projectRoot: values.project }
+const events = {
+  as: z
+    .enum(['events', 'envelopes'])
+    .optional()
+    .describe('`envelopes`: also when each came, and in which turn.'),
+}
+const anEvent = z.union([answers.uiEvent, answers.envelope])
+const other = z.object({ session: z.string().optional().describe('Another session than the default one.') })
+const session = z.strictObject({ session: answers.storedSession })
+
+const signIn = z.union([
+  z.strictObject({
+    secret: z.string().min(1).max(128),
+    key: z
+      .string()
+      .max(256)
+      .refine(
+        key => parseBrowserKey(key) !== undefined,
+        'must be an ECDSA key on P-256, as SPKI in base64url',
+      )
+      .optional(),
+  }),
+  z.strictObject({
+    browser: values.browserId,
+    challenge: z.string().max(128),
+    signature: z.string().max(128),
+  }),
+])
+
+const timestamp = z.int()
+const call = { id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()), timestamp }
+
+/** What `GET /events` sends: whole texts and whole calls. */
+export const coreEvent = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.enum(['user', 'text', 'reasoning']), content: z.string(), timestamp }),
+    z.strictObject({ type: z.literal('tool_call'), ...call }),
+    z.strictObject({
+      ...{ type: z.literal('tool_result'), id: z.string(), result: z.string(), isError: z.boolean() },
+      timestamp,
+    }),
+    z
+      .strictObject({ type: z.literal('permission_request'), ...call })
+      .describe('Answered with `POST /api/harness/decisions`.'),
+    z
+      .strictObject({
+        type: z.literal('error'),
+        code: z.custom<SessionErrorCode>(value => typeof value === 'string').meta({ type: 'string' }),
+        ...{ message: z.string(), recovered: z.boolean(), timestamp },
+      })
+      .describe('Why a turn failed; with `recovered` it goes on.'),
+    z.strictObject({
+      type: z.literal('status'),
+      state: z.enum(['thinking', 'running tool', 'waiting', 'idle']),
+      message: z.string(),
+    }),
+  ])
+  .meta({ id: 'CoreEvent' })
+
+export type CoreEvent = z.infer<typeof coreEvent>
+
+const get = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
+  ...{ method: 'GET' as const, kind: 'call' as const },
+  ...endpoint,
+})
+const post = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
+  ...{ method: 'POST' as const, kind: 'call' as const },
+  ...endpoint,
+})
+const del = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
+  ...{ method: 'DELETE' as const, kind: 'call' as const },
+  ...endpoint,
+})
+const json = <S extends z.ZodType>(description: string, schema: S) => ({
+  ...{ status: 200 as const, description },
+  json: schema,
+})
+const nothing = (description: string) => ({ status: 204 as const, description, empty: true as const })
+const stream = <S extends z.ZodType>(description: string, schema: S) => ({
+  ...{ status: 200 as const, description },
+  events: schema,
+})
+
+/** Every route, apart from the files of the dashboard and from tRPC, whose procedures are in `CALLS`. */
+export const ENDPOINTS = {
+  health: {
+    ...get({
+      path: '/healthz',
+      summary: 'Whether the server is there',
+      answer: json(
+        'It is',
+        z.strictObject({ status: z.literal('ok'), name: z.literal('chirality'), version: z.string() }),
+      ),
+    }),
+    kind: 'page' as const,
+  },
+  signIn: {
+    ...post({
+      path: '/api/sign-in',
+      summary: 'Exchanges the secret of a sign-in link, or a signed challenge, for a token',
+      body: signIn,
+      answer: json('The token', z.strictObject({ token: z.string(), browser: z.string().nullable() })),
+      refuses: [429],
+    }),
+    kind: 'sign-in' as const,
+  },
+  challenge: {
+    ...post({
+      path: '/api/sign-in/challenge',
+      summary: 'What a browser signs with its key',
+      answer: json('The challenge', z.strictObject({ challenge: z.string() })),
+    }),
+    kind: 'sign-in' as const,
+  },
+  startTurn: post({
+    path: '/api/harness/turn',
+    summary: 'Runs a turn and streams its UI events',
+    query: z.object(events),
+    body: values.turnInput,
+    answer: stream('UI events until the turn is over', anEvent),
+    refuses: [404, 409, 412, 422, 503],
+  }),
+  interrupt: post({
+    path: '/api/harness/interrupt',
+    summary: 'Interrupts the turn of a session',
+    body: values.bySession,
+    answer: json('Whether there was a turn', z.strictObject({ interrupted: z.boolean() })),
+    refuses: [404],
+  }),
+  pendingDecisions: get({
+    path: '/api/harness/decisions',
+    summary: 'Permission requests that wait for an answer, oldest first',
+    query: z.object({ sessionId: z.string().optional() }),
+    answer: json('The requests', z.strictObject({ pending: z.array(answers.pendingDecision) })),
+    refuses: [404],
+  }),
+  answerDecision: post({
+    path: '/api/harness/decisions',
+    summary: 'Allows or denies a permission request. The first answer counts',
+    body: values.answer,
+    answer: nothing('The agent has it'),
+    refuses: [404, 409],
+  }),
+  createSession: post({
+    path: '/api/harness/session/create',
+    summary: 'Makes a session',
+    body: values.newSession
+      .omit({ project: true })
+      .extend({ ...project, persona: values.personaId.nullish() }),
+    answer: { status: 201 as const, description: 'The session', json: session },
+    refuses: [404, 409, 412, 422],
+  }),
+  showTrust: get({
+    path: '/api/harness/trust',
+    summary: 'What a project brings for its agents to run, and whether they use it',
+    query: z.object(project),
+    answer: json('The files, with their contents and a fingerprint', answers.shownTrust),
+  }),
+  allowTrust: post({
+    path: '/api/harness/trust',
+    summary: 'Lets agents use exactly the files that were shown',
+    body: values.trustInput.omit({ project: true }).extend(project),
+    answer: json('The files', answers.shownTrust),
+    refuses: [409],
+  }),
+  revokeTrust: del({
+    path: '/api/harness/trust',
+    summary: 'Takes that back',
+    query: z.object(project),
+    answer: json('The files', answers.shownTrust),
+  }),
+  listSessions: get({
+    path: '/api/harness/session/list',
+    summary: 'Sessions, newest first',
+    query: z.object({ projectRoot: values.project.optional() }),
+    answer: json('Sessions', z.array(answers.storedSession)),
+  }),
+  getSession: get({
+    path: '/api/harness/session/:id',
+    summary: 'A session',
+    answer: json('The session', session),
+    refuses: [404],
+  }),
+  deleteSession: del({
+    path: '/api/harness/session/:id',
+    summary: 'Deletes a session and all that is kept of it',
+    answer: nothing('Gone'),
+    refuses: [404],
+  }),
+  exportSession: get({
+    path: '/api/harness/session/:id/export',
+    summary: 'The session as a file to share, with secrets removed',
+    query: z.object({ format: z.enum(EXPORT_FORMATS).default('markdown') }),
+    answer: { status: 200 as const, description: 'A file', file: true as const },
+    refuses: [404],
+  }),
+  sessionEvents: get({
+    path: '/api/harness/session/:id/events',
+    summary: 'All events of a session, from a cursor on',
+    query: z.object(events),
+    resumes: true as const,
+    answer: stream('UI events', anEvent),
+    refuses: [404, 409, 503],
+  }),
+  coreEvents: get({
+    path: '/events',
+    summary: 'Events of the default session',
+    query: other,
+    resumes: true as const,
+    answer: stream('Events', coreEvent),
+    refuses: [404, 409, 503],
+  }),
+  prompt: post({
+    path: '/prompt',
+    summary: 'Gives the default session a prompt',
+    query: other,
+    body: z.strictObject({ content: values.message, options: values.turnOptions.optional() }),
+    answer: {
+      ...{ status: 202 as const, description: 'The turn' },
+      json: z.strictObject({ sessionId: z.string(), turnId: z.string() }),
+    },
+    refuses: [404, 409, 412],
+  }),
+  cancel: post({
+    path: '/cancel',
+    summary: 'Interrupts the default session',
+    query: other,
+    answer: json('Whether a turn ran', z.strictObject({ cancelled: z.boolean() })),
+    refuses: [404, 409],
+  }),
+  openApi: get({
+    path: '/openapi.json',
+    summary: 'This description',
+    answer: json('It', z.record(z.string(), z.unknown())),
+  }),
+} satisfies Record<string, Endpoint>
+
+export const errorAnswer = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.string().describe('Stays the same from version to version.'),
+      message: z.string().describe('For people.'),
+    }),
+  })
+  .meta({ id: 'Error' })

@@ -1,0 +1,48 @@
+import type { z } from 'zod'
+import { checked } from '../contract/checked.ts'
+import type { Endpoint } from '../contract/endpoints.ts'
+import { HttpError } from '../errors/call-error.ts'
+import { describeProblems } from '../errors/to-call-error.ts'
+import { type BodyLimits, readBody } from '../http/read-body.ts'
+import { sendJson, sendNothing } from '../http/respond.ts'
+import type { Route, RouteRequest } from '../http/routes.ts'
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
+type Json<E extends Endpoint> = E['answer'] extends { json: infer S extends z.ZodType } ? [z.output<S>] : []
+
+export interface EndpointCall<E extends Endpoint> extends RouteRequest {
+  query: Parsed<E['query']>
+  readBody(limits: BodyLimits): Promise<Parsed<E['body']>>
+  /** The answer that the endpoint names, with its status; nothing for a stream or a file, which write themselves. */
+  reply(...answer: Json<E>): void
+}
+
+/** A route as the contract has it: what comes is checked by its schemas, and what it answers has their types. */
+export function route<const E extends Endpoint>(
+  endpoint: E,
+  handle: (call: EndpointCall<E>) => void | Promise<void>,
+): Route {
+  const { method, path, kind, query, body, answer } = endpoint
+  return {
+    ...{ method, path, kind, endpoint },
+    handle: request => {
+      const { response, url } = request
+      return handle({
+        ...request,
+        query: query && (parseQuery(query, url) as Parsed<E['query']>),
+        readBody: async limits =>
+          body && ((await readBody(request.request, body, limits)) as Parsed<E['body']>),
+        reply: (...[value]) => {
+          if ('json' in answer) sendJson(response, answer.status, checked(answer.json)(value))
+          else sendNothing(response)
+        },
+      } as EndpointCall<E>)
+    },
+  }
+}
+
+function parseQuery(schema: z.ZodObject, url: URL): unknown {
+  const parsed = schema.safeParse(Object.fromEntries(url.searchParams))
+  if (parsed.success) return parsed.data
+  throw new HttpError(400, 'invalid-input', describeProblems(parsed.error))
+}
