@@ -30,6 +30,19 @@ describe('sessions list', () => {
     expect(cut.stderr).toBe('chirality: There are more; --limit shows them.\n')
   })
 
+  test('a session whose last turn crashed, failed or met a limit does not look like one that is done', async () => {
+    const world = await createWorld()
+    const { id } = await stored(world, 'The heron')
+    for (const [lastTurn, word] of [
+      ['crashed', 'crashed'],
+      ['failed', 'failed'],
+      ['budget', 'limit reached'],
+    ] as const) {
+      await storeOf(world).update(id, { lastTurn })
+      expect((await world.run(['sessions', 'list'])).stdout).toMatch(new RegExp(`  ${word} The heron\n$`))
+    }
+  })
+
   test('--all shows those of every project, with the project', async () => {
     const world = await createWorld()
     const other = path.join(world.home, 'other')

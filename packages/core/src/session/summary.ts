@@ -37,6 +37,8 @@ export interface SessionSummary {
   turnCount: number
   /** The last turn. */
   turn: TurnState | null
+  /** How the last turn that ended did so: while one runs, the one before it. */
+  lastTurn: TurnEndReason | null
   /** What the agent is doing now; cleared by whatever comes next. */
   activity: StatusEvent | null
   /** Requests that wait for a decision, oldest first. Empty as soon as the turn has ended. */
@@ -135,8 +137,7 @@ export function summarize(
   draft.pending = nextPending(draft.pending, event)
   draft.lastLine = lineOf(event) ?? draft.lastLine
   apply(draft, event, { at, turnId })
-  const { phase, leftUnanswered, turn } = draft
-  draft.condition = conditionOf({ phase, leftUnanswered, lastTurn: turn?.reason ?? null })
+  draft.condition = conditionOf(draft)
 }
 
 function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelope, 'at' | 'turnId'>): void {
@@ -156,6 +157,7 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
       draft.activity = null
       // Where the start is lost, or before the part of the log that is read, how it ended is known all the same.
       draft.turn = { ...(draft.turn ?? turnFrom(turnId, at)), endedAt: at, reason: event.reason }
+      draft.lastTurn = event.reason
       return
     case 'session:init':
       draft.agent = {
@@ -350,7 +352,8 @@ export function newSummary(sessionId: string): SessionSummary {
   return {
     ...{ sessionId, seq: 0, updatedAt: null, phase: 'idle', condition: 'new', title: null },
     agent: { harness: null, nativeSessionId: null, model: null, version: null, permissionMode: null },
-    ...{ turnCount: 0, turn: null, activity: null, pending: [], leftUnanswered: false, error: null },
+    ...{ turnCount: 0, turn: null, lastTurn: null, activity: null, pending: [] },
+    ...{ leftUnanswered: false, error: null },
     ...{ costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, turnLedger: NO_COST },
     usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
     ...{ contextTokens: 0, workedMs: 0, lastLine: null, driftCount: 0 },

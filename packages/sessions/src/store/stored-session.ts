@@ -63,6 +63,7 @@ export function summaryOf(session: StoredSession): SessionSummary {
   const { version, permissionMode, ...rest } = progress
   return {
     ...{ sessionId: id, seq: lastSeq, updatedAt, phase: status, title, turnCount, leftUnanswered },
+    lastTurn,
     condition: conditionOf({ phase: status, leftUnanswered, lastTurn }),
     agent: {
       ...{ harness: session.harness, nativeSessionId: session.claudeSessionId, model: session.model },
@@ -74,15 +75,14 @@ export function summaryOf(session: StoredSession): SessionSummary {
 }
 
 export function withSummary(session: StoredSession, summary: SessionSummary): StoredSession {
-  const { agent, turn, title, turnCount, leftUnanswered } = summary
+  const { agent, title, turnCount, leftUnanswered } = summary
   const { costUsd, costIsEstimate, tokens, ledger, workedMs } = summary
   return {
     ...session,
     ...{ title, turnCount, leftUnanswered, costUsd, costIsEstimate, tokens, ledger, workedMs },
     ...{ claudeSessionId: agent.nativeSessionId, harness: agent.harness, model: agent.model },
     ...{ status: summary.phase, lastSeq: summary.seq, updatedAt: summary.updatedAt ?? session.updatedAt },
-    // While a turn runs it is still how the one before ended.
-    lastTurn: turn?.reason ?? session.lastTurn,
+    lastTurn: summary.lastTurn,
     progress: progressOf(summary),
   }
 }
@@ -168,7 +168,6 @@ export function parseSession(
   const { createdAt, updatedAt, persona, mode, claudeSessionId } = value
   if (!isTime(createdAt) || !isTime(updatedAt) || !isMode(mode)) return undefined
   if (!isNullableText(persona) || !isNullableText(claudeSessionId)) return undefined
-  const lastTurn = textOrNull(value.lastTurn) as TurnEndReason | null
   const cost = parseCost(value)
   return {
     id: place.id,
@@ -182,12 +181,12 @@ export function parseSession(
     harness: textOrNull(value.harness),
     model: textOrNull(value.model),
     status: value.status === 'running' || value.status === 'waiting' ? value.status : 'idle',
-    lastTurn,
+    lastTurn: textOrNull(value.lastTurn) as TurnEndReason | null,
     leftUnanswered: value.leftUnanswered === true,
     turnCount: count(value.turnCount),
     ...cost,
     lastSeq: count(value.lastSeq),
-    progress: parseProgress(value.progress, { ledger: cost.ledger, lastTurn, updatedAt }),
+    progress: parseProgress(value.progress, cost.ledger),
     forkedFrom: parseFork(value.forkedFrom),
     settings: parseSettings(value.settings),
   }
@@ -223,14 +222,11 @@ function parseLedger(value: unknown): CostLedger | undefined {
 }
 
 /** A file of an earlier version has none, and one that others wrote may have anything. */
-function parseProgress(
-  value: unknown,
-  { ledger, lastTurn, updatedAt }: Pick<StoredSession, 'ledger' | 'lastTurn' | 'updatedAt'>,
-): SessionProgress {
+function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
   const stored = isRecord(value) ? value : {}
   const { pending, activity, error, usage } = stored
   return {
-    turn: parseTurn(stored.turn) ?? (lastTurn === null ? null : endedTurn(lastTurn, updatedAt)),
+    turn: parseTurn(stored.turn) ?? null,
     turnLedger: parseLedger(stored.turnLedger) ?? ledger,
     activity: isSound('status', activity) ? activity : null,
     pending: Array.isArray(pending) ? pending.filter(request => isSound('permission:request', request)) : [],
@@ -254,10 +250,6 @@ function parseTurn(value: unknown): TurnState | undefined {
     costUsd: amount(value.costUsd) ?? null,
     costIsEstimate: value.costIsEstimate === true,
   }
-}
-
-function endedTurn(reason: TurnEndReason, at: string): TurnState {
-  return { id: null, startedAt: at, endedAt: at, reason, costUsd: null, costIsEstimate: false }
 }
 
 function parseFailure({ code, message, credential }: Record<string, unknown>): SessionFailure | null {

@@ -1,4 +1,4 @@
-import type { Envelope, UIEvent } from '@chirality/core'
+import { costText, type Envelope, initialSessionState, reduceSession, type UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { transcript } from './transcript.ts'
 
@@ -36,6 +36,23 @@ test('shows the last ten turns, and how many came before them', () => {
 test('counts the turns that it was not given', () => {
   const text = transcript(turns(2), { colour: false, more: 'look', turns: 5 })
   expect(text.startsWith('3 earlier turns; look\n\n> Ask 1\n')).toBe(true)
+})
+
+test('each turn shows its own cost, as the dashboard does', () => {
+  const usage = { input_tokens: 10, output_tokens: 5 }
+  const spent = [0.25, 0.5].flatMap((costUsd, i): UIEvent[] => [
+    { type: 'turn:start', sessionId, message: `Ask ${i}` },
+    { type: 'session:complete', sessionId, costUsd, usage },
+    { type: 'turn:end', sessionId, reason: 'completed' },
+  ])
+  const envelopes = spent.map((event, i): Envelope => ({ seq: i + 1, at: '', sessionId, turnId: 't', event }))
+  const { turns: folded, costUsd } = reduceSession(initialSessionState(sessionId), envelopes)
+  const text = transcript(envelopes, { colour: false, more: '' })
+  expect(text.match(/\$[\d.]+/g)).toEqual(
+    folded.map(turn => costText({ usd: turn.costUsd, isEstimate: false })),
+  )
+  expect(text).toContain('$0.2500')
+  expect(costUsd).toBe(0.75)
 })
 
 test('of nothing is nothing', () => {
