@@ -111,7 +111,7 @@ export {
   SessionStore,
   type SessionStoreOptions,
 } from './store/session-store.ts'
-export type { ForkHistory, ForkOrigin, StoredSession } from './store/stored-session.ts'
+export type { ForkHistory, ForkOrigin, SessionProgress, StoredSession } from './store/stored-session.ts'
 export {
   consentNotice,
   PersonaConsent,
