@@ -27,7 +27,7 @@ const DOWN = {
 }
 const FOR_TESTS = ['fixtures', 'packages/scripted-model']
 
-export const rules = [direction, declared, serverTypes, exported, cycles, processEnv, fileLength]
+export const rules = [direction, declared, serverTypes, exported, cycles, processEnv, harnessIds, fileLength]
 
 /** A manifest lists only packages below it; for tests also the fixtures and the scripted model. */
 function direction(pkg, workspace) {
@@ -173,7 +173,7 @@ function isProcess(specifier) {
  * What is known of an agent is in its harness's folder and comes through the descriptor: elsewhere no table, branch or message names
  * an agent by its id. Only the translators are apart, because the dashboard uses them without the runner.
  */
-export function harnessIds(pkg, workspace) {
+function harnessIds(pkg, workspace) {
   if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
   const ids = workspace.flatMap(({ files }) =>
     files.flatMap(file => file.path.match(HARNESS_DESCRIPTOR)?.[1] ?? []),

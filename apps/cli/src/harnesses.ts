@@ -1,26 +1,27 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
-import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, type RunnerLogEntry } from '@chirality/runner'
+import { HARNESSES, type HarnessOptions, HarnessRegistry, harnessMeta } from '@chirality/runner'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
+import { oneOf } from './options.ts'
 
-/** The agents that keep conversations of their own. The first is the one that runs when none is named. */
-export type CommandHarness = ClaudeCodeHarness | CodexHarness
-
-export const HARNESS_IDS = ['claude-code', 'codex'] as const
-export const DEFAULT_HARNESS = HARNESS_IDS[0]
 /** All that can run a turn. */
-export const RUN_HARNESS_IDS = [...HARNESS_IDS, 'agent-sdk', 'messages-api'] as const
+export const HARNESS_IDS: readonly HarnessId[] = HARNESSES.map(({ meta }) => meta.id)
+export const DEFAULT_HARNESS: HarnessId = HARNESSES[0].meta.id
+/** The room that an id needs in a table. */
+export const HARNESS_WIDTH = Math.max(...HARNESS_IDS.map(id => id.length))
 
-type OnLog = (entry: RunnerLogEntry) => void
-interface HarnessConfig {
-  onLog?: OnLog
-  environment?: Record<string, string>
-  dataFolder?: string
+/** How an agent is called in a sentence. */
+export function agentName(id: HarnessId | null | undefined): string {
+  return harnessMeta(id)?.name ?? id ?? HARNESSES[0].meta.name
 }
 
-export function createHarnesses(): HarnessRegistry<CommandHarness> {
-  const harnesses = new HarnessRegistry<CommandHarness>()
-  for (const harness of installed()) harnesses.register(harness)
+/** A harness whose agent keeps conversations of its own. */
+export type NativeKeeper = SessionHarness &
+  Required<Pick<SessionHarness, 'listNativeSessions' | 'importSession'>>
+
+export async function createHarnesses(): Promise<HarnessRegistry<NativeKeeper>> {
+  const harnesses = new HarnessRegistry<NativeKeeper>()
+  await registerKeepers(harnesses)
   return harnesses
 }
 
@@ -29,34 +30,62 @@ export function createHarnesses(): HarnessRegistry<CommandHarness> {
  * start goes into reading code. A turn that one of the others has left at work in the project is none of its business.
  */
 export class RunHarnesses extends HarnessRegistry<SessionHarness> {
-  readonly #config: HarnessConfig
+  readonly #options: HarnessOptions
 
-  constructor(onLog: OnLog) {
+  private constructor(options: HarnessOptions) {
     super()
-    this.#config = { onLog, environment: agentEnvironment(), dataFolder: userDataFolder() }
-    for (const harness of installed(this.#config)) this.register(harness)
+    this.#options = options
+  }
+
+  static async open(onLog: HarnessOptions['onLog']): Promise<RunHarnesses> {
+    const places = { environment: agentEnvironment(), dataFolder: userDataFolder() }
+    const harnesses = new RunHarnesses({ onLog, ...places, prices: () => readPrices() })
+    await registerKeepers(harnesses, harnesses.#options)
+    return harnesses
   }
 
   /** Throws a HarnessError when there is no such harness. */
   async load(id: HarnessId): Promise<SessionHarness> {
-    const make = this.has(id) ? undefined : LOADED[id]
-    if (make !== undefined) this.register(await make(this.#config))
+    const descriptor = this.has(id) ? undefined : HARNESSES.find(({ meta }) => meta.id === id)
+    if (descriptor !== undefined) this.register(await descriptor.create(this.#options))
     return this.getOrThrow(id)
   }
 }
 
-const LOADED: Readonly<Partial<Record<HarnessId, (config: HarnessConfig) => Promise<SessionHarness>>>> = {
-  'agent-sdk': async config => {
-    const { AgentSdkHarness } = await import('@chirality/runner/agent-sdk')
-    return new AgentSdkHarness(config)
-  },
-  'messages-api': async ({ onLog, environment }) => {
-    const { MessagesApiHarness } = await import('@chirality/runner/messages-api')
-    return new MessagesApiHarness({ onLog, environment, prices: () => readPrices() })
-  },
+async function registerKeepers(
+  harnesses: { register(harness: NativeKeeper): void },
+  options: HarnessOptions = {},
+): Promise<void> {
+  for (const { meta, create } of HARNESSES) {
+    if (meta.nativeSessions !== meta.id) continue
+    // One turn, and the command is over: nothing is worth keeping.
+    const harness = await create({ ...options, keepAlive: false })
+    if (isKeeper(harness)) harnesses.register(harness)
+  }
 }
 
-function installed(config: HarnessConfig = {}): CommandHarness[] {
-  // One turn, and the command is over: nothing is worth keeping.
-  return [new ClaudeCodeHarness({ ...config, keepAlive: false }), new CodexHarness(config)]
+function isKeeper(harness: SessionHarness): harness is NativeKeeper {
+  return harness.listNativeSessions !== undefined && harness.importSession !== undefined
+}
+
+export interface NativeKeepers {
+  harnesses: NativeKeeper[]
+  /** What a person should know who asked for another. */
+  note?: string
+}
+
+/** Who is to be asked for conversations that agents keep: all, or the one that `--harness` means. */
+export async function nativeKeepers(given: string | undefined): Promise<NativeKeepers> {
+  const harness = oneOf('harness', given, HARNESS_IDS)
+  const registry = await createHarnesses()
+  if (harness === undefined) return { harnesses: registry.getAll() }
+  const keeper = harnessMeta(harness)?.nativeSessions
+  const name = agentName(harness)
+  if (keeper === undefined) {
+    const note = `${name} keeps no conversations but those of Chirality. See \`chirality sessions list\`.`
+    return { harnesses: [], note }
+  }
+  const harnesses = [registry.getOrThrow(keeper)]
+  if (keeper === harness) return { harnesses }
+  return { harnesses, note: `The ${name} keeps its conversations with those of ${agentName(keeper)}.` }
 }

@@ -1,4 +1,11 @@
-import { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
+import {
+  type ChoiceWords,
+  type HarnessCapabilities,
+  MODE_WORDS,
+  PERMISSION_WORDS,
+  TRANSLATABLE_HARNESSES,
+} from '@chirality/core'
+import { HARNESSES, harnessMeta } from '@chirality/runner'
 
 export const HELP = `Usage: chirality <command> [options]
 
@@ -21,7 +28,7 @@ export const HELP = `Usage: chirality <command> [options]
       --json
   run [PROMPT|-]           One turn of an agent, streamed. "-" reads the prompt from stdin.
       --project DIR          Where the agent works (default: this folder)
-      --harness ID           Which agent: claude-code (the default), codex, agent-sdk or messages-api
+      --harness ID           Which agent: ${agents(HARNESSES.map(({ meta }) => meta.id))}
       --model M              Model name or alias
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
       --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project
@@ -30,9 +37,9 @@ ${choices(MODE_WORDS)}
       --permission-mode M    What it may do (default: the session's, the persona's, or dontAsk). A run asks nobody:
                              what it would ask about is denied
 ${choices(PERMISSION_WORDS)}
-      --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none. Not codex
-      --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)". Not codex
-      --max-turns N          Most rounds of model and tools (default: the persona's, the session's, or 25). Not codex
+      --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none.${without('supportsNamedTools')}
+      --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)".${without('supportsNamedTools')}
+      --max-turns N          Most rounds of model and tools (default: the persona's, the session's, or 25).${without('supportsMaxTurns')}
       --budget-usd N         Most that the session may spend in all; with --session it is raised
       --budget-tokens N      The same in tokens
       --budget-minutes N     The same in minutes of its turns
@@ -46,7 +53,7 @@ ${choices(PERMISSION_WORDS)}
       --project DIR          Whose (default: this folder)
       --all                  Of every project
       --native               Conversations that the agents keep themselves; --harness ID asks only one.
-                             The Agent SDK's are those of Claude Code; the Messages API keeps none
+${keptElsewhere()}
       --limit N  --json
   sessions show ID         What is known of a session, its last turns, and how to go on
   sessions search WORDS    What was said and done; all words, "a phrase" in quotes; --project, --all, --limit, --json
@@ -86,7 +93,7 @@ ${choices(PERMISSION_WORDS)}
   trust revoke             Do not use them any more
       --project DIR  --json
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
-      --harness ID           Which agent wrote it: claude-code (the default) or codex
+      --harness ID           Which agent wrote it: ${agents(TRANSLATABLE_HARNESSES)}
   scripted-model           A model server on loopback that answers from a script
       --script FILE          JSON or YAML
       --port N               Default: any free port
@@ -98,6 +105,28 @@ ${choices(PERMISSION_WORDS)}
 Exit codes: 0 done, 1 the turn failed, 2 wrong usage, 3 the agent is not installed, 4 not logged in,
 5 budget or turn limit reached, 130 interrupted.
 `
+
+/** The first is the one that runs when none is named. */
+function agents([first, ...others]: readonly string[]): string {
+  const last = others.at(-1)
+  return (
+    [`${first} (the default)`, ...others.slice(0, -1)].join(', ') + (last === undefined ? '' : ` or ${last}`)
+  )
+}
+
+function without(capability: keyof HarnessCapabilities): string {
+  const ids = HARNESSES.filter(({ capabilities }) => !capabilities[capability]).map(({ meta }) => meta.id)
+  return ids.length === 0 ? '' : ` Not ${ids.join(', ')}`
+}
+
+function keptElsewhere(): string {
+  const lines = HARNESSES.flatMap(({ meta: { id, name, nativeSessions } }) => {
+    if (nativeSessions === id) return []
+    if (nativeSessions === undefined) return [`${name} keeps none`]
+    return [`Those of ${name} are with ${harnessMeta(nativeSessions)?.name ?? nativeSessions}`]
+  })
+  return lines.map(line => `${' '.repeat(29)}${line}`).join('\n')
+}
 
 /** One line a choice, as the dashboard words it. A function, so that it stands below what it is for. */
 function choices(words: Readonly<Record<string, ChoiceWords>>): string {

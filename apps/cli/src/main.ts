@@ -1,6 +1,5 @@
 import { didYouMean } from '@chirality/core'
 import { EXIT, UsageError } from './exit-code.ts'
-import { HELP } from './help.ts'
 import { Output, tell } from './output.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
@@ -40,11 +39,11 @@ export async function main(argv: string[]): Promise<number> {
 async function dispatch(argv: string[], output: Output): Promise<number> {
   const [name, ...args] = argv
   if (name === undefined) {
-    await tell(HELP)
+    await tell((await import('./help.ts')).HELP)
     return EXIT.usage
   }
   if (HELP_NAMES.has(name) || (Object.hasOwn(COMMANDS, name) && asksForHelp(args))) {
-    await output.write(HELP)
+    await output.write((await import('./help.ts')).HELP)
     return EXIT.done
   }
   if (VERSION_NAMES.has(name)) {

@@ -1,4 +1,4 @@
-import type { HarnessMeta } from '@chirality/core'
+import type { HarnessId, HarnessMeta } from '@chirality/core'
 import { agentSdk } from './agent-sdk/descriptor.ts'
 import { claudeCode } from './claude-code/descriptor.ts'
 import { codex } from './codex/descriptor.ts'
@@ -6,9 +6,14 @@ import type { HarnessDescriptor } from './harness-descriptor.ts'
 import { messagesApi } from './messages-api/descriptor.ts'
 
 /** Every harness there is. The first is the one that runs when none is named. */
-export const HARNESSES: readonly HarnessDescriptor[] = [claudeCode, codex, agentSdk, messagesApi]
+export const HARNESSES: readonly [HarnessDescriptor, ...HarnessDescriptor[]] = [
+  claudeCode,
+  codex,
+  agentSdk,
+  messagesApi,
+]
 
-/** Undefined for a harness that another program brought. */
-export function harnessMeta(id: string | null | undefined): HarnessMeta | undefined {
+/** Undefined for one that is not in the list. */
+export function harnessMeta(id: HarnessId | null | undefined): HarnessMeta | undefined {
   return HARNESSES.find(({ meta }) => meta.id === id)?.meta
 }

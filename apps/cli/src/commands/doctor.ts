@@ -4,6 +4,7 @@ import type { HarnessInstallStatus } from '@chirality/core'
 import { ALLOW_VARIABLE, buildChildEnv } from '@chirality/runner'
 import { agentEnvironment, allowFile } from '../agent-environment.ts'
 import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
+import { HARNESS_WIDTH } from '../harnesses.ts'
 import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain, type Style, style, wantsColour } from '../render/style.ts'
@@ -22,7 +23,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const cwd = project.ok ? project.detail : undefined
   // Those of the dashboard, so that both say the same.
   const environment = agentEnvironment(await serverEnvironment())
-  const harnesses = serverHarnesses(() => {}, undefined, { environment })
+  const harnesses = await serverHarnesses(() => {}, undefined, { environment })
   // One that fails to answer is reported like one that is missing, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
@@ -60,7 +61,7 @@ function line({ check, ok, detail, fix }: Check, paint: Style): string {
   return `${mark} ${check.padEnd(NAME_WIDTH)} ${plain(detail)}\n${hint}`
 }
 
-const NAME_WIDTH = 'claude-code commands'.length
+const NAME_WIDTH = HARNESS_WIDTH + ' commands'.length
 
 /** Which variables reach every agent, and how to let another one through. */
 function checkEnvironment(environment: Record<string, string>): Check {

@@ -19,7 +19,7 @@ import { startHere } from './run/start-here.ts'
 export async function run(args: string[], output: Output): Promise<number> {
   hideEnvironment()
   let host: SessionHost | undefined
-  const harnesses = new RunHarnesses(entry => host?.log(entry))
+  const harnesses = await RunHarnesses.open(entry => host?.log(entry))
   const request = await readRequest(args, harnesses)
   const decisions = new DecisionBroker({ policies: new HeadlessJudge() })
   host = new SessionHost({ harnesses, address: 'chirality run', decisions })

@@ -79,12 +79,14 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
   let server: RunningServer | undefined
   try {
     server = await startServer({
-      harnesses: serverHarnesses(entry => server?.log(entry), demo, {
+      harnesses: await serverHarnesses(entry => server?.log(entry), demo, {
         environment,
         keepMemory: options.keepMemory,
       }),
       projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),
-      ...(demo ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt } } : {}),
+      ...(demo
+        ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt, session: demo.session } }
+        : {}),
       ...{ port, host, exposed, publicOrigins },
       dashboard: dashboardFolder(),
       version: await version(),

@@ -1,13 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { createTranslator, NdjsonFramer, TRANSLATABLE_HARNESSES, type UIEvent } from '@chirality/core'
 import { EXIT, UsageError } from '../exit-code.ts'
+import { DEFAULT_HARNESS } from '../harnesses.ts'
 import { oneOf, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 
 /** Raw NDJSON in, UI events out: to see what a log means without running anything. */
 export async function translate(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { harness: { type: 'string' } })
-  const harness = oneOf('harness', values.harness, TRANSLATABLE_HARNESSES) ?? 'claude-code'
+  const harness = oneOf('harness', values.harness, TRANSLATABLE_HARNESSES) ?? DEFAULT_HARNESS
   if (positionals.length > 1) throw new UsageError(`One file is expected, ${positionals.length} were given.`)
   const translator = createTranslator(harness, { sessionId: 'translate' })
   if (!translator) throw new UsageError(`The output of ${harness} cannot be translated.`)

@@ -16,7 +16,7 @@ export async function trust(args: string[], output: Output): Promise<number> {
   const { run, rest } = chooseAction('trust', positionals.length > 0 ? positionals : ['show'], ACTIONS)
   const project = await projectFolder(values.project)
   const { yes = false, json = false } = values
-  return run({ project, trust: new ProjectTrust(createHarnesses()), rest, yes, json, output })
+  return run({ project, trust: new ProjectTrust(await createHarnesses()), rest, yes, json, output })
 }
 
 interface TrustRequest {

@@ -5,6 +5,7 @@ import {
   messagesApiAgent,
   type RunnerLogEntry,
 } from '@chirality/runner'
+import { MESSAGES_API_META } from '@chirality/runner/messages-api'
 import { startScriptedModel } from '@chirality/scripted-model'
 import type { Demo } from '@chirality/server'
 import { readPrices, userDataFolder } from '@chirality/sessions'
@@ -14,8 +15,6 @@ import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 export interface RunningDemo extends Demo {
   /** The Messages API, which plays a script in the demo's project and nowhere else. */
   harness(onLog: (entry: RunnerLogEntry) => void): SessionHarness
-  /** What the demo's session is made with. */
-  session: { harness: string; model: string; title: string; permissionMode: 'default' }
   close(): Promise<void>
 }
 
@@ -32,7 +31,7 @@ export async function startDemo(): Promise<RunningDemo> {
         { onLog, prices: () => ({ ...readPrices(), [MODEL]: FREE }) },
       ),
     session: {
-      harness: 'messages-api',
+      harness: MESSAGES_API_META.id,
       model: MODEL,
       title: 'Mend the failing test',
       permissionMode: 'default',

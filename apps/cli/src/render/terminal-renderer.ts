@@ -17,7 +17,7 @@ import {
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
-import { agentFacts } from '../agent-facts.ts'
+import { agentName } from '../harnesses.ts'
 import { plain, type Style, style } from './style.ts'
 import { ToolLines } from './tool-lines.ts'
 
@@ -49,8 +49,7 @@ export class TerminalRenderer {
     const paint = this.#paint
     switch (event.type) {
       case 'session:init': {
-        const { name } = agentFacts(event.harness)
-        const parts = [event.model, event.version && `${name} ${event.version}`]
+        const parts = [event.model, event.version && `${agentName(event.harness)} ${event.version}`]
         if (event.claudeSessionId) parts.push(`session ${event.claudeSessionId}`)
         return this.#once(parts.filter(Boolean).join(' · '))
       }

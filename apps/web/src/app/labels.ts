@@ -1,13 +1,7 @@
-import { own } from '../ui/own.ts'
+import { useHarness } from '../state/server/use-api.ts'
 
-const HARNESSES: Readonly<Record<string, string>> = {
-  'claude-code': 'Claude Code',
-  codex: 'Codex',
-  'agent-sdk': 'Agent SDK',
-  'messages-api': 'Messages API',
-}
-
-/** Harnesses that other programs registered keep their own id. */
-export function harnessLabel(id: string | null): string {
-  return id === null ? 'default agent' : (own(HARNESSES, id) ?? id)
+/** Before the server has told of its agents, and for one that it does not have, the id has to do. */
+export function useHarnessLabel(id: string | null): string {
+  const harness = useHarness(id)
+  return harness?.label ?? harness?.name ?? id ?? 'default agent'
 }

@@ -6,7 +6,6 @@ import { codexArgs, type Script, type ScriptedModel, startScriptedModel } from '
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
-import { harnessLabel } from '../../src/app/labels.ts'
 import { askedWith } from '../support/asked-with.ts'
 import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
@@ -86,7 +85,7 @@ test.each([
     await page.goto(await server.newLink())
     await page.getByRole('button', { name: 'New session' }).first().click()
     const dialog = page.getByRole('dialog', { name: 'New session' })
-    await choose(dialog, 'Agent', harnessLabel(agent.harness))
+    await choose(dialog, 'Agent', agent.name)
     await choose(dialog, 'Permissions', PERMISSION_WORDS.default.label)
     await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.waitFor({ state: 'detached' })

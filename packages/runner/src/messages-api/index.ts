@@ -14,6 +14,7 @@ export type {
 } from './api/messages.ts'
 export type { RetryNotice } from './api/retry.ts'
 export { SseParser } from './api/sse-parser.ts'
+export { MESSAGES_API_META } from './descriptor.ts'
 export { MessagesApiHarness } from './harness.ts'
 export type { MessagesApiEvent, MessagesApiEventType } from './log/native-event.ts'
 export { AgentLoop, type PromptOptions, type PromptResult } from './loop/agent-loop.ts'

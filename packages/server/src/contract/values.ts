@@ -9,7 +9,7 @@ export const project = z.string().min(1, 'must be the path of a project').max(40
 export const relativePath = z.string().max(4096)
 export const harnessId = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness, such as claude-code')
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness: lower-case letters, digits and dashes')
 export const personaId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
 /** Never begins with a dash: it becomes an argument. */
 export const model = z.string().regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')

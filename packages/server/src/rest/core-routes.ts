@@ -61,8 +61,8 @@ function numbered(events: CoreEvent[], seq: number): ServerSentEvent[] {
 }
 
 /**
- * The session of routes that name none: made when it is first needed, in the first project, with the Messages-API agent where
- * there is one. It lasts as long as the server; after that it is a session like any other.
+ * The session of routes that name none: made when it is first needed, in the first project, with the agent that needs no
+ * program where there is one. It lasts as long as the server; after that it is a session like any other.
  */
 class DefaultSession {
   readonly #services: AppServices
@@ -87,12 +87,11 @@ class DefaultSession {
     const { host, projects, harnesses } = this.#services
     const root = host.projects()[0] ?? (await projects.list())[0]?.root
     if (root === undefined) throw new HttpError(409, 'no-project', 'There is no project yet. Add one first.')
-    const harness = harnesses.has(CORE_HARNESS) ? CORE_HARNESS : harnesses.getAll()[0]?.id
+    const all = harnesses.getAll()
+    const harness = (all.find(one => one.meta().install === undefined) ?? all[0])?.id
     // Its clients may not know that an agent can ask: it denies what it would have to ask for, and goes on.
     const chosen = { harness, title: 'Default', permissionMode: 'dontAsk' as const }
     const session = await host.createSession(await projects.require(root), chosen)
     return session.id
   }
 }
-
-const CORE_HARNESS = 'messages-api'

@@ -45,6 +45,8 @@ export interface ServerFacts {
 export interface Demo {
   projectRoot: string
   prompt: string
+  /** What a session that tries it is made with. */
+  session: { harness: string; model: string; title: string; permissionMode: 'default' }
 }
 
 export interface CallContext extends AppServices {

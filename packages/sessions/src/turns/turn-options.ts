@@ -188,7 +188,7 @@ export async function choosePersona(
   )
 }
 
-/** The one the session has; else the one its persona is meant for; else Claude Code, or the first there is. */
+/** The one the session has; else the one its persona is meant for; else the first that is registered. */
 export function chooseHarness(
   { harness }: Pick<StoredSession, 'harness'>,
   persona: PersonaConfig | null,
@@ -196,9 +196,7 @@ export function chooseHarness(
 ): SessionHarness {
   const wanted = harness ?? persona?.harness
   if (wanted !== undefined && wanted !== null) return harnesses.getOrThrow(wanted)
-  const first = harnesses.get(DEFAULT_HARNESS) ?? harnesses.getAll()[0]
+  const [first] = harnesses.getAll()
   if (first !== undefined) return first
-  throw new HarnessError('No harness is registered.', 'not_installed', DEFAULT_HARNESS)
+  throw new HarnessError('No harness is registered.', 'not_installed', 'none')
 }
-
-const DEFAULT_HARNESS: HarnessId = 'claude-code'

@@ -4,7 +4,6 @@ import {
   type VersionSupport,
   versionNote,
 } from '@chirality/core'
-import { keeperOf } from '../../native-keeper.ts'
 
 export interface AgentReport {
   status: HarnessInstallStatus
@@ -19,7 +18,7 @@ export async function checkAgent(
   status: HarnessInstallStatus,
   project: string | undefined,
 ): Promise<AgentReport> {
-  const isProgram = !status.installed || status.version !== undefined
+  const isProgram = harness.meta().install !== undefined
   const checks = [installed(harness, status), login(harness, status)]
   if (!status.installed) return { status, isProgram, checks }
   const offers = [models(harness), commands(harness, project), conversations(harness, project)]
@@ -28,13 +27,13 @@ export async function checkAgent(
 
 function installed(harness: SessionHarness, status: HarnessInstallStatus): Check {
   const { id } = harness
-  const { versions } = harness.meta()
+  const { install, versions } = harness.meta()
   if (!status.installed)
     return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
   const { version, path, support } = status
-  if (version === undefined) return { check: id, ok: true, detail: 'part of Chirality, nothing to install' }
+  if (install === undefined) return { check: id, ok: true, detail: 'part of Chirality, nothing to install' }
   // Where it runs another's program, that is no place where its version is.
-  const place = runsAnother(id) ? `, runs ${path}` : ` at ${path}`
+  const place = runsAnother(harness) ? `, runs ${path}` : ` at ${path}`
   const note = versions && versionNote(support, versions)
   const detail = `${version}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
   if (support === 'too-old') return { check: id, ok: false, detail, fix: versions?.update, support }
@@ -57,7 +56,7 @@ async function models(harness: SessionHarness): Promise<Check> {
 
 function commands(harness: SessionHarness, project: string | undefined): Promise<Check> {
   return offer(`${harness.id} commands`, project, async cwd => {
-    if (runsAnother(harness.id)) return `those of ${keeperOf(harness.id)}`
+    if (runsAnother(harness)) return `those of ${harness.meta().nativeSessions}`
     const found = await harness.discoverSlashCommands(cwd)
     const names = found.slice(0, SHOWN_COMMANDS).map(command => `/${command.name}`)
     if (found.length > SHOWN_COMMANDS) names.push('…')
@@ -69,7 +68,7 @@ const SHOWN_COMMANDS = 6
 
 function conversations(harness: SessionHarness, project: string | undefined): Promise<Check> {
   return offer(`${harness.id} sessions`, project, async cwd => {
-    if (runsAnother(harness.id)) return `those of ${keeperOf(harness.id)}`
+    if (runsAnother(harness)) return `those of ${harness.meta().nativeSessions}`
     if (!harness.listNativeSessions) return 'only those of Chirality; see `chirality sessions list`'
     const found = await harness.listNativeSessions({ cwd, limit: MAX_COUNTED })
     if (found.length === 0) return 'none in this project'
@@ -81,9 +80,9 @@ function conversations(harness: SessionHarness, project: string | undefined): Pr
 const MAX_COUNTED = 100
 
 /** It is a way of running another's program. */
-function runsAnother(id: string): boolean {
-  const keeper = keeperOf(id)
-  return keeper !== null && keeper !== id
+function runsAnother(harness: SessionHarness): boolean {
+  const { id, nativeSessions } = harness.meta()
+  return nativeSessions !== undefined && nativeSessions !== id
 }
 
 /** Nothing here is needed for a turn: what cannot be read is said, and is all. */

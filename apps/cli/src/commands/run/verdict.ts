@@ -1,12 +1,13 @@
 import path from 'node:path'
 import {
+  loginWords,
   newSummary,
   type SessionErrorCode,
   summarize,
   type TurnEndReason,
   type UIEvent,
 } from '@chirality/core'
-import { agentFacts } from '../../agent-facts.ts'
+import { HARNESSES, harnessMeta } from '@chirality/runner'
 
 /** How a turn ended, and what its user can do about it. */
 export class Verdict {
@@ -52,7 +53,7 @@ export class Verdict {
     if (this.error === 'auth_failed') {
       const credential = this.#summary.error?.credential
       if (credential) return `The key in ${credential} was refused. Correct it, or unset it and log in.`
-      return `Not logged in. ${agentFacts(this.#harness).login}; \`chirality doctor\` shows what is there.`
+      return `Not logged in. ${loginWords(harnessMeta(this.#harness) ?? HARNESSES[0].meta)}; \`chirality doctor\` shows what is there.`
     }
     return FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'
   }

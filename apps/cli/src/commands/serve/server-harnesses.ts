@@ -1,32 +1,25 @@
 import type { SessionHarness } from '@chirality/core'
 import {
-  ClaudeCodeHarness,
-  CodexHarness,
   detectShellEnvironment,
+  HARNESSES,
+  type HarnessOptions,
   HarnessRegistry,
-  type MemoryLimit,
-  MessagesApiHarness,
   processEnv,
-  type RunnerLogEntry,
 } from '@chirality/runner'
-import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../../demo/start-demo.ts'
 
 /** Every agent there is, with what they have to say going to the log of the project they work in. */
-export function serverHarnesses(
-  onLog: (entry: RunnerLogEntry) => void,
+export async function serverHarnesses(
+  onLog: NonNullable<HarnessOptions['onLog']>,
   demo?: RunningDemo,
-  { environment, keepMemory }: { environment?: Record<string, string>; keepMemory?: MemoryLimit } = {},
-): HarnessRegistry<SessionHarness> {
-  const dataFolder = userDataFolder()
+  options: Pick<HarnessOptions, 'environment' | 'keepMemory'> = {},
+): Promise<HarnessRegistry<SessionHarness>> {
   const harnesses = new HarnessRegistry<SessionHarness>()
-  harnesses.register(new ClaudeCodeHarness({ onLog, environment, dataFolder, keepMemory }))
-  harnesses.register(new CodexHarness({ onLog, environment, dataFolder, keepMemory }))
-  harnesses.register(new AgentSdkHarness({ onLog, environment, dataFolder, keepMemory }))
-  harnesses.register(
-    demo?.harness(onLog) ?? new MessagesApiHarness({ onLog, environment, prices: () => readPrices() }),
-  )
+  const own = { onLog, ...options, dataFolder: userDataFolder(), prices: () => readPrices() }
+  const played = demo?.harness(onLog)
+  for (const { meta, create } of HARNESSES)
+    harnesses.register(played?.id === meta.id ? played : await create(own))
   return harnesses
 }
 

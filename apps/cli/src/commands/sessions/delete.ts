@@ -16,7 +16,7 @@ export async function deleteCommand(args: string[], output: Output): Promise<num
     await tell('chirality: Nothing was deleted.\n')
     return EXIT.failed
   }
-  const host = new SessionHost({ harnesses: createHarnesses(), address: 'chirality sessions delete' })
+  const host = new SessionHost({ harnesses: await createHarnesses(), address: 'chirality sessions delete' })
   try {
     await host.openProject(session.projectRoot)
     await host.deleteSession(session.id)

@@ -9,8 +9,7 @@ import {
   type StoredSession,
 } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
-import type { CommandHarness } from '../../harnesses.ts'
-import { nativeKeepers } from '../../native-keeper.ts'
+import { type NativeKeeper, nativeKeepers } from '../../harnesses.ts'
 import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { wantsColour } from '../../render/style.ts'
@@ -26,7 +25,7 @@ export async function importCommand(args: string[], output: Output): Promise<num
     project: { type: 'string' },
     json: { type: 'boolean' },
   })
-  const keepers = nativeKeepers(values.harness)
+  const keepers = await nativeKeepers(values.harness)
   const json = values.json ?? false
   if (values.file !== undefined && (positionals.length > 0 || values.harness !== undefined))
     throw new UsageError('--file goes without an id and without --harness.')
@@ -59,7 +58,7 @@ async function report(
 /** An id does not say whose it is, so each agent is asked. */
 async function find(
   id: string,
-  harnesses: readonly CommandHarness[],
+  harnesses: readonly NativeKeeper[],
   project: string,
 ): Promise<ImportedSession> {
   for (const harness of harnesses) {

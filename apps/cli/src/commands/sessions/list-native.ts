@@ -1,6 +1,6 @@
 import type { NativeSession } from '@chirality/core'
 import { EXIT } from '../../exit-code.ts'
-import type { NativeKeepers } from '../../native-keeper.ts'
+import { HARNESS_WIDTH, type NativeKeepers } from '../../harnesses.ts'
 import { type Output, tell } from '../../output.ts'
 import { minute, plain, style, wantsColour } from '../../render/style.ts'
 
@@ -46,5 +46,3 @@ function line(
 ): string {
   return `${nativeSessionId}  ${dim(`${harness.padEnd(HARNESS_WIDTH)} ${minute(updatedAt)}`)}  ${plain(title)}\n`
 }
-
-const HARNESS_WIDTH = 'claude-code'.length

@@ -1,7 +1,7 @@
 import { conditionOf, costText, type SessionCondition } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
-import { nativeKeepers } from '../../native-keeper.ts'
+import { HARNESS_WIDTH, nativeKeepers } from '../../harnesses.ts'
 import { noArgument, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
@@ -23,7 +23,7 @@ export async function listCommand(args: string[], output: Output): Promise<numbe
   const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
   const json = values.json ?? false
   if (values.native) {
-    const keepers = nativeKeepers(values.harness)
+    const keepers = await nativeKeepers(values.harness)
     const project = values.all ? undefined : await projectFolder(values.project)
     return listNative({ ...keepers, project, limit, json, output })
   }
@@ -71,5 +71,4 @@ const CONDITION_WORDS: Readonly<Record<SessionCondition, string>> = {
   ...{ stopped: 'stopped', limit: 'limit reached', failed: 'failed', crashed: 'crashed' },
 }
 
-const HARNESS_WIDTH = 'claude-code'.length
 const COST_WIDTH = '$00.00'.length

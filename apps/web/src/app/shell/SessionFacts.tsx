@@ -7,7 +7,7 @@ import { usePermissionMode } from '../../state/session/use-settings.ts'
 import { Meter } from '../../ui/marks/Meter.tsx'
 import { formatCost, formatCount, formatUsd } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
-import { harnessLabel } from '../labels.ts'
+import { useHarnessLabel } from '../labels.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
 
@@ -19,11 +19,12 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
   const driftCount = useStorePart(store, ({ state }) => state.driftCount)
   const status = useStatus(sessionId)
   const permissionMode = usePermissionMode(sessionId)
+  const label = useHarnessLabel(agent.harness ?? status?.harness ?? null)
   return (
     <>
       <span className="truncate">{agent.model ?? status?.model ?? 'default model'}</span>
       <span className="status-bar__item">
-        {harnessLabel(agent.harness ?? status?.harness ?? null)}
+        {label}
         {agent.version ? ` ${agent.version}` : ''}
         {driftCount > 0 ? (
           <span className="status-bar__drift" title="Events that this version does not know; see Raw">

@@ -1,6 +1,7 @@
 import type { ErrorItem, GapItem, NoticeItem, TextItem, ThinkingItem, UserItem } from '@chirality/core'
 import { useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
+import { useHarness } from '../../state/server/use-api.ts'
 import { useLiveText, useSession, useSessionActions } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
@@ -66,7 +67,7 @@ function Answer({ item }: { item: TextItem }) {
 }
 
 function ErrorLine({ item }: { item: ErrorItem }) {
-  const harness = useSession(({ state }) => state.agent.harness)
+  const harness = useHarness(useSession(({ state }) => state.agent.harness))
   // The end of the turn says so.
   if (item.code === 'interrupted') return null
   const help = errorHelp(item)

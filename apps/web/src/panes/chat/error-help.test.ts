@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import { errorCommand, errorHelp } from './error-help.ts'
 
+const agent = { install: 'npm install -g agent', login: { command: 'agent login', variable: 'AGENT_KEY' } }
+const keyOnly = { login: { variable: 'AGENT_KEY' } }
+
 test('what mends it in a terminal is said as a command', () => {
-  expect(errorCommand({ code: 'auth_failed' }, 'claude-code')).toBe('claude auth login')
-  expect(errorCommand({ code: 'not_installed' }, 'codex')).toBe('npm install -g @openai/codex')
-  expect(errorCommand({ code: 'auth_failed' }, 'messages-api')).toBeUndefined()
-  expect(errorCommand({ code: 'rate_limited' }, 'codex')).toBeUndefined()
-  expect(errorCommand({ code: 'auth_failed' }, null)).toBeUndefined()
+  expect(errorCommand({ code: 'auth_failed' }, agent)).toBe('agent login')
+  expect(errorCommand({ code: 'not_installed' }, agent)).toBe('npm install -g agent')
+  expect(errorCommand({ code: 'auth_failed' }, keyOnly)).toBeUndefined()
+  expect(errorCommand({ code: 'rate_limited' }, agent)).toBeUndefined()
+  expect(errorCommand({ code: 'auth_failed' }, undefined)).toBeUndefined()
 })
 
 test('a failure that a person can do something about says what', () => {
@@ -16,6 +19,6 @@ test('a failure that a person can do something about says what', () => {
 
 test('against a key in the environment a login does not help: the variable is named', () => {
   const refused = { code: 'auth_failed', credential: 'ANTHROPIC_API_KEY' } as const
-  expect(errorCommand(refused, 'claude-code')).toBeUndefined()
+  expect(errorCommand(refused, agent)).toBeUndefined()
   expect(errorHelp(refused)).toContain('The key in ANTHROPIC_API_KEY was refused.')
 })

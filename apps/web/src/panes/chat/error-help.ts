@@ -1,5 +1,4 @@
-import type { ErrorItem, SessionErrorCode } from '@chirality/core'
-import { installCommand, loginCommand } from '../home/install-help.ts'
+import type { ErrorItem, HarnessMeta, SessionErrorCode } from '@chirality/core'
 
 const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   auth_failed: 'Log the agent in, then retry.',
@@ -18,11 +17,14 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
 }
 
 /** What to type into a terminal, where that mends it. */
-export function errorCommand({ code, credential }: Failed, harness: string | null): string | undefined {
+export function errorCommand(
+  { code, credential }: Failed,
+  harness: Pick<HarnessMeta, 'install' | 'login'> | undefined,
+): string | undefined {
   // A login does not help against a key in the environment: that goes before it.
-  if (harness === null || credential !== undefined) return undefined
-  if (code === 'auth_failed') return loginCommand(harness)
-  return code === 'not_installed' ? installCommand(harness) : undefined
+  if (harness === undefined || credential !== undefined) return undefined
+  if (code === 'auth_failed') return harness.login?.command
+  return code === 'not_installed' ? harness.install : undefined
 }
 
 /** What a person can do about it. */

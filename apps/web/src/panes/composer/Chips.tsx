@@ -1,5 +1,5 @@
 import { MODE_WORDS, PERMISSION_WORDS, permissionLabel } from '@chirality/core'
-import { harnessLabel } from '../../app/labels.ts'
+import { useHarnessLabel } from '../../app/labels.ts'
 import type { HarnessInfo, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePermissionMode, useSettingsChanged } from '../../state/session/use-settings.ts'
@@ -22,6 +22,7 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
   const { sessionId } = status
   const mode = usePermissionMode(sessionId)
   const changed = useSettingsChanged(sessionId)
+  const label = useHarnessLabel(status.harness)
   const setMode = (chosen: KeptMode) => {
     onUnchecked(false)
     api
@@ -64,7 +65,7 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
       <span className="chip" title={MODE_WORDS[status.mode].consequence}>
         {MODE_WORDS[status.mode].label}
       </span>
-      <span className="chip only-wide">{harnessLabel(status.harness)}</span>
+      <span className="chip only-wide">{label}</span>
     </>
   )
 }

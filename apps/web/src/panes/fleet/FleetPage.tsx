@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { harnessLabel } from '../../app/labels.ts'
+import { useHarnessLabel } from '../../app/labels.ts'
 import { projectName } from '../../app/project.ts'
 import { useFleet, useFleetStore } from '../../state/fleet/use-fleet.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -48,6 +48,7 @@ export default function FleetPage() {
 
 function FleetCard({ status, burn, now }: { status: SessionStatus; burn: number; now: number }) {
   const needs = status.pending.length > 0
+  const label = useHarnessLabel(status.harness)
   return (
     <li>
       <Link
@@ -61,7 +62,7 @@ function FleetCard({ status, burn, now }: { status: SessionStatus; burn: number;
         </span>
         <span className="fleet-card__line">{statusLine(status, now)}</span>
         <span className="fleet-card__foot">
-          <span className="truncate">{`${projectName(status.projectRoot)} · ${harnessLabel(status.harness)}`}</span>
+          <span className="truncate">{`${projectName(status.projectRoot)} · ${label}`}</span>
           <Cost status={status} burn={burn} />
         </span>
       </Link>

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
+import type { ServerInfo } from '../../state/server/server-api.ts'
 import { useApi, useHarnesses } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -20,17 +21,18 @@ export function HomePage() {
   const fleet = useFleet()
   const harnesses = useHarnesses()
   const sessions = project ? fleet.filter(({ projectRoot }) => projectRoot === project) : fleet
-  const demo = useDemoRoot()
+  const demo = useDemo()
   // Who tried only the demo, or nothing, still has a first own session before them.
   const isFirstRun = sessions.every(
-    ({ projectRoot, lastTurn, phase }) => projectRoot === demo || (lastTurn === null && phase === 'idle'),
+    ({ projectRoot, lastTurn, phase }) =>
+      projectRoot === demo?.projectRoot || (lastTurn === null && phase === 'idle'),
   )
   return (
     <ScrollRegion className="home" label="Start">
       <div className="home__page">
         <h1 className="home__hero">{project ? projectName(project) : 'What should be done?'}</h1>
-        <HomeComposer key={project ?? ''} project={project} demo={demo} />
-        {isFirstRun && demo ? <DemoCard root={demo} /> : null}
+        <HomeComposer key={project ?? ''} project={project} demo={demo?.projectRoot} />
+        {isFirstRun && demo ? <DemoCard demo={demo} /> : null}
         <NeedsYou sessions={sessions} />
         <Working sessions={sessions} />
         <Lately sessions={sessions} />
@@ -41,23 +43,26 @@ export function HomePage() {
   )
 }
 
-function useDemoRoot(): string | undefined {
+function useDemo(): ServerInfo['demo'] {
   const api = useApi()
-  return useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo?.projectRoot
+  return useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo ?? null
 }
 
 /** The demo needs none of the agents. */
-function DemoCard({ root }: { root: string }) {
+function DemoCard({ demo }: { demo: NonNullable<ServerInfo['demo']> }) {
   const api = useApi()
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)
   const untried = useFleet().find(
-    ({ projectRoot, lastTurn, phase }) => projectRoot === root && lastTurn === null && phase === 'idle',
+    ({ projectRoot, lastTurn, phase }) =>
+      projectRoot === demo.projectRoot && lastTurn === null && phase === 'idle',
   )
   const openDemo = async () => {
     setBusy(true)
     try {
-      const { id } = untried ? { id: untried.sessionId } : await api.createSession(root, DEMO_SESSION)
+      const { id } = untried
+        ? { id: untried.sessionId }
+        : await api.createSession(demo.projectRoot, demo.session)
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
     } catch (error) {
       toasts.error(messageOf(error))
@@ -76,11 +81,3 @@ function DemoCard({ root }: { root: string }) {
     </section>
   )
 }
-
-/** The agent that needs no account, on the model that plays a script. */
-const DEMO_SESSION = {
-  harness: 'messages-api',
-  model: 'demo',
-  permissionMode: 'default',
-  title: 'Mend the failing test',
-} as const

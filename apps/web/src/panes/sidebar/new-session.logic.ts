@@ -65,10 +65,13 @@ export function modelOptions(models: readonly HarnessModel[]): SelectOption<stri
 }
 
 /** What keeps an agent from being used, in a word or two. */
-export function agentLabel({ name }: HarnessInfo, status: HarnessInstallStatus | undefined): string {
-  if (status?.support === 'too-old') return `${name} (too old)`
-  if (!status || (status.installed && status.authenticated)) return name
-  return `${name} (${status.installed ? 'not logged in' : 'not installed'})`
+export function agentLabel(
+  { name, label = name }: HarnessInfo,
+  status: HarnessInstallStatus | undefined,
+): string {
+  if (status?.support === 'too-old') return `${label} (too old)`
+  if (!status || (status.installed && status.authenticated)) return label
+  return `${label} (${status.installed ? 'not logged in' : 'not installed'})`
 }
 
 /** Only what was chosen; the rest is the server's to decide. */

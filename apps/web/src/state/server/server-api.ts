@@ -179,7 +179,7 @@ export interface SessionStatus {
 export interface ServerInfo {
   version: string
   /** A project to try things in, and what to try; null where the server was started without one. */
-  demo: { projectRoot: string; prompt: string } | null
+  demo: { projectRoot: string; prompt: string; session: NewSessionOptions } | null
 }
 
 export interface QueuedMessage {
