@@ -6,6 +6,7 @@ import type {
   SlashCommand,
 } from '@chirality/core'
 import type { ComposedPrompt, PersonaConfig, PersonaEntry } from '@chirality/personas'
+import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
 import { permissionMode } from './values.ts'
 
@@ -55,6 +56,13 @@ const policyRule = z.strictObject({
   effect: z.enum(['allow', 'ask', 'deny']),
   ...{ tool: z.string(), pattern: z.string().optional(), line: z.int(), text: z.string() },
 })
+
+export const policySource = z.strictObject({
+  kind: z.enum(['user-persona', 'user-project', 'user-global', 'persona', 'project']),
+  ...{ file: z.string(), exists: z.boolean(), trusted: z.boolean() },
+  rules: z.array(policyRule),
+  problems: z.array(z.strictObject({ line: z.int(), message: z.string() })),
+}) satisfies z.ZodType<PolicySource>
 
 const tools = z.array(z.string()).optional()
 

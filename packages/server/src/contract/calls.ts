@@ -213,6 +213,20 @@ const budgets = {
   },
 }
 
+const MAX_RULE_CHARS = 10_000
+const rules = {
+  list: { input: byProject, output: z.array(agents.policySource) },
+  remove: {
+    input: z.strictObject({
+      project,
+      scope: z.enum(['global', 'project']),
+      line: z.int().positive(),
+      text: z.string().min(1).max(MAX_RULE_CHARS),
+    }),
+    output: z.array(agents.policySource),
+  },
+}
+
 const trust = {
   get: { input: byProject, output: answers.shownTrust },
   allow: { input: values.trustInput, output: answers.shownTrust },
@@ -255,7 +269,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files },
-  ...{ budgets, trust, system, session, fleet },
+  ...{ budgets, rules, trust, system, session, fleet },
 }
 
 export interface Call {
