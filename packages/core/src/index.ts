@@ -6,6 +6,7 @@ export {
   joinDeltas,
   withDeltaText,
 } from './events/deltas.ts'
+export { type TextRef, TextsOnce } from './events/text-once.ts'
 export type {
   AlwaysRule,
   BudgetEvent,

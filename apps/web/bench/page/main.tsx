@@ -70,6 +70,7 @@ const bench = {
     const start = performance.now()
     const { store } = await openChat([], log.slice(-TAIL))
     const shownMs = performance.now() - start
+    store.restart()
     for (let i = 0; i < log.length; i += BATCH) {
       store.push(log.slice(i, i + BATCH))
       if (i % (BATCH * 8) === 0) await frames(1)
@@ -114,7 +115,7 @@ async function openChat(events: readonly object[], preview: readonly Envelope[] 
   }
   push(events)
   store.flush()
-  store.preview(preview)
+  store.startAtEnd(preview)
   freshRoot().render(
     <QueryClientProvider client={new QueryClient()}>
       <ApiContext value={NO_API}>

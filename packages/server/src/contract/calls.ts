@@ -260,7 +260,7 @@ const system = {
 
 const session = {
   events: {
-    input: z.object({ sessionId, lastEventId: values.cursor.nullish() }),
+    input: z.object({ sessionId, lastEventId: values.cursor.nullish(), textOnce: z.boolean().optional() }),
     yields: z.array(answers.envelope),
   },
 }

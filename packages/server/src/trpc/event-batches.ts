@@ -12,6 +12,8 @@ import type { SseStream } from '../http/sse.ts'
 export interface ReadPace {
   pace: SendPace
   signal?: AbortSignal
+  /** The reader puts texts back that came in pieces. */
+  textOnce?: boolean
 }
 
 /** Waits for the reader before it reads on: what is not sent yet stays in the log, where it costs nothing. */
@@ -45,7 +47,7 @@ export class EventTexts {
   constructor(log: SessionLog, after: number, reading: ReadPace) {
     this.#log = log
     this.#reading = reading
-    this.#subscription = log.subscribeText(after)
+    this.#subscription = log.subscribeText(after, reading)
     reading.signal?.addEventListener('abort', this.close)
     // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
     if (reading.signal?.aborted) this.close()

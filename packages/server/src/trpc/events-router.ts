@@ -10,13 +10,16 @@ import { liveSession } from './live-session.ts'
 import { procedure, router, toTrpcError } from './trpc.ts'
 
 export const sessionRouter = router({
-  /** All events of a session after `lastEventId`, first from the log and then as they happen. */
+  /**
+   * All events of a session after `lastEventId`, first from the log and then as they happen. With `textOnce` a whole text that came
+   * in pieces is sent without it (`textOf`): a client that takes it puts it back with `TextsOnce`.
+   */
   events: procedure.input(CALLS.session.events.input).subscription(async function* ({ ctx, input, signal }) {
     let texts: EventTexts | undefined
     try {
       const { log } = await liveSession(ctx, input.sessionId)
       const after = Number(input.lastEventId ?? 0)
-      const reading = { pace: ctx.pace, signal }
+      const reading = { pace: ctx.pace, signal, textOnce: input.textOnce }
       if (ctx.takesJson) {
         texts = new EventTexts(log, after, reading)
         for (let next = await texts.next(); next !== undefined; next = await texts.next())

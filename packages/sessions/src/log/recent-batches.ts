@@ -1,4 +1,5 @@
-import type { Envelope } from '@chirality/core'
+import { type Envelope, type TextRef, TextsOnce } from '@chirality/core'
+import { encodeLine } from './envelope-line.ts'
 import { type EventText, textOfLines } from './event-text.ts'
 
 interface RecentBatch {
@@ -8,6 +9,8 @@ interface RecentBatch {
   lines: string
   /** Made once for all who read it. */
   text?: EventText
+  /** Without the texts that came before in pieces; the earliest of those began with event `from`. */
+  once?: { text: EventText; from: number } | undefined
 }
 
 /**
@@ -18,12 +21,14 @@ export class RecentBatches {
   /** Those that hold something; the one with the newest batch is the last. */
   static readonly #holders = new Set<RecentBatches>()
   static #heldChars = 0
+  #texts = new TextsOnce()
   #batches: RecentBatch[] = []
   #chars = 0
 
   push(envelopes: Envelope[], lines: string): void {
     const from = envelopes[0]?.seq ?? 0
-    this.#batches.push({ envelopes, from, to: from + envelopes.length - 1, lines })
+    const to = from + envelopes.length - 1
+    this.#batches.push({ envelopes, from, to, lines, once: this.#once(envelopes, lines) })
     this.#count(lines.length)
     RecentBatches.#holders.delete(this)
     RecentBatches.#holders.add(this)
@@ -47,18 +52,38 @@ export class RecentBatches {
     return batch.from === seq + 1 ? batch.envelopes : batch.envelopes.slice(seq + 1 - batch.from)
   }
 
-  /** The same as text; undefined also for who comes in the middle of a batch. */
-  textAfter(seq: number): EventText | undefined {
+  /**
+   * The same as text; undefined also for who comes in the middle of a batch. Who has had everything after `knownFrom` gets each
+   * text once.
+   */
+  textAfter(seq: number, knownFrom = Number.POSITIVE_INFINITY): EventText | undefined {
     const batch = this.#with(seq + 1)
     if (batch?.from !== seq + 1) return undefined
+    if (batch.once && batch.once.from > knownFrom) return batch.once.text
     batch.text ??= textOfLines(batch.from, batch.to, batch.lines)
     return batch.text
   }
 
   clear(): void {
+    this.#texts = new TextsOnce()
     this.#batches = []
     this.#count(-this.#chars)
     RecentBatches.#holders.delete(this)
+  }
+
+  #once(envelopes: Envelope[], lines: string): RecentBatch['once'] {
+    let from = Number.POSITIVE_INFINITY
+    const sent = envelopes.map(envelope => {
+      const once = this.#texts.once(envelope)
+      if (once !== undefined && 'textOf' in once.event)
+        from = Math.min(from, (once.event.textOf as TextRef).from)
+      return once
+    })
+    if (from === Number.POSITIVE_INFINITY) return undefined
+    const whole = lines.split('\n')
+    const short = sent.map((once, i) => (once === undefined ? `${whole[i]}\n` : encodeLine(once))).join('')
+    const [first] = envelopes
+    return first && { text: textOfLines(first.seq, first.seq + envelopes.length - 1, short), from }
   }
 
   #forgetFirst(): void {

@@ -1,9 +1,10 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type { Envelope } from '@chirality/core'
+import { type Envelope, TextsOnce } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { delta, numbered, numbersIn, range, SESSION, TURN } from '../../test/support/events.ts'
 import { useProject } from '../../test/support/project.ts'
 import { LogError } from '../files/storage-error.ts'
+import type { EventText } from './event-text.ts'
 import { openSessionLog } from './open-logs.ts'
 import { RecentBatches } from './recent-batches.ts'
 import type { SessionLogOptions } from './session-log.ts'
@@ -237,6 +238,50 @@ describe('the log as text', () => {
       expect(seen.map(({ seq }) => seq)).toEqual(range(1, 700 + 2 * round))
       await reader.return?.()
     }
+    await log.close()
+  })
+
+  test('sends a text once to a reader that puts it back, and whole to one that missed its beginning', async () => {
+    const log = await open()
+    log.append(numbered(1), TURN)
+    await log.flush()
+    const read = async (reader: AsyncIterableIterator<EventText>, upTo: number) => {
+      const texts = new TextsOnce()
+      const seen: Envelope[] = []
+      let chars = 0
+      while ((seen.at(-1)?.seq ?? 0) < upTo) {
+        const { text } = (await reader.next()).value
+        chars += text.length
+        const envelopes: Envelope[] = JSON.parse(`[${text}]`)
+        seen.push(...envelopes.map(envelope => texts.restored(envelope)))
+      }
+      await reader.return?.()
+      return { seen, chars }
+    }
+    const early = log.subscribeText(1, { textOnce: true })
+    const plain = log.subscribeText(1)
+    const pieces = range(1, 200).map(n => `${n} `.padEnd(1000, 'word '))
+    for (const piece of pieces.slice(0, 100)) log.appendAll([delta(piece)], TURN)
+    const late = log.subscribeText(log.lastSeq, { textOnce: true })
+    const lateAfter = log.lastSeq
+    for (const piece of pieces.slice(100)) log.appendAll([delta(piece)], TURN)
+    const text = pieces.join('')
+    const { sessionId } = log
+    log.appendAll(
+      [
+        { type: 'chat:message', sessionId, messageId: 'm1', text },
+        { type: 'chat:complete', sessionId, text },
+      ],
+      TURN,
+    )
+    const all = log.readAfter(1, 1000)
+    const once = await read(early, log.lastSeq)
+    expect(once.seen).toEqual(all)
+    expect(once.chars).toBeLessThan(1.4 * text.length)
+    const whole = await read(plain, log.lastSeq)
+    expect(whole.seen).toEqual(all)
+    expect(whole.chars).toBeGreaterThan(3 * text.length)
+    expect((await read(late, log.lastSeq)).seen).toEqual(log.readAfter(lateAfter, 1000))
     await log.close()
   })
 

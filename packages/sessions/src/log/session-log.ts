@@ -142,11 +142,16 @@ export class SessionLog {
     })
   }
 
-  /** The same as JSON, as it stands in the file: for who only passes it on. */
-  subscribeText(afterSeq: number): AsyncIterableIterator<EventText> {
+  /**
+   * The same as JSON, as it stands in the file: for who only passes it on. With `textOnce` a text that came in pieces is not
+   * repeated as it happens; `TextsOnce` of core puts it back.
+   */
+  subscribeText(afterSeq: number, { textOnce = false } = {}): AsyncIterableIterator<EventText> {
+    const knownFrom = textOnce ? Math.max(0, afterSeq) : undefined
     return this.#subscribe(afterSeq, seq => {
       const bounds = { lastSeq: this.lastSeq, maxBytes: BATCH_BYTES }
-      const batch = this.#recent.textAfter(seq) ?? this.#reader.textAfter(seq, BATCH_EVENTS, bounds)
+      const batch =
+        this.#recent.textAfter(seq, knownFrom) ?? this.#reader.textAfter(seq, BATCH_EVENTS, bounds)
       return batch && { batch, lastSeq: batch.to }
     })
   }

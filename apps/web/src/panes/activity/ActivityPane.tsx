@@ -1,7 +1,7 @@
 import { formatDuration, type ToolItem } from '@chirality/core'
 import { useMemo, useState } from 'react'
 import { Ansi } from '../../ansi/Ansi.tsx'
-import { useProjectRoot, useSession } from '../../state/session/use-session.ts'
+import { useProjectRoot, useSession, useWholeSession } from '../../state/session/use-session.ts'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { own } from '../../ui/own.ts'
@@ -15,6 +15,7 @@ const ROW_PX = 26
 
 /** The tool calls as a log, and below it what the one that is chosen printed: the newest, until somebody chooses. */
 export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void }) {
+  useWholeSession()
   const items = useSession(({ state }) => state.items)
   const tools = useMemo(() => items.filter((item): item is ToolItem => item.kind === 'tool'), [items])
   const [chosenId, setChosenId] = useState<string | null>(null)

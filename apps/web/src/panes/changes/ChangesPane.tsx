@@ -5,6 +5,7 @@ import type { SessionStatus, TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
+import { Button } from '../../ui/controls/Button.tsx'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -27,6 +28,7 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
   const api = useApi()
   const turns = useSession(({ state }) => state.turns)
   const store = useSessionStore()
+  const whole = useSession(snapshot => snapshot.whole)
   // With the turns, not with each item: a long session has many of those.
   const messages = useMemo(() => {
     const users = store.get().state.items.filter(item => item.kind === 'user')
@@ -37,10 +39,11 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     const words = (turn: string | null) => firstWords(messages.get(turn) ?? '')
     const each = ended.map(({ id }, index) => ({
       value: id ?? '',
-      label: `Turn ${index + 1} · ${words(id)}`,
+      // Of a log of which only the end is loaded nobody knows the number.
+      label: whole ? `Turn ${index + 1} · ${words(id)}` : words(id),
     }))
     return [{ value: WORKING_TREE, label: 'Since the last commit' }, ...each.reverse()]
-  }, [turns, messages])
+  }, [turns, messages, whole])
   const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope],
     queryFn: () =>
@@ -60,7 +63,7 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     if (scope !== WORKING_TREE) return { own: files, others: [] }
     const tools = store.get().state.items.filter(item => item.kind === 'tool')
     return splitChanges(files, new Set(tools.flatMap(editedPaths)), status.projectRoot)
-  }, [data, scope, store, status.projectRoot, workDone])
+  }, [data, scope, store, status.projectRoot, workDone, whole])
   const count = own.length + others.length
   useEffect(() => onCount(own.length), [own.length])
   const list = (files: readonly ChangedFile[]) =>
@@ -74,7 +77,12 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
       {others.length > 0 ? (
         <>
           <p className="changes__other">
-            {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of this session: a command, another session or you.`}
+            {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of ${whole ? 'this session: a command, another session or you.' : 'the part of this session that is loaded.'}`}
+            {whole ? null : (
+              <Button look="quiet" size="small" onClick={() => store.want('whole')}>
+                Load all of it
+              </Button>
+            )}
           </p>
           {list(others)}
         </>

@@ -1,5 +1,5 @@
 import { useEffect, useImperativeHandle, useRef, useState } from 'react'
-import { useSession, useSessionStore } from '../../state/session/use-session.ts'
+import { useSession, useSessionStore, useWholeSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
@@ -27,6 +27,7 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
   const list = useRef<VirtualListHandle>(null)
   const loaded = useSession(snapshot => snapshot.loaded)
   const whole = useSession(snapshot => snapshot.whole)
+  const store = useSessionStore()
   const { rows } = useChatRows()
   const [away, setAway] = useState(false)
 
@@ -40,6 +41,10 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
     if (whole || index > 0) opened.current = place
     list.current?.toIndex(index)
   }, [rows, whole, turnId, at])
+  // The place that is asked for is before the end that is loaded; so is the start of a turn that the end begins with.
+  const isPlaceMissing =
+    at === undefined ? turnId !== undefined && rowOfTurn(rows, turnId) <= 0 : rowOfEvent(rows, at) < 0
+  useWholeSession(loaded && isPlaceMissing)
   const found = at === undefined ? undefined : rows[rowOfEvent(rows, at)]?.key
 
   const jumpTurn = (direction: -1 | 1) => {
@@ -48,6 +53,7 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
     const target =
       direction < 0 ? starts.findLast(index => index < first) : starts.find(index => index > first)
     if (target !== undefined) list.current?.toIndex(target)
+    else if (direction < 0) store.want('page')
     else if (direction > 0) list.current?.toEnd()
   }
   useImperativeHandle(ref, () => ({
@@ -55,6 +61,7 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
     jumpToTurn(id) {
       const index = rowOfTurn(rows, id)
       if (index >= 0) list.current?.toIndex(index)
+      else store.want('whole')
     },
     jumpToEnd: () => list.current?.toEnd(),
   }))
@@ -80,8 +87,17 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
             <RowView row={row} />
           )
         }}
-        before={loaded && rows.length === 0 ? <FirstMessage /> : null}
+        before={
+          whole ? (
+            loaded && rows.length === 0 && <FirstMessage />
+          ) : (
+            <Button className="chat__earlier" look="quiet" size="small" onClick={() => store.want('page')}>
+              Show earlier
+            </Button>
+          )
+        }
         onAway={setAway}
+        onStart={() => store.want('page')}
       />
       {away && rows.length > 0 ? (
         <div className="chat__jumps">

@@ -1,6 +1,6 @@
 import type { TurnState } from '@chirality/core'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { useSession } from '../../state/session/use-session.ts'
+import { useSession, useWholeSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual/VirtualList.tsx'
@@ -33,6 +33,7 @@ const ROWS_ABOVE = 4
 /** One side: rows by turn, drawn as far as they are seen, at the end while it grows. */
 export function RawColumn<T extends RawItem>(props: RawColumnProps<T>) {
   const { title, items, state, chosen, reveal, empty } = props
+  useWholeSession()
   const turns = useSession(({ state: session }) => session.turns)
   const root = useRef<HTMLFieldSetElement>(null)
   const list = useRef<VirtualListHandle>(null)

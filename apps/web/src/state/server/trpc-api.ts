@@ -1,4 +1,4 @@
-import { type Envelope, SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from '@chirality/core'
+import { type Envelope, SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TextsOnce, TOKEN_PROTOCOL } from '@chirality/core'
 import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
 import type {
@@ -85,9 +85,11 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
       return () => subscription.unsubscribe()
     },
     watchSession: (sessionId, afterSeq, watcher) => {
-      const input = { sessionId, lastEventId: afterSeq > 0 ? String(afterSeq) : null }
+      const input = { sessionId, lastEventId: afterSeq > 0 ? String(afterSeq) : null, textOnce: true }
+      const texts = new TextsOnce()
       const subscription = client.session.events.subscribe(input, {
-        onData: ({ data }) => watcher.onEnvelopes(fromWire<Envelope[]>(data)),
+        onData: ({ data }) =>
+          watcher.onEnvelopes(fromWire<Envelope[]>(data).map(envelope => texts.restored(envelope))),
         onError: error => watcher.onError(failed(error)),
       })
       return () => subscription.unsubscribe()

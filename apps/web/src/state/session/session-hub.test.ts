@@ -30,7 +30,7 @@ function heldServer() {
 
 const soon = () => new Promise(resolve => setTimeout(resolve, 0))
 
-test('of a long log the end comes alone, and the rest when the end is shown', async () => {
+test('of a long log only the end is sent, and then what is new', async () => {
   const { hub, calls, answer } = heldServer()
   hub.follow('s', 1_000_000)
   await soon()
@@ -38,7 +38,34 @@ test('of a long log the end comes alone, and the rest when the end is shown', as
   answer()?.resolve([envelope(999_999), envelope(1_000_000)])
   await soon()
   expect(hub.store('s').get()).toMatchObject({ loaded: true, whole: false, state: { seq: 1_000_000 } })
-  expect(calls.slice(1)).toEqual(['watch 0'])
+  expect(calls.slice(1)).toEqual(['watch 1000000'])
+})
+
+test('a page before the end is sent when it is asked for, once, and as large as what is there', async () => {
+  const { hub, calls, answer } = heldServer()
+  hub.follow('s', 5000)
+  answer()?.resolve(Array.from({ length: 600 }, (_, i) => envelope(4401 + i)))
+  await soon()
+  const store = hub.store('s')
+  store.want('page')
+  store.want('page')
+  answer()?.resolve([envelope(4399), envelope(4400)])
+  await soon()
+  expect(calls.slice(2)).toEqual(['tail 4401 600 375000'])
+  expect(store.firstSeq).toBe(4399)
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 5000 } })
+})
+
+test('the whole is sent when a pane needs it, and the end stays until it is there', async () => {
+  const { hub, calls, answer } = heldServer()
+  hub.follow('s', 5000)
+  answer()?.resolve([envelope(5000)])
+  await soon()
+  const store = hub.store('s')
+  store.want('whole')
+  store.want('page')
+  expect(calls.slice(1)).toEqual(['watch 5000', 'stop', 'watch 0'])
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 5000 } })
 })
 
 test('a log whose end cannot be had is read from its beginning', async () => {

@@ -1,12 +1,14 @@
 import type { ServerApi } from '../server/server-api.ts'
-import { SessionStore } from './session-store.ts'
+import { SessionStore, type Wanted } from './session-store.ts'
 
 /** Sessions that were looked at lately stay in memory, so that going back to one is at once. */
 const KEPT_SESSIONS = 4
-/** The end of a longer log is shown before all of it is there. */
+/** Of a longer log only the end is loaded, and pages before it as somebody scrolls there. */
+const LONG_LOG_EVENTS = 2000
 const TAIL_EVENTS = 400
 const TAIL_BYTES = 250_000
-const LONG_LOG_EVENTS = 2000
+const MAX_PAGE_EVENTS = 2000
+const MAX_PAGE_BYTES = 1_000_000
 
 /** Opens sessions and follows them while somebody looks. */
 export class SessionHub {
@@ -44,12 +46,39 @@ export class SessionHub {
       entry.stop = this.#watch(sessionId, store)
       return
     }
-    // The rest comes after it: beside it, it would take the line away from what is looked at.
     const asked = new AbortController()
     entry.stop = () => asked.abort()
     void this.#showTail(sessionId, store).then(() => {
       if (!asked.signal.aborted) entry.stop = this.#watch(sessionId, store)
     })
+  }
+
+  #load(sessionId: string, entry: Entry, wanted: Wanted): void {
+    if (entry.loading === 'whole' || entry.loading === wanted) return
+    entry.loading = wanted
+    if (wanted === 'page') void this.#loadPage(sessionId, entry)
+    else if (entry.stop) this.#loadWhole(sessionId, entry)
+  }
+
+  /** As many as are there already: so a log that is scrolled through is folded again a few times, and not once a page. */
+  async #loadPage(sessionId: string, entry: Entry): Promise<void> {
+    const { store } = entry
+    const limit = Math.min(Math.max(TAIL_EVENTS, store.heldEvents), MAX_PAGE_EVENTS)
+    const maxBytes = Math.min(Math.round((TAIL_BYTES * limit) / TAIL_EVENTS), MAX_PAGE_BYTES)
+    try {
+      const page = await this.#api.readLogBefore(sessionId, store.firstSeq, limit, maxBytes)
+      if (entry.loading === 'page') store.prepend(page)
+    } catch (error) {
+      this.#onError(error instanceof Error ? error.message : String(error))
+    } finally {
+      if (entry.loading === 'page') entry.loading = null
+    }
+  }
+
+  #loadWhole(sessionId: string, entry: Entry): void {
+    entry.stop?.()
+    entry.store.restart()
+    entry.stop = this.#watch(sessionId, entry.store)
   }
 
   #watch(sessionId: string, store: SessionStore): () => void {
@@ -62,7 +91,7 @@ export class SessionHub {
   /** Never rejects: without it the log is read from its beginning. */
   async #showTail(sessionId: string, store: SessionStore): Promise<void> {
     try {
-      store.preview(await this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS, TAIL_BYTES))
+      store.startAtEnd(await this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS, TAIL_BYTES))
     } catch {
       // What is wrong is told by whoever reads the whole.
     }
@@ -70,9 +99,15 @@ export class SessionHub {
 
   #entry(sessionId: string): Entry {
     const known = this.#entries.get(sessionId)
-    const entry = known ?? { store: new SessionStore(sessionId), followers: 0, stop: null }
+    const entry = known ?? this.#newEntry(sessionId)
     this.#entries.delete(sessionId)
     this.#entries.set(sessionId, entry)
+    return entry
+  }
+
+  #newEntry(sessionId: string): Entry {
+    const entry: Entry = { store: new SessionStore(sessionId), followers: 0, stop: null, loading: null }
+    entry.store.onWanted = wanted => this.#load(sessionId, entry, wanted)
     return entry
   }
 
@@ -88,4 +123,6 @@ interface Entry {
   store: SessionStore
   followers: number
   stop: (() => void) | null
+  /** What is being loaded of what comes before the end. */
+  loading: Wanted | null
 }

@@ -78,13 +78,48 @@ test('the end of a turn says how many processes are left, and where a fork begin
   expect(store.get().extras.turnEnds).toEqual({ t: 5 })
 })
 
-test('the tail of a long log is shown until the whole has caught up', () => {
+test('of a long log the end is shown, and what happens then is added to it', () => {
   const store = new SessionStore('s', run => run())
-  store.preview(EVENTS.slice(3))
-  expect(store.get().state.seq).toBe(6)
+  store.startAtEnd(EVENTS.slice(3, 4))
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 4 } })
+  expect([store.firstSeq, store.lastSeq]).toEqual([4, 4])
+  store.push(EVENTS.slice(4))
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 6 } })
+})
+
+test('pages before the end are folded in before it, and the first makes it whole', () => {
+  const store = new SessionStore('s', run => run())
+  store.startAtEnd(EVENTS.slice(4))
+  store.prepend(EVENTS.slice(2, 4))
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 6 } })
+  expect(store.firstSeq).toBe(3)
+  store.prepend(EVENTS.slice(0, 2))
+  const all = new SessionStore('s', run => run())
+  all.push(EVENTS)
+  expect(store.get()).toEqual(all.get())
+  // It goes on as any other from there.
+  store.push(log([{ type: 'turn:start', message: 'again' }]).map(envelope => ({ ...envelope, seq: 7 })))
+  expect(store.get()).toMatchObject({ whole: true, state: { seq: 7 } })
+})
+
+test('the end of a log that is loaded whole is shown until the whole has caught up', () => {
+  const store = new SessionStore('s', run => run())
+  store.startAtEnd(EVENTS.slice(3))
+  store.restart()
   expect(store.lastSeq).toBe(0)
   store.push(EVENTS.slice(0, 3))
-  expect(store.get().state.seq).toBe(6)
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 6 } })
   store.push(EVENTS.slice(3))
   expect(store.get().state.items[0]).toMatchObject({ kind: 'user', text: 'go' })
+  expect(store.get().whole).toBe(true)
+})
+
+test('a pane asks for more only while something is missing', () => {
+  const store = new SessionStore('s', run => run())
+  const wanted: string[] = []
+  store.onWanted = what => wanted.push(what)
+  store.want('whole')
+  store.startAtEnd(EVENTS.slice(3))
+  store.want('page')
+  expect(wanted).toEqual(['page'])
 })

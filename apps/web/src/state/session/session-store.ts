@@ -11,6 +11,9 @@ export interface SessionSnapshot {
   readonly whole: boolean
 }
 
+/** What a pane that shows the end of a long log can ask for: the page before it, or all of it. */
+export type Wanted = 'page' | 'whole'
+
 /** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
 const MAX_FOLDED = 4096
 
@@ -20,18 +23,22 @@ const MAX_FOLDED = 4096
  */
 export class SessionStore {
   readonly sessionId: string
-  /** What is shown: the tail of a long log until the whole of it has caught up. */
+  /** What is shown: the end of a long log until the whole of it has caught up, where that is asked for. */
   #shown: SessionSnapshot
   #snapshot: SessionSnapshot
+  /** The events that are known while only the end of the log is: a page before them is folded in with them. */
+  #end: Envelope[] | null = null
   #waiting: Envelope[] = []
   #scheduled = false
   readonly #schedule: (run: () => void) => void
   readonly #listeners = new Listeners()
+  /** Set by whoever can load it. */
+  onWanted: (wanted: Wanted) => void = () => {}
 
   constructor(sessionId: string, schedule: (run: () => void) => void = onNextFrame) {
     this.sessionId = sessionId
     this.#schedule = schedule
-    this.#snapshot = { state: initialSessionState(sessionId), extras: NO_EXTRAS, loaded: false, whole: true }
+    this.#snapshot = this.#empty()
     this.#shown = this.#snapshot
   }
 
@@ -49,13 +56,40 @@ export class SessionStore {
     this.#wake()
   }
 
-  /** The end of the log, to be shown until all that comes before it is there, too. */
-  preview(envelopes: readonly Envelope[]): void {
-    const last = envelopes.at(-1)
-    if (!last || last.seq <= this.#snapshot.state.seq) return
-    const state = reduceSession(initialSessionState(this.sessionId), envelopes)
-    this.#shown = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole: false }
-    this.#tell()
+  /** The first event that is shown of a log whose beginning is not; 1 when all of it is. */
+  get firstSeq(): number {
+    return this.#end?.[0]?.seq ?? 1
+  }
+
+  /** How many events are held for the sake of pages before them. */
+  get heldEvents(): number {
+    return this.#end?.length ?? 0
+  }
+
+  /** The end of a long log. Pages before it are asked for as somebody scrolls there. */
+  startAtEnd(envelopes: readonly Envelope[]): void {
+    if (this.lastSeq > 0 || envelopes.length === 0) return
+    this.#foldEnd([...envelopes])
+  }
+
+  /** A page of what comes before the end. None means that there is nothing before it. */
+  prepend(page: readonly Envelope[]): void {
+    if (this.#end === null) return
+    this.flush()
+    const before = page.filter(({ seq }) => seq < this.firstSeq)
+    this.#foldEnd([...before, ...this.#end], before.length === 0)
+  }
+
+  /** All of the log is to come, from its beginning. What is shown stays until it has caught up. */
+  restart(): void {
+    this.#end = null
+    this.#waiting = []
+    this.#snapshot = this.#empty()
+  }
+
+  /** Asks for the page before what is shown, or for all of the log, where it is not there. */
+  want(wanted: Wanted): void {
+    if (!this.#shown.whole) this.onWanted(wanted)
   }
 
   /** There is nothing to wait for: the log is empty, or all of it was seen. */
@@ -69,12 +103,27 @@ export class SessionStore {
     const batch = this.#waiting.slice(0, limit).filter(({ seq }) => seq > this.#snapshot.state.seq)
     this.#waiting = this.#waiting.slice(limit)
     const state = reduceSession(this.#snapshot.state, batch)
-    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true, whole: true }
+    const whole = this.#end === null
+    if (this.#end) this.#end = [...this.#end, ...batch]
+    this.#snapshot = { state, extras: foldExtras(this.#snapshot.extras, batch), loaded: true, whole }
     if (!this.#shown.loaded || state.seq >= this.#shown.state.seq) {
       this.#shown = this.#snapshot
       this.#tell()
     }
     if (this.#waiting.length > 0) this.#wake()
+  }
+
+  #foldEnd(envelopes: Envelope[], isAll = false): void {
+    const whole = isAll || envelopes[0]?.seq === 1
+    this.#end = whole ? null : envelopes
+    const state = reduceSession(initialSessionState(this.sessionId), envelopes)
+    this.#snapshot = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole }
+    this.#shown = this.#snapshot
+    this.#tell()
+  }
+
+  #empty(): SessionSnapshot {
+    return { state: initialSessionState(this.sessionId), extras: NO_EXTRAS, loaded: false, whole: true }
   }
 
   #tell(): void {

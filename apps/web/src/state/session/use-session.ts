@@ -1,4 +1,4 @@
-import { createContext, use, useMemo, useSyncExternalStore } from 'react'
+import { createContext, use, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { own } from '../../ui/own.ts'
 import type { SessionHub } from './session-hub.ts'
 import type { SessionSnapshot, SessionStore } from './session-store.ts'
@@ -19,6 +19,15 @@ export function useSession<T>(select: (snapshot: SessionSnapshot) => T): T {
 /** The same for a session that is not the one in view of the component. */
 export function useStorePart<T>(store: SessionStore, select: (snapshot: SessionSnapshot) => T): T {
   return useSyncExternalStore(store.subscribe, () => select(store.get()))
+}
+
+/** For a pane that counts or lists all that ever happened: a long log is loaded whole while it is shown. */
+export function useWholeSession(isNeeded = true): void {
+  const store = useSessionStore()
+  const whole = useSession(snapshot => snapshot.whole)
+  useEffect(() => {
+    if (isNeeded && !whole) store.want('whole')
+  }, [store, whole, isNeeded])
 }
 
 /** What is still being written of an item; undefined when nothing is. */

@@ -1,4 +1,12 @@
-import { type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type ReactNode,
+  useEffect,
+  useEffectEvent,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { flushSync } from 'react-dom'
 import { type RowRange, type Rows, RowWindow } from './row-window.ts'
 import { ScrollRegion } from './ScrollRegion.tsx'
@@ -18,12 +26,14 @@ export interface VirtualListProps extends Rows {
   /** Drawn before the rows, as what to say when there are none. */
   before?: ReactNode
   onAway?: (away: boolean) => void
+  /** Its first rows are drawn, and somebody has scrolled there. */
+  onStart?: () => void
   ref?: React.Ref<VirtualListHandle>
 }
 
 /** A list of any length that draws only what is seen, and stays at its end while it grows. */
 export function VirtualList(props: VirtualListProps) {
-  const { label, className, rowClassName, count, estimate, keyOf, row, before, onAway, ref } = props
+  const { label, className, rowClassName, count, estimate, keyOf, row, before, onAway, onStart, ref } = props
   const scroller = useRef<HTMLElement>(null)
   const spacer = useRef<HTMLDivElement>(null)
   const block = useRef<HTMLDivElement>(null)
@@ -45,6 +55,11 @@ export function VirtualList(props: VirtualListProps) {
     return rows.attach({ scroller: scroller.current, spacer: spacer.current, block: block.current })
   }, [rows])
   useLayoutEffect(() => rows.settle())
+  const isAtStart = range.start === 0 && count > 0 && rows.isAway
+  const reached = useEffectEvent(() => onStart?.())
+  useEffect(() => {
+    if (isAtStart) reached()
+  }, [isAtStart])
   useImperativeHandle(ref, () => ({
     toEnd: () => rows.toEnd(),
     toIndex: index => rows.toIndex(index),

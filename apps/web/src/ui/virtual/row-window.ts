@@ -42,6 +42,11 @@ export class RowWindow {
   #shiftedPx = 0
   #target: { index: number; rounds: number } | null = null
 
+  /** Somebody has scrolled away from the end. */
+  get isAway(): boolean {
+    return this.#away
+  }
+
   constructor(listeners: { onRange(range: RowRange): void; onAway(away: boolean): void }) {
     this.#onRange = listeners.onRange
     this.#onAway = listeners.onAway
