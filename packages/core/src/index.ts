@@ -8,6 +8,16 @@ export {
 } from './events/deltas.ts'
 export { type TextRef, TextsOnce } from './events/text-once.ts'
 export type {
+  DiffHunk,
+  FileEdit,
+  Question,
+  QuestionOption,
+  TextSwap,
+  Todo,
+  ToolFacts,
+  ToolKind,
+} from './events/tool-facts.ts'
+export type {
   AlwaysRule,
   BudgetEvent,
   BudgetScope,
@@ -194,6 +204,15 @@ export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
 export type { CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
 export { createMessagesApiTranslator } from './translate/messages-api-translator.ts'
+export { answersOf, editsOf, factsOf, todosOf } from './translate/tool-facts.ts'
+export {
+  allowedNames,
+  extraRights,
+  restrictedNames,
+  type ToolSubject,
+  toolKind,
+  toolSubject,
+} from './translate/tool-shapes.ts'
 export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export { budgetText, formatDuration, tokensText } from './words/amounts.ts'

@@ -61,14 +61,29 @@ function throughAppServer(turns: readonly Turn[]): Through {
 function view(state: SessionState) {
   const items = state.items
     .map(({ id: _id, at: _at, seq: _seq, ...item }) => {
-      const { endedAt: _end, durationMs: _ms, detail, data, ...rest } = item as Line
-      return { ...rest, detail: plain(detail), data: plain(data) }
+      const {
+        endedAt: _end,
+        durationMs: _ms,
+        detail,
+        data,
+        facts,
+        edits: _edits,
+        todos: _todos,
+        ...rest
+      } = item as Line
+      return { ...rest, detail: plain(detail), data: plain(data), facts: withoutLines(facts) }
     })
     // Text that no attempt finished, which exec does not print.
     .filter(item => !('aborted' in item && item.aborted === true))
   // Nor what a turn that failed has cost: exec tells its tokens only with the next one that succeeds.
   const { driftCount, pending, phase, live } = state
   return { items, driftCount, pending, phase, live }
+}
+
+/** `exec` names the files of a change, and not what changes in them. */
+function withoutLines(facts: unknown): unknown {
+  const { edits = [], ...rest } = (facts ?? {}) as { edits?: Line[] }
+  return { ...rest, files: edits.map(({ path, change }) => ({ path, change })) }
 }
 
 function plain(value: unknown): unknown {

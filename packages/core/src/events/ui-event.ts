@@ -1,6 +1,8 @@
 // What a person is shown. The first eight keep the names and fields of the harness specification; the rest are
 // ours. docs/events.md numbers the rules each event follows.
 
+import type { FileEdit, Todo, ToolFacts } from './tool-facts.ts'
+
 export type UIEvent =
   | ChatDeltaEvent
   | ChatCompleteEvent
@@ -55,6 +57,8 @@ export interface ToolStartEvent extends Base, MaybeNested {
   toolUseId: string
   name: string
   input: Record<string, unknown>
+  /** By every translator; missing in logs of earlier versions, which `factsOf` makes up for. */
+  facts?: ToolFacts
 }
 
 export interface ToolResultEvent extends Base, MaybeNested {
@@ -64,6 +68,8 @@ export interface ToolResultEvent extends Base, MaybeNested {
   isError: boolean
   /** What the agent knows beyond the text: exit streams, a structured patch … */
   detail?: unknown
+  /** What the call changed, where the result says more of it than the call did. */
+  edits?: FileEdit[]
 }
 
 export interface SessionInitEvent extends Base {
@@ -192,8 +198,8 @@ export interface ChatMessageEvent extends Base, MaybeNested {
 /** Either the next piece of a tool's JSON input while it is written, or all of it. */
 export type ToolInputEvent = Base &
   MaybeNested & { type: 'tool:input'; toolUseId: string } & (
-    | { delta: string; input?: undefined }
-    | { input: Record<string, unknown>; delta?: undefined }
+    | { delta: string; input?: undefined; facts?: undefined }
+    | { input: Record<string, unknown>; delta?: undefined; facts?: ToolFacts }
   )
 
 export interface PermissionRequestEvent extends Base, MaybeNested {
@@ -202,6 +208,8 @@ export interface PermissionRequestEvent extends Base, MaybeNested {
   kind: 'tool' | 'question' | 'plan' | 'unknown'
   toolName: string
   input: Record<string, unknown>
+  /** As on the call that it asks about. */
+  facts?: ToolFacts
   toolUseId?: string
   reason?: string
   suggestions?: unknown[]
@@ -250,6 +258,8 @@ export interface StatusEvent extends Base, MaybeNested {
   level: 'info' | 'warn' | 'error'
   toolUseId?: string
   data?: Record<string, unknown>
+  /** The agent's plan, of one that keeps it outside of its tools. */
+  todos?: Todo[]
 }
 
 export type StatusKind =

@@ -187,6 +187,7 @@ function startTool(draft: SessionDraft, envelope: Envelope, event: ToolStartEven
     kind: 'tool',
     name: event.name,
     input: event.input,
+    ...(event.facts === undefined ? {} : { facts: event.facts }),
     status: 'running',
     content: null,
     endedAt: null,
@@ -196,9 +197,11 @@ function startTool(draft: SessionDraft, envelope: Envelope, event: ToolStartEven
 
 function setToolInput(draft: SessionDraft, envelope: Envelope, event: ToolInputEvent): void {
   if (event.delta !== undefined) return draft.appendLive(event.toolUseId, event.delta)
-  const { input } = event
+  const { input, facts } = event
   draft.takeLive(event.toolUseId)
-  draft.updateItem('tool', event.toolUseId, item => callComplete({ ...item, input }, envelope.at))
+  draft.updateItem('tool', event.toolUseId, ({ facts: _, ...item }) =>
+    callComplete({ ...item, input, ...(facts === undefined ? {} : { facts }) }, envelope.at),
+  )
 }
 
 function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEvent): void {
@@ -208,6 +211,7 @@ function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEv
     status: event.isError ? 'failed' : 'done',
     content: event.content,
     ...(event.detail === undefined ? {} : { detail: event.detail }),
+    ...(event.edits === undefined ? {} : { edits: event.edits }),
     endedAt: envelope.at,
     durationMs: toolDuration(item, event, envelope.at),
   }))
@@ -251,6 +255,7 @@ function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent):
     level: event.level,
     message: event.message,
     ...(event.data === undefined ? {} : { data: event.data }),
+    ...(event.todos === undefined ? {} : { todos: event.todos }),
   }
   if (taskId !== undefined && draft.updateItem('notice', id, item => ({ ...item, ...notice }))) return
   draft.addItem({ ...itemBase(envelope, id, event.parentToolUseId), ...notice })

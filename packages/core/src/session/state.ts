@@ -1,5 +1,6 @@
 import type { BudgetScope, SessionErrorCode, StatusEvent } from '../events/ui-event.ts'
 import { newSummary, type SessionSummary, type TurnState } from './summary.ts'
+import type { FileEdit, Todo, ToolFacts } from '../events/tool-facts.ts'
 
 /** All that a view of one session needs, folded from its log by `reduceSession`: the summary and the transcript. */
 export interface SessionState extends SessionSummary {
@@ -57,9 +58,13 @@ export interface ToolItem extends ItemBase {
   kind: 'tool'
   name: string
   input: Record<string, unknown>
+  /** Read them with `factsOf`: the events of an older log have none. */
+  facts?: ToolFacts
   status: 'running' | 'done' | 'failed' | 'unfinished'
   content: string | null
   detail?: unknown
+  /** What the result said of changed files. Read them with `editsOf`. */
+  edits?: FileEdit[]
   endedAt: string | null
   /** The tool's own time, without what a person took to decide. Null while it runs, and for a call that was denied. */
   durationMs: number | null
@@ -85,6 +90,7 @@ export interface NoticeItem extends ItemBase {
   level: StatusEvent['level']
   message: string
   data?: Record<string, unknown>
+  todos?: Todo[]
 }
 
 export interface ErrorItem extends ItemBase {

@@ -151,13 +151,39 @@ const usage: Check = value => {
   )
 }
 
+/** Each entry is an object with these fields. */
+const listOf =
+  (fields: Record<string, Check>): Check =>
+  value =>
+    Array.isArray(value) && value.every(entry => object(entry) && hasFields(entry as object, fields))
+const hasFields = (value: object, fields: Record<string, Check>): boolean =>
+  Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]))
+const hunks = listOf({
+  ...{ oldStart: number, oldLines: number, newStart: number, newLines: number },
+  lines: texts,
+})
+const swaps = listOf({ before: text, after: text })
+const edits = listOf({
+  ...{ path: text, change: text, movedTo: orMissing(text), text: orMissing(text) },
+  ...{ hunks: orMissing(hunks), swaps: orMissing(swaps) },
+})
+const todos = listOf({ text, state: text })
+const options = listOf({ label: text, description: orNull(text) })
+const questions = listOf({ name: text, header: orNull(text), options, multiSelect: boolean })
+const facts: Check = value =>
+  object(value) &&
+  hasFields(value as object, {
+    ...{ kind: text, label: text, object: text, edits: orMissing(edits), todos: orMissing(todos) },
+    ...{ questions: orMissing(questions), command: orMissing(text), purpose: orMissing(text) },
+  })
+
 const NESTED = { parentToolUseId: orMissing(text) }
 
 const CHECKS: Record<UIEventType, Record<string, Check>> = {
   'chat:delta': { text, messageId: orMissing(text), ...NESTED },
   'chat:complete': { text },
-  'tool:start': { toolUseId: text, name: text, input: object, ...NESTED },
-  'tool:result': { toolUseId: text, content: text, isError: boolean, ...NESTED },
+  'tool:start': { toolUseId: text, name: text, input: object, facts: orMissing(facts), ...NESTED },
+  'tool:result': { toolUseId: text, content: text, isError: boolean, edits: orMissing(edits), ...NESTED },
   'session:init': {
     claudeSessionId: orNull(text),
     model: text,
@@ -174,9 +200,12 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
   'turn:end': { reason: text, durationMs: orMissing(number) },
   'chat:thinking': { text, messageId: text, ...NESTED },
   'chat:message': { text, messageId: text, model: orMissing(text), ...NESTED },
-  'tool:input': { toolUseId: text, delta: orMissing(text), input: orMissing(object), ...NESTED },
+  'tool:input': {
+    ...{ toolUseId: text, delta: orMissing(text), input: orMissing(object), facts: orMissing(facts) },
+    ...NESTED,
+  },
   'permission:request': {
-    ...{ requestId: text, kind: text, toolName: text, input: object },
+    ...{ requestId: text, kind: text, toolName: text, input: object, facts: orMissing(facts) },
     ...{ toolUseId: orMissing(text), reason: orMissing(text), suggestions: orMissing(list) },
     ...{ always: orMissing(object), risks: orMissing(list) },
     ...NESTED,
@@ -186,6 +215,7 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
   },
   status: {
     ...{ status: text, message: text, level: text, toolUseId: orMissing(text), data: orMissing(object) },
+    ...{ todos: orMissing(todos) },
     ...NESTED,
   },
   usage: { usage, model: orMissing(text), ...NESTED },

@@ -80,10 +80,11 @@ export type OpenBlock =
   | { kind: 'tool'; toolUseId: string; inputChars?: number; isFull?: boolean }
 
 export interface ToolCall {
+  readonly name: string
+  /** Until the call is over. */
+  input: Record<string, unknown>
   parentToolUseId: string | undefined
   finished: boolean
-  /** Kept for a plan only, which is asked about later. */
-  plan?: Record<string, unknown>
 }
 
 /** What a task said when it started; later events only name its id. */

@@ -95,9 +95,11 @@ export interface ToolCall {
   input: Record<string, unknown>
   /** As JSON, to tell new input from repeated. */
   inputKey: string
+  /** The edits that were told last, in the same way. */
+  editsKey: string | undefined
   finished: boolean
   /** The paths and diffs of a file change, for a person who is asked to allow it. */
-  detail?: unknown
+  detail?: Record<string, unknown> | undefined
 }
 
 export interface PendingFailure {

@@ -249,10 +249,16 @@ describe('tools', () => {
       assistant('m', toolUse('t1', { command: 'ls' })),
     )
     expect(events).toStrictEqual([
-      { type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: {} },
+      {
+        ...{ type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: {} },
+        facts: { kind: 'execute', label: 'Bash', object: '' },
+      },
       { type: 'tool:input', sessionId, toolUseId: 't1', delta: '{"command"' },
       { type: 'tool:input', sessionId, toolUseId: 't1', delta: ':"ls"}' },
-      { type: 'tool:input', sessionId, toolUseId: 't1', input: { command: 'ls' } },
+      {
+        ...{ type: 'tool:input', sessionId, toolUseId: 't1', input: { command: 'ls' } },
+        facts: { kind: 'execute', label: 'Bash', object: 'ls' },
+      },
     ])
   })
 

@@ -5,6 +5,7 @@ import type {
 } from '../../../native/claude/other-events.ts'
 import { asArray, asObject, asText, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
+import { toolFacts } from '../../tool-facts.ts'
 import type { ToolCall, TranslatorState } from '../state.ts'
 import { unknown } from '../ui.ts'
 import { PLAN_TOOL } from './tools.ts'
@@ -48,10 +49,12 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
   const call = state.tools.get(toolUseId ?? '')
   // Whoever answers a request knows the answer: the result's list of denials need not repeat it.
   if (toolUseId) state.knownDenials.add(toolUseId)
+  const input = inputOf(request, call)
   return {
     kind: KIND_BY_TOOL.get(toolName) ?? 'tool',
     toolName,
-    input: inputOf(request, call),
+    input,
+    facts: toolFacts(toolName, input),
     toolUseId,
     reason: asText(request.decision_reason),
     suggestions: Array.isArray(request.permission_suggestions)
@@ -66,5 +69,5 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
 /** 2.1.325 leaves out a plan that the model put into its call instead of the plan file. */
 function inputOf(request: JsonObject, call: ToolCall | undefined): JsonObject {
   const input = asObject(request.input) ?? {}
-  return call?.plan && Object.keys(input).length === 0 ? call.plan : input
+  return call?.name === PLAN_TOOL && Object.keys(input).length === 0 ? call.input : input
 }

@@ -1,7 +1,9 @@
+import type { FileEdit } from '../../../events/tool-facts.ts'
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { asArray, asObject, asString, asText, isObject, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
-import type { Scope, TranslatorState } from '../state.ts'
+import { editsOfResult, toolFacts } from '../../tool-facts.ts'
+import type { Scope, ToolCall, TranslatorState } from '../state.ts'
 
 export interface ToolUseBlock extends JsonObject {
   id: string
@@ -21,14 +23,17 @@ export function isToolUse(block: JsonObject): block is ToolUseBlock {
 export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (state.tools.has(block.id)) return []
   const { parentToolUseId } = scope
-  state.tools.set(block.id, { parentToolUseId, finished: false })
+  const input = asObject(block.input) ?? {}
+  const facts = toolFacts(block.name, input)
+  state.tools.set(block.id, { name: block.name, input, parentToolUseId, finished: false })
   return [
     present({
       type: 'tool:start',
       sessionId: state.sessionId,
       toolUseId: block.id,
       name: block.name,
-      input: asObject(block.input) ?? {},
+      input,
+      facts,
       parentToolUseId,
     }),
   ]
@@ -40,7 +45,7 @@ export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUse
   const started = startTool(state, scope, block)
   const input = asObject(block.input) ?? {}
   const call = state.tools.get(block.id)
-  if (call && block.name === PLAN_TOOL) call.plan = input
+  if (call) call.input = input
   if (started.length > 0) return started
   const { parentToolUseId } = scope
   return [
@@ -49,6 +54,7 @@ export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUse
       sessionId: state.sessionId,
       toolUseId: block.id,
       input,
+      facts: toolFacts(block.name, input),
       parentToolUseId,
     }),
   ]
@@ -76,7 +82,11 @@ export function translateToolResult(
 ): UIEvent {
   const toolUseId = block.tool_use_id
   const call = state.tools.get(toolUseId)
-  if (call) call.finished = true
+  const edits = resultEdits(call, context.detail)
+  if (call) {
+    call.finished = true
+    call.input = NO_INPUT
+  }
   return present({
     type: 'tool:result',
     sessionId: state.sessionId,
@@ -84,9 +94,24 @@ export function translateToolResult(
     content: isLaunch(context.detail) ? LAUNCHED : flattenContent(block.content),
     isError: block.is_error === true,
     detail: trimDetail(context.detail),
+    edits,
     parentToolUseId: context.parent,
   })
 }
+
+/** Of a file that is new the call has the same text, unless a person changed it when they were asked. */
+function resultEdits(call: ToolCall | undefined, detail: unknown): FileEdit[] | undefined {
+  const { name = '', input = {} } = call ?? {}
+  const edits = editsOfResult(detail, input)
+  const [asked] = toolFacts(name, input).edits ?? []
+  const isSaid = edits?.every(
+    ({ path, text }) => text !== undefined && asked?.text === text && asked.path === path,
+  )
+  return isSaid ? undefined : edits
+}
+
+/** Of a call that is over: its input can be a whole file. */
+const NO_INPUT: JsonObject = {}
 
 /** A sub-agent that was sent to the background: what the model is told of it is not for people. */
 function isLaunch(detail: unknown): boolean {

@@ -1,6 +1,7 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { asArray, asObject, asString, asStrings, asText, type JsonObject } from '../../../native/loose.ts'
 import { headline } from '../../shared.ts'
+import { readTodos } from '../../tool-facts.ts'
 import { translateReroute } from '../notices.ts'
 import { beginSpeech, finishSpeech } from '../speech.ts'
 import type { CodexState } from '../state.ts'
@@ -181,5 +182,6 @@ function showTodos(
   const message = `Plan: ${done} of ${todos.length} done`
   // One line that changes, not a new one for every step.
   const taskId = `${state.turn.id ?? ''}:plan`
-  return [status(state, 'task', { message, data: { taskId, todos, ...more } })]
+  const line = status(state, 'task', { message, data: { taskId, todos, ...more } })
+  return [{ ...line, todos: readTodos(todos, asText(more.active)) }]
 }

@@ -16,14 +16,14 @@ export function readTool(
   kind: string,
   item: JsonObject,
   sessionCwd: string | undefined,
-): ToolFacts | undefined {
+): ItemCall | undefined {
   return READERS.get(kind)?.(item, sessionCwd)
 }
 
-type Reader = (item: JsonObject, sessionCwd: string | undefined) => ToolFacts
+type Reader = (item: JsonObject, sessionCwd: string | undefined) => ItemCall
 
 /** Only app-server says where a command runs; that is part of the call only where it is not the session's folder. */
-function readCommand(item: JsonObject, sessionCwd: string | undefined): ToolFacts {
+function readCommand(item: JsonObject, sessionCwd: string | undefined): ItemCall {
   const cwd = asText(item.cwd)
   const status = statusOf(item)
   const exitCode = asNumber(item.exit_code ?? item.exitCode)
@@ -40,7 +40,7 @@ function readCommand(item: JsonObject, sessionCwd: string | undefined): ToolFact
 }
 
 /** `exec` calls a declined change failed, so both read the same. */
-function readFileChange(item: JsonObject): ToolFacts {
+function readFileChange(item: JsonObject): ItemCall {
   const changes = readChanges(item.changes)
   const isError = hasFailed(statusOf(item))
   return {
@@ -52,7 +52,7 @@ function readFileChange(item: JsonObject): ToolFacts {
   }
 }
 
-function readMcpCall(item: JsonObject): ToolFacts {
+function readMcpCall(item: JsonObject): ItemCall {
   const result = asObject(item.result)
   const error = asText(asObject(item.error)?.message)
   const structuredContent = result?.structured_content ?? result?.structuredContent ?? undefined
@@ -80,7 +80,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ])
 
 /** A tool that the host offers without MCP. */
-export function readHostCall(item: JsonObject): ToolFacts {
+export function readHostCall(item: JsonObject): ItemCall {
   return {
     name: qualified(item.namespace, item.tool),
     input: argumentsOf(item),
@@ -89,7 +89,7 @@ export function readHostCall(item: JsonObject): ToolFacts {
   }
 }
 
-export function readCollaboration(item: JsonObject): ToolFacts {
+export function readCollaboration(item: JsonObject): ItemCall {
   const states = Object.entries(asObject(item.agents_states ?? item.agentsStates) ?? {})
   const agents = states.map(([threadId, value]) => {
     const state = asObject(value)
@@ -109,7 +109,7 @@ export function readCollaboration(item: JsonObject): ToolFacts {
   }
 }
 
-export function readWebSearch(item: JsonObject): ToolFacts {
+export function readWebSearch(item: JsonObject): ItemCall {
   const action = asObject(item.action)
   const type = action && snakeCase(asText(action.type) ?? 'other')
   const queries = asStrings(action?.queries)
@@ -130,7 +130,7 @@ export function readWebSearch(item: JsonObject): ToolFacts {
 }
 
 /** The picture itself, in base64, stays in the spool. */
-export function readImageGeneration(item: JsonObject): ToolFacts {
+export function readImageGeneration(item: JsonObject): ItemCall {
   const savedPath = asText(item.savedPath)
   const failure = asText(asObject(item.failure)?.type)
   return {
@@ -142,17 +142,17 @@ export function readImageGeneration(item: JsonObject): ToolFacts {
   }
 }
 
-export function readFunctionOutput(item: JsonObject): ToolFacts {
+export function readFunctionOutput(item: JsonObject): ItemCall {
   const name = qualified(item.namespace, item.name)
   return { name, input: {}, content: flattenParts(item.output), isError: false }
 }
 
-export function readImageView(item: JsonObject): ToolFacts {
+export function readImageView(item: JsonObject): ItemCall {
   const input = present({ path: asText(item.path) })
   return { name: 'view_image', input, content: '[image]', isError: false }
 }
 
-export function readSleep(item: JsonObject): ToolFacts {
+export function readSleep(item: JsonObject): ItemCall {
   const input = present({ durationMs: asNumber(item.durationMs) })
   return { name: 'sleep', input, content: '', isError: false }
 }
@@ -200,7 +200,7 @@ function readKind(value: unknown): { type: string; movePath: string | undefined 
 }
 
 /** An item that is a call of a tool, read the same way in either voice. The last three hold once it is completed. */
-export interface ToolFacts {
+export interface ItemCall {
   name: string
   input: JsonObject
   content: string

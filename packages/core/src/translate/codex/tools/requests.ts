@@ -1,7 +1,9 @@
+import type { ToolFacts } from '../../../events/tool-facts.ts'
 import type { PermissionRequestEvent, UIEvent } from '../../../events/ui-event.ts'
 import type { CodexServerRequest } from '../../../native/codex/codex-event.ts'
 import { asArray, asObject, asString, asText, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
+import { toolFacts } from '../../tool-facts.ts'
 import type { CodexState, ToolCall } from '../state.ts'
 import { COMMAND, FILE_CHANGE, mcpToolName } from './read-tool.ts'
 
@@ -26,7 +28,7 @@ export function translateRequest(state: CodexState, request: CodexServerRequest)
       type: 'permission:request',
       sessionId: state.sessionId,
       requestId,
-      ...describe(state, method, params),
+      ...withFacts(describe(state, method, params)),
       agentId: threadId && threadId !== state.threadId ? threadId : undefined,
       raw: request,
     }),
@@ -62,6 +64,12 @@ type Description = Pick<
   PermissionRequestEvent,
   'kind' | 'toolName' | 'input' | 'toolUseId' | 'reason' | 'suggestions'
 >
+
+function withFacts(request: Description): Description & { facts?: ToolFacts } {
+  return request.kind === 'unknown'
+    ? request
+    : { ...request, facts: toolFacts(request.toolName, request.input) }
+}
 
 function describe(state: CodexState, method: string, params: JsonObject): Description {
   const call = state.tools.get(asText(params.itemId) ?? '')

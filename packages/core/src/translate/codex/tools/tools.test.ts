@@ -40,6 +40,7 @@ describe('the course of a call', () => {
         toolUseId: 'turn-1:item_0',
         name: 'command',
         input: { command: 'ls' },
+        facts: { kind: 'execute', label: 'Command', object: 'ls' },
       },
       {
         type: 'tool:result',

@@ -1,17 +1,19 @@
+import type { FileEdit, ToolFacts } from '../../../events/tool-facts.ts'
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { present } from '../../shared.ts'
+import { editsOfResult, toolFacts } from '../../tool-facts.ts'
 import { type CodexState, newItemId, type ToolCall } from '../state.ts'
-import { type ToolFacts, WEB_SEARCH } from './read-tool.ts'
+import { type ItemCall, WEB_SEARCH } from './read-tool.ts'
 
 /** One start per call; what begins again, or grows while the model writes it, only has new input. */
-export function startTool(state: CodexState, nativeId: string, facts: ToolFacts): UIEvent[] {
+export function startTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
   const known = state.tools.get(nativeId)
   const same = known && !known.finished && known.turn === state.turn
   return same ? setInput(state, known, facts) : createTool(state, nativeId, facts)
 }
 
 /** Often the first that is heard of a call: what is over at once has no start. */
-export function finishTool(state: CodexState, nativeId: string, facts: ToolFacts): UIEvent[] {
+export function finishTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
   const known = state.tools.get(nativeId) ?? unfinishedSearch(state, facts)
   const events = known ? setInput(state, known, facts) : createTool(state, nativeId, facts)
   const call = known ?? state.tools.get(nativeId)
@@ -19,9 +21,10 @@ export function finishTool(state: CodexState, nativeId: string, facts: ToolFacts
   call.finished = true
   const { sessionId } = state
   const { content, isError, detail } = facts
+  const edits = newEdits(call, facts)
   return [
     ...events,
-    present({ type: 'tool:result', sessionId, toolUseId: call.id, content, isError, detail }),
+    present({ type: 'tool:result', sessionId, toolUseId: call.id, content, isError, detail, edits }),
   ]
 }
 
@@ -44,26 +47,52 @@ export function forgetFinishedTools(state: CodexState): void {
   for (const [nativeId, call] of state.tools) if (call.finished) state.tools.delete(nativeId)
 }
 
-function createTool(state: CodexState, nativeId: string, { name, input, detail }: ToolFacts): UIEvent[] {
+function createTool(state: CodexState, nativeId: string, { name, input, detail }: ItemCall): UIEvent[] {
   state.turn.repeats.acted()
   state.turn.lastRetry = ''
   const id = newItemId(state, nativeId)
   const inputKey = JSON.stringify(input)
-  state.tools.set(nativeId, { id, turn: state.turn, name, input, inputKey, finished: false, detail })
-  return [{ type: 'tool:start', sessionId: state.sessionId, toolUseId: id, name, input }]
+  const facts = callFacts({ name, input, detail })
+  const editsKey = JSON.stringify(facts.edits)
+  state.tools.set(nativeId, {
+    id,
+    turn: state.turn,
+    name,
+    input,
+    inputKey,
+    editsKey,
+    finished: false,
+    detail,
+  })
+  return [{ type: 'tool:start', sessionId: state.sessionId, toolUseId: id, name, input, facts }]
 }
 
-function setInput(state: CodexState, call: ToolCall, { input, detail }: ToolFacts): UIEvent[] {
+/** The input names the files of a change; what changes in them is in its detail. */
+function callFacts({ name, input, detail }: Pick<ItemCall, 'name' | 'input' | 'detail'>): ToolFacts {
+  const facts = toolFacts(name, input)
+  const edits = editsOfResult(detail, input)
+  return edits === undefined ? facts : { ...facts, edits }
+}
+
+/** The edits of a call that is over, unless they were told already. */
+function newEdits(call: ToolCall, facts: ItemCall): FileEdit[] | undefined {
+  const { edits } = callFacts(facts)
+  return JSON.stringify(edits) === call.editsKey ? undefined : edits
+}
+
+function setInput(state: CodexState, call: ToolCall, { input, detail }: ItemCall): UIEvent[] {
   call.detail = detail ?? call.detail
   const inputKey = JSON.stringify(input)
   if (inputKey === call.inputKey) return []
   call.input = input
   call.inputKey = inputKey
-  return [{ type: 'tool:input', sessionId: state.sessionId, toolUseId: call.id, input }]
+  const facts = callFacts({ name: call.name, input, detail: call.detail })
+  call.editsKey = JSON.stringify(facts.edits)
+  return [{ type: 'tool:input', sessionId: state.sessionId, toolUseId: call.id, input, facts }]
 }
 
 /** A web search is printed with two ids, and which of them a parser keeps is up to the parser. */
-function unfinishedSearch(state: CodexState, { name }: ToolFacts): ToolCall | undefined {
+function unfinishedSearch(state: CodexState, { name }: ItemCall): ToolCall | undefined {
   if (name !== WEB_SEARCH) return undefined
   for (const call of state.tools.values()) if (call.name === name && !call.finished) return call
   return undefined
