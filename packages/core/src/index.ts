@@ -152,7 +152,6 @@ export { anywhere, escapeGlob, type Glob, globMatches, literalOf, parseGlob } fr
 export { allowsCommand, findsCommand } from './rules/match-command.ts'
 export { isProtectedName, isProtectedPath } from './rules/protected-files.ts'
 export { unwrapShell } from './rules/shell-commands.ts'
-export { narrowestSuggestion } from './rules/suggestions.ts'
 export { writtenFiles } from './rules/written-files.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { HarnessId, Session, SessionMode, TurnOpts } from './session/session.ts'
@@ -193,6 +192,7 @@ export { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from './socket-prot
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'
+export { narrowestSuggestion } from './translate/claude/tools/suggestions.ts'
 export type {
   CodexAppServerTranslator,
   CodexAppServerTranslatorOptions,

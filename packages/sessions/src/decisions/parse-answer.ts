@@ -1,4 +1,11 @@
-import type { AllowDecision, DenyDecision, PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import {
+  type AllowDecision,
+  type DenyDecision,
+  factsOf,
+  type PermissionDecision,
+  type PermissionRequestEvent,
+  type Question,
+} from '@chirality/core'
 import { invalid } from './ask-context.ts'
 
 /**
@@ -148,10 +155,10 @@ function spend({ budget }: Place, chars: number): void {
  */
 function checkQuestionAnswer(request: PermissionRequestEvent, decision: AllowDecision): AllowDecision {
   if (decision.remember !== undefined) throw invalid('The answer to a question cannot be remembered.')
-  const { questions, schema } = request.input
-  if (Array.isArray(questions)) return withAnswers(request, decision, questionNames(questions))
+  const { questions } = factsOf(request)
+  if (questions !== undefined) return withAnswers(request, decision, questionNames(questions))
   // What an MCP server asks is a form, and the form filled in is the answer.
-  if (schema !== undefined && decision.updatedInput === undefined)
+  if (request.input.schema !== undefined && decision.updatedInput === undefined)
     throw invalid('Fill in the form: "updatedInput" holds its fields. Or deny.')
   return decision
 }
@@ -181,14 +188,7 @@ function isAnswer(answer: unknown): boolean {
 }
 
 /** Agents know a question by its words, Codex also by an id. */
-function questionNames(questions: unknown[]): { all: Set<string>; shown: string } {
-  const all = new Set<string>()
-  const shown: string[] = []
-  for (const item of questions) {
-    const { question, id } = (item ?? {}) as { question?: unknown; id?: unknown }
-    for (const name of [id, question]) if (typeof name === 'string') all.add(name)
-    const words = typeof question === 'string' ? question : id
-    if (typeof words === 'string') shown.push(JSON.stringify(words.slice(0, 80)))
-  }
-  return { all, shown: shown.join(', ') || 'none' }
+function questionNames(questions: readonly Question[]): { all: Set<string>; shown: string } {
+  const all = new Set(questions.flatMap(({ name, id }) => (id === undefined ? [name] : [id, name])))
+  return { all, shown: questions.map(({ name }) => JSON.stringify(name.slice(0, 80))).join(', ') }
 }

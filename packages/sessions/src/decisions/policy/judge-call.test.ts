@@ -121,6 +121,12 @@ describe('tools', () => {
       { changes: [{ path: 'src/a', kind: { move_path: '/etc/x' } }] },
       'ask',
     ],
+    [
+      'allow file_change(src/**)',
+      'file_change',
+      { changes: [{ path: 'src/a', kind: 'update', movePath: '/etc/x' }] },
+      'ask',
+    ],
     ['allow file_change(src/**)', 'file_change', { changes: [{ path: 'src/a' }, {}] }, 'ask'],
     ['allow file_change(src/**)', 'file_change', { changes: [] }, 'ask'],
     ['allow file_change(src/**)', 'file_change', { ...changes('src/a'), grantRoot: '/' }, 'ask'],

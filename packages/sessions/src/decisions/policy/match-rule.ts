@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url'
 import {
+  allowedNames,
   allowsCommand,
   anywhere,
   findsCommand,
@@ -7,10 +8,11 @@ import {
   globMatches,
   literalOf,
   parseGlob,
+  restrictedNames,
 } from '@chirality/core'
 import type { PolicyRule } from '@chirality/personas'
 import { allowsPath, findsPath } from './match-path.ts'
-import { allowedNames, argumentText, restrictedNames, type ToolCall } from './tool-call.ts'
+import { argumentText, type ToolCall } from './tool-call.ts'
 
 /** `allow` rules are read as narrowly as possible, `ask` and `deny` as widely. */
 export function ruleMatches(rule: PolicyRule, call: ToolCall): boolean {

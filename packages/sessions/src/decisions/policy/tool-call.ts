@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import type { PermissionRequestEvent } from '@chirality/core'
+import { extraRights, type PermissionRequestEvent, toolSubject } from '@chirality/core'
 import { realPath } from '../../files/real-path.ts'
 import type { CallPath, PathPlace } from './match-path.ts'
 
@@ -55,49 +55,18 @@ export function argumentText(argument: CallArgument): string {
 }
 
 function argumentOf(toolName: string, input: Record<string, unknown>, root: string): CallArgument {
-  const tool = canonicalTool(toolName)
-  const text = (key: string) => (typeof input[key] === 'string' ? (input[key] as string) : undefined)
-  const whole: CallArgument = { kind: 'input', json: sortedJson(input) }
-  const paths = (written: (string | undefined)[]): CallArgument => {
-    const known = written.filter(path => path !== undefined)
-    if (known.length === 0 || known.length < written.length) return whole
-    return {
-      kind: 'paths',
-      paths: known.flatMap(path => callPaths(path, root)),
-      changes: !READING_TOOLS.has(tool),
+  const subject = toolSubject(toolName, input)
+  switch (subject.kind) {
+    case 'paths': {
+      const { paths, below, changes } = subject
+      // A pattern can lead elsewhere by itself.
+      const written = below === undefined ? paths : paths.map(path => resolve(root, path, below))
+      return { kind: 'paths', paths: written.flatMap(path => callPaths(path, root)), changes }
     }
-  }
-  switch (tool) {
-    case 'Bash': {
-      const command = text('command')
-      return command === undefined ? whole : { kind: 'command', command }
-    }
-    case 'Read':
-    case 'Write':
-    case 'Edit':
-    case 'MultiEdit':
-      return paths([text('file_path') ?? text('path')])
-    case 'NotebookEdit':
-    case 'NotebookRead':
-      return paths([text('notebook_path')])
-    case 'LS':
-    case 'Grep':
-      return paths([text('path') ?? '.'])
-    case 'Glob':
-      // The pattern can lead elsewhere by itself.
-      return paths([resolve(root, text('path') ?? '.', beforeStar(text('pattern') ?? ''))])
-    case 'file_change':
-      return paths(changedPaths(input.changes))
-    case 'WebFetch': {
-      const url = text('url')
-      return url === undefined ? whole : { kind: 'url', url }
-    }
-    case 'WebSearch': {
-      const query = text('query')
-      return query === undefined ? whole : { kind: 'text', text: query }
-    }
+    case 'input':
+      return { kind: 'input', json: sortedJson(input) }
     default:
-      return whole
+      return subject
   }
 }
 
@@ -111,37 +80,14 @@ function callPaths(written: string, root: string): CallPath[] {
   return [...ends].map(real => ({ written, lexical, real }))
 }
 
-/** A change without a path makes the whole of it unknown. */
-function changedPaths(changes: unknown): (string | undefined)[] {
-  if (!Array.isArray(changes)) return [undefined]
-  return changes.flatMap((change: unknown) => {
-    const { path, kind, move_path } = (change ?? {}) as {
-      path?: unknown
-      kind?: unknown
-      move_path?: unknown
-    }
-    const target = move_path ?? (kind as { move_path?: unknown } | null | undefined)?.move_path
-    const both = target === undefined || target === null ? [path] : [path, target]
-    return both.map(each => (typeof each === 'string' ? each : undefined))
-  })
-}
-
-function beforeStar(pattern: string): string {
-  const star = pattern.search(/[*?[{]/)
-  return star === -1 ? pattern : pattern.slice(0, pattern.lastIndexOf('/', star) + 1)
-}
-
 /** Of any other tool the whole input is the argument, and nobody knows what its keys mean. */
 function hasKnownInput({ kind }: CallArgument): boolean {
   return kind === 'command' || kind === 'paths'
 }
 
-/** Without the sandbox, with the network, in another folder, with lasting rights. */
 function asksForMore(input: Record<string, unknown>, root: string): boolean {
-  const { cwd, dangerouslyDisableSandbox, network, grantRoot } = input
-  if (dangerouslyDisableSandbox !== undefined && dangerouslyDisableSandbox !== false) return true
-  if ((network ?? undefined) !== undefined || (grantRoot ?? undefined) !== undefined) return true
-  if ((cwd ?? undefined) === undefined) return false
+  const { isWider, cwd } = extraRights(input)
+  if (isWider || cwd === undefined) return isWider
   if (typeof cwd !== 'string') return true
   const real = realPath(cwd, root)
   return real !== root && !real.startsWith(`${root}/`)
@@ -169,39 +115,3 @@ export function sortedJson(value: unknown): string {
     ) ?? 'null'
   )
 }
-
-/** The name that rules know a tool by: agents have different names for the same thing. */
-function canonicalTool(toolName: string): string {
-  return CANONICAL.get(toolName) ?? toolName
-}
-
-/** The names by which `ask` and `deny` rules reach a tool: also those of the wider sort that it belongs to. */
-export function restrictedNames(toolName: string): string[] {
-  const canonical = CANONICAL.get(toolName) ?? CANONICAL.get(toolName.toLowerCase()) ?? toolName
-  return [toolName, canonical, ...(WIDER.get(canonical) ?? [])]
-}
-
-/** The names by which `allow` rules reach it: its own, and the common one. */
-export function allowedNames(toolName: string): string[] {
-  return [toolName, canonicalTool(toolName)]
-}
-
-const READING_TOOLS: ReadonlySet<string> = new Set(['Read', 'LS', 'Glob', 'Grep', 'NotebookRead'])
-
-const CANONICAL: ReadonlyMap<string, string> = new Map([
-  ['bash', 'Bash'],
-  ['command', 'Bash'],
-  ['read', 'Read'],
-  ['write', 'Write'],
-  ['edit', 'Edit'],
-  ['glob', 'Glob'],
-  ['grep', 'Grep'],
-  ['list', 'LS'],
-  ['web_search', 'WebSearch'],
-])
-
-const WIDER: ReadonlyMap<string, readonly string[]> = new Map([
-  ['MultiEdit', ['Edit']],
-  ['NotebookEdit', ['Edit']],
-  ['file_change', ['Edit', 'Write']],
-])
