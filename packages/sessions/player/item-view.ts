@@ -48,7 +48,7 @@ function toolElement(item: ToolItem): HTMLElement {
     'summary',
     '',
     element('span', 'name', item.name),
-    element('span', 'argument', toolArgument(item.input)),
+    element('span', 'argument', toolArgument(item)),
     element('span', `outcome ${item.status}`, outcome(item)),
   )
   const tool = element('details', `tool ${item.status}`, summary)
@@ -56,7 +56,7 @@ function toolElement(item: ToolItem): HTMLElement {
   tool.open = (diff !== undefined && diff.length <= MAX_OPEN_LINES) || item.status === 'failed'
   const fill = () => {
     if (tool.childElementCount > 1) return
-    const input = toolInput(item.input)
+    const input = toolInput(item)
     if (diff) tool.append(diffElement(diff))
     else if (input !== '') tool.append(element('pre', 'code', input))
     if (item.content && (diff === undefined || item.status === 'failed'))

@@ -66,12 +66,12 @@ function keepOpen(before: Shown, made: HTMLElement, item: SessionItem): void {
     made.open = true
 }
 
-function asked({ toolName, input }: PermissionRequestEvent): HTMLElement {
-  const argument = toolArgument(input)
+function asked(request: PermissionRequestEvent): HTMLElement {
+  const argument = toolArgument(request)
   return element(
     'div',
     'ask',
-    `Waits for a decision: ${toolName}`,
+    `Waits for a decision: ${request.toolName}`,
     argument !== '' && element('code', '', argument),
   )
 }

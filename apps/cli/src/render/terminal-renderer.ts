@@ -64,7 +64,7 @@ export class TerminalRenderer {
       case 'tool:start':
         return this.#line(this.#tools.start(event))
       case 'tool:input':
-        return event.input ? this.#line(this.#tools.input(event.toolUseId, event.input)) : ''
+        return this.#line(this.#tools.complete(event))
       case 'tool:result':
         return this.#line(this.#tools.result(event))
       case 'status':

@@ -1,4 +1,10 @@
-import type { ToolResultEvent, ToolStartEvent } from '@chirality/core'
+import {
+  factsOf,
+  type ToolFacts,
+  type ToolInputEvent,
+  type ToolResultEvent,
+  type ToolStartEvent,
+} from '@chirality/core'
 import { plain, type Style } from './style.ts'
 
 /** A line for each call and one for each result. Knows which tools run. */
@@ -17,17 +23,23 @@ export class ToolLines {
       name: plain(event.name),
       nested: event.parentToolUseId !== undefined,
     })
-    return Object.keys(event.input).length > 0 ? this.input(event.toolUseId, event.input) : ''
+    return Object.keys(event.input).length > 0 ? this.#call(event.toolUseId, factsOf(event)) : ''
   }
 
   /** All of the input is known, which is when the tool starts to run. */
-  input(id: string, input: Record<string, unknown>): string {
+  complete(event: ToolInputEvent): string {
+    const { toolUseId, input, facts } = event
+    if (input === undefined) return ''
+    return this.#call(toolUseId, facts ?? factsOf({ name: this.#running.get(toolUseId)?.name ?? '', input }))
+  }
+
+  #call(id: string, facts: ToolFacts): string {
     const tool = this.#running.get(id)
     if (!tool || this.#lastShown === id) return ''
     this.#lastShown = id
     const indent = tool.nested ? '  ' : ''
     const line = `${indent}${this.#paint.cyan('▸')} ${this.#paint.bold(tool.name)}`
-    const about = toolSummary(input)
+    const about = oneLine(facts.object)
     return about === '' ? line : `${line} ${plain(about)}`
   }
 
@@ -42,13 +54,6 @@ export class ToolLines {
   }
 }
 
-/** One line that says what a tool call is about. */
-export function toolSummary(input: Record<string, unknown>): string {
-  const values = [...TELLING.map(key => input[key]), ...Object.values(input)]
-  const telling = values.find(value => typeof value === 'string' && value.trim() !== '')
-  return typeof telling === 'string' ? oneLine(telling) : ''
-}
-
 /** The first line of a result, and how many there are. */
 export function resultSummary(content: string): string {
   const text = content.trim()
@@ -58,7 +63,6 @@ export function resultSummary(content: string): string {
   return `${oneLine(text.slice(0, end))} (${text.split('\n').length} lines)`
 }
 
-const TELLING = ['command', 'file_path', 'path', 'pattern', 'url', 'query', 'description', 'prompt']
 const MAX_CHARS = 100
 
 /** Cut between characters, never inside one. */

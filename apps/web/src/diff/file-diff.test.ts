@@ -1,7 +1,7 @@
-import type { ToolItem } from '@chirality/core'
+import { factsOf, type ToolItem } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { diffTexts, parseUnifiedDiff } from './file-diff.ts'
-import { editedPaths, inputEdits, placedEdit, toolEdits } from './tool-edits.ts'
+import { editedPaths, placedEdit, toolEdits } from './tool-edits.ts'
 
 const tool = (fields: Partial<ToolItem>): ToolItem => ({
   kind: 'tool',
@@ -86,17 +86,21 @@ describe('toolEdits', () => {
     { file_path: 'x', edits: ['?'] },
     { file_path: 'x', old_string: 'a' },
   ])('input of the wrong shape is no reason to fail: %j', input => {
-    expect(() => inputEdits('Edit', input)).not.toThrow()
+    expect(() => toolEdits(tool({ input }))).not.toThrow()
   })
 })
 
 describe('placedEdit', () => {
+  const placed = (name: string, input: Record<string, unknown>, text: string) => {
+    const [edit] = factsOf({ name, input }).edits ?? []
+    return edit && placedEdit(edit, text)
+  }
   const file = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`).join('')
 
   test('an edit has the numbers of the file and the lines around it', () => {
     const input = { file_path: 'a.txt', old_string: 'line 12', new_string: 'LINE $& 12' }
-    expect(inputEdits('Edit', input)).toMatchObject([{ unplaced: true }])
-    const edit = placedEdit('Edit', input, file)
+    expect(toolEdits(tool({ input }))).toMatchObject([{ unplaced: true }])
+    const edit = placed('Edit', input, file)
     expect(edit).toMatchObject({
       kind: 'update',
       added: 1,
@@ -110,7 +114,7 @@ describe('placedEdit', () => {
   })
 
   test('a file that is written over shows what it loses', () => {
-    const edit = placedEdit('Write', { file_path: 'a.txt', content: 'one\n' }, 'one\ntwo\n')
+    const edit = placed('Write', { file_path: 'a.txt', content: 'one\n' }, 'one\ntwo\n')
     expect(edit).toMatchObject({ kind: 'update', added: 0, removed: 1 })
   })
 
@@ -119,7 +123,7 @@ describe('placedEdit', () => {
       { old_string: 'a', new_string: 'b', replace_all: true },
       { old_string: 'b b', new_string: 'c' },
     ]
-    expect(placedEdit('MultiEdit', { file_path: 'x', edits }, 'a a\na\n')?.hunks[0]?.lines).toEqual([
+    expect(placed('MultiEdit', { file_path: 'x', edits }, 'a a\na\n')?.hunks[0]?.lines).toEqual([
       ...['-a a', '-a', '+c', '+b'],
     ])
   })
@@ -128,7 +132,23 @@ describe('placedEdit', () => {
     [{ file_path: 'x', old_string: 'gone', new_string: 'b' }],
     [{ file_path: 'x', old_string: '', new_string: 'b' }],
     [{ command: 'ls' }],
-  ])('%j does not fit the file', input => expect(placedEdit('Edit', input, file)).toBeUndefined())
+  ])('%j does not fit the file', input => expect(placed('Edit', input, file)).toBeUndefined())
+})
+
+test('the edits that the events carry count, whatever the shapes of the agent', () => {
+  const facts = {
+    kind: 'edit',
+    label: 'Patch',
+    object: 'a',
+    edits: [{ path: 'a', change: 'update' }],
+  } as const
+  const call = tool({ name: 'patch_it', facts: { ...facts, edits: [...facts.edits] }, input: { x: 1 } })
+  expect(editedPaths(call)).toEqual(['a'])
+  expect(toolEdits(call)).toEqual([])
+  const hunks = [{ oldStart: 4, oldLines: 1, newStart: 4, newLines: 1, lines: ['-a', '+b'] }]
+  const done = tool({ ...call, edits: [{ path: 'a', change: 'update', movedTo: 'b', hunks }] })
+  expect(toolEdits(done)).toMatchObject([{ path: 'b', added: 1, removed: 1, hunks: [{ oldStart: 4 }] }])
+  expect(editedPaths(done)).toEqual(['a', 'b'])
 })
 
 test('the files that a call edits are known without comparing them', () => {

@@ -1,4 +1,4 @@
-import { argumentOf } from '../panes/chat/tool-summary.logic.ts'
+import { requestArgument } from '../panes/chat/tool-summary.logic.ts'
 import { decisionLine } from '../panes/decisions/decision.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
 import type { SessionStatus } from '../state/server/server-api.ts'
@@ -23,7 +23,7 @@ export function noticeOf(now: SessionStatus, before: SessionStatus | undefined):
     ({ requestId }) => !before.pending.some(known => known.requestId === requestId),
   )
   if (asked) {
-    const body = cut(decisionLine(asked, argumentOf(asked.input, now.projectRoot)))
+    const body = cut(decisionLine(asked, requestArgument(asked, now.projectRoot)))
     return { kind: 'asks', sessionId, requestId: asked.requestId, title, body }
   }
   const hasEnded = before.phase !== 'idle' && now.phase === 'idle' && now.queue.length === 0

@@ -8,6 +8,10 @@ export interface ToolFacts {
   label: string
   /** What the call is about, in one line: the command, the path, the pattern. Empty while that is not known. */
   object: string
+  /** All of it, without the shell around it. */
+  command?: string
+  /** What the call is for, in the agent's own words. */
+  purpose?: string
   /** The files that the call changes. Missing where it changes none, or where nobody can tell. */
   edits?: FileEdit[]
   todos?: Todo[]

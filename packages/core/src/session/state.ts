@@ -1,6 +1,6 @@
+import type { FileEdit, Todo, ToolFacts } from '../events/tool-facts.ts'
 import type { BudgetScope, SessionErrorCode, StatusEvent } from '../events/ui-event.ts'
 import { newSummary, type SessionSummary, type TurnState } from './summary.ts'
-import type { FileEdit, Todo, ToolFacts } from '../events/tool-facts.ts'
 
 /** All that a view of one session needs, folded from its log by `reduceSession`: the summary and the transcript. */
 export interface SessionState extends SessionSummary {

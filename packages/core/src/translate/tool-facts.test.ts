@@ -18,10 +18,18 @@ describe('the kind, the label and the object of a call', () => {
     ['spawn_agent', { prompt: 'Do it' }, 'task', 'Agent', 'Do it'],
     ['ExitPlanMode', { plan: 'First' }, 'think', 'Plan', 'First'],
     ['mcp__git_hub__list', { n: 1 }, 'other', 'git_hub list', ''],
+    ['mcp__bank__login', { password: 'hunter2', account: 'A1' }, 'other', 'bank login', 'A1'],
     ['__proto__', {}, 'other', '__proto__', ''],
     ['Other', { a: 1, words: 'x'.repeat(400) }, 'other', 'Other', `${'x'.repeat(299)}…`],
   ])('%s %j', (name, input, kind, label, object) => {
-    expect(toolFacts(name, input)).toEqual({ kind, label, object })
+    expect(toolFacts(name, input)).toMatchObject({ kind, label, object })
+  })
+
+  test('a command is told whole and without its shell, with what it is for', () => {
+    const input = { command: "bash -lc 'a\nb'", description: 'Try it' }
+    expect(toolFacts('command', input)).toEqual({
+      ...{ kind: 'execute', label: 'Command', object: 'a b', command: 'a\nb', purpose: 'Try it' },
+    })
   })
 
   test('a call of a sort that edits nothing has no edits, whatever its input looks like', () => {

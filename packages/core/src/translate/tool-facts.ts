@@ -9,18 +9,23 @@ import type {
 } from '../events/tool-facts.ts'
 import { asArray, asObject, asString, asText, type JsonObject } from '../native/loose.ts'
 import { unwrapShell } from '../rules/shell-commands.ts'
+import { isSecretField } from '../words/secret-fields.ts'
 import { present } from './shared.ts'
 import { toolKind, toolLabel } from './tool-shapes.ts'
 
 /** What a call is, by its tool and its input. The translators put it on the events of the call. */
 export function toolFacts(name: string, input: JsonObject): ToolFacts {
+  const kind = toolKind(name)
   const edits = editsOfInput(name, input)
   const todos = readTodos(input.todos)
   const questions = readQuestions(input)
+  const command = kind === 'execute' ? asText(input.command) : undefined
   return present({
-    kind: toolKind(name),
+    kind,
     label: toolLabel(name),
     object: objectOf(name, input, { edits, todos, questions }),
+    command: command && unwrapShell(command),
+    purpose: asText(input.description),
     edits: edits.length > 0 ? edits : undefined,
     todos: todos.length > 0 ? todos : undefined,
     questions: questions.length > 0 ? questions : undefined,
@@ -201,11 +206,15 @@ function objectOf(
   if (edits.length > 0) return oneLine(edits.map(({ path }) => path).join(', '))
   if (questions.length > 0) return oneLine(questions.map(({ name }) => name).join(' · '))
   if (todos.length > 0) return todos.length === 1 ? '1 step' : `${todos.length} steps`
-  const command = asText(input.command)
-  if (command !== undefined) return oneLine(unwrapShell(command))
+  const command = asText(input.command)?.trim()
+  if (command) return oneLine(unwrapShell(command))
   const telling = toolKind(name) === 'search' ? ['pattern', ...TELLING] : TELLING
-  for (const value of [...telling.map(key => input[key]), ...Object.values(input)])
+  // A field whose name says that it holds a secret is taken out of exports; a copy of it here would not be.
+  const others = Object.keys(input).filter(key => !isSecretField(key))
+  for (const key of [...telling, ...others]) {
+    const value = input[key]
     if (typeof value === 'string' && value.trim() !== '') return oneLine(value)
+  }
   return ''
 }
 

@@ -1,4 +1,5 @@
 import type { SessionMode } from '@chirality/core'
+import { isSecretField } from '@chirality/core'
 import type { RunnerLogEntry } from '@chirality/runner'
 import { REDACTED, type Redactor } from './redact.ts'
 
@@ -136,15 +137,6 @@ function cut(text: string, redact: Redactor, maxChars: number): string {
   return clean.length > maxChars ? clean.slice(0, maxChars) : clean
 }
 
-/** Whether a field holds a secret, by its name. */
-export function isSecretField(name: string): boolean {
-  return SECRET_WORD.test(name) || SECRET_VARIABLE.test(name)
-}
-
-const SECRET_WORD =
-  /^(?:.*_)?(?:api_?key|access_?key(?:_?id)?|secret|password|passwd|passphrase|credentials?|token|authorization)$/i
-/** Short words mean it only in the name of a variable. */
-const SECRET_VARIABLE = /^[A-Z0-9_]+_(?:PWD|PASS|PW|PAT|KEY|AUTH|JWT|DSN|CREDS?|WEBHOOK(?:_URL)?)$/
 const MAX_NAME_CHARS = 200
 const LONGEST_SECRET_CHARS = 8192
 const MAX_ENTRIES = 500

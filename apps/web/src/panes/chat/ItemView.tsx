@@ -1,4 +1,12 @@
-import type { ErrorItem, GapItem, NoticeItem, TextItem, ThinkingItem, UserItem } from '@chirality/core'
+import {
+  type ErrorItem,
+  type GapItem,
+  type NoticeItem,
+  type TextItem,
+  type ThinkingItem,
+  todosOf,
+  type UserItem,
+} from '@chirality/core'
 import { useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
 import { useHarness } from '../../state/server/use-api.ts'
@@ -11,7 +19,7 @@ import { plural } from '../../ui/text/format.ts'
 import { BudgetLine } from './BudgetLine.tsx'
 import { errorCommand, errorHelp } from './error-help.ts'
 import type { ItemNode } from './rows.logic.ts'
-import { readTodos, type Todo, TodoList } from './TodoList.tsx'
+import { TodoList } from './TodoList.tsx'
 import { ToolView } from './ToolView.tsx'
 
 export function ItemView({ node }: { node: ItemNode }) {
@@ -111,8 +119,8 @@ function MessageActions(props: { text: string; turnId: string | null; own?: bool
 
 /** Retries, limits, hooks, tasks: said once, quietly. */
 function NoticeLine({ item }: { item: NoticeItem }) {
-  const todos: Todo[] | undefined = readTodos(item.data?.todos)
-  if (todos) return <TodoList todos={todos} />
+  const todos = todosOf(item)
+  if (todos.length > 0) return <TodoList todos={todos} />
   // The end of the turn says so.
   if (item.status === 'interrupted') return null
   const isPerson = item.data?.kind === 'user_message'

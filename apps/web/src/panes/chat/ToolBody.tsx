@@ -1,4 +1,4 @@
-import type { ToolItem } from '@chirality/core'
+import { factsOf, type ToolItem } from '@chirality/core'
 import { useState } from 'react'
 import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
 import { Markdown } from '../../markdown/Markdown.tsx'
@@ -8,7 +8,7 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { lastLine, plainCommand } from './tool-summary.logic.ts'
+import { lastLine } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
 export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
@@ -40,8 +40,8 @@ export function isCutShort({ status, content }: ToolItem, output: string | undef
 }
 
 /** Another agent was asked, and answers as agents do. */
-function isAgentCall({ input }: ToolItem): boolean {
-  return typeof input.prompt === 'string' && typeof input.description === 'string'
+function isAgentCall(item: ToolItem): boolean {
+  return factsOf(item).kind === 'task'
 }
 
 function Part(props: { label: string; text: string; ansi?: boolean; markdown?: boolean }) {
@@ -75,10 +75,7 @@ function Part(props: { label: string; text: string; ansi?: boolean; markdown?: b
   )
 }
 
-function inputText({ input }: ToolItem, written: string | undefined): string {
-  const keys = Object.keys(input)
-  if (keys.length === 0) return written ?? ''
-  const { command } = input
-  if (typeof command === 'string') return plainCommand(command)
-  return JSON.stringify(input, null, 2)
+function inputText(item: ToolItem, written: string | undefined): string {
+  if (Object.keys(item.input).length === 0) return written ?? ''
+  return factsOf(item).command ?? JSON.stringify(item.input, null, 2)
 }

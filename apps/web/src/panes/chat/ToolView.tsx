@@ -1,4 +1,4 @@
-import { formatDuration, type ToolItem } from '@chirality/core'
+import { factsOf, formatDuration, type ToolItem } from '@chirality/core'
 import { type ReactNode, useState } from 'react'
 import { DiffCount } from '../../diff/DiffCount.tsx'
 import { DiffView } from '../../diff/DiffView.tsx'
@@ -9,7 +9,7 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
 import { plural } from '../../ui/text/format.ts'
 import { countSteps, type ItemNode } from './rows.logic.ts'
-import { readTodos, TodoList } from './TodoList.tsx'
+import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
 import { lastLine, relative, toolSummary } from './tool-summary.logic.ts'
 import './tool.css'
@@ -24,7 +24,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
   const edits = toolEdits(item)
   const lines = edits.reduce((sum, { added, removed }) => sum + added + removed, 0)
   const [choice, setChoice] = useState<boolean | null>(null)
-  const todos = readTodos(item.input.todos)
+  const { todos } = factsOf(item)
   if (todos) return <TodoList todos={todos} />
 
   const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES

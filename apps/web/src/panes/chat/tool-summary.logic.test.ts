@@ -1,31 +1,19 @@
+import { factsOf } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { argumentOf, lastLine, plainCommand, relative, toolName, toolSummary } from './tool-summary.logic.ts'
+import { argumentOf, lastLine, relative, toolSummary } from './tool-summary.logic.ts'
 
 test.each([
-  [{ command: 'npm test -- ndjson' }, 'npm test -- ndjson'],
-  [{ command: "/bin/bash -lc 'echo a && cat b'" }, 'echo a && cat b'],
-  [{ file_path: '/p/src/a.ts', content: 'x' }, 'src/a.ts'],
-  [{ pattern: 'a\n  b', path: '/p' }, '/p'],
-  [{ changes: [{ path: '/p/a.ts' }, { path: '/p/b.ts' }, 3] }, 'a.ts, b.ts'],
-  [{ todos: [1, 2] }, '2 steps'],
-  [{ anything: 'else' }, 'else'],
-  [{ n: 1 }, ''],
-])('%j is about %s', (input, expected) => expect(argumentOf(input, '/p')).toBe(expected))
-
-test.each([
-  ['mcp__git_hub__list', 'git_hub list'],
-  ['file_change', 'Edit'],
-  ['Read', 'Read'],
-  ['bash', 'Bash'],
-  ['__proto__', '__proto__'],
-])('the tool %s is shown as %s', (name, shown) => expect(toolName(name)).toBe(shown))
+  ['Bash', { command: 'npm test -- ndjson' }, 'npm test -- ndjson'],
+  ['Write', { file_path: '/p/src/a.ts', content: 'x' }, 'src/a.ts'],
+  ['Read', { file_path: '/p/src/a.ts' }, 'src/a.ts'],
+  ['file_change', { changes: [{ path: '/p/a.ts' }, { path: '/p/b.ts' }, 3] }, 'a.ts, b.ts'],
+  ['other', { n: 1 }, ''],
+])('%s %j is about %s', (name, input, expected) =>
+  expect(argumentOf(factsOf({ name, input }), '/p')).toBe(expected),
+)
 
 test('only a path inside the project is shortened', () => {
   expect([relative('/p/a', '/p'), relative('/pa', '/p'), relative('/p/a', '')]).toEqual(['a', '/pa', '/p/a'])
-})
-
-test('a shell is taken off only as a whole', () => {
-  expect(plainCommand('bash -c "ls" && rm x')).toBe('bash -c "ls" && rm x')
 })
 
 test('a note says how many lines a search found, or that it failed', () => {

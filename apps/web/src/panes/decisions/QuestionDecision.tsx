@@ -1,3 +1,4 @@
+import { factsOf, type Question } from '@chirality/core'
 import { useId, useRef } from 'react'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -5,7 +6,7 @@ import { own } from '../../ui/own.ts'
 import type { DecisionProps } from './DecisionFrame.tsx'
 import { DecisionFrame, KeyHint } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
-import { collectAnswers, type Question, readQuestions } from './decision.logic.ts'
+import { collectAnswers } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import { UnknownDecision } from './UnknownDecision.tsx'
 import { useDecisionKeys } from './use-decision-keys.ts'
@@ -18,9 +19,9 @@ interface Given {
 const NOTHING: Given = { chosen: [], other: '' }
 
 export function QuestionDecision(props: DecisionProps) {
-  const questions = readQuestions(props.request.input)
+  const { questions } = factsOf(props.request)
   // A form of an MCP server, or a shape we do not know: shown as it is, answered as JSON.
-  if (questions.length === 0) return <UnknownDecision {...props} />
+  if (questions === undefined) return <UnknownDecision {...props} />
   return <QuestionForm {...props} questions={questions} />
 }
 

@@ -1,14 +1,14 @@
-import type { AlwaysRule, PermissionRequestEvent } from '@chirality/core'
+import { type AlwaysRule, factsOf, type PermissionRequestEvent } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import type { FileDiff } from '../../diff/file-diff.ts'
-import { inputEdits, placedEdit } from '../../diff/tool-edits.ts'
+import { askedEdits, placedEdit } from '../../diff/tool-edits.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useProjectRoot } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { plainCommand, relative, toolName } from '../chat/tool-summary.logic.ts'
+import { relative } from '../chat/tool-summary.logic.ts'
 import { DecisionFrame, type DecisionProps, KeyHint } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'
@@ -29,14 +29,12 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
     deny: () => setForm('deny'),
     enabled: form === null && !busy,
   })
-  const edits = inputEdits(request.toolName, request.input)
-  const title = edits ? 'Change this file?' : decisionTitle(request, toolName(request.toolName))
   return (
     <DecisionFrame
       ref={card}
       sessionId={request.sessionId}
-      title={title}
-      reason={request.reason ?? describe(request.input)}
+      title={decisionTitle(request)}
+      reason={request.reason ?? factsOf(request).purpose}
     >
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
@@ -90,10 +88,9 @@ function Rule({ rule, words }: AlwaysRule) {
 const SHORT_RULE_CHARS = 120
 
 export function Asked({ request }: Pick<DecisionProps, 'request'>) {
-  const edits = inputEdits(request.toolName, request.input)
-  if (edits && edits.length > 0) return <AskedEdits request={request} asked={edits} />
-  const { command } = request.input
-  const text = typeof command === 'string' ? plainCommand(command) : JSON.stringify(request.input, null, 2)
+  const edits = askedEdits(request)
+  if (edits.length > 0) return <AskedEdits request={request} asked={edits} />
+  const text = factsOf(request).command ?? JSON.stringify(request.input, null, 2)
   return (
     <ScrollRegion className="decision__asked" label="What is asked for">
       <pre>{text}</pre>
@@ -113,12 +110,6 @@ function AskedEdits({ request, asked }: Pick<DecisionProps, 'request'> & { asked
 
 const NO_LINES = 'No line of the file changes.'
 
-function describe(input: Record<string, unknown>): string | undefined {
-  return typeof input.description === 'string' && typeof input.command === 'string'
-    ? input.description
-    : undefined
-}
-
 /** `allow Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
 function shortRule(rule: string): string {
   return /^allow \w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule.replace(/^allow /, '')
@@ -126,13 +117,15 @@ function shortRule(rule: string): string {
 
 /** What the request would change, against the file as it is now; by its input alone where the file cannot be read. */
 function usePlacedEdits(
-  { requestId, toolName, input }: PermissionRequestEvent,
+  request: PermissionRequestEvent,
   asked: readonly FileDiff[],
   project: string,
 ): readonly FileDiff[] {
   const api = useApi()
-  const [only] = asked.length === 1 ? asked : []
-  const path = only && !Array.isArray(input.changes) ? relative(only.path, project) : undefined
+  const { requestId } = request
+  const [only, ...more] = factsOf(request).edits ?? []
+  const isUnplaced = only !== undefined && more.length === 0 && only.hunks === undefined
+  const path = isUnplaced ? relative(only.path, project) : undefined
   const { data } = useQuery({
     queryKey: ['asked-file', requestId, path],
     // No file yet is an answer like any other.
@@ -144,7 +137,8 @@ function usePlacedEdits(
   })
   return useMemo(() => {
     const whole = data && data.note === null ? data.text : null
-    const placed = whole === null ? undefined : placedEdit(toolName, input, whole)
+    const [edit] = factsOf(request).edits ?? []
+    const placed = whole === null || edit === undefined ? undefined : placedEdit(edit, whole)
     return placed ? [placed] : asked
-  }, [data, asked, toolName, input])
+  }, [data, asked, request])
 }

@@ -25,7 +25,7 @@ export function UnknownDecision({ request, busy, answer }: DecisionProps) {
     <DecisionFrame
       ref={card}
       sessionId={request.sessionId}
-      title={decisionTitle(request, request.toolName)}
+      title={decisionTitle(request)}
       reason={request.reason}
     >
       <ScrollRegion className="decision__asked" label="The request as JSON">

@@ -1,6 +1,6 @@
-import type { PermissionRequestEvent } from '@chirality/core'
+import { factsOf, type PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { collectAnswers, decisionLine, decisionTitle, parseInput, readQuestions } from './decision.logic.ts'
+import { collectAnswers, decisionLine, decisionTitle, parseInput } from './decision.logic.ts'
 
 const request = (fields: Partial<PermissionRequestEvent>): PermissionRequestEvent => ({
   type: 'permission:request',
@@ -26,7 +26,7 @@ describe('questions', () => {
     ],
   }
   test('are read as far as they can be', () => {
-    expect(readQuestions(input)).toEqual([
+    expect(factsOf(request({ input })).questions).toEqual([
       {
         name: 'Which colour?',
         header: 'Colour',
@@ -38,11 +38,11 @@ describe('questions', () => {
       },
       { name: 'What else?', header: null, multiSelect: true, options: [] },
     ])
-    expect(readQuestions({ questions: 7 })).toEqual([])
+    expect(factsOf(request({ input: { questions: 7 } })).questions).toBeUndefined()
   })
 
   test('are answered when each has an answer', () => {
-    const questions = readQuestions(input)
+    const { questions = [] } = factsOf(request({ input }))
     expect(collectAnswers(questions, { 'Which colour?': { chosen: ['Red'], other: '' } })).toBeUndefined()
     expect(
       collectAnswers(questions, {
@@ -60,8 +60,15 @@ test('an edited input is an object or a problem', () => {
 })
 
 test('what is asked, in words', () => {
-  expect(decisionTitle(request({}), 'Bash')).toBe('Run this command?')
-  expect(decisionTitle(request({ kind: 'plan' }), 'Plan')).toBe('Is this plan right?')
+  expect(decisionTitle(request({}))).toBe('Run this command?')
+  expect(decisionTitle(request({ kind: 'plan' }))).toBe('Is this plan right?')
+  const asked = (toolName: string, input: Record<string, unknown>) =>
+    decisionTitle(request({ toolName, input }))
+  expect(asked('Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })).toBe('Change this file?')
+  expect(asked('file_change', { changes: [{ path: 'a' }, { path: 'b' }] })).toBe('Change these files?')
+  expect(asked('WebFetch', { url: 'https://a.example' })).toBe('Open this address?')
+  expect(asked('WebSearch', { query: 'a' })).toBe('Use WebSearch?')
+  expect(asked('mcp__shop__refund', { command: 'odd' })).toBe('Use shop refund?')
   expect(decisionLine(request({}), 'npm test')).toBe('wants to run npm test')
   expect(decisionLine(request({ kind: 'unknown', toolName: 'future/ask' }), '')).toBe('asks future/ask')
 })

@@ -1,33 +1,24 @@
-import type { PermissionRequestEvent } from '@chirality/core'
+import { factsOf, type PermissionRequestEvent, type Question, type ToolFacts } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
-export interface Question {
-  /** How the answer is filed: the question's own words, which every agent knows it by. */
-  name: string
-  header: string | null
-  options: readonly QuestionOption[]
-  multiSelect: boolean
-}
-
-export interface QuestionOption {
-  label: string
-  description: string | null
-}
-
 /** What is asked, in the words of a person. */
-export function decisionTitle({ kind, toolName, input }: PermissionRequestEvent, toolLabel: string): string {
-  switch (kind) {
+export function decisionTitle(request: PermissionRequestEvent): string {
+  switch (request.kind) {
     case 'plan':
       return 'Is this plan right?'
     case 'question':
       return 'The agent has a question'
     case 'unknown':
-      return `The agent asks something new: ${toolName}`
+      return `The agent asks something new: ${request.toolName}`
     case 'tool':
-      if (typeof input.command === 'string') return 'Run this command?'
-      if (typeof input.url === 'string') return 'Open this address?'
-      return `Use ${toolLabel}?`
+      return toolTitle(factsOf(request))
   }
+}
+
+function toolTitle({ kind, label, object, edits }: ToolFacts): string {
+  if (edits !== undefined) return edits.length > 1 ? 'Change these files?' : 'Change this file?'
+  if (kind === 'execute') return 'Run this command?'
+  return kind === 'fetch' && URL.canParse(object) ? 'Open this address?' : `Use ${label}?`
 }
 
 /** One line for a list: `wants to run npm test`. */
@@ -36,31 +27,13 @@ export function decisionLine(request: PermissionRequestEvent, argument: string):
     case 'plan':
       return 'plan is ready to review'
     case 'question':
-      return readQuestions(request.input)[0]?.name ?? 'has a question'
+      return factsOf(request).questions?.[0]?.name ?? 'has a question'
     case 'unknown':
       return `asks ${request.toolName}`
     case 'tool':
-      if (typeof request.input.command === 'string') return `wants to run ${argument}`
+      if (factsOf(request).kind === 'execute') return `wants to run ${argument}`
       return `wants to use ${request.toolName}${argument ? `: ${argument}` : ''}`
   }
-}
-
-export function readQuestions(input: Record<string, unknown>): Question[] {
-  if (!Array.isArray(input.questions)) return []
-  return input.questions.flatMap((entry: unknown): Question[] => {
-    if (!isObject(entry) || typeof entry.question !== 'string') return []
-    const options = Array.isArray(entry.options) ? entry.options.flatMap(readOption) : []
-    const header = typeof entry.header === 'string' ? entry.header : null
-    return [{ name: entry.question, header, options, multiSelect: entry.multiSelect === true }]
-  })
-}
-
-function readOption(option: unknown): QuestionOption[] {
-  if (typeof option === 'string') return [{ label: option, description: null }]
-  if (!isObject(option) || typeof option.label !== 'string') return []
-  return [
-    { label: option.label, description: typeof option.description === 'string' ? option.description : null },
-  ]
 }
 
 /** Several choices are one text, as agents expect it. Undefined until every question has an answer. */

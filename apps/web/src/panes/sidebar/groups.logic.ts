@@ -2,7 +2,7 @@ import { conditionOf, type SessionCondition, type TurnEndReason } from '@chirali
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
-import { argumentOf } from '../chat/tool-summary.logic.ts'
+import { requestArgument } from '../chat/tool-summary.logic.ts'
 import { decisionLine } from '../decisions/decision.logic.ts'
 
 export type GroupName = 'Needs you' | 'Working' | 'Stopped' | 'At rest' | 'Done'
@@ -94,7 +94,7 @@ const ENDS: Readonly<Record<TurnEndReason, string>> = {
 /** The second line: what it wants, does, or how it ended. */
 export function statusLine(status: SessionStatus, now: number): string {
   const [request] = status.pending
-  if (request) return decisionLine(request, argumentOf(request.input, status.projectRoot))
+  if (request) return decisionLine(request, requestArgument(request, status.projectRoot))
   if (status.queueHeld && status.queue.length > 0) return 'queued messages wait, go on?'
   if (status.phase === 'starting') return 'starting'
   if (status.phase === 'ending') return 'ending'

@@ -96,12 +96,12 @@ function itemText(item: SessionItem): string {
 function toolText(item: ToolItem): string {
   const facts = [
     `**${plainLine(item.name)}**`,
-    inlineCode(toolArgument(item.input)),
+    inlineCode(toolArgument(item)),
     item.durationMs !== null && `· ${formatDuration(item.durationMs)}`,
     item.status !== 'done' && `· ${item.status}`,
   ]
   const diff = toolDiff(item)
-  const input = toolInput(item.input)
+  const input = toolInput(item)
   const blocks = [
     `${facts.filter(Boolean).join(' ')}\n`,
     diff ? fenced(diff.join('\n'), 'diff') : input && fenced(input, 'json'),

@@ -1,6 +1,6 @@
 import type { Envelope, UIEvent } from '@chirality/core'
+import { isSecretField } from '@chirality/core'
 import { REDACTED, type Redactor } from '../../harness-log/redact.ts'
-import { isSecretField } from '../../harness-log/rows.ts'
 import type { SessionLogReader } from '../../log/read-log.ts'
 import { batchesOf } from '../../store/fork-log.ts'
 import type { StoredSession } from '../../store/stored-session.ts'

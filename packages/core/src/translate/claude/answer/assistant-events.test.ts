@@ -23,7 +23,7 @@ describe('tools', () => {
     expect(eventsOf(assistant('m', toolUse('t1', { command: 'ls' })))).toStrictEqual([
       {
         ...{ type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: { command: 'ls' } },
-        facts: { kind: 'execute', label: 'Bash', object: 'ls' },
+        facts: { kind: 'execute', label: 'Bash', object: 'ls', command: 'ls' },
       },
     ])
   })

@@ -257,7 +257,7 @@ describe('tools', () => {
       { type: 'tool:input', sessionId, toolUseId: 't1', delta: ':"ls"}' },
       {
         ...{ type: 'tool:input', sessionId, toolUseId: 't1', input: { command: 'ls' } },
-        facts: { kind: 'execute', label: 'Bash', object: 'ls' },
+        facts: { kind: 'execute', label: 'Bash', object: 'ls', command: 'ls' },
       },
     ])
   })

@@ -28,7 +28,7 @@ describe('E50: permission requests', () => {
         kind: 'tool',
         toolName: 'Bash',
         input: { command: 'touch x' },
-        facts: { kind: 'execute', label: 'Bash', object: 'touch x' },
+        facts: { kind: 'execute', label: 'Bash', object: 'touch x', command: 'touch x' },
         toolUseId: 't1',
         reason: 'Path is outside the project',
         suggestions,

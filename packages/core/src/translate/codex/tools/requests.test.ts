@@ -36,7 +36,7 @@ describe('what is asked', () => {
         kind: 'tool',
         toolName: 'command',
         input: { command: 'rm x', cwd: '/project' },
-        facts: { kind: 'execute', label: 'Command', object: 'rm x' },
+        facts: { kind: 'execute', label: 'Command', object: 'rm x', command: 'rm x' },
         suggestions: ['accept', 'cancel'],
         toolUseId: 'turn-1:call_1',
         reason: 'Need to',

@@ -40,7 +40,7 @@ describe('the course of a call', () => {
         toolUseId: 'turn-1:item_0',
         name: 'command',
         input: { command: 'ls' },
-        facts: { kind: 'execute', label: 'Command', object: 'ls' },
+        facts: { kind: 'execute', label: 'Command', object: 'ls', command: 'ls' },
       },
       {
         type: 'tool:result',
