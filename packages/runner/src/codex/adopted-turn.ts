@@ -1,10 +1,10 @@
-import type { Session, TurnProcess, TurnTrace, UIEvent } from '@chirality/core'
+import type { Session, TurnProcess, TurnTrace } from '@chirality/core'
 import { adoptAgent } from '../process/adopt-agent.ts'
-import { type AgentProcess, outputOf } from '../process/agent-process.ts'
+import type { AgentProcess } from '../process/agent-process.ts'
 import { stopTraced } from '../process/traced-process.ts'
-import { recall, type TurnNote } from '../turn/adoption-record.ts'
-import type { Connection, ConnectionEnd, TurnParts, TurnPlan } from '../turn/connection.ts'
+import type { TurnParts, TurnPlan } from '../turn/connection.ts'
 import { adoptedAttempts, processPlan } from '../turn/process-turn.ts'
+import { type EndedAgent, toldPlan } from '../turn/told-turn.ts'
 import { isAppServerSpool } from './app-server/app-server.ts'
 import { toThreadMessage } from './app-server/spool-cursor.ts'
 import { ThreadFamilies } from './app-server/thread-families.ts'
@@ -34,120 +34,62 @@ interface AdoptedThreadOptions extends AdoptedCodexOptions {
   process: TurnProcess
 }
 
-/**
- * A turn on the app-server of a Chirality that is gone. The server ends with whoever started it, so there is nothing to
- * go on with: what it said of the thread is told, and the turn ends as its last words say.
- */
+/** The server ends with whoever started it, so there is nothing to go on with. */
 function adoptedThreadPlan(options: AdoptedThreadOptions): TurnPlan {
   const { trace, context } = options
-  const { message: promptText, attachments = 0 } = trace
-  return {
-    agent: CODEX,
-    config: context.config,
-    // It is being ended as it is.
-    signal: new AbortController().signal,
-    hasBegun: true,
-    prompt: async () => ({ promptText, attachments }),
-    open: parts => adoptThread(parts, options),
-  }
+  const find = (parts: TurnParts) => findThread(parts, options)
+  return toldPlan({ agent: CODEX, config: context.config, trace, find })
 }
 
-async function adoptThread(
+async function findThread(
   { record, log }: TurnParts,
-  { session, process, context }: AdoptedThreadOptions,
-): Promise<AdoptedThread> {
+  { session, process: traced, context }: AdoptedThreadOptions,
+): Promise<EndedAgent> {
   const { stop } = context.config
-  let agent: AgentProcess | undefined
+  let process: AgentProcess | undefined
   try {
-    log.write('info', 'process:adopt', { pid: process.pid, spool: process.spoolPath })
-    agent = await adoptAgent({ process, projectRoot: session.projectRoot, harness: HARNESS_ID })
+    log.write('info', 'process:adopt', { pid: traced.pid, spool: traced.spoolPath })
+    process = await adoptAgent({ process: traced, projectRoot: session.projectRoot, harness: HARNESS_ID })
     // Nobody can talk to it any more. Other sessions may be told the same of it.
-    await agent.stop({ ...stop, interruptGraceMs: 0 })
-    const { facts, notes } = await record.resume(process.spoolPath)
+    await process.stop({ ...stop, interruptGraceMs: 0 })
+    const { facts, notes } = await record.resume(traced.spoolPath)
     const known = knownFacts(session, facts)
     if (known === undefined)
       throw new Error('The record of the turn names no Codex thread, so the turn cannot be continued.')
-    return new AdoptedThread({ session, agent, facts: known, notes, kill: () => stopTraced(process, stop) })
+    return { ...endedThread(session, known, process), notes, stop: () => stopTraced(traced, stop) }
   } catch (error) {
-    await stopTraced(process, stop)
-    await agent?.close()
+    await stopTraced(traced, stop)
+    await process?.close()
     throw error
   }
 }
 
-interface AdoptedThreadParts {
-  session: Session
-  agent: AgentProcess
-  facts: ThreadTurnFacts
-  notes: TurnNote[]
-  kill(): Promise<unknown>
-}
-
-class AdoptedThread implements Connection {
-  readonly hasBegun = true
-  readonly isQuiet = true
-  readonly #parts: AdoptedThreadParts
-  readonly #view: ThreadView
-  #offset = -1
-
-  constructor(parts: AdoptedThreadParts) {
-    this.#parts = parts
-    this.#view = new ThreadView(parts.session, parts.facts)
-  }
-
-  get offset(): number {
-    return this.#offset
-  }
-
-  /** What was told of the turn, in the same order: of its thread out of the spool, and of ours between. */
-  async *batches(): AsyncGenerator<UIEvent[], void> {
-    const { agent, facts } = this.#parts
-    const { threadId, news } = facts
-    const { from = 0, unheard = [], children = [] } = news ?? {}
-    const families = new ThreadFamilies()
-    families.adopt(threadId, children)
-    yield [...this.#view.opening(), ...this.#recall(0)]
-    for await (const output of outputOf(agent)) {
-      const message = output.kind === 'record' ? toThreadMessage(output.record) : undefined
-      if (!message) continue
+function endedThread(
+  session: Session,
+  facts: ThreadTurnFacts,
+  process: AgentProcess,
+): Omit<EndedAgent, 'stop'> {
+  const { threadId, news } = facts
+  const { from = 0, unheard = [], children = [] } = news ?? {}
+  const view = new ThreadView(session, facts)
+  const families = new ThreadFamilies()
+  families.adopt(threadId, children)
+  return {
+    process,
+    opening: [...view.opening()],
+    onNote: event => {
+      if (event.type === 'permission:resolved') view.answered(event.requestId)
+    },
+    show: record => {
+      const message = toThreadMessage(record)
+      if (!message) return undefined
       const isOurs = families.isFor(threadId, message.raw)
-      if (message.offset < from ? !unheard.includes(message.offset) : !isOurs) continue
-      this.#offset = message.offset
-      const isEnd = endsTurn(message.raw, threadId, null)
-      yield [...this.#view.show(message.raw), ...(isEnd ? [] : this.#recall(message.offset + 1))]
-      if (isEnd) return
-    }
-    yield this.#recall(Number.POSITIVE_INFINITY)
-  }
-
-  async stop(): Promise<void> {
-    await this.#parts.kill()
-  }
-
-  async end(failure?: { error: unknown }): Promise<ConnectionEnd> {
-    if (failure) await this.#parts.kill()
-    const { fault } = this.#parts.agent
-    const { outcome } = this.#view
-    return {
-      events: this.#view.end(),
-      outcome,
-      isFinished: outcome !== null,
-      fault: {
-        error: fault === null ? STOPPED : `${STOPPED} ${fault}`,
-        code: 'process_crashed',
-        reason: 'crashed',
-      },
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#parts.agent.close()
-  }
-
-  #recall(offset: number): UIEvent[] {
-    const events = recall(this.#parts.notes, offset)
-    for (const event of events) if (event.type === 'permission:resolved') this.#view.answered(event.requestId)
-    return events
+      if (message.offset < from ? !unheard.includes(message.offset) : !isOurs) return undefined
+      return { events: view.show(message.raw), isLast: endsTurn(message.raw, threadId, null) }
+    },
+    end: () => view.end(),
+    outcome: () => view.outcome,
+    fault: () => (process.fault === null ? STOPPED : `${STOPPED} ${process.fault}`),
   }
 }
 

@@ -26,6 +26,12 @@ export function lostSession(sessionId: string, nativeSessionId: string, name: st
   return { type: 'session:error', sessionId, error, code: 'session_not_found', recovered: true }
 }
 
+/** The agent that was kept ended by itself; `how` is what its pool says of that. */
+export function restarted(sessionId: string, how: string): StatusEvent {
+  const message = `${how}. The conversation goes on in a new process.`
+  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
+}
+
 /** Silence that is told. Long enough for a slow model, short enough that nobody wonders for long. */
 export const STALL_MS = 120_000
 

@@ -118,7 +118,7 @@ describe('a spool of many threads', () => {
   test('of which nobody knows the thread says so', async () => {
     const events = await collect(world.harness().adoptTurn(world.session(), writeSpool(LINES, 0)))
     expect(ofType(events, 'session:error')).toMatchObject([
-      { error: expect.stringContaining('which thread') },
+      { error: expect.stringContaining('names no Codex thread') },
     ])
     expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
   })

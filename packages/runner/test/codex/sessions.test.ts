@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { HarnessBusyError, type HarnessTurnOpts, type Session, type UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import type { CodexHarness } from '../../src/codex/harness.ts'
@@ -245,8 +246,9 @@ describe('sessions in one app-server', () => {
   })
 
   test('a server that dies ends the turn once, and the next turn runs in a new one', async () => {
-    const model = await world.model({ answers: [SLOW, 'Alive again.'] })
-    const harness = world.harness({ model })
+    const model = await world.model({ answers: [SLOW, 'Alive again.', 'And again.'] })
+    const log = new EventEmitter()
+    const harness = world.harness({ model, onLog: ({ event }) => log.emit(event) })
     const session = world.session()
     const events = await collectAnd(harness.startTurn(session, 'Hi'), isDelta, () =>
       process.kill(Number(spawnedPids()[0]), 'SIGKILL'),
@@ -260,6 +262,17 @@ describe('sessions in one app-server', () => {
     expect(expectOneEnd(next.events, 'app-server')).toEqual({ reason: 'completed' })
     expect(lastBody(model).input.length).toBeGreaterThan(2)
     expect(spawnedPids()).toHaveLength(2)
+
+    // Between turns nobody is there to be told, so the next turn says it.
+    const died = once(log, 'process:exit')
+    process.kill(Number(spawnedPids()[1]), 'SIGKILL')
+    await died
+    const last = await turn(harness, session, 'And now?')
+    const told = statuses(last.events, 'notice').filter(({ data }) => data?.kind === 'restarted')
+    expect(told).toMatchObject([
+      { message: 'Codex was ended by SIGKILL. The conversation goes on in a new process.' },
+    ])
+    expect(ofType(last.events, 'chat:complete')).toMatchObject([{ text: 'And again.' }])
   })
 })
 

@@ -2,6 +2,7 @@ import type { Guard, HarnessQuery, HarnessTurnOpts, Session, UIEvent } from '@ch
 import { traceProcess } from '../../process/traced-process.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { TurnParts, TurnPlan } from '../../turn/connection.ts'
+import { restarted } from '../../turn/turn-events.ts'
 import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
@@ -117,14 +118,12 @@ function openingOf(
 ): UIEvent[] {
   const isNews = isFirst && session.claudeSessionId === null
   const notice = isNews ? versionNotice(session.id, variant.version(live.launch.features)) : undefined
-  return [...(notice ? [notice] : []), ...(lost ? [goesOn(session.id, `${variant.agent.name} ${lost}`)] : [])]
+  return [
+    ...(notice ? [notice] : []),
+    ...(lost ? [restarted(session.id, `${variant.agent.name} ${lost}`)] : []),
+  ]
 }
 
 const INTERRUPT_GRACE_MS = 5_000
 /** Long enough for tests and builds, which are worth waiting for. */
 const BACKGROUND_MS = 120_000
-
-function goesOn(sessionId: string, how: string): UIEvent {
-  const message = `${how}. The conversation goes on in a new process.`
-  return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
-}

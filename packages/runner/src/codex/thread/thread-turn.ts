@@ -13,7 +13,7 @@ import { versionNotice } from '../../turn/agent-version.ts'
 import type { Connection, ConnectionEnd, Requests, TurnParts } from '../../turn/connection.ts'
 import type { AgentLease } from '../../turn/kept-agents.ts'
 import { askGuard } from '../../turn/questions.ts'
-import { failed, type StopReason, stopped } from '../../turn/turn-events.ts'
+import { failed, restarted, type StopReason, stopped } from '../../turn/turn-events.ts'
 import type { AppServer } from '../app-server/app-server.ts'
 import { RpcError, type RpcRequest } from '../app-server/json-rpc.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'
@@ -96,7 +96,7 @@ export class ThreadTurn implements Connection {
   async *batches(): AsyncGenerator<UIEvent[], void> {
     this.#hasBegun = true
     try {
-      yield [...this.#view.opening(), ...this.#versionNotice()]
+      yield [...this.#view.opening(), ...this.#notices()]
       // Asked for while the first events were told.
       if (this.#options.parts.stop.reason) return
       await this.#start()
@@ -161,13 +161,14 @@ export class ThreadTurn implements Connection {
     return { error, code, reason: server.isUsable ? 'failed' : 'crashed' }
   }
 
-  /** Told in the first turn of a session. */
-  #versionNotice(): UIEvent[] {
-    const { session, parts } = this.#options
-    if (session.claudeSessionId !== null) return []
+  /** What is worth knowing of the version, in the first turn of a session, and of the server before. */
+  #notices(): UIEvent[] {
+    const { session, lease, parts } = this.#options
     const { version } = this.#server.features
-    const notice = versionNotice(session.id, { version, versions: CODEX_VERSIONS, name: CODEX.name })
-    return notice ? [parts.record.note(notice, this.#offset)] : []
+    const release = { version, versions: CODEX_VERSIONS, name: CODEX.name }
+    const notice = session.claudeSessionId === null ? versionNotice(session.id, release) : undefined
+    const lost = lease.lost === undefined ? [] : [restarted(session.id, `${CODEX.name} ${lease.lost}`)]
+    return [...(notice ? [notice] : []), ...lost].map(event => parts.record.note(event, this.#offset))
   }
 
   /** Never awaited: after an interrupted turn Codex may leave a second interrupt unanswered. */
