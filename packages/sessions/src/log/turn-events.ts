@@ -52,14 +52,15 @@ export function crashed(sessionId: string, error: string): SessionErrorEvent {
 export function endOfTurn(
   end: TurnEndEvent,
   pending: readonly Pick<PermissionRequestEvent, 'requestId'>[],
-): (PermissionResolvedEvent | TurnEndEvent)[] {
+  failure: SessionErrorEvent | null = null,
+): UIEvent[] {
   const { sessionId } = end
   const cancelled = pending.map(
     ({ requestId }): PermissionResolvedEvent => ({
       ...{ type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' },
     }),
   )
-  return [...cancelled, end]
+  return failure === null ? [...cancelled, end] : [...cancelled, failure, end]
 }
 
 export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent {

@@ -70,8 +70,8 @@ async function close(
   if (turn.ended === undefined) {
     const { pending } = view
     const told = pending.map(request => askedNobody(request, { wentOn: false }))
-    const ending = endOfTurn(turnEnd(sessionId, 'crashed'), pending)
-    await recorder.record([...told, crashed(sessionId, STOPPED), ...ending], turnId)
+    const ending = endOfTurn(turnEnd(sessionId, 'crashed'), pending, crashed(sessionId, STOPPED))
+    await recorder.record([...told, ...ending], turnId)
     await recorder.flush()
   }
   // How long its agent worked nobody knows.
