@@ -88,15 +88,15 @@ describe('chirality doctor', () => {
     const { stdout } = await run(['doctor'], { env: NO_KEY })
     const lines = stdout.split('\n')
     expect(lines.slice(0, 5)).toEqual([
-      `✓ node                 ${process.versions.node}`,
-      `✓ project              ${project}`,
-      `✓ claude-code          2.1.325 at ${claudeBinary()}`,
-      '✗ claude-code login    no credential',
-      `                       Run \`${claudeBinary()} auth login\`, or set ANTHROPIC_API_KEY.`,
+      `✓ node                  ${process.versions.node}`,
+      `✓ project               ${project}`,
+      `✓ claude-code           2.1.325 at ${claudeBinary()}`,
+      '✗ claude-code login     no credential',
+      `                        Run \`${claudeBinary()} auth login\`, or set ANTHROPIC_API_KEY.`,
     ])
-    expect(lines).toContain('✗ codex login          no credential')
+    expect(lines).toContain('✗ codex login           no credential')
     expect(lines).toContain(
-      `                       Run \`${codexBinary().path} login\`, or set CODEX_API_KEY.`,
+      `                        Run \`${codexBinary().path} login\`, or set CODEX_API_KEY.`,
     )
     const needsKey = lines.indexOf('✗ messages-api login   no credential')
     expect(lines[needsKey + 1]).toContain('Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.')

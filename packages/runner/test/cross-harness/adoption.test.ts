@@ -17,7 +17,7 @@ const all = contestants()
 /** Without an agent that is part of the host there is something to adopt. */
 const survivors = all.filter(({ name }) => name !== 'messages-api' && name !== 'codex app-server')
 /** Where the release does not matter. */
-const oneOfEach = all.filter(agent => agent.processPerTurn).slice(-2)
+const oneOfEach = all.filter(agent => agent.processPerTurn && !agent.isOlder)
 
 const STALLING = { text: 'one two three', chunkChars: 4, stallAfter: 2 }
 

@@ -1,0 +1,2 @@
+// The agents that the suites run. A new one is one line here: a function that gives all its forms.
+export { agentSdkForms, claudeForms, codexForms, messagesApiForms } from './built-in-agents.ts'
