@@ -3,6 +3,8 @@ import { mkdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { realFileOps } from '../../src/files/file-ops.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
+import { SessionFold } from '../../src/store/fold-session.ts'
+import { SessionStore } from '../../src/store/session-store.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript, waits } from '../support/scripted-harness.ts'
 
@@ -120,37 +122,48 @@ test('to open a project sends nothing: what waited there waits for a person', as
   expect(harness.turns).toEqual([])
 })
 
-test('what an unfinished turn without a trace left is closed when its session is opened', async () => {
-  const host = world.host([new ScriptedHarness([])])
-  const { id } = await host.createSession(world.project)
-  await host.close()
-  const log = await openSessionLog(world.project, id)
-  log.append({ type: 'turn:start', sessionId: id, message: 'Go' }, { turnId: 't1' })
-  const request = {
-    ...{ type: 'permission:request' as const, sessionId: id, requestId: 'r1', kind: 'tool' as const },
-    ...{ toolName: 'Bash', input: {}, raw: {} },
-  }
-  log.append(request, { turnId: 't1' })
-  await log.close()
-  const next = world.host([new ScriptedHarness([])])
-  await next.openProject(world.project)
-  const session = await next.session(id)
-  expect(eventsOf(session).slice(2)).toMatchObject([
-    {
-      type: 'status',
-      level: 'warn',
-      message: expect.stringContaining('waited for an answer (Asks for Bash)'),
-    },
-    { type: 'permission:resolved', outcome: 'cancelled', by: 'turn-end' },
-    {
-      type: 'session:error',
-      code: 'process_crashed',
-      error: expect.stringContaining('Chirality was stopped'),
-    },
-    { type: 'turn:end', reason: 'crashed' },
-  ])
-  expect(session.status).toMatchObject({ phase: 'idle', lastTurn: 'crashed', pending: [] })
-})
+test.each([
+  ['before the turn', false],
+  // As the host does when somebody deleted its files meanwhile.
+  ['while its agent waited for an answer', true],
+])(
+  'an unfinished turn without a trace is closed when its session is opened, stored %s',
+  async (_when, midTurn) => {
+    const host = world.host([new ScriptedHarness([])])
+    const { id } = await host.createSession(world.project)
+    await host.close()
+    const log = await openSessionLog(world.project, id)
+    log.append({ type: 'turn:start', sessionId: id, message: 'Go' }, { turnId: 't1' })
+    const request = {
+      ...{ type: 'permission:request' as const, sessionId: id, requestId: 'r1', kind: 'tool' as const },
+      ...{ toolName: 'Bash', input: {}, raw: {} },
+    }
+    log.append(request, { turnId: 't1' })
+    if (midTurn) {
+      const store = new SessionStore({ home: world.data })
+      await store.save(new SessionFold(await store.resume(id)).add(log.readAfter(0, 10)).session)
+    }
+    await log.close()
+    const next = world.host([new ScriptedHarness([])])
+    await next.openProject(world.project)
+    const session = await next.session(id)
+    expect(eventsOf(session).slice(2)).toMatchObject([
+      {
+        type: 'status',
+        level: 'warn',
+        message: expect.stringContaining('waited for an answer (Asks for Bash)'),
+      },
+      { type: 'permission:resolved', outcome: 'cancelled', by: 'turn-end' },
+      {
+        type: 'session:error',
+        code: 'process_crashed',
+        error: expect.stringContaining('Chirality was stopped'),
+      },
+      { type: 'turn:end', reason: 'crashed' },
+    ])
+    expect(session.status).toMatchObject({ phase: 'idle', lastTurn: 'crashed', pending: [] })
+  },
+)
 
 test('a host that is being closed opens nothing any more', async () => {
   const host = world.host([new ScriptedHarness([])])
