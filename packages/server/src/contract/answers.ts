@@ -320,3 +320,13 @@ export const sessionProcesses = z.strictObject({
   ...{ sessionId: z.string(), turnId: z.string(), harness: z.string() },
   processes: z.array(z.strictObject({ pid: z.int(), parentPid: z.int() })),
 })
+
+/** Where somebody new can try it without an account, and what a session that does so is made with. */
+export const demo = z.strictObject({
+  projectRoot: z.string(),
+  prompt: z.string(),
+  session: z.strictObject({
+    ...{ harness: z.string(), model: z.string(), title: z.string() },
+    permissionMode: z.literal('default'),
+  }),
+})

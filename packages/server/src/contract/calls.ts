@@ -240,7 +240,7 @@ const system = {
     output: z.strictObject({
       ...{ version: z.string(), node: z.string(), platform: z.string(), arch: z.string() },
       ...{ pid: z.int(), startedAt: z.string(), address: z.string() },
-      demo: z.strictObject({ projectRoot: z.string(), prompt: z.string() }).nullable(),
+      demo: answers.demo.nullable(),
     }),
   },
   health: {

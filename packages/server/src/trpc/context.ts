@@ -2,8 +2,10 @@ import type { SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
+import type { z } from 'zod'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../changes/turn-changes.ts'
+import type { demo } from '../contract/answers.ts'
 import type { SendPace } from '../http/send-pace.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
@@ -41,13 +43,7 @@ export interface ServerFacts {
   demo: Demo | null
 }
 
-/** Where somebody new can try it without an account. */
-export interface Demo {
-  projectRoot: string
-  prompt: string
-  /** What a session that tries it is made with. */
-  session: { harness: string; model: string; title: string; permissionMode: 'default' }
-}
+export type Demo = z.infer<typeof demo>
 
 export interface CallContext extends AppServices {
   /** When the next batch of events may be sent to the one who called. */

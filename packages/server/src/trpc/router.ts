@@ -1,3 +1,4 @@
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { budgetsRouter } from './budgets-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
@@ -29,6 +30,10 @@ export const appRouter = router({
 
 /** All that the dashboard needs to know of the server. */
 export type AppRouter = typeof appRouter
+
+/** What each procedure takes and answers, by router and name, as a client sees it. */
+export type CallInputs = inferRouterInputs<AppRouter>
+export type CallOutputs = inferRouterOutputs<AppRouter>
 
 /** Which procedures are asked and which change something, by path. Subscriptions are neither. */
 export function callTypes(of: AppRouter): Map<string, 'query' | 'mutation'> {

@@ -1,32 +1,19 @@
 import type {
   Envelope,
-  HarnessCapabilities,
   HarnessId,
   HarnessInstallStatus,
-  HarnessMeta,
-  HarnessModel,
   PermissionDecision,
   PermissionMode,
-  PermissionRequestEvent,
   PromptPart,
   SessionMode,
   SlashCommand,
-  TurnEndReason,
 } from '@chirality/core'
+import type { CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
 
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
-export type ForkHistory = 'whole' | 'cut' | 'account'
+export type ForkHistory = CallOutputs['sessions']['forkHistory']
 
-/** All that the dashboard asks of the server. Panes know this; how it travels is known in one file. */
-export interface SignedInBrowser {
-  id: string
-  /** As "Firefox on Linux": what it said of itself. */
-  name: string
-  origin: string
-  lastSignInAt: string
-  /** False where it has no key of its own: then it is signed in until the server stops. */
-  remembered: boolean
-}
+export type SignedInBrowser = Omit<CallOutputs['system']['browsers'][number], 'addedAt'>
 
 export interface ServerApi {
   watchFleet(watcher: FleetWatcher): () => void
@@ -98,7 +85,7 @@ export interface ServerApi {
   interrupt(sessionId: string): Promise<void>
   kill(sessionId: string): Promise<void>
   /** What still runs of the turn that was stopped last; null where it cannot be told. */
-  leftovers(sessionId: string): Promise<{ agentKept: boolean; left: number; sure: boolean } | null>
+  leftovers(sessionId: string): Promise<CallOutputs['turns']['leftovers']>
   prewarm(sessionId: string): Promise<void>
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
   /** What all turns of the session may spend together; what is left out stays. */
@@ -106,7 +93,7 @@ export interface ServerApi {
   /** What all sessions of the project may spend together. */
   setProjectBudget(project: string, budget: ProjectBudgetChange): Promise<void>
   /** `usedTokens` is null while no agent runs: then the log says. */
-  contextUsage(sessionId: string): Promise<{ usedTokens: number | null; maxTokens: number } | null>
+  contextUsage(sessionId: string): Promise<CallOutputs['turns']['contextUsage']>
   queueEdit(sessionId: string, id: string, message: string): Promise<void>
   queueRemove(sessionId: string, id: string): Promise<void>
   queueRelease(sessionId: string): Promise<void>
@@ -121,10 +108,7 @@ export interface ServerApi {
 }
 
 /** What a project brings for its agents to run. */
-export interface ProjectSettingsInfo {
-  files: { path: string; bytes: number; text: string }[]
-  fingerprint: string
-  isTrusted: boolean
+export type ProjectSettingsInfo = Omit<CallOutputs['trust']['get'], 'problem'> & {
   /** Why they cannot be allowed. */
   problem: string | null
 }
@@ -141,56 +125,21 @@ export interface SessionWatcher {
   onError(message: string): void
 }
 
-export interface SessionStatus {
-  sessionId: string
-  projectRoot: string
-  title: string | null
-  harness: HarnessId | null
-  model: string | null
-  persona: string | null
-  mode: SessionMode
-  phase: 'idle' | 'starting' | 'running' | 'waiting' | 'ending'
-  turnId: string | null
-  turnStartedAt: string | null
-  lastTurn: TurnEndReason | null
-  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
-  leftUnanswered: boolean
-  /** Null where nobody knows it. */
-  costUsd: number | null
-  /** A part of it is by list price. */
-  costIsEstimate: boolean
-  tokens: number
-  /** The session's own limits; null is none. */
-  budgetUsd: number | null
-  budgetTokens: number | null
-  updatedAt: string
-  lastSeq: number
-  lastLine: string | null
-  pending: PermissionRequestEvent[]
-  /** Why no rule could answer what is pending, by file and line. */
-  policyProblem: string | null
+/** As the server keeps it, without what no pane shows. */
+export type SessionStatus = Omit<
+  FleetEvent['sessions'][number],
+  'condition' | 'workedMs' | 'budgetMinutes' | 'queue' | 'steered'
+> & {
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]
-  queueHeld: boolean
-  logHealth: 'ok' | 'paused'
 }
 
-export interface ServerInfo {
-  version: string
-  /** A project to try things in, and what to try; null where the server was started without one. */
-  demo: { projectRoot: string; prompt: string; session: NewSessionOptions } | null
-}
+export type ServerInfo = Pick<CallOutputs['system']['info'], 'version' | 'demo'>
 
-export interface QueuedMessage {
-  id: string
-  message: string
-}
+export type QueuedMessage = Pick<FleetEvent['sessions'][number]['queue'][number], 'id' | 'message'>
 
-export interface ProjectInfo {
-  root: string
-  name: string
-  missing: boolean
+export type ProjectInfo = Pick<CallOutputs['projects']['list'][number], 'root' | 'name' | 'missing'> & {
   /** Where the server is that has it, when that is another one. */
   lockedBy: string | null
 }
@@ -222,12 +171,7 @@ export interface PermissionRule {
   text: string
 }
 
-export interface HarnessInfo extends HarnessMeta {
-  models: HarnessModel[]
-  capabilities: HarnessCapabilities
-  /** It runs what the files of a project say, once the user trusts them. */
-  usesProjectFiles: boolean
-}
+export type HarnessInfo = CallOutputs['harnesses']['list'][number]
 
 export interface PersonaInfo {
   id: string
@@ -238,12 +182,7 @@ export interface PersonaInfo {
   error: string | null
 }
 
-export interface PersonaConsent {
-  grants: string[]
-  isAllowed: boolean
-  /** Of the text that was looked at. */
-  fingerprint: string
-}
+export type PersonaConsent = CallOutputs['personas']['consent']
 
 export interface PersonaPrompt {
   text: string
@@ -252,22 +191,9 @@ export interface PersonaPrompt {
   notes: string[]
 }
 
-export interface NewSessionOptions {
-  harness?: HarnessId
-  persona?: string | null
-  mode?: SessionMode
-  model?: string
-  thinking?: 'low' | 'med' | 'high'
-  permissionMode?: PermissionMode
-  budgetUsd?: number
-  maxTurns?: number
-  title?: string
-}
+export type NewSessionOptions = Omit<CallInputs['sessions']['create'], 'project'>
 
-export interface SessionSettings {
-  permissionMode?: PermissionMode
-  budgetUsd?: number
-}
+export type SessionSettings = Pick<CallOutputs['sessions']['get']['settings'], 'permissionMode' | 'budgetUsd'>
 
 export interface OutgoingMessage {
   text: string
@@ -279,52 +205,19 @@ export interface OutgoingMessage {
 
 export type SendResult = 'started' | 'steered' | 'queued'
 
-export interface SearchHit {
-  sessionId: string
-  turnId: string | null
-  /** The event that it was found in. */
-  seq: number
-  title: string | null
-  excerpt: string
-}
+export type SearchHit = Pick<
+  CallOutputs['sessions']['search']['hits'][number],
+  'sessionId' | 'turnId' | 'seq' | 'title'
+> & { excerpt: string }
 
 export type NativePlace = { before: string } | { after: string }
 
-export interface NativePage {
-  /** Oldest first. */
-  lines: NativeLine[]
-  before: string | null
-  after: string | null
-  more: boolean
-  problems: { turnId: string; message: string }[]
-}
+export type NativePage = CallOutputs['sessions']['nativeLines']
 
-export interface NativeLine {
-  /** Its place: the same whenever it is read. */
-  id: string
-  turnId: string
-  harness: HarnessId
-  spool: string
-  offset: number
-  /** How long the line is; `text` is shorter when it was cut. */
-  bytes: number
-  text: string
-  cut: boolean
-  /** Not finished: still being written, or never. */
-  torn: boolean
-}
+export type NativeLine = NativePage['lines'][number]
 
 /** A piece of one line. */
-export interface NativeText {
-  id: string
-  /** Of the whole line. */
-  bytes: number
-  from: number
-  text: string
-  /** Where the next piece begins; null when this was the last. */
-  next: number | null
-  torn: boolean
-}
+export type NativeText = CallOutputs['sessions']['nativeLine']
 
 export interface FolderEntry {
   name: string
@@ -338,28 +231,9 @@ export interface FileText {
   note: string | null
 }
 
-export interface TreeDiff {
-  patch: string
-  truncated: boolean
-  files: {
-    path: string
-    kind: 'added' | 'deleted' | 'changed' | 'renamed'
-    renamedFrom?: string
-    /** Null for what is not text. */
-    added: number | null
-    removed: number | null
-  }[]
-}
+export type TreeDiff = NonNullable<CallOutputs['files']['diff']>
 
 /** What is left out stays. */
-export interface SessionBudgetChange {
-  budgetUsd?: number
-  budgetTokens?: number
-  budgetMinutes?: number
-}
+export type SessionBudgetChange = Omit<CallInputs['budgets']['setSession'], 'sessionId'>
 
-export interface ProjectBudgetChange {
-  maxCostUsd?: number
-  maxTokens?: number
-  maxMinutes?: number
-}
+export type ProjectBudgetChange = Omit<CallInputs['budgets']['set'], 'project'>
