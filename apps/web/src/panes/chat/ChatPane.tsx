@@ -8,7 +8,7 @@ import { FirstMessage } from './FirstMessage.tsx'
 import { RowView } from './RowView.tsx'
 import { buildRows, type ChatRow, type ChatRows, NO_ROWS, turnStarts } from './rows.logic.ts'
 import './chat.css'
-import type { SessionState } from '@chirality/core'
+import type { SessionItem, SessionState } from '@chirality/core'
 
 export interface ChatHandle {
   jumpTurn(direction: -1 | 1): void
@@ -114,20 +114,30 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
 
 /** An item is known by the event that it began with; what came later of it is in the same row. */
 export function rowOfEvent(rows: readonly ChatRow[], seq: number): number {
-  return rows.findLastIndex(row => row.kind === 'item' && row.node.item.seq <= seq)
+  return rows.findLastIndex(row => (firstItem(row)?.seq ?? Number.POSITIVE_INFINITY) <= seq)
 }
 
 function rowOfTurn(rows: readonly ChatRow[], turnId: string | undefined): number {
-  return rows.findIndex(row => row.kind === 'item' && row.node.item.turnId === turnId)
+  return rows.findIndex(row => {
+    const item = firstItem(row)
+    return item !== undefined && item.turnId === turnId
+  })
+}
+
+function firstItem(row: ChatRow): SessionItem | undefined {
+  if (row.kind === 'group') return row.group.tools[0]
+  return row.kind === 'item' ? row.node.item : undefined
 }
 
 const LINE_PX = 21
 const CHARS_PER_LINE = 100
+const TOOL_PX = 28
 
 /** A guess at the height of a row that was never shown: near enough that the scroll bar does not jump. */
 function estimateRow(row: ChatRow | undefined): number {
   if (row === undefined) return LINE_PX
   if (row.kind === 'decision') return 180
+  if (row.kind === 'group') return TOOL_PX
   if (row.kind !== 'item') return 34
   const { item } = row.node
   switch (item.kind) {
@@ -136,7 +146,7 @@ function estimateRow(row: ChatRow | undefined): number {
     case 'text':
       return 16 + textHeight(item.text)
     case 'tool':
-      return 40
+      return TOOL_PX
     default:
       return 30
   }

@@ -18,9 +18,9 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { BudgetLine } from './BudgetLine.tsx'
 import { errorCommand, errorHelp } from './error-help.ts'
-import type { ItemNode } from './rows.logic.ts'
+import { groupNodes, type ItemNode, isGroup } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
-import { ToolView } from './ToolView.tsx'
+import { ToolGroupView, ToolView } from './ToolView.tsx'
 
 export function ItemView({ node }: { node: ItemNode }) {
   const { item } = node
@@ -149,9 +149,10 @@ function ThinkingView({ item }: { item: ThinkingItem }) {
   return (
     <details className="think">
       <summary>
-        <Icon name="chevron" size={12} />
-        {item.streaming ? 'Thinking' : 'Thought'}
+        <Icon name="think" />
+        <span className="tool__name">{item.streaming ? 'Thinking' : 'Thought'}</span>
         <span className="number">{wordCount(text)}</span>
+        <Icon name="chevron" size={12} />
       </summary>
       <div className="think__text">{text}</div>
     </details>
@@ -179,9 +180,13 @@ function SubAgent({ nodes }: { nodes: readonly ItemNode[] }) {
           {`Show ${hidden} earlier`}
         </Button>
       ) : null}
-      {shown.map(node => (
-        <ItemView key={node.item.seq} node={node} />
-      ))}
+      {groupNodes(shown).map(entry =>
+        isGroup(entry) ? (
+          <ToolGroupView key={`group-${entry.tools[0]?.seq}`} group={entry} />
+        ) : (
+          <ItemView key={entry.item.seq} node={entry} />
+        ),
+      )}
     </div>
   )
 }

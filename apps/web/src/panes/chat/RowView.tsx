@@ -4,6 +4,7 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { DecisionCard } from '../decisions/DecisionCard.tsx'
 import { ItemView } from './ItemView.tsx'
 import type { ChatRow } from './rows.logic.ts'
+import { ToolGroupView } from './ToolView.tsx'
 import { TurnEnd } from './TurnEnd.tsx'
 
 export const RowView = memo(
@@ -11,6 +12,8 @@ export const RowView = memo(
     switch (row.kind) {
       case 'item':
         return <ItemView node={row.node} />
+      case 'group':
+        return <ToolGroupView group={row.group} />
       case 'turn-end':
         return <TurnEnd turn={row.turn} />
       case 'decision':
@@ -24,6 +27,10 @@ export const RowView = memo(
 
 /** Rows of the open turn are made anew with every event; one whose item did not change need not be drawn again. */
 function sameItem(a: ChatRow, b: ChatRow): boolean {
+  if (a.kind === 'group' && b.kind === 'group') {
+    const [before, after] = [a.group.tools, b.group.tools]
+    return before.length === after.length && before.every((tool, index) => tool === after[index])
+  }
   if (a.kind !== 'item' || b.kind !== 'item') return false
   return a.node.item === b.node.item && a.node.children.length === 0 && b.node.children.length === 0
 }

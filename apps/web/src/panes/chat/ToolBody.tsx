@@ -1,4 +1,4 @@
-import { factsOf, type ToolItem } from '@chirality/core'
+import { answersOf, factsOf, type Question, type ToolItem } from '@chirality/core'
 import { useState } from 'react'
 import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
 import { Markdown } from '../../markdown/Markdown.tsx'
@@ -17,6 +17,8 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
   if (hasEdits && item.status !== 'failed') return null
+  const { questions } = factsOf(item)
+  if (questions && item.status === 'done') return <Answered item={item} questions={questions} />
   return (
     <>
       {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
@@ -29,6 +31,22 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
         />
       )}
     </>
+  )
+}
+
+/** What was asked and what was answered, in the words of both. */
+function Answered({ item, questions }: { item: ToolItem; questions: readonly Question[] }) {
+  return (
+    <dl className="tool__answers">
+      {questions.map(question => (
+        <div key={question.name}>
+          <dt>{question.name}</dt>
+          <dd>
+            {answersOf({ ...item, facts: { ...factsOf(item), questions: [question] } })[0] ?? 'No answer'}
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

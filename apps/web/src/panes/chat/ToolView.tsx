@@ -8,15 +8,16 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
 import { plural } from '../../ui/text/format.ts'
-import { countSteps, type ItemNode } from './rows.logic.ts'
+import { countSteps, type ItemNode, type ToolGroup } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
-import { lastLine, relative, toolSummary } from './tool-summary.logic.ts'
+import { groupLine, groupTime, toolLine } from './tool-line.logic.ts'
+import { lastLine, relative } from './tool-summary.logic.ts'
 import './tool.css'
 import type { Decided } from '../../state/session/session-extras.ts'
 
 /** A diff up to this long is open from the start; a longer one would push the conversation away. */
-const OPEN_DIFF_LINES = 24
+const OPEN_DIFF_LINES = 12
 
 export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactNode }) {
   const { node, item, nested } = props
@@ -28,22 +29,24 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
   if (todos) return <TodoList todos={todos} />
 
   const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES
-  const open = choice ?? (smallEdit || item.status === 'failed' || isBusyAgent(node, item))
-  const { name, argument, note } = toolSummary(item, cwd)
+  const { icon, verb, object, note, isBad } = toolLine(item, cwd)
+  const open = choice ?? (smallEdit || isBad || isBusyAgent(node, item))
   const steps = countSteps(node.children)
   return (
-    <article className="tool" aria-label={`${name} ${argument}`}>
+    <article className={`tool tool--${item.status}`} aria-label={`${verb} ${object}`}>
       <button type="button" className="tool__head" aria-expanded={open} onClick={() => setChoice(!open)}>
-        <Icon name="chevron" size={12} />
-        <span className="tool__name">{name}</span>
-        <span className="tool__argument truncate">{argument}</span>
+        <Icon name={icon} />
+        <span className="tool__name">{verb}</span>
+        <span className="tool__argument truncate">{object}</span>
         <LastLine item={item} />
-        {node.children.length > 0 ? <span className="number">{plural(steps, 'step')}</span> : null}
-        {note ? (
-          <span className={item.status === 'failed' ? 'number tool__bad' : 'number'}>{note}</span>
-        ) : null}
-        {edits.length > 0 ? <DiffCount added={sum(edits, 'added')} removed={sum(edits, 'removed')} /> : null}
-        <ToolTime item={item} />
+        <span className="tool__facts number">
+          {node.children.length > 0 ? <span>{plural(steps, 'step')}</span> : null}
+          {note ? <span className={isBad ? 'tool__bad' : undefined}>{note}</span> : null}
+          {edits.length > 0 ? (
+            <DiffCount added={sum(edits, 'added')} removed={sum(edits, 'removed')} />
+          ) : null}
+          <ToolTime item={item} />
+        </span>
       </button>
       {open ? (
         <div className="tool__body">
@@ -54,8 +57,39 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
             </div>
           ))}
           {nested}
-          <DecidedLine toolUseId={item.id} />
+          <DecidedLine item={item} />
           <ToolBody item={item} hasEdits={edits.length > 0} hasSteps={node.children.length > 0} />
+        </div>
+      ) : null}
+    </article>
+  )
+}
+
+/** Calls of one kind, as one line that opens to a line for each. */
+export function ToolGroupView({ group: { kind, tools } }: { group: ToolGroup }) {
+  const [open, setOpen] = useState(false)
+  const { icon, verb, object } = groupLine(kind, tools)
+  const time = groupTime(tools)
+  const last = tools.at(-1)
+  return (
+    <article className={`tool tool--${time === null ? 'running' : 'done'}`} aria-label={`${verb} ${object}`}>
+      <button type="button" className="tool__head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={icon} />
+        <span className="tool__name">{verb}</span>
+        <span className="tool__count">{object}</span>
+        <span className="tool__chevron">
+          <Icon name="chevron" size={12} />
+        </span>
+        {last ? <LastLine item={last} /> : null}
+        <span className="tool__facts number">
+          {time === null ? 'running' : time > 0 ? formatDuration(time) : null}
+        </span>
+      </button>
+      {open ? (
+        <div className="tool__group">
+          {tools.map(tool => (
+            <ToolView key={tool.seq} node={{ item: tool, children: [] }} item={tool} nested={null} />
+          ))}
         </div>
       ) : null}
     </article>
@@ -93,12 +127,22 @@ function sum(edits: readonly { added: number; removed: number }[], side: 'added'
   return edits.reduce((total, edit) => total + edit[side], 0)
 }
 
-/** Who allowed a call or did not, and by which rule. */
-function DecidedLine({ toolUseId }: { toolUseId: string }) {
-  const decided = useSession(({ extras }) => extras.decisions.findLast(one => one.toolUseId === toolUseId))
+/** Who allowed a call or did not, by which rule, and how long the call waited for that. */
+function DecidedLine({ item: { id, wait } }: { item: ToolItem }) {
+  const decided = useSession(({ extras }) => extras.decisions.findLast(one => one.toolUseId === id))
   if (decided === undefined || decided.by === 'nobody') return null
-  return <p className="tool__label">{wordsOf(decided)}</p>
+  const waitedMs = wait?.waitedMs ?? 0
+  return (
+    <p className="tool__label">
+      {wordsOf(decided)}
+      {waitedMs >= SHOWN_WAIT_MS ? (
+        <span className="number">{`waited ${formatDuration(waitedMs)} for the answer`}</span>
+      ) : null}
+    </p>
+  )
 }
+
+const SHOWN_WAIT_MS = 1000
 
 const WHO: Readonly<Record<string, string>> = {
   person: 'by you',

@@ -3,12 +3,15 @@ import type {
   SessionItem,
   SessionState,
   StatusEvent,
+  ToolItem,
   TurnState,
 } from '@chirality/core'
+import { type GroupKind, groupKind } from './tool-line.logic.ts'
 
 /** Keys are the numbers of events: a row keeps its own when earlier ones come before it. */
 export type ChatRow =
   | { readonly kind: 'item'; readonly key: number | string; readonly node: ItemNode }
+  | { readonly kind: 'group'; readonly key: string; readonly group: ToolGroup }
   | { readonly kind: 'turn-end'; readonly key: string; readonly turn: TurnState }
   | { readonly kind: 'decision'; readonly key: string; readonly request: PermissionRequestEvent }
   | { readonly kind: 'status'; readonly key: string; readonly status: StatusEvent | null }
@@ -17,6 +20,12 @@ export type ChatRow =
 export interface ItemNode {
   readonly item: SessionItem
   readonly children: readonly ItemNode[]
+}
+
+/** Calls of one kind in a row, which are shown as one line. */
+export interface ToolGroup {
+  readonly kind: GroupKind
+  readonly tools: readonly ToolItem[]
 }
 
 export interface ChatRows {
@@ -44,8 +53,7 @@ export function buildRows(state: SessionState, previous: ChatRows = NO_ROWS): Ch
   let nodes = new Map<string, MutableNode>()
 
   const flush = () => {
-    for (const { item, children } of roots)
-      rows.push({ kind: 'item', key: item.seq, node: { item, children } })
+    rows.push(...groupNodes(roots).map(toRow))
     roots = []
     nodes = new Map()
   }
@@ -76,6 +84,41 @@ export function buildRows(state: SessionState, previous: ChatRows = NO_ROWS): Ch
   endTurn()
   addTail(rows, state)
   return { rows, items, turns, openItem, openRow, openTurn }
+}
+
+/** Two or more calls of the same kind in a row become a group; everything else stays as it is. */
+export function groupNodes(nodes: readonly ItemNode[]): readonly (ItemNode | ToolGroup)[] {
+  const grouped: (ItemNode | ToolGroup)[] = []
+  let run: { kind: GroupKind; nodes: (ItemNode & { item: ToolItem })[] } | undefined
+  const close = () => {
+    if (run && run.nodes.length > 1)
+      grouped.push({ kind: run.kind, tools: run.nodes.map(({ item }) => item) })
+    else if (run) grouped.push(...run.nodes)
+    run = undefined
+  }
+  for (const node of nodes) {
+    const { item, children } = node
+    const kind = item.kind === 'tool' && children.length === 0 ? groupKind(item) : undefined
+    if (item.kind !== 'tool' || kind === undefined) {
+      close()
+      grouped.push(node)
+      continue
+    }
+    if (run?.kind !== kind) close()
+    run ??= { kind, nodes: [] }
+    run.nodes.push({ item, children })
+  }
+  close()
+  return grouped
+}
+
+export function isGroup(entry: ItemNode | ToolGroup): entry is ToolGroup {
+  return 'tools' in entry
+}
+
+function toRow(entry: ItemNode | ToolGroup): ChatRow {
+  if (isGroup(entry)) return { kind: 'group', key: `group-${entry.tools[0]?.seq}`, group: entry }
+  return { kind: 'item', key: entry.item.seq, node: { item: entry.item, children: entry.children } }
 }
 
 interface MutableNode {
