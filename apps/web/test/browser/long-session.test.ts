@@ -45,7 +45,7 @@ test('of a long log only the end is loaded, and pages before it as somebody scro
   expect(historyCalls(api)).toBe(1)
   // What a person opened stays open, too.
   await page
-    .getByRole('button', { name: /^Bash ls/ })
+    .getByRole('button', { name: /^Ran ls/ })
     .first()
     .click()
   const rows = await page.locator('.chat__row').evaluateAll(all => all.length)

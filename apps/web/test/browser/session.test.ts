@@ -21,7 +21,7 @@ test('a session with a request: what happened, what is asked, what changed; answ
   api.setStatus('s1', { phase: 'idle', pending: [], lastTurn: 'completed', costUsd: 0.42 })
   await page.getByText('Fixed, and the test that was missing is there').waitFor()
   await page.getByText('1 needs you').waitFor()
-  await page.getByRole('button', { name: /^Bash npm test/ }).click()
+  await page.getByRole('button', { name: /^Ran npm test/ }).click()
   await page.getByText('Allowed by you').waitFor()
   expect(await page.getByText('Run this command?').count()).toBe(0)
   expect(complaints).toEqual([])
