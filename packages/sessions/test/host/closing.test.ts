@@ -139,6 +139,7 @@ test.each([
       ...{ toolName: 'Bash', input: {}, raw: {} },
     }
     log.append(request, { turnId: 't1' })
+    await log.flush()
     if (midTurn) {
       const store = new SessionStore({ home: world.data })
       await store.save(new SessionFold(await store.resume(id)).add(log.readAfter(0, 10)).session)
