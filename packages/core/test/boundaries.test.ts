@@ -257,6 +257,51 @@ describe('process.env', () => {
   })
 })
 
+describe('harness ids', () => {
+  const descriptors = {
+    'packages/runner/src/codex/descriptor.ts': `export const HARNESS_ID = 'codex'\n`,
+    'packages/runner/src/claude-code/descriptor.ts': `export const HARNESS_ID = 'claude-code'\n`,
+  }
+  const named = [
+    `const a = { codex: 'Codex' }`,
+    `const a = 'codex'`,
+    `const a = { 'claude-code': 1 }`,
+    `const a = 'Use claude-code (the default) instead.'`,
+    'const a = `not codex`',
+    `switch (a) { case "codex": }`,
+  ]
+  test.each(named)('%s', source => {
+    write({ ...descriptors, 'packages/core/src/bad.ts': `\n${source}\n` })
+    expect(check().lines).toEqual([
+      'packages/core/src/bad.ts:2 names a harness by its id: read it from the descriptor or meta() of the harness',
+    ])
+  })
+
+  const harmless = [
+    '// codex',
+    `const a = 'npm install -g @openai/codex'`,
+    `const a = '.codex'`,
+    `const a = 'Codex'`,
+    `const codexHome = 1`,
+    `import './codex/x.ts'`,
+  ]
+  test.each(harmless)('not: %s', source => {
+    write({ ...descriptors, 'packages/core/src/good.ts': source })
+    expect(check().status).toBe(0)
+  })
+
+  test('the harness itself, the translators and tests may', () => {
+    const source = `const a = 'codex'\n`
+    write({
+      ...descriptors,
+      'packages/runner/src/codex/deep/file.ts': source,
+      'packages/core/src/translate/file.ts': source,
+      'packages/core/src/file.test.ts': source,
+    })
+    expect(check().status).toBe(0)
+  })
+})
+
 describe('file length', () => {
   test('400 lines are fine, 401 are not', () => {
     write({
