@@ -27,6 +27,7 @@ export function makeAgents(): AgentFolder {
 /** Answers what it is asked beside the conversation until it gets a message. */
 const SCRIPT = `#!/bin/sh
 case "$1" in --version) echo "2.1.325 (Claude Code)"; exit;; esac
+hasMessage=
 while IFS= read -r line; do
   case "$line" in
     *'"type":"control_request"'*)
@@ -34,9 +35,11 @@ while IFS= read -r line; do
       id="\${id%%\\"*}"
       printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{}}}\\n' "$id"
       ;;
-    *'"type":"user"'*) break ;;
+    *'"type":"user"'*) hasMessage=1; break ;;
   esac
 done
+# Whoever only asks what it can do ends its input without one.
+[ -n "$hasMessage" ] || exit 0
 mkfifo "\${0%/*}/pipes/$$"
 exec cat "\${0%/*}/pipes/$$"
 `

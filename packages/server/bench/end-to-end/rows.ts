@@ -4,16 +4,12 @@ import { runLoad } from './run-load.ts'
 
 const ROUNDS = 3
 const SECONDS = 4
-/** The pulse in which so many busy agents are read, see `pulse.ts` of the runner. */
-const WINDOW_MS = 100
+/** Longer is seen. No window is fixed at this: the pulse in which busy agents are read follows what its rounds cost. */
+const SEEN_MS = 100
 
 /** From an agent's write to a client, beside the least that can be done: pipe to socket, with nothing read and nothing kept. */
 export async function endToEndRows(): Promise<BenchRow[]> {
-  return [
-    await idleRow(),
-    ...(await loadRows(50, { lateMs: 5, cpu: 1.4 })),
-    ...(await loadRows(200, { lateMs: 15, cpu: 1.6 })),
-  ]
+  return [await idleRow(), ...(await loadRows(50)), ...(await loadRows(200))]
 }
 
 async function idleRow(): Promise<BenchRow> {
@@ -28,13 +24,13 @@ async function idleRow(): Promise<BenchRow> {
   return benchRow({
     name: 'idle: agent to client, p50 of the limit',
     ratio: median(rounds.map(({ product, limit }) => product / limit)),
-    bar: 2,
+    bar: 1.5,
     better: 'lower',
     detail: `${typical('product')} ms against ${typical('limit')} ms`,
   })
 }
 
-async function loadRows(agents: number, bars: { lateMs: number; cpu: number }): Promise<BenchRow[]> {
+async function loadRows(agents: number): Promise<BenchRow[]> {
   const late: number[] = []
   const cpu: number[] = []
   const lost: number[] = []
@@ -44,16 +40,16 @@ async function loadRows(agents: number, bars: { lateMs: number; cpu: number }): 
     const limit = await runLoad('limit', load)
     const product = await runLoad('product', load)
     const [limitP99, p99] = [percentile(limit.latencies, 0.99), percentile(product.latencies, 0.99)]
-    late.push((p99 - WINDOW_MS) / Math.max(bars.lateMs, 3 * limitP99))
+    late.push(p99 / Math.max(SEEN_MS, 3 * limitP99))
     cpu.push(product.cpuMs / limit.cpuMs)
     lost.push(product.lost)
     details.push(`${p99.toFixed(1)}/${limitP99.toFixed(1)}`)
   }
   const name = `${agents} agents × 100/s`
-  const p99s = `p99 in ms, of the limit: ${details.join(', ')}; window ${WINDOW_MS} ms`
+  const p99s = `p99 in ms, of the limit: ${details.join(', ')}`
   return [
     benchRow({
-      name: `${name}: p99 without the window`,
+      name: `${name}: p99 / 100 ms, or three times the limit's`,
       ratio: median(late),
       bar: 1,
       better: 'lower',
@@ -62,7 +58,7 @@ async function loadRows(agents: number, bars: { lateMs: number; cpu: number }): 
     benchRow({
       name: `${name}: CPU, of the limit`,
       ratio: median(cpu),
-      bar: bars.cpu,
+      bar: 1.25,
       better: 'lower',
       detail: spread(cpu),
     }),

@@ -63,7 +63,7 @@ async function connect({ url, token, sessionIds }: Hello): Promise<Client> {
       JSON.stringify({
         id,
         method: 'subscription',
-        params: { path: 'session.events', input: { sessionId } },
+        params: { path: 'session.events', input: { sessionId, textOnce: true } },
       }),
     )
   return client
