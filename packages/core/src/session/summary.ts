@@ -1,3 +1,4 @@
+import type { Todo } from '../events/tool-facts.ts'
 import type {
   Envelope,
   PermissionRequestEvent,
@@ -63,6 +64,8 @@ export interface SessionSummary {
   workedMs: number
   /** The last thing the agent said or did, in one line. */
   lastLine: string | null
+  /** The agent's plan, as it told it last; not that of its sub-agents. */
+  todos: readonly Todo[]
   /** Native events this version does not know. */
   driftCount: number
 }
@@ -136,6 +139,7 @@ export function summarize(
   spend(draft, event)
   draft.pending = nextPending(draft.pending, event)
   draft.lastLine = lineOf(event) ?? draft.lastLine
+  draft.todos = todosIn(event) ?? draft.todos
   apply(draft, event, { at, turnId })
   draft.condition = conditionOf(draft)
 }
@@ -244,6 +248,12 @@ const ENDED_AS: Readonly<Record<TurnEndReason, SessionCondition>> = {
 
 function turnFrom(id: string | null, startedAt: string): TurnState {
   return { id, startedAt, endedAt: null, reason: null, costUsd: 0, costIsEstimate: false }
+}
+
+function todosIn(event: UIEvent): readonly Todo[] | undefined {
+  if ('parentToolUseId' in event && event.parentToolUseId !== undefined) return undefined
+  if (event.type === 'status') return event.todos
+  return 'facts' in event ? event.facts?.todos : undefined
 }
 
 /** The time since the last event, unless a person was waited for. */
@@ -356,6 +366,6 @@ export function newSummary(sessionId: string): SessionSummary {
     ...{ leftUnanswered: false, error: null },
     ...{ costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, turnLedger: NO_COST },
     usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
-    ...{ contextTokens: 0, workedMs: 0, lastLine: null, driftCount: 0 },
+    ...{ contextTokens: 0, workedMs: 0, lastLine: null, todos: [], driftCount: 0 },
   }
 }

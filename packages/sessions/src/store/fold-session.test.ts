@@ -76,6 +76,23 @@ test('a request that was open when the session was stored is still open after it
   expect(fold.session).toMatchObject({ status: 'waiting', progress: { pending: [asks('b')] } })
 })
 
+test('the plan of the agent is known from its tool or its status, also after the session was stored', () => {
+  const plan = (text: string) => [{ text, state: 'active' as const }]
+  const facts = (text: string) => ({ kind: 'think' as const, label: 'Plan', object: '', todos: plan(text) })
+  const log = envelopesOf([
+    { type: 'turn:start', sessionId: id, message: 'Go' },
+    { type: 'tool:start', sessionId: id, toolUseId: 't', name: 'TodoWrite', input: {}, facts: facts('One') },
+    {
+      ...{ type: 'tool:start', sessionId: id, toolUseId: 'u', name: 'TodoWrite', input: {} },
+      ...{ facts: facts('Of a sub-agent'), parentToolUseId: 't' },
+    },
+    { type: 'status', sessionId: id, status: 'notice', message: '', level: 'info', todos: plan('Two') },
+  ])
+  const fold = new SessionFold(stored(new SessionFold(empty()).add(log.slice(0, 3))))
+  expect(fold.summary.todos).toEqual(plan('One'))
+  expect(fold.add(log).summary.todos).toEqual(plan('Two'))
+})
+
 test.each([
   ['completed', 'done'],
   ['interrupted', 'stopped'],

@@ -52,7 +52,15 @@ describe('create, save, resume', () => {
       ledger: NO_COST,
       lastSeq: 0,
       progress: {
-        ...{ turn: null, turnLedger: NO_COST, activity: null, pending: [], error: null, lastLine: null },
+        ...{
+          turn: null,
+          turnLedger: NO_COST,
+          activity: null,
+          pending: [],
+          error: null,
+          lastLine: null,
+          todos: [],
+        },
         ...{ usage: NO_USAGE, contextTokens: 0, driftCount: 0, version: null, permissionMode: null },
       },
       forkedFrom: null,

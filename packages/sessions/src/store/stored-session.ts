@@ -12,6 +12,7 @@ import {
   type SessionMode,
   type SessionPhase,
   type SessionSummary,
+  type Todo,
   type TurnEndReason,
   type TurnState,
 } from '@chirality/core'
@@ -53,7 +54,7 @@ export type SessionProgress = Pick<SessionSummary, (typeof PROGRESS)[number]> &
 
 const PROGRESS = [
   ...(['turn', 'turnLedger', 'activity', 'pending', 'error', 'usage'] as const),
-  ...(['contextTokens', 'lastLine', 'driftCount'] as const),
+  ...(['contextTokens', 'lastLine', 'todos', 'driftCount'] as const),
 ] as const
 
 /** The summary that core folds, as it was when the session was stored. */
@@ -234,11 +235,18 @@ function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
     usage: isUsage(usage) ? usage : NO_PROGRESS.usage,
     contextTokens: count(stored.contextTokens),
     lastLine: textOrNull(stored.lastLine),
+    todos: Array.isArray(stored.todos) ? stored.todos.filter(isTodo) : [],
     driftCount: count(stored.driftCount),
     version: textOrNull(stored.version),
     permissionMode: textOrNull(stored.permissionMode),
   }
 }
+
+function isTodo(value: unknown): value is Todo {
+  return isRecord(value) && typeof value.text === 'string' && TODO_STATES.some(state => state === value.state)
+}
+
+const TODO_STATES: readonly Todo['state'][] = ['open', 'active', 'done']
 
 function parseTurn(value: unknown): TurnState | undefined {
   if (!isRecord(value) || !isTime(value.startedAt)) return undefined
