@@ -33,7 +33,7 @@ const SHOTS: readonly Shot[] = [
       await page.locator('.hl-keyword, .hl-string').first().waitFor()
     },
   },
-  { name: 'start', at: '/', ready: page => page.getByText('npm install -g').waitFor() },
+  { name: 'start', at: '/', ready: page => page.getByRole('region', { name: 'Lately' }).waitFor() },
   {
     name: 'fleet',
     at: '/fleet',

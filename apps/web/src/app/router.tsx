@@ -28,6 +28,11 @@ const routes = [
     path: '/fleet',
     component: lazyRouteComponent(() => import('../panes/fleet/FleetPage.tsx')),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/usage',
+    component: lazyRouteComponent(() => import('../panes/usage/UsagePage.tsx')),
+  }),
   createRoute({ getParentRoute: () => root, path: '/settings', component: settings }),
   createRoute({ getParentRoute: () => root, path: '/settings/$section', component: settings }),
 ] as const

@@ -176,5 +176,5 @@ test.each(['light', 'dark'] as const)('home and settings: nothing that axe finds
 
 const PLACES = [
   ...['/', '/settings/agents', '/settings/permissions', '/settings/notifications', '/settings/devices'],
-  '/settings/appearance',
+  ...['/settings/appearance', '/usage'],
 ]

@@ -74,7 +74,10 @@ test('the panes beside it: log, replay, prompt, changes of a turn, search, fork,
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   const complaints = collectComplaints(page)
   await page.goto(await server.newLink())
-  await page.getByRole('link', { name: /Mend the failing test/ }).click()
+  await page
+    .getByRole('link', { name: /Mend the failing test/ })
+    .first()
+    .click()
   const talk = page.getByRole('region', { name: 'Conversation' })
   await talk.getByText('and the test passes').waitFor()
 

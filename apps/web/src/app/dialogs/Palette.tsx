@@ -69,6 +69,16 @@ export default function Palette({ typed, onClose }: PaletteProps) {
     ...(open === undefined ? [] : sessionCommands()),
     { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
     { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
+    { label: 'Usage', run: () => void navigate({ to: '/usage' }) },
+    { label: 'Settings', run: () => void navigate({ to: '/settings' }) },
+    {
+      label: 'Permission rules',
+      run: () => void navigate({ to: '/settings/$section', params: { section: 'permissions' } }),
+    },
+    {
+      label: 'Appearance and theme',
+      run: () => void navigate({ to: '/settings/$section', params: { section: 'appearance' } }),
+    },
     { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
     { label: 'Signed-in browsers', run: () => shell.open({ kind: 'browsers' }) },
     { label: 'Shortcuts', keys: '?', run: () => shell.open({ kind: 'shortcuts' }) },

@@ -4,4 +4,5 @@ import type { IconName } from '../../ui/marks/Icon.tsx'
 export const NAV_PAGES = [
   { to: '/', label: 'Home', icon: 'home' },
   { to: '/fleet', label: 'All sessions', icon: 'fleet' },
+  { to: '/usage', label: 'Usage', icon: 'usage' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
