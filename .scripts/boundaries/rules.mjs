@@ -27,7 +27,17 @@ const DOWN = {
 }
 const FOR_TESTS = ['fixtures', 'packages/scripted-model']
 
-export const rules = [direction, declared, serverTypes, exported, cycles, processEnv, harnessIds, fileLength]
+export const rules = [
+  direction,
+  declared,
+  serverTypes,
+  exported,
+  cycles,
+  processEnv,
+  harnessIds,
+  nativeShapes,
+  fileLength,
+]
 
 /** A manifest lists only packages below it; for tests also the fixtures and the scripted model. */
 function direction(pkg, workspace) {
@@ -200,6 +210,27 @@ function isOfHarness(file, ids) {
     /^packages\/core\/src\/(translate|native)\//.test(file)
   )
 }
+
+/** What an agent's calls look like is known to its translator and its own folder: elsewhere the facts of a call say it. */
+function nativeShapes(pkg) {
+  if (!/^(packages|apps)\//.test(pkg.folder) || KNOWS_SHAPES.includes(pkg.folder)) return []
+  // The demo writes the answers of a model, and the export player is built of core.
+  const files = pkg.files.filter(
+    file => file.ships && !/^apps\/cli\/src\/demo\/|\.generated\.ts$/.test(file.path),
+  )
+  return files.flatMap(file => {
+    const lines = [
+      ...file.texts.flatMap(({ text, line }) => (NATIVE_FIELD.test(text ?? '') ? [line] : [])),
+      ...[...file.code.matchAll(new RegExp(NATIVE_FIELD, 'g'))].map(({ index }) => lineAt(file.code, index)),
+    ]
+    const message = "reads a field of an agent's own calls: take factsOf, editsOf or todosOf of core"
+    return [...new Set(lines)].map(line => ({ file, line, message }))
+  })
+}
+
+const KNOWS_SHAPES = ['packages/core', 'packages/runner', 'packages/scripted-model']
+const NATIVE_FIELD =
+  /\b(?:old_string|new_string|replace_all|file_path|notebook_path|tool_use_id|aggregated_?[oO]utput|move_path)\b/
 
 function fileLength(pkg) {
   const long = pkg.files.filter(file => file.inSrc && file.lines > MAX_FILE_LINES)

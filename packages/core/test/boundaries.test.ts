@@ -188,6 +188,20 @@ test('only a benchmark may reach the benchmark report', () => {
   ])
 })
 
+test.each(['call.input.file_path', "input['old_string']", 'const { aggregatedOutput } = item'])(
+  'outside of core and the runner no field of an agent’s calls is read: %s',
+  source => {
+    write({
+      'packages/personas/package.json': manifest('personas', { core: 'dependencies' }),
+      'packages/personas/src/bad.ts': `\n${source}\n`,
+    })
+    const message = "reads a field of an agent's own calls: take factsOf, editsOf or todosOf of core"
+    expect(check().lines).toContain(`packages/personas/src/bad.ts:2 ${message}`)
+    write({ 'packages/personas/src/bad.ts': '', 'packages/core/src/translate/good.ts': `\n${source}\n` })
+    expect(check().lines.filter(line => line.includes(message))).toEqual([])
+  },
+)
+
 describe('import cycles', () => {
   test('two files', () => {
     write({

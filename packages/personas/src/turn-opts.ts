@@ -1,4 +1,10 @@
-import type { HarnessCapabilities, HarnessId, HarnessTurnOpts } from '@chirality/core'
+import {
+  type HarnessCapabilities,
+  type HarnessId,
+  type HarnessTurnOpts,
+  type ToolKind,
+  toolKind,
+} from '@chirality/core'
 import { isPattern, toolName } from './parse/tool-list.ts'
 import type { PersonaConfig } from './persona.ts'
 
@@ -80,20 +86,12 @@ function noNamedTools(persona: PersonaConfig, { supportsReadOnly }: ScopeCapabil
 
 function onlyReads({ allowedTools, disallowedTools = [] }: PersonaConfig): boolean {
   const isGone = (tool: string) => disallowedTools.includes(toolName(tool))
-  if (allowedTools) return allowedTools.every(tool => READING_TOOLS.has(toolName(tool)) || isGone(tool))
+  if (allowedTools)
+    return allowedTools.every(tool => READING_KINDS.has(toolKind(toolName(tool))) || isGone(tool))
   return CHANGING_TOOLS.every(isGone)
 }
 
-const READING_TOOLS = new Set([
-  'Glob',
-  'Grep',
-  'LS',
-  'NotebookRead',
-  'Read',
-  'TodoWrite',
-  'WebFetch',
-  'WebSearch',
-])
+const READING_KINDS: ReadonlySet<ToolKind> = new Set(['read', 'search', 'fetch', 'think'])
 const CHANGING_TOOLS = ['Bash', 'Edit', 'NotebookEdit', 'Write']
 
 function modelFor({ harness, model }: PersonaConfig, harnessId: HarnessId | undefined): PersonaTurnOpts {
