@@ -98,7 +98,7 @@ describe('chirality doctor', () => {
     expect(lines).toContain(
       `                        Run \`${codexBinary().path} login\`, or set CODEX_API_KEY.`,
     )
-    const needsKey = lines.indexOf('✗ messages-api login   no credential')
+    const needsKey = lines.indexOf('✗ messages-api login    no credential')
     expect(lines[needsKey + 1]).toContain('Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.')
   })
 
