@@ -1,4 +1,4 @@
-import { type CallRisk, riskTitle, unwrapShell } from '@chirality/core'
+import { type CallRisk, factsOf, riskTitle } from '@chirality/core'
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
@@ -14,7 +14,8 @@ import { useDecisionKeys } from './use-decision-keys.ts'
 /** A call that the server found dangerous. No key and no single click runs it, and nothing of it is remembered. */
 export function DangerDecision({ request, busy, answer }: DecisionProps) {
   const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
-  const { risks = [], input, reason } = request
+  const { risks = [], reason } = request
+  const { command, purpose } = factsOf(request)
   const card = useRef<HTMLElement>(null)
   const hasKeys = useDecisionKeys(card, {
     edit: () => setForm('edit'),
@@ -22,15 +23,15 @@ export function DangerDecision({ request, busy, answer }: DecisionProps) {
     enabled: form === null && !busy,
   })
   const back = () => setForm(null)
-  const why = reason ?? (typeof input.description === 'string' ? input.description : undefined)
+  const why = reason ?? purpose
   return (
     <DecisionFrame ref={card} sessionId={request.sessionId} title={riskTitle(risks)} danger>
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={back} />
       ) : (
         <>
-          {typeof input.command === 'string' ? (
-            <MarkedCommand command={unwrapShell(input.command)} risks={risks} />
+          {command !== undefined ? (
+            <MarkedCommand command={command} risks={risks} />
           ) : (
             <Asked request={request} />
           )}
