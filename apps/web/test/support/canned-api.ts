@@ -39,7 +39,10 @@ export class CannedApi {
   readonly calls: { path: string; input: unknown }[] = []
   harnesses: HarnessInfo[] = [
     aHarness(),
-    aHarness({ id: 'codex', name: 'Codex', vendor: 'OpenAI', usesProjectFiles: false }),
+    aHarness({
+      ...{ id: 'codex', name: 'Codex', vendor: 'OpenAI', usesProjectFiles: false },
+      install: 'npm install -g @openai/codex',
+    }),
   ]
   installed: Record<string, HarnessInstallStatus> = {
     'claude-code': { installed: true, authenticated: true, authType: 'account', version: '2.1.325' },
