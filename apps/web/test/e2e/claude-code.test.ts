@@ -67,7 +67,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await page.getByRole('treeitem', { name: 'agents' }).waitFor()
   await say('Make a file.')
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
-  await talk.getByRole('button', { name: /Ran echo made/ }).waitFor()
+  await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
   await page.keyboard.press('a')

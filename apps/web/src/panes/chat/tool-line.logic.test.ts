@@ -32,6 +32,13 @@ test.each([
   expect(line(item)).toBe(expected)
 })
 
+test('a call that waits for a person does not say that it runs', () => {
+  const wait = { from: '', askedAt: '2026-01-01T00:00:00Z', waitedMs: 0 }
+  expect(line(tool('Bash', { command: 'ls' }, { status: 'running', content: null, wait }))).toBe(
+    'terminal | Bash ls',
+  )
+})
+
 test('a call that a person denied says so, and is no failure of the tool', () => {
   const wait = { from: '', askedAt: null, waitedMs: 5000, denied: true }
   const denied = tool('Bash', { command: 'rm x' }, { status: 'failed', durationMs: null, wait })

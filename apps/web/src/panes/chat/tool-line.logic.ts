@@ -22,8 +22,10 @@ export function toolLine(tool: ToolItem, cwd: string): ToolLine {
   const isDenied = tool.wait?.denied === true && tool.status === 'failed'
   const outcome = { object, note: isDenied ? 'denied' : note, isBad: tool.status === 'failed' && !isDenied }
   if (facts.questions) return { icon: 'help', verb: isRunning ? 'Asking' : 'Asked', ...outcome }
+  // A call that waits for a person neither runs nor ran.
+  const waits = isRunning && (tool.wait?.askedAt ?? null) !== null
   const { icon, past, present } = facts.kind === 'edit' ? editWords(tool) : WORDS[facts.kind]
-  return { icon, verb: (isRunning ? present : past) ?? facts.label, ...outcome }
+  return { icon, verb: (waits ? undefined : isRunning ? present : past) ?? facts.label, ...outcome }
 }
 
 interface Words {
