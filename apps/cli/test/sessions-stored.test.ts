@@ -19,7 +19,7 @@ describe('sessions list', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toEqual([
       expect.stringMatching(
-        new RegExp(`^${second.id}  claude-code \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d \\$0.2500  Second$`),
+        new RegExp(`^${second.id}  claude-code +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d \\$0.2500  Second$`),
       ),
       expect.stringMatching(new RegExp(`^${first.id}  .*  First$`)),
       '',
