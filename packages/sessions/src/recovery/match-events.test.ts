@@ -193,3 +193,11 @@ test('with a damaged part nothing after it is doubled', () => {
     ),
   )
 })
+
+test('a call that an earlier version logged without its facts is the same call', () => {
+  const facts = { kind: 'other', label: 'T', object: '' } as const
+  const call: UIEvent = { type: 'tool:start', sessionId, toolUseId: 't1', name: 'T', input: { a: 1 } }
+  const told: UIEvent = { ...call, facts }
+  expect(missing([start, call], [start, told, usage(1)])).toEqual([usage(1)])
+  expect(missing([start, call], [start, { ...told, input: { a: 2 } }])).toHaveLength(1)
+})

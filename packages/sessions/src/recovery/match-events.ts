@@ -111,6 +111,10 @@ function isSameEvent(logged: UIEvent, event: UIEvent): boolean {
     case 'usage':
     case 'session:complete':
       return isDeepStrictEqual(asStored(unpriced(logged)), asStored(unpriced(event)))
+    case 'tool:start':
+    case 'tool:input':
+    case 'tool:result':
+      return isDeepStrictEqual(asStored(factless(logged)), asStored(factless(event)))
     default:
       return isDeepStrictEqual(logged, asStored(event))
   }
@@ -121,12 +125,17 @@ function unpriced(event: UIEvent): UIEvent {
   return { ...event, estimateUsd: undefined } as UIEvent
 }
 
+/** The version that began the turn may have known no facts, or other ones. */
+function factless(event: UIEvent): unknown {
+  return { ...event, ...{ facts: undefined, edits: undefined } }
+}
+
 /** What may stand in a log between two events of an agent, said by the host or the log, or by nobody a second time. */
 export function isAside({ type }: UIEvent): boolean {
   return type === 'status' || type === 'budget' || type === 'permission:resolved' || type === 'log:gap'
 }
 
 /** The log keeps JSON, which knows no `undefined`. */
-function asStored(event: UIEvent): unknown {
+function asStored(event: unknown): unknown {
   return JSON.parse(JSON.stringify(event))
 }
