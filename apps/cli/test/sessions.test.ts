@@ -37,7 +37,7 @@ describe('chirality sessions', () => {
       ])
       const text = await run(['sessions', ...args, '--harness', 'claude-code'])
       expect(text.stdout).toMatch(
-        new RegExp(`^${claude}  claude-code \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  Remember 42\n$`),
+        new RegExp(`^${claude}  claude-code  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  Remember 42\n$`),
       )
     },
   )
@@ -68,7 +68,7 @@ describe('chirality sessions', () => {
     const result = await run(['sessions', ...args, '--harness', 'messages-api'])
     expect(result).toMatchObject({ code, stdout: '' })
     expect(result.stderr).toContain(
-      'chirality: The Messages API keeps no conversations but those of Chirality. See `chirality sessions list`.\n',
+      'chirality: Messages API keeps no conversations but those of Chirality. See `chirality sessions list`.\n',
     )
   })
 
