@@ -18,7 +18,7 @@ test.each([
 ])('%j is not, and needs more than its name', host => {
   expect(isLoopback(host)).toBe(false)
   expect(() => checkBinding({ host })).toThrow(BindingError)
-  expect(() => checkBinding({ host, exposed: { proxy: true } })).toThrow('under which name')
+  expect(() => checkBinding({ host, exposed: { proxy: true } })).toThrow('Name the address that browsers use')
   const plain = { host, exposed: { proxy: true } as const, publicOrigins: ['http://agents.example'] }
   expect(() => checkBinding(plain)).toThrow('not encrypted')
   expect(() => checkBinding({ ...plain, publicOrigins: ['https://agents.example'] })).not.toThrow()

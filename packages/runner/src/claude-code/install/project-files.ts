@@ -18,7 +18,7 @@ export async function claudeProjectFiles(
     const root = realpathSync.native(cwd)
     const home = environment.HOME && realOrNone(environment.HOME)
     for (const [depth, folder] of foldersUpFrom(root, home).entries()) {
-      const prefix = '../../'.repeat(depth)
+      const prefix = '../'.repeat(depth)
       await reader.add(path.join(folder, '.mcp.json'), `${prefix}.mcp.json`)
       await reader.add(path.join(folder, '.claude'), `${prefix}.claude`)
       // Read in any case in the folder itself.
