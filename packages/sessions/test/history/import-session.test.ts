@@ -91,7 +91,7 @@ describe('an export of ours', () => {
     ['an id that leads elsewhere', JSON.stringify({ ...GOOD, session: { ...GOOD.session, id: '../x' } })],
     ['a mode that is none', JSON.stringify({ ...GOOD, session: { ...GOOD.session, mode: 'x' } })],
   ])('%s is refused', (_what, text) => {
-    expect(() => parseExport(text, project.root)).toThrow('This is no export of a session.')
+    expect(() => parseExport(text, project.root)).toThrow('This file is not an export of a session.')
   })
 
   test.each([
@@ -101,7 +101,7 @@ describe('an export of ours', () => {
     ['an event without a type', { ...envelope, event: {} }],
   ])('an envelope that is %s is refused', (_what, bad) => {
     const text = JSON.stringify({ ...GOOD, envelopes: [envelope, bad] })
-    expect(() => parseExport(text, project.root)).toThrow('Event 2 of this export is not one.')
+    expect(() => parseExport(text, project.root)).toThrow('Event 2 of this export is not a valid event.')
   })
 })
 
