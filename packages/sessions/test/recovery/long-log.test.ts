@@ -45,8 +45,8 @@ test('a long log that nobody has read yet is read in slices, between which every
   await host.openProject(world.project)
   const session = await host.session(id)
   vi.restoreAllMocks()
-  // Its tail is folded, its last turn is looked for, and what that turn cost is added up: each over all of it.
-  expect(total).toBeGreaterThan(3 * EVENTS)
+  // The tail is folded and the last turn is searched for, each over the whole log.
+  expect(total).toBeGreaterThanOrEqual(2 * EVENTS)
   expect(mostAtOnce).toBeLessThanOrEqual(2 * PAGE)
   expect(session.log.lastSeq).toBe(EVENTS + 2)
   expect(session.log.readLast(2).map(({ event: { type } }) => type)).toEqual(['session:error', 'turn:end'])
