@@ -6,10 +6,15 @@ import { aBusyDay } from '../support/scenes.ts'
 /** Panes that look again after each result of a tool: never twice at a time, never for nobody, and the last state is shown. */
 const dashboard = useDashboard()
 
+/** Commands and searches in turn: calls of one kind in a row would become one line. */
 function step(i: number): LooseEvent[] {
   const toolUseId = `step${i}`
+  const call =
+    i % 2 === 0
+      ? { name: 'Bash', input: { command: `step ${i}` } }
+      : { name: 'Grep', input: { pattern: `step ${i}` } }
   return [
-    { type: 'tool:start', toolUseId, name: 'Bash', input: { command: `step ${i}` } },
+    { type: 'tool:start', toolUseId, ...call },
     { type: 'tool:result', toolUseId, content: `done ${i}`, isError: false },
   ]
 }

@@ -3,7 +3,7 @@ import type { UIEvent } from '../index.ts'
 import { createTranslator, editsOf, factsOf, todosOf, toolSubject } from '../index.ts'
 import { toolFacts } from './tool-facts.ts'
 
-describe('the kind, the label and the object of a call', () => {
+describe('E26: the kind, the label and the object of a call', () => {
   test.each([
     ['Bash', { command: 'npm test' }, 'execute', 'Bash', 'npm test'],
     ['bash', { command: 'npm\n  test' }, 'execute', 'Bash', 'npm test'],
@@ -78,7 +78,7 @@ test('the to-do list of a call, and of a plan that is no call', () => {
 
 const HUNK = { oldStart: 3, oldLines: 1, newStart: 3, newLines: 2, lines: [' a', '+b'] }
 
-describe('what a result says of files', () => {
+describe('E27: what a result says of files', () => {
   test('a patch of Claude Code, with the numbers of its lines', () => {
     const events = translate('claude-code', [
       claudeCall('Edit', { file_path: '/p/a', old_string: 'a', new_string: 'a\nb' }),
@@ -134,7 +134,7 @@ describe('what a result says of files', () => {
   })
 })
 
-test('an event of an older log has the facts that its input and its detail tell', () => {
+test('E28: an event of an older log has the facts that its input and its detail tell', () => {
   const old = { name: 'Edit', input: { file_path: 'a', old_string: 'x', new_string: 'y' } }
   expect(factsOf(old)).toMatchObject({ kind: 'edit', object: 'a' })
   expect(editsOf(old)).toEqual([{ path: 'a', change: 'update', swaps: [{ before: 'x', after: 'y' }] }])
