@@ -6,14 +6,14 @@ import type { TurnFacts } from './turn-program.ts'
 
 export interface AdoptionRecordOptions {
   turnId: string
-  /** Without it nobody will ever adopt the turn, and nothing is kept. */
+  /** If undefined, the turn cannot be adopted and no record is written. */
   onProcess?: HarnessTurnOpts['onProcess']
   log: HarnessLog
 }
 
 /**
- * What a later Chirality needs to tell the turn again: its processes, its facts, and the events that its spool does not
- * hold. A record that cannot be written costs the adoption of the turn, never the turn.
+ * Everything a restarted server needs to emit the turn's events again: its processes, its facts, and the events that
+ * the spool file does not hold. If a record cannot be written, the turn cannot be adopted, but it goes on.
  */
 export class AdoptionRecord {
   readonly #options: AdoptionRecordOptions
@@ -27,7 +27,7 @@ export class AdoptionRecord {
     return this.#options.onProcess !== undefined
   }
 
-  /** Opens the notes beside the spool that the turn is about to be printed to. */
+  /** Opens the notes file beside the spool that the agent is about to write to. */
   begin(spoolPath: string, facts?: TurnFacts): void {
     if (!this.isKept) return
     const notes = new TurnNotes({ spoolPath, turnId: this.#options.turnId })
@@ -35,24 +35,27 @@ export class AdoptionRecord {
     if (facts) this.#try(() => notes.facts(facts))
   }
 
-  /** Goes on with the notes of an earlier Chirality. */
+  /** Continues the notes file of the server that started the turn. */
   resume(spoolPath: string): Promise<{ facts: TurnFacts; notes: TurnNote[] }> {
     this.#notes = new TurnNotes({ spoolPath, turnId: this.#options.turnId })
     return this.#notes.read()
   }
 
-  /** From now on the turn can be found again. */
+  /** From now on a restarted server can find the turn. */
   tell(process: TurnProcess): void {
     this.#try(() => this.#options.onProcess?.(process))
   }
 
-  /** An event that the spool does not hold. `after` is the offset of the last record before it. */
+  /** Records an event that the spool does not hold. `after` is the offset of the last spool record before it. */
   note(event: UIEvent, after: number): UIEvent {
     this.#try(() => this.#notes?.add({ after, event }))
     return event
   }
 
-  /** Only when the end of the turn was taken: until then a later Chirality needs it to tell the same events. */
+  /**
+   * Call this only after the end of the turn was read: until then a restarted server needs the files to emit the same
+   * events.
+   */
   async forget(): Promise<void> {
     const notes = this.#notes
     this.#notes = null
@@ -72,9 +75,9 @@ export class AdoptionRecord {
   }
 }
 
-/** An event that did not come out of the spool, and where in the spool it was told. */
+/** An event that did not come from the spool, and its position among the spool's records. */
 export interface TurnNote {
-  /** Offset of the last record before it; -1 when there was none. */
+  /** Offset of the last spool record before it; -1 if there was none. */
   after: number
   event: UIEvent
 }
@@ -85,8 +88,8 @@ interface NotesPlace {
 }
 
 /**
- * Kept beside the spool while a turn runs, so that a later Chirality tells the same events from it. One for each turn:
- * a process that is kept between turns has one spool for all of them.
+ * A file beside the spool while a turn runs, so that a restarted server emits the same events. There is one for each
+ * turn, because a kept process has one spool for all its turns.
  */
 export class TurnNotes {
   readonly #path: string
@@ -95,7 +98,7 @@ export class TurnNotes {
     this.#path = `${spoolPath}.${turnId.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)}.notes`
   }
 
-  /** Written at once: it has to be there when we are gone in the next moment. */
+  /** Synchronous, so that the note is in the file even if this process dies in the next moment. */
   facts(facts: TurnFacts): void {
     this.#append({ facts })
   }
@@ -104,7 +107,7 @@ export class TurnNotes {
     this.#append(note)
   }
 
-  /** As far as they can be read: most of a turn can be told without. */
+  /** Reads the notes that can be parsed. Unreadable ones are left out: most of a turn can be restored without them. */
   async read(): Promise<{ facts: TurnFacts; notes: TurnNote[] }> {
     const lines = (await readText(this.#path)).split('\n').map(parse)
     const { facts } = lines.find(line => isObject(line.facts)) ?? {}
@@ -125,7 +128,7 @@ export class TurnNotes {
   }
 }
 
-/** Takes from the notes what was told before the record at that offset, in order. */
+/** Removes and returns the notes that belong before the record at that offset, in order. */
 export function recall(notes: TurnNote[], offset: number): UIEvent[] {
   const count = notes.findIndex(({ after }) => after >= offset)
   return notes.splice(0, count < 0 ? notes.length : count).map(({ event }) => event)
@@ -145,7 +148,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** The last line is cut where we died while writing it. */
+/** The last line can be incomplete if the process died while it wrote the line. */
 function parse(line: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line)

@@ -7,7 +7,9 @@ import {
 } from '@chirality/core'
 import type { AgentName } from './turn-program.ts'
 
-/** Throws for a release that is too old, before anything is sent to it. One that names no version is tried. */
+/**
+ * Throws for a release that is too old, before anything is sent to it. An agent that reports no version is accepted.
+ */
 export function refuseTooOld(
   version: string | undefined,
   versions: HarnessVersions,
@@ -20,14 +22,14 @@ export function refuseTooOld(
   throw new HarnessError(message, 'unsupported', harnessId)
 }
 
-/** One release of an agent, among those that are known. */
+/** One release of an agent, in relation to the releases that the tests run. */
 export interface AgentRelease {
   version: string | undefined
   versions: HarnessVersions
   name: string
 }
 
-/** For the first turn of a session, when the tests have never run this release. */
+/** The notice in the first turn of a session whose release the tests have never run. */
 export function versionNotice(
   sessionId: string,
   { version, versions, name }: AgentRelease,

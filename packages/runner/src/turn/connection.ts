@@ -12,91 +12,96 @@ import type { StopReason } from './turn-events.ts'
 import type { AgentName, Invocation, TurnConfig } from './turn-program.ts'
 import type { TurnStop } from './turn-stop.ts'
 
-/** How one turn reaches its agent. All that is the same for every agent is in `Turn`. */
+/** How one turn reaches its agent. The parts that are the same for every agent are in `Turn`. */
 export interface TurnPlan<C extends Connection = Connection> {
   readonly agent: AgentName
   readonly config: TurnConfig
-  /** Of whoever started the turn. */
+  /** The signal of the caller that started the turn. */
   readonly signal: AbortSignal
-  /** The conversation that the turn goes on with. */
+  /** The id of the conversation that the turn resumes. */
   readonly resumedId?: string | undefined
-  /** An earlier Chirality began the turn: it is told from its beginning, and what is wrong with it is an event. */
+  /** A server that has exited started the turn: its events are emitted from the beginning, and errors become events. */
   readonly hasBegun?: boolean
-  /** The process is the turn's own: `process:exit` is the last event also when none could be started. */
+  /** The process runs only this turn: `process:exit` is the last event, also if no process could be started. */
   readonly ownsProcess?: boolean
-  /** Throws what keeps the turn from starting, and leaves nothing behind then. */
+  /** Throws if the turn cannot start; no file or process is left in that case. */
   prompt(turn: TurnParts): Promise<TurnPrompt>
-  /** Null when the turn was stopped meanwhile. Throws what keeps the agent from starting. */
+  /** Null if the turn was stopped meanwhile. Throws if the agent cannot start. */
   open(turn: TurnParts): Promise<C | null>
-  /** The same message as the first of a new conversation: the agent no longer has the one to resume. */
+  /** Sends the same message in a new conversation, because the agent no longer has the one to resume. */
   readonly afresh?: ((turn: TurnParts) => Promise<C | null>) | undefined
-  /** Everything is over: leaves nothing of what was prepared. */
+  /** Removes everything that was prepared for the turn. Called once the turn is over. */
   release?(): Promise<void>
 }
 
 export type TurnPrompt = Pick<Invocation, 'promptText' | 'attachments'>
 
-/** What the turn gives to whoever opens its connection. */
+/** The parts of a turn that `prompt()` and `open()` need. */
 export interface TurnParts {
   stop: TurnStop
   record: AdoptionRecord
   log: HarnessLog
 }
 
-/** One turn's talk with its agent, whether the process is kept afterwards or was started for it. */
+/** The exchange of one turn with its agent, in a kept process or in one of its own. */
 export interface Connection {
-  /** The agent works already. Otherwise it is given the message when the first batch is asked for. */
+  /** The agent is already working. Otherwise the message is sent when the first batch is requested. */
   readonly hasBegun: boolean
-  /** Told after `turn:start`. */
+  /** Emitted after `turn:start`. */
   readonly opening?: UIEvent[]
-  /** The id that the conversation should have, where that is known beforehand. */
+  /** The id that the conversation should get, if it is known beforehand. */
   readonly expectedId?: string | undefined
-  /** Where in the spool the last batch ended. */
+  /** Offset in the spool at which the last batch ended. */
   readonly offset: number
-  /** Its silence need not be told: it has answered, or tells of it itself. */
+  /** Silence is not reported as a stall: the agent has answered, or reports its waiting itself. */
   readonly isQuiet: boolean
-  /** What the agent says, as it is read. Ends when the agent rests or is gone. */
+  /** The agent's events as they are read. Ends when the agent is idle or its process has exited. */
   batches(): AsyncGenerator<UIEvent[], void>
-  /** One more message for the agent while it works. False when it cannot take it. */
+  /** Sends one more message while the agent works. False if the agent cannot take it. */
   send?(prompt: HarnessQuery['prompt']): Promise<boolean>
-  /** Absent where nobody can answer what the agent asks. */
+  /** Undefined if the agent's permission requests cannot be answered. */
   readonly requests?: Requests
-  /** Safe to call twice. For a kill it resolves when nothing of the turn runs any more. */
+  /** Can be called twice. A kill resolves once no process of the turn runs any more. */
   stop(reason: StopReason): Promise<void>
-  /** After the last batch, or after one that failed: what became of the turn. */
+  /** The result of the turn; called after the last batch, or after a batch that failed. */
   end(failure?: { error: unknown }): Promise<ConnectionEnd>
-  /** Lets go of the agent, or ends it with its files. May be called at any time, and twice. Never rejects. */
+  /**
+   * Releases a kept agent, or ends the process and removes its files. Can be called at any time and twice; never
+   * rejects.
+   */
   close(): Promise<void>
 }
 
 /** How the agent's requests are answered. */
 export interface Requests {
-  /** Somebody has to answer it: what a rule denied may be told in the same form, and is over. */
+  /**
+   * Whether the request waits for an answer. A request that a rule has denied has the same form, but is already closed.
+   */
   isOpen?(request: PermissionRequestEvent): boolean
-  /** What rules say by themselves, so that nobody is asked. */
+  /** The decision of the rules, if they decide the request without a person. */
   rule?(request: PermissionRequestEvent): Promise<AskedDecision | undefined>
-  /** Gives the agent the answer. Returns what is told of it, or nothing where the agent tells it itself. */
+  /** Sends the answer to the agent. Returns the event to emit, or undefined if the agent emits it itself. */
   answer(request: PermissionRequestEvent, asked: AskedDecision): UIEvent | undefined
 }
 
 export interface ConnectionEnd {
-  /** What is still to be told. */
+  /** Events that are still to be emitted. */
   events?: UIEvent[]
-  /** By the agent's last result; null when there was none, or more had begun since. */
+  /** From the agent's last result; null if there was none, or if more work began after it. */
   outcome: TurnEndReason | null
-  /** It had completed its work, so that a stop came too late to matter. */
+  /** The agent had completed its work before a stop arrived. */
   isFinished: boolean
-  /** Why there is no result, in words for a person. */
+  /** Why there is no result, as text for the user. */
   fault?: (Pick<SessionErrorEvent, 'error' | 'code'> & { reason: 'failed' | 'crashed' }) | undefined
-  /** It rested and did not exit, so it was ended. */
+  /** The agent was idle but did not exit, so it was killed. */
   hasLingered?: boolean
-  /** What it had started and left alive; all of it was stopped, or tried to. */
+  /** The number of processes that the agent had started and left running; a stop was attempted for all of them. */
   leftBehind?: number
-  /** Of the process, when it ended with the turn. */
+  /** How the process exited, if it exited with the turn. */
   exit?: ProcessEnd
   /**
-   * `again`: the process had gone before it heard of the turn. `afresh`: it no longer has the conversation, as `events`
-   * say.
+   * `again`: the process exited before it received the message. `afresh`: the agent no longer has the conversation, as
+   * `events` say.
    */
   retry?: 'again' | 'afresh' | undefined
 }
@@ -104,6 +109,6 @@ export interface ConnectionEnd {
 export interface ProcessEnd {
   code: number | null
   signal: string | null
-  /** What could not be stopped; absent when it is not known that there is nothing. */
+  /** The number of processes that could not be stopped; undefined if it could not be determined. */
   leftRunning?: number
 }

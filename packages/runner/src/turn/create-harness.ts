@@ -40,32 +40,35 @@ import { turnQuery } from './turn-query.ts'
 // An agent that runs one process for each turn writes no Connection: `processPlan({ program, ... })` makes the plan from a
 // `TurnProgram`, which says how the command is put together and how a line of its output is read.
 
-/** Everything that is particular to one agent. What it leaves out, the harness does not have. */
+/** Everything that is particular to one agent. The harness has no method for a part that is missing here. */
 export interface HarnessAgent<M = unknown> {
   readonly meta: HarnessMeta
   readonly models: readonly HarnessModel[]
-  /** What it says it supports it has to have: a capability without its method is refused. */
+  /** A capability that is announced without its method is refused. */
   readonly capabilities: HarnessCapabilities
   installStatus(): Promise<HarnessInstallStatus>
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
-  /** Throws for what the agent cannot do. Nothing is started before the plan is followed. */
+  /** Throws for a query that the agent cannot run. No process is started before the plan is run. */
   plan(turn: NewTurn): TurnPlan
   adopt?(turn: BegunTurn): TurnPlan
-  /** What stays of a session between its turns. */
+  /** Ends the processes that a session keeps between its turns. */
   readonly kept?: Kept
-  /** Starts the agent that the turn would use. Offered with `supportsPrewarm`. Rejects when the signal comes. */
+  /** Starts the agent that the turn would use. Offered with `supportsPrewarm`. Rejects when the signal is aborted. */
   prewarm?(turn: NewTurn, signal: AbortSignal): Promise<void>
-  /** Sets the mode of an agent that works or is kept. Throws for a mode that cannot be set. The harness remembers it. */
+  /**
+   * Sets the permission mode of a working or kept agent. Throws for a mode that cannot be set. The harness stores the
+   * mode.
+   */
   setMode?(sessionId: string, mode: PermissionMode, connection: Connection | null): Promise<void>
   contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
-  /** Missing: nothing can be typed after a slash. */
+  /** Undefined if the agent has no slash commands. */
   slashCommands?: SessionHarness['discoverSlashCommands']
   readonly projectFiles?: SessionHarness['projectFiles']
   readonly unheldRules?: SessionHarness['unheldRules']
   readonly nativeSessions?: NativeSessions
 }
 
-/** A turn that is to be planned. */
+/** The input of `plan()`. */
 export interface NewTurn {
   session: Session
   turnId: string
@@ -74,20 +77,20 @@ export interface NewTurn {
   opts: HarnessTurnOpts
 }
 
-/** A turn that an earlier Chirality began. */
+/** A turn that a server which has exited started. */
 export interface BegunTurn {
   session: Session
   trace: TurnTrace
   opts: AdoptTurnOpts
 }
 
-/** A method that not every harness has, of one that has it. */
+/** A method that some harnesses lack, as a harness that has it declares it. */
 export type Offered<Name extends keyof SessionHarness> = NonNullable<SessionHarness[Name]>
 
 export interface Kept {
-  /** Ends what is kept of a session. Resolves when nothing of it runs any more. */
+  /** Ends the session's kept processes. Resolves once none of them runs any more. */
   kill(sessionId: string): Promise<void>
-  /** The same, and forgets the session. */
+  /** Like `kill()`, and also forgets the session. */
   release(sessionId: string): Promise<void>
   close(): Promise<void>
 }
@@ -101,7 +104,9 @@ export function createHarness<M>(agent: HarnessAgent<M>): SessionHarness<M> {
   return new AgentHarness(agent)
 }
 
-/** What `createHarness` gives. A class only so that an agent's harness can be made with `new`, as its specification has it. */
+/**
+ * The result of `createHarness`. It is a class so that a harness can be created with `new`, as the specification says.
+ */
 export class AgentHarness<M = unknown> implements SessionHarness<M> {
   readonly id: string
   readonly adoptTurn?: Offered<'adoptTurn'>
@@ -115,9 +120,9 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   readonly importSession?: Offered<'importSession'>
   readonly #agent: HarnessAgent<M>
   readonly #turns = new Map<string, Turn>()
-  /** Agents that are started ahead of their session's turn. Whoever stops that turn gives up the start as well. */
+  /** Agents that are started ahead of their session's turn. Stopping that turn also cancels the start. */
   readonly #ahead = new Map<AbortController, string>()
-  /** What was set for sessions, beside their turns. */
+  /** The permission modes that were set between turns, by session. */
   readonly #modes = new Map<string, PermissionMode>()
 
   constructor(agent: HarnessAgent<M>) {
@@ -178,13 +183,16 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     })
   }
 
-  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
+  /** Like Ctrl-C. An agent that ignores it is killed. */
   interrupt(sessionId: string): void {
     this.#giveUpAhead(sessionId)
     this.#turns.get(sessionId)?.interrupt()
   }
 
-  /** SIGTERM, and SIGKILL after 5 s, for the agent and all that it started; also for one that is kept without a turn. */
+  /**
+   * SIGTERM, and SIGKILL after 5 s, for the agent and all its child processes; also for an agent that is kept without a
+   * turn.
+   */
   async kill(sessionId: string): Promise<void> {
     await this.#end(sessionId)
     await this.#agent.kept?.kill(sessionId)
@@ -200,7 +208,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     return this.#turns.has(sessionId)
   }
 
-  /** Ends the turns that run, and the agents that are kept between turns. */
+  /** Ends the running turns and the kept agents. */
   async close(): Promise<void> {
     await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
     await this.#agent.kept?.close()
@@ -214,7 +222,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     return { session, turnId, query: turnQuery(session, message, opts), opts }
   }
 
-  /** An agent that can ask nobody would do what the caller wanted to be asked about. */
+  /** An agent that cannot send permission requests would run the tools that the caller wanted to decide about. */
   #refuseAsking(opts: HarnessTurnOpts): void {
     const asked = (['decide', 'guard'] as const).find(name => opts[name] !== undefined)
     if (asked === undefined) return
@@ -222,14 +230,14 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     throw new HarnessError(`${asked}: ${name} asks nobody in this form.`, 'unsupported', id)
   }
 
-  /** The turn ends when the agent has dealt with all messages. */
+  /** The turn ends when the agent has answered all messages. */
   async #steer(...[sessionId, message, images = []]: Parameters<Offered<'steer'>>) {
     const prompt: HarnessQuery['prompt'] =
       images.length > 0 ? [{ type: 'text', text: message }, ...images] : message
     return (await this.#turns.get(sessionId)?.steer(prompt)) ?? false
   }
 
-  /** Resolves when the agent is ready, or when the start is given up. */
+  /** Resolves when the agent is ready, or when the start is cancelled. */
   async #prewarm(session: Session, opts: HarnessTurnOpts): Promise<void> {
     const { id } = session
     if (this.isRunning(id)) return
@@ -238,7 +246,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     try {
       await this.#agent.prewarm?.(this.#newTurn(session, '', opts), givingUp.signal)
     } catch (error) {
-      // A turn that began meanwhile may have taken its place, and tells what is wrong by itself.
+      // A turn that began meanwhile may have replaced this start; it reports its own errors.
       if (!givingUp.signal.aborted && !this.isRunning(id)) throw error
     } finally {
       this.#ahead.delete(givingUp)
@@ -250,7 +258,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     this.#modes.set(sessionId, mode)
   }
 
-  /** The turn is made when its first event is asked for, which throws when the session has one running. */
+  /** The turn is created when its first event is requested; that throws if the session already has a running turn. */
   #events({ id }: Session, make: () => Turn): TurnEvents {
     const batches = () =>
       emitted(async (emit: (batch: UIEvent[]) => Promise<void>) => {
@@ -262,7 +270,8 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
         }
         try {
           await turn.run(batch => {
-            // Nothing runs any more: who hears this may start the next turn at once.
+            // No process of the turn runs any more at this point: a caller may start the next turn as soon as it sees
+            // the last event.
             if (batch.some(({ type }) => type === turn.lastEvent)) settle()
             return emit(batch)
           })

@@ -1,15 +1,15 @@
 export type Emit<T> = (value: T) => Promise<void>
 
 /**
- * What a function emits, as an iterator. It begins when the first value is asked for, and waits in `emit` until the next one is.
- * When its reader leaves, `emit` rejects with `LEFT`: only its `finally` blocks run then. It does what nested async generators
- * would, without one more promise for each of them and each value.
+ * The values that a function emits, as an async iterator. The function starts when the first value is requested, and
+ * waits in `emit` until the next one is. When the reader returns early, `emit` rejects with `LEFT`, so that only
+ * `finally` blocks run. It replaces nested async generators, each of which would cost one more promise for each value.
  */
 export function emitted<T>(produce: (emit: Emit<T>) => Promise<void>): AsyncGenerator<T, void> {
   return new Emitted(produce)
 }
 
-/** Not an error: whoever catches it has to pass it on. */
+/** Not an error: a `catch` that receives it has to rethrow it. */
 export const LEFT = Symbol('the reader left')
 
 class Emitted<T> implements AsyncGenerator<T, void> {
@@ -28,12 +28,12 @@ class Emitted<T> implements AsyncGenerator<T, void> {
     return this.#step(({ go }) => go())
   }
 
-  /** As an error in `emit`. */
+  /** Rejects the pending `emit` with the error. */
   throw(error: unknown): Promise<IteratorResult<T, void>> {
     return this.#step(({ fail }) => fail(error))
   }
 
-  /** Resolves when the function has ended; one that never began does not begin any more. */
+  /** Resolves when the function has ended; a function that has not started is never started. */
   async return(): Promise<IteratorResult<T, void>> {
     this.#isLeft = true
     if (this.#state === 'new') this.#state = 'over'
@@ -63,7 +63,7 @@ class Emitted<T> implements AsyncGenerator<T, void> {
   #begin(): void {
     this.#state = 'begun'
     this.#ended = this.#run()
-    // Whoever reads is told of it; so is whoever returns.
+    // `next()` and `return()` report the failure; without this handler it would also be an unhandled rejection.
     this.#ended.catch(() => {})
   }
 
@@ -109,7 +109,7 @@ class Emitted<T> implements AsyncGenerator<T, void> {
 
 const OVER = { done: true, value: undefined } as const
 
-/** What a function that waits in `emit` is waiting for. */
+/** Settles the promise that a function waits for in `emit`. */
 interface Resume {
   go: () => void
   fail: (reason: unknown) => void

@@ -4,7 +4,7 @@ import { redactArgs } from '../env/secrets.ts'
 import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
 import type { Invocation, TurnConfig } from './turn-program.ts'
 
-/** What goes to the harness log. Never the environment or the prompt: both hold what is nobody else's business. */
+/** The lines of the harness log. They never contain the environment or the prompt, because both can hold secrets. */
 export class HarnessLog {
   readonly #onLog: TurnConfig['onLog']
   readonly #sessionId: string | undefined
@@ -40,7 +40,7 @@ export class HarnessLog {
     this.write('info', 'process:exit', { code, signal, durationMs: Math.round(durationMs), stopped, ...lost })
   }
 
-  /** What went wrong on our side, with where. */
+  /** An internal error, with its stack. */
   fault(event: string, error: unknown): void {
     const { stack } = error instanceof Error ? error : {}
     this.write('error', event, { error: String(error), ...(stack === undefined ? {} : { stack }) })
@@ -51,7 +51,7 @@ export class HarnessLog {
     try {
       this.#onLog?.({ level, event, ...(sessionId === undefined ? {} : { sessionId }), data })
     } catch {
-      // A log that cannot be written must not end a turn that a person pays for.
+      // A log file that cannot be written must not end a turn.
     }
   }
 }

@@ -6,75 +6,75 @@ import { unlessAborted } from './turn-stop.ts'
 /** An agent whose process outlives a turn. */
 export interface KeptAgent {
   readonly process: { readonly pid: number }
-  /** False as soon as it is being stopped, or has gone by itself. */
+  /** False as soon as it is being stopped, or has exited by itself. */
   readonly isUsable: boolean
-  /** We stopped it: nobody needs to be told. */
+  /** The harness stopped it, so its exit is not reported to the user. */
   readonly isStopped: boolean
-  /** Nothing runs in it, not even in the background. */
+  /** No work runs in it, not even in the background. */
   readonly isResting: boolean
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<{ exit: { code: number | null; signal: string | null } }>
-  /** The polite way, for one that has nothing to do. Resolves when nothing of it runs any more. */
+  /** Lets an idle agent exit by itself. Resolves when none of its processes runs any more. */
   dismiss(): Promise<void>
-  /** Without the time for good-byes. */
+  /** Ends the agent without waiting for it to exit by itself. */
   stop(options: { interruptGraceMs: 0 }): Promise<unknown>
-  /** Lets go of one conversation, so that another process may have it. Only where sessions share an agent. */
+  /** Closes one conversation, so that another process can open it. Only for agents that sessions share. */
   unload?(conversation: string): Promise<void>
-  /** Ends what runs for one conversation, and lets go of it. Only where sessions share an agent. */
+  /** Ends the work of one conversation and closes it. Only for agents that sessions share. */
   evict?(conversation: string): Promise<void>
 }
 
-/** What an agent is started with. */
+/** How an agent is started. */
 export interface AgentLaunch<A extends KeptAgent> {
   /** Turns with the same key use the same agent. */
   readonly key: string
-  /** Sessions share it. One that is being ended may hold the conversation of any of them. */
+  /** Several sessions share the agent. While it is being ended, it can still hold the conversation of any of them. */
   readonly isShared?: boolean
-  /** Ended with its first turn. */
+  /** The agent ends with its first turn. */
   readonly isShortLived?: boolean
-  /** Rejects when the signal says that nobody wants it any more, and leaves nothing running then. */
+  /** Rejects when the signal is aborted, and leaves no process running then. */
   start(signal: AbortSignal): Promise<A>
-  /** Whether an agent that runs will do instead, after it was told what can be told. Missing: it will. */
+  /** Sets what can be set on a running agent; true if this launch can use it. Default: it can. */
   accepts?(agent: A, startedWith: this): Promise<boolean>
 }
 
 export interface AgentRequest<A extends KeptAgent, L extends AgentLaunch<A> = AgentLaunch<A>> {
   sessionId: string
-  /** The one that the session goes on with. */
+  /** The conversation that the session resumes. */
   conversation?: string | undefined
   launch: L
-  /** Nobody wants it any more. */
+  /** Aborted when the agent is no longer wanted. */
   signal: AbortSignal
 }
 
-/** A turn's hold on an agent. */
+/** A turn's claim on an agent. */
 export interface AgentLease<A extends KeptAgent> {
   agent: A
-  /** It was there before. */
+  /** The agent was running before this request. */
   isKept: boolean
-  /** How the session's last agent came to its end, when that was not our doing and nobody was told yet. */
+  /** How the session's last agent exited, if the harness did not stop it and the exit was not reported yet. */
   lost?: string
-  /** How many hold it, this one included. */
+  /** The number of leases on the agent, this one included. */
   holders(): number
-  /** Resolves when what was only for this turn is gone. */
+  /** Resolves when the processes that only this turn used have exited. */
   release(): Promise<void>
 }
 
 export interface KeptAgentsOptions {
   agent: AgentName
-  /** How long an agent may have nothing to do before it is ended. Default 10 min. */
+  /** How long an agent may be idle before it is ended. Default 10 min. */
   idleMs?: number | undefined
-  /** How much memory agents may take that have nothing to do. Default: a quarter of what would be free without them. */
+  /** How much memory idle agents may use. Default: a quarter of the memory that would be free without them. */
   keepMemory?: MemoryLimit | undefined
-  /** How many agents may have nothing to do at a time. Default: no limit. */
+  /** How many agents may be idle at a time. Default: no limit. */
   maxIdle?: number | undefined
 }
 
-/** Keeps agents between turns, so that a follow-up does not wait for a process, and ends those that nobody uses. */
+/** Keeps agents between turns, so that a follow-up does not wait for a process start, and ends idle ones. */
 export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLaunch<A>> {
   readonly #options: KeptAgentsOptions
   readonly #entries = new Map<string, Entry<A, L>>()
-  /** Where each session's conversation is open: only that process may write to it. */
+  /** The process in which each session's conversation is open: only that process may write to it. */
   readonly #homes = new Map<string, Entry<A, L>>()
   readonly #endings = new Set<Entry<A, L>>()
   readonly #lost = new Map<string, string>()
@@ -85,9 +85,9 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
   }
 
   /**
-   * An agent that will do, or a new one. Rejects with a HarnessError when none can be started, with the code `aborted` when this
-   * is closed, also meanwhile, and as soon as the signal comes: a start that nobody else waits for is given up then, and is
-   * over when this rejects.
+   * Returns a running agent that fits, or starts one. Rejects with a HarnessError if none can be started, and with the
+   * code `aborted` if this pool is closed or the signal is aborted, also meanwhile. A start that no other turn waits
+   * for is cancelled then, and its process has exited when this rejects.
    */
   async acquire(request: AgentRequest<A, L>): Promise<AgentLease<A>> {
     const { sessionId, signal } = request
@@ -103,7 +103,8 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
   async #acquire(request: AgentRequest<A, L>): Promise<AgentLease<A>> {
     const { sessionId, launch, signal } = request
     await unlessAborted(this.#leaveHome(request), signal)
-    // One that is on its way out may still hold the conversation: two processes that write to it lose one of its branches.
+    // An agent that is being ended can still hold the conversation: two processes that write to it lose one of its
+    // branches.
     await unlessAborted(this.#ended(request), signal)
     const known = this.#entries.get(launch.key)
     const entry = await this.#entryFor(request)
@@ -120,12 +121,12 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     }
   }
 
-  /** A person knows how the session's last agent ended. */
+  /** The exit of the session's last agent was reported to the user. */
   told(sessionId: string): void {
     this.#lost.delete(sessionId)
   }
 
-  /** The session's agent, if one runs. */
+  /** The session's running agent, if there is one. */
   get(sessionId: string): A | undefined {
     const started = this.#homes.get(sessionId)?.started
     return started?.isUsable ? started : undefined
@@ -136,7 +137,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
   }
 
   /**
-   * Resolves when nothing of the session runs any more, whether its agent is being started, works or is on its way out. An agent
+   * Resolves when no process of the session runs any more, whether its agent is starting, working or ending. An agent
    * that other sessions use goes on for them.
    */
   async kill(sessionId: string, conversation?: string): Promise<void> {
@@ -144,14 +145,17 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     await this.#hasten(sessionId)
   }
 
-  /** The same for a session at rest, whose agent gets the time to end by itself: it may have to write its transcript. */
+  /**
+   * Like `kill()`, for an idle session: its agent gets the time to exit by itself, because it may have to write its
+   * transcript.
+   */
   async release(sessionId: string, conversation?: string): Promise<void> {
     await this.#leave(sessionId, conversation)
     await this.#ended({ sessionId })
     this.told(sessionId)
   }
 
-  /** For good. When it resolves nothing runs any more, and nothing will. */
+  /** Closes the pool. When it resolves no agent runs, and none can be started any more. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const entry of [...this.#entries.values()]) void this.#end(entry)
@@ -186,7 +190,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     this.#homes.set(sessionId, entry)
   }
 
-  /** Whoever does not wait any more holds the agent no longer. */
+  /** A turn that stops waiting gives up its lease. */
   async #wait<T>({ signal }: AgentRequest<A, L>, entry: Entry<A, L>, step: Promise<T>): Promise<T> {
     try {
       return await unlessAborted(step, signal)
@@ -211,7 +215,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     return entry
   }
 
-  /** One that ends by itself is remembered until somebody can be told. What it had started ends with it. */
+  /** The exit of an agent that was not stopped is stored until it can be reported. Its child processes end with it. */
   #watch(entry: Entry<A, L>, agent: A): void {
     entry.started = agent
     void agent.ended.then(({ exit: { code, signal } }) => {
@@ -221,7 +225,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     })
   }
 
-  /** A session whose settings changed needs another agent, and its conversation has to be let go of by the one it had. */
+  /** A session with changed settings needs another agent, so the agent it had must close the conversation first. */
   async #leaveHome({ sessionId, conversation, launch: { key } }: AgentRequest<A, L>): Promise<void> {
     const home = this.#homes.get(sessionId)
     if (!home || home.launch.key === key || home.started?.isUsable === false) return
@@ -232,7 +236,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     }
   }
 
-  /** Ends the session's agent, unless others hold it or are at home there. */
+  /** Ends the session's agent, unless other sessions hold it or have their conversation in it. */
   async #leave(sessionId: string, conversation: string | undefined): Promise<void> {
     const home = this.#homes.get(sessionId)
     if (!home) return
@@ -257,20 +261,20 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
   #startIdling(entry: Entry<A, L>): void {
     clearTimeout(entry.idle)
     entry.idle = setTimeout(() => {
-      // What runs in the background is work, though nobody talks to the agent.
+      // An agent with background work is not idle, though no turn uses it.
       if (entry.started?.isResting) void this.#end(entry)
       else this.#startIdling(entry)
     }, this.#options.idleMs ?? IDLE_MS)
   }
 
-  /** The least recently used goes first. No turn waits for it. */
+  /** Ends the least recently used agents first. No turn waits for this. */
   async #endSurplus(): Promise<void> {
     const { maxIdle = Number.POSITIVE_INFINITY, keepMemory } = this.#options
     const idle = this.#idle().sort((a, b) => a.lastUsedAt - b.lastUsedAt)
     const tooMany = idle.splice(0, Math.max(0, idle.length - maxIdle))
     for (const { entry } of tooMany) void this.#end(entry)
     const surplus = await surplusAgents(idle, keepMemory)
-    // Somebody may have come for one of them meanwhile.
+    // A turn may have taken one of them meanwhile.
     const stillIdle = new Set(this.#idle().map(({ entry }) => entry))
     for (const { entry } of surplus) if (stillIdle.has(entry)) void this.#end(entry)
   }
@@ -300,7 +304,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     await Promise.all([...this.#endings].filter(concerns).map(({ ending }) => ending))
   }
 
-  /** Someone waits for what is on its way out: no more time for good-byes. */
+  /** A turn waits for an agent that is being ended, so the agent gets no more time to exit by itself. */
   async #hasten(sessionId: string): Promise<void> {
     for (const { started, tenants } of this.#endings)
       if (tenants.has(sessionId)) void started?.stop({ interruptGraceMs: 0 })
@@ -317,23 +321,23 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
 interface Entry<A extends KeptAgent, L extends AgentLaunch<A>> {
   launch: L
   agent: Promise<A>
-  /** Ends the start, if it is not over. */
+  /** Cancels the start, if it is not complete. */
   givingUp: AbortController
-  /** Known once it runs. */
+  /** Set once the agent runs. */
   started: A | null
   users: number
-  /** Sessions whose conversation was open in it. */
+  /** Sessions whose conversation was opened in it. */
   tenants: Set<string>
   lastUsedAt: number
   idle: NodeJS.Timeout | undefined
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when none of its processes runs any more. */
   ending: Promise<void> | undefined
 }
 
-/** Long enough for a person to read and think; a kept agent costs some hundred megabytes, and a little of a core. */
+/** Long enough to read an answer and write a reply; a kept agent uses some hundred megabytes and a little CPU time. */
 const IDLE_MS = 10 * 60_000
 
-/** Where an agent takes any turn with its key, nobody waits for it here: whoever holds it does. */
+/** An agent that accepts every turn with its key needs no wait here: the turn that holds it waits. */
 async function willDo<A extends KeptAgent, L extends AgentLaunch<A>>(
   entry: Entry<A, L>,
   launch: L,

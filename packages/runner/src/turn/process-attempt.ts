@@ -14,17 +14,17 @@ import type { Invocation, ReaderOptions, TurnFacts, TurnProgram, TurnReader } fr
 export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'>, TurnParts {
   program: TurnProgram
   projectRoot: string
-  /** The conversation that it goes on with. */
+  /** The id of the conversation that the process resumes. */
   resumedId: string | undefined
-  /** The id that the conversation should have, where that is known beforehand. */
+  /** The id that the conversation should get, if it is known beforehand. */
   expectedId?: string | undefined
-  /** The first turn of a session tells what is worth knowing of the agent's version. */
+  /** The first turn of a session emits the notice about the agent's version. */
   isFirstTurn?: boolean
-  /** Told before all that the agent says. */
+  /** Emitted before the agent's events. */
   opening?: UIEvent[] | undefined
 }
 
-/** One process of a turn: from its start to what is left of it. */
+/** One process of a turn, from its start to the end of its child processes. */
 export class ProcessAttempt implements Connection {
   readonly hasBegun = true
   readonly #process: AgentProcess
@@ -43,7 +43,7 @@ export class ProcessAttempt implements Connection {
     this.#reader = options.program.reader({ ...options, facts: source.facts, onLinger })
   }
 
-  /** Takes over the invocation's files, also when it fails. */
+  /** Owns the invocation's files from here on, also if the start fails. */
   static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
     const { sessionId, turnId, projectRoot, log, record, program } = options
     const { command, args, env, cwd, stdin, facts = {}, cleanup } = invocation
@@ -52,7 +52,7 @@ export class ProcessAttempt implements Connection {
       const spool = await openSpool({ projectRoot, harness, sessionId, turnId, rawLogs: config.rawLogs })
       record.begin(spool.path, invocation.facts)
       const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool })
-      // The message last: an agent that nobody could find again must not have been given anything to do.
+      // The message is written last: an agent that no record names must not have received any work.
       if (record.isKept) record.tell(await traceProcess(process))
       void process.write(stdin)
       process.endInput()
@@ -66,7 +66,7 @@ export class ProcessAttempt implements Connection {
     }
   }
 
-  /** One that an earlier Chirality started. When its output cannot be read it is stopped. */
+  /** Attaches to a process that a previous server started. If its output cannot be read, the process is stopped. */
   static async adopt(trace: TurnProcess, options: AttemptOptions): Promise<ProcessAttempt> {
     const { projectRoot, log, record, program } = options
     const { pid, spoolPath } = trace
@@ -94,7 +94,7 @@ export class ProcessAttempt implements Connection {
     return this.#reader.rested
   }
 
-  /** What the process prints, until it has exited and all is read. */
+  /** The records that the process prints, until it has exited and its output is read to the end. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
     const { known, notice } = this.#source
     const opening = [...(this.#options.opening ?? []), ...(notice ? [notice] : [])]
@@ -106,13 +106,13 @@ export class ProcessAttempt implements Connection {
     yield [...recall(known, Number.POSITIVE_INFINITY), ...this.#reader.end()]
   }
 
-  /** All calls share one ladder; a stricter one moves it on. */
+  /** All calls share one sequence of signals; a stricter call moves it on. */
   async stop(reason: StopReason): Promise<void> {
     const { stop } = this.#options.program.config
     await this.#process.stop(reason === 'killed' ? { ...stop, interruptGraceMs: 0 } : { ...stop })
   }
 
-  /** The process is gone, or is made to go, and so is all that it had started. */
+  /** Waits for the process to exit or kills it, and does the same for its child processes. */
   async end(): Promise<ConnectionEnd> {
     const { program, log, sessionId, resumedId } = this.#options
     const report = await this.#process.stop({ ...program.config.stop, interruptGraceMs: 0 })
@@ -145,7 +145,7 @@ export class ProcessAttempt implements Connection {
     }
   }
 
-  /** Leaves no process, no open file and no temporary file. */
+  /** Leaves no process, open file or temporary file. */
   async close(): Promise<void> {
     const { program, log } = this.#options
     const steps = [
@@ -199,15 +199,15 @@ export class ProcessAttempt implements Connection {
   }
 }
 
-/** What an attempt is made of, wherever it comes from. */
+/** The parts of an attempt, for a new process and for an adopted one. */
 interface AttemptedProcess {
   process: AgentProcess
   facts: TurnFacts
-  /** Those of an earlier Chirality, in order. */
+  /** The notes that a previous server wrote, in order. */
   known: TurnNote[]
-  /** Told before anything else. */
+  /** Emitted first. */
   notice?: UIEvent
-  /** Removes what was written for the process. */
+  /** Removes the files that were written for the process. */
   cleanup(): Promise<void>
 }
 

@@ -18,7 +18,7 @@ export interface ProcessTurnOptions {
   session: Session
   turnId: string
   source: AttemptSource
-  /** Told before all that the agent says. */
+  /** Emitted before the agent's events. */
   opening?: UIEvent[]
   opts?: Pick<HarnessTurnOpts, 'stallMs' | 'onProcess'> | undefined
 }
@@ -70,18 +70,18 @@ export function processPlan({
   }
 }
 
-/** Where the processes of a turn come from: they are started now, or an earlier Chirality did. */
+/** The source of a turn's processes: either it starts them, or it adopts the one that a previous server started. */
 interface AttemptSource {
-  /** The conversation that the turn goes on with. */
+  /** The id of the conversation that the turn resumes. */
   readonly resumedId: string | undefined
   readonly signal: AbortSignal
-  /** The turn has begun already: whatever is wrong with it now is an event, and a stop has something to stop. */
+  /** The turn is already running: errors become events, and a stop has a process to end. */
   readonly hasBegun: boolean
-  /** Throws what keeps the turn from starting. The signal cuts short what takes its time: nothing is to be started any more. */
+  /** Throws if the turn cannot start. An aborted signal cuts the preparation short, because nothing will be started. */
   first(stopped: AbortSignal): Promise<Candidate>
-  /** The same message again, without the conversation. */
+  /** The same message in a new conversation. */
   afresh(stopped: AbortSignal): Promise<Candidate>
-  /** Leaves nothing of what was not opened. May be called twice. */
+  /** Removes what was prepared and not opened. Can be called twice. */
   release(): Promise<void>
 }
 

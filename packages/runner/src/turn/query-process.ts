@@ -19,13 +19,13 @@ export interface QueryProcessOptions<M> {
   agent: AgentName
   config: TurnConfig
   query: HarnessQuery
-  /** Cleaned up when the query is over. */
+  /** Its files are removed when the query is over. */
   invocation: Invocation
-  /** Names the raw log, instead of the session. */
+  /** Names the raw log, in place of the session id. */
   label?: string | undefined
   onSpawn?(process: AgentProcess): void
   read(record: NdjsonRecord): HarnessEvent<M>[]
-  /** What is to be said when it has exited; `said` is for the case that it gave no result. */
+  /** The last events, after the exit; `said` is the error text for an exit without a result. */
   end(said: string): HarnessEvent<M>[]
 }
 
@@ -63,7 +63,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
     })
     for await (const event of events) {
       if (event.type === 'stderr') log.stderr(event.data)
-      // Whoever aborts knows it: an abort is an end, not a failure.
+      // The caller that aborts knows about it: an abort ends the query without an error.
       if (event.type === 'error' && query.signal.aborted) continue
       yield event
     }
@@ -74,7 +74,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
   }
 }
 
-/** What a translator says of a turn's result. */
+/** The translator's summary of a turn's result. */
 interface QueryOutcome {
   isError: boolean
   error?: string
@@ -84,7 +84,7 @@ interface QueryOutcome {
   durationMs?: number
 }
 
-/** The last event of a query that came to a result. */
+/** The last event of a query that has a result. */
 export function queryEnd(outcome: QueryOutcome): HarnessEvent<never> {
   const { isError, error = 'The turn failed.', errorCode, usage, costUsd, durationMs } = outcome
   if (isError) return { type: 'error', error, code: harnessCode(errorCode) }

@@ -94,7 +94,7 @@ function ask({ tells = true } = {}) {
   return { questions, told, answers, signals, decide: (decision: PermissionDecision) => decide(decision) }
 }
 
-/** All that follows from what has happened already has happened, too. */
+/** Resolves after all pending promise callbacks have run. */
 function settled(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

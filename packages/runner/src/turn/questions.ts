@@ -13,14 +13,14 @@ import type {
 import type { Requests } from './connection.ts'
 
 export interface QuestionsOptions {
-  /** Absent where nobody can answer: the agent's stdin went with the Chirality that held it. */
+  /** Undefined if no answer can be sent: the agent's stdin was closed when the server that held it exited. */
   requests: Requests | undefined
   decide: Ask | undefined
-  /** For the answers that people and rules give. */
+  /** Receives the answers of people and rules. */
   tell(event: UIEvent): void
 }
 
-/** What the agent asks during a turn. Each question is answered once, or withdrawn, or closed with the turn. */
+/** The agent's permission requests during a turn. Each is answered once, or withdrawn, or closed with the turn. */
 export class Questions {
   readonly #options: QuestionsOptions
   readonly #open = new Map<string, { request: PermissionRequestEvent; abort: AbortController }>()
@@ -33,15 +33,15 @@ export class Questions {
     return this.#open.size > 0
   }
 
-  /** What is told of an event of the agent, now that the question behind it is known. */
+  /** The events to emit for an event of the agent, after its effect on the open requests. */
   see(event: UIEvent): UIEvent[] {
     switch (event.type) {
       case 'permission:request':
-        // Before it is told: whoever sees it can answer at once.
+        // Registered before the event is emitted, because a reader can answer at once.
         this.#add(event)
         return [event]
       case 'permission:resolved':
-        // An answer may cross a withdrawal; the first of them counts.
+        // An answer and a withdrawal can arrive together; the first one counts.
         return this.#take(event.requestId) ? [event] : []
       case 'tool:result':
         return [...this.#closeOf(event.toolUseId), event]
@@ -50,12 +50,12 @@ export class Questions {
     }
   }
 
-  /** The turn is being stopped: the agent withdraws what it asked, so that no answer is waited for. */
+  /** The turn is being stopped: the agent withdraws its requests, so the pending answers are cancelled. */
   abandon(): void {
     for (const { abort } of this.#open.values()) abort.abort()
   }
 
-  /** Nobody is asked any more. */
+  /** Closes every open request; later ones are not shown. */
   close(): UIEvent[] {
     return [...this.#open.values()].map(({ request }) => this.#cancel(request, 'turn-end'))
   }
@@ -74,11 +74,14 @@ export class Questions {
     const told = requests.answer(request, asked)
     if (!told) return
     this.#open.delete(request.requestId)
-    // In the same breath, so that it stands before what the agent makes of it.
+    // Emitted in the same batch, so that it precedes the agent's reaction.
     this.#options.tell(told)
   }
 
-  /** Where nobody can answer, a call that is over waits for no answer any more, though the turn may go on for hours. */
+  /**
+   * In an adopted turn nobody can answer. A call that has its result closes its request, because the turn may run for
+   * hours.
+   */
   #closeOf(toolUseId: string): UIEvent[] {
     if (this.#options.requests) return []
     const over = [...this.#open.values()].filter(({ request }) => request.toolUseId === toolUseId)
@@ -101,7 +104,7 @@ export class Questions {
 
 type Ask = NonNullable<HarnessTurnOpts['decide']>
 
-/** Never rejects: no answer, a failed one and one that makes no sense all mean no. */
+/** Never rejects: no answer, a failed answer and an invalid answer all deny the request. */
 export async function askForDecision(
   decide: Ask | undefined,
   request: PermissionRequestEvent,
@@ -127,7 +130,7 @@ function isDecider(value: unknown): value is DecidedBy {
   return typeof value === 'string' && Object.hasOwn(DECIDERS, value)
 }
 
-/** A changed input that is no object would reach the agent as who knows what. */
+/** An input that is not an object would reach the agent unchecked. */
 function isDecision(value: unknown): value is PermissionDecision {
   if (typeof value !== 'object' || value === null) return false
   const { behavior, updatedInput } = value as { behavior?: unknown; updatedInput?: unknown }
@@ -143,7 +146,7 @@ function refused(message: string): AskedDecision {
   return { decision: { behavior: 'deny', message }, by: 'failure' }
 }
 
-/** Never rejects: a guard that fails, or says what makes no sense, has said no. */
+/** Never rejects: a guard that fails, or returns an invalid decision, denies the request. */
 export async function askGuard(guard: Guard, call: GuardedCall): Promise<GuardVerdict> {
   try {
     const verdict: GuardVerdict = await guard.judge(call)

@@ -1,11 +1,11 @@
 export interface StallWatchOptions {
   stallMs: number
-  /** The silence is not the agent's: a person is asked, or it has answered. */
+  /** The agent is not the cause of the silence: it waits for a person, or has answered. */
   isExpected(): boolean
   onStall(idleMs: number): void
 }
 
-/** Tells when nothing came from an agent for a while, and again after each further while. */
+/** Reports when an agent has printed nothing for a while, and again after each further interval. */
 export class StallWatch {
   readonly #silence: Silence
   readonly #timer: NodeJS.Timeout
@@ -21,7 +21,7 @@ export class StallWatch {
     )
   }
 
-  /** Something came. */
+  /** The agent printed something. */
   reset(): void {
     this.#silence.reset()
   }
@@ -33,7 +33,7 @@ export class StallWatch {
 
 const CHECK_MS = 1_000
 
-/** Tells each time another `limitMs` have passed without output. */
+/** Reports each time another `limitMs` have passed without output. */
 class Silence {
   readonly #limitMs: number
   #since = performance.now()

@@ -4,7 +4,7 @@ import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.
 import { SpoolError } from '../process/spool/spool-error.ts'
 import type { AgentName } from './turn-program.ts'
 
-/** Whatever kept a turn from starting, as the one error that callers know. */
+/** Any error that kept a turn from starting, as a HarnessError. */
 export function startFailure(error: unknown, { harnessId, name }: AgentName): HarnessError {
   if (error instanceof HarnessError) return error
   if (error instanceof SpoolError) return new HarnessError(error.message, 'invalid_query', harnessId, error)
@@ -25,7 +25,10 @@ const SPAWN_CODES: Record<SpawnErrorCode, HarnessErrorCode> = {
   unknown: 'process_crashed',
 }
 
-/** The CLI would start in no folder at all, or take a missing extra one in silence. */
+/**
+ * Without this check a missing working folder would fail the spawn, and the CLI would silently ignore a missing extra
+ * folder.
+ */
 export async function checkDirectory(what: string, directory: string, harnessId: HarnessId): Promise<void> {
   const info = await stat(directory).catch(() => null)
   if (info?.isDirectory()) return

@@ -5,39 +5,39 @@ import type { Connection, ConnectionEnd, TurnParts, TurnPlan } from './connectio
 
 export interface ToldTurnPlan extends Pick<TurnPlan, 'agent' | 'config'> {
   trace: TurnTrace
-  /** Finds the raw log. Throws when it cannot be read, and has ended then what is left of the agent. */
+  /** Finds the raw log. If it cannot be read, ends the agent's remaining processes and throws. */
   find(parts: TurnParts): Promise<EndedAgent>
 }
 
-/** An agent that ended with the Chirality that ran it, and what tells the turn from what it printed. */
+/** An agent that exited with the server that ran it, and the reader of its raw log. */
 export interface EndedAgent {
-  /** Null when it was never started. */
+  /** Null if it was never started. */
   process: AgentProcess | null
   opening?: UIEvent[]
-  /** What was told beside the raw log, in order. */
+  /** The events that the raw log does not hold, in order. */
   notes?: TurnNote[]
-  /** To be told of each of the notes. */
+  /** Called for each note. */
   onNote?(event: UIEvent): void
   /** Undefined for a record of another turn. */
   show(record: NdjsonRecord): { events: UIEvent[]; isLast?: boolean } | undefined
-  /** The output is over: closes what was begun. */
+  /** The output is over: returns the events that close open messages and tool calls. */
   end(): UIEvent[]
   outcome(): TurnEndReason | null
-  /** Why there is no result, in words for a person. */
+  /** Why there is no result, as text for the user. */
   fault(): string
-  /** How many processes it left. Resolves when they are ended. */
+  /** The number of processes that the agent left running. Resolves when they have ended. */
   left?: Promise<number>
-  /** Ends what may still run of it. */
+  /** Ends its remaining processes. */
   stop(): Promise<unknown>
 }
 
-/** A turn of which nothing runs any more: it is told from its raw log, and ends as its last words say. */
+/** A turn without a running process: its events are read from the raw log, and its end from the last records. */
 export function toldPlan({ agent, config, trace, find }: ToldTurnPlan): TurnPlan {
   const { message: promptText, attachments = 0 } = trace
   return {
     agent,
     config,
-    // There is nothing to stop but what is left of the agent, and that is stopped in any case.
+    // A stop has nothing to end but the agent's remaining processes, and those are ended in any case.
     signal: new AbortController().signal,
     hasBegun: true,
     prompt: async () => ({ promptText, attachments }),
@@ -61,7 +61,7 @@ class ToldTurn implements Connection {
     return this.#offset
   }
 
-  /** What was told of the turn, in the same order: out of the raw log, and of ours between. */
+  /** The turn's events in their original order: those of the raw log, with the notes between them. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
     const { process, opening = [] } = this.#agent
     yield [...opening, ...this.#recall(0)]
@@ -107,7 +107,7 @@ class ToldTurn implements Connection {
   }
 }
 
-/** Without the last line where a crash cut it off: nobody was told of it. */
+/** Leaves out a last line that a crash cut off: no event was emitted for it. */
 async function* wholeRecords(process: AgentProcess): AsyncGenerator<NdjsonRecord> {
   let unsure: NdjsonRecord | undefined
   for await (const output of outputOf(process)) {

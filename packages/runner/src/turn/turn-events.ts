@@ -3,7 +3,7 @@ import type { ProcessExit } from '../process/agent-process.ts'
 import type { FileDamage } from '../process/output/tail.ts'
 import type { Invocation } from './turn-program.ts'
 
-// What a turn says about itself. All that the agent says comes from the translator.
+// The events that the runner itself emits for a turn. The agent's events come from the translator.
 
 export type StopReason = 'interrupted' | 'killed' | 'timeout'
 
@@ -20,19 +20,19 @@ export function resumeFailed(sessionId: string, nativeSessionId: string | undefi
   return { type: 'status', sessionId, status: 'resume_failed', level: 'warn', message, data }
 }
 
-/** Told instead of the agent, which only says so on stderr. */
+/** Emitted for an agent that writes this only to stderr. */
 export function lostSession(sessionId: string, nativeSessionId: string, name: string): SessionErrorEvent {
   const error = `${name} has no conversation ${nativeSessionId}.`
   return { type: 'session:error', sessionId, error, code: 'session_not_found', recovered: true }
 }
 
-/** The agent that was kept ended by itself; `how` is what its pool says of that. */
+/** The kept agent exited by itself; `how` is the description that its pool gives. */
 export function restarted(sessionId: string, how: string): StatusEvent {
   const message = `${how}. The conversation goes on in a new process.`
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
 }
 
-/** Silence that is told. Long enough for a slow model, short enough that nobody wonders for long. */
+/** The silence after which a stall is reported: longer than a slow model needs, short enough to be useful. */
 export const STALL_MS = 120_000
 
 export function spoolDamaged(sessionId: string, path: string, damage: FileDamage): StatusEvent {
@@ -40,7 +40,7 @@ export function spoolDamaged(sessionId: string, path: string, damage: FileDamage
   return { type: 'status', sessionId, status: 'notice', level: 'error', message }
 }
 
-/** `count` is what the agent started and did not end. */
+/** `count` is the number of processes that the agent started and did not end. */
 export function leftBehind(sessionId: string, count: number): StatusEvent {
   const what = count === 1 ? 'a process' : `${count} processes`
   const message = `Stopped ${what} that the agent left behind.`
@@ -58,7 +58,7 @@ export function stopped(sessionId: string, reason: StopReason): SessionErrorEven
     : { type: 'session:error', sessionId, error: 'The turn was stopped.', code: 'interrupted' }
 }
 
-/** `said` is what `describeExit` makes of the end. */
+/** `said` is the text that `describeExit` returns. */
 export function noResult(sessionId: string, said: string): SessionErrorEvent {
   return { type: 'session:error', sessionId, error: said, code: 'process_crashed' }
 }

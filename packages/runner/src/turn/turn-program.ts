@@ -12,38 +12,38 @@ import type { RunnerLogEntry } from '../common/log-entry.ts'
 import type { RawLogs } from '../process/spool/log-directory.ts'
 import type { StopOptions } from '../process/stop/stop.ts'
 
-/** Whose agent it is: the id for programs, the name for people. */
+/** The agent's id for programs and its name for people. */
 export interface AgentName {
   harnessId: HarnessId
   name: string
 }
 
-/** An agent that runs one process a turn: how it is started, and how its output is read. */
+/** An agent that runs one process for each turn: how it is started, and how its output is read. */
 export interface TurnProgram extends AgentName {
   config: TurnConfig
-  /** Which releases of the agent are known. */
+  /** The releases of the agent that the tests run. */
   versions?: HarnessVersions
-  /** Throws a HarnessError, and leaves nothing behind then. */
+  /** Throws a HarnessError; no file or process is left in that case. */
   prepare(query: HarnessQuery): Promise<Invocation>
-  /** The conversation to resume is gone, by what the process said instead of printing an event. */
+  /** Whether the process reported, in place of an event, that the conversation to resume does not exist. */
   lostSession?(stderr: string): boolean
-  /** What the end without a result means, where the agent's own words do not help a person. */
+  /** The text for an exit without a result, if the agent's own text does not help a user. */
   explain?(stderr: string, resumedId?: string): Pick<SessionErrorEvent, 'error' | 'code'> | undefined
-  /** One for each process. */
+  /** Creates the reader of one process. */
   reader(options: ReaderOptions): TurnReader
 }
 
-/** What every harness that starts processes can be told. */
+/** The options of every harness that starts processes. */
 export interface TurnConfig {
   /** How long each step of stopping an agent may take. */
   stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
-  /** Where the raw log of each process goes. A host that finds turns again after a crash needs it where it is by default. */
+  /** The folder of the raw logs. A host that adopts turns after a crash needs the default folder. */
   rawLogs?: RawLogs
   /** Lines for the harness log: spawn, stderr, parse errors, exit. */
   onLog?: (entry: RunnerLogEntry) => void
   /**
-   * A folder of the user's. What the agent's binary says of itself is kept there, so that the next program that runs a turn
-   * need not ask. Nothing is kept if not set.
+   * A folder of the user that caches the version and features of the agent's binary, so that the next process need not
+   * start the binary to ask. Nothing is cached if it is not set.
    */
   dataFolder?: string
 }
@@ -57,35 +57,35 @@ export interface Invocation {
   stdin: string
   promptText: string
   attachments: number
-  /** Of the agent; absent when it is not known. */
+  /** The agent's version; undefined if it is not known. */
   version?: string
-  /** For the reader. */
+  /** Passed to the reader. */
   facts?: TurnFacts
-  /** Ends what was started and removes what was written for it; safe to call twice. */
+  /** Ends the processes and removes the files that were created for the command; can be called twice. */
   cleanup(): Promise<void>
 }
 
 export interface ReaderOptions {
   sessionId: string
   turnId: string
-  /** Those of the invocation. */
+  /** The facts of the invocation. */
   facts: TurnFacts
-  /** The agent has answered, and yet its process neither prints nor exits. */
+  /** The agent has answered, but its process neither prints nor exits. */
   onLinger(): void
 }
 
-/** Understands what one process prints. */
+/** Translates the output of one process. */
 export interface TurnReader {
   read(record: NdjsonRecord): UIEvent[]
-  /** The output is over: closes what was begun. */
+  /** The output is over: returns the events that close open messages and tool calls. */
   end(): UIEvent[]
-  /** Of the last result; null when there was none. */
+  /** The outcome of the last result; null if there was none. */
   readonly outcome: TurnOutcome | null
-  /** That result was its last word: no more has begun since. */
+  /** No work has begun since the last result. */
   readonly answered: boolean
-  /** Answered, and nothing is left in the background. */
+  /** The agent has answered and no background task is left. */
   readonly rested: boolean
-  /** The process is gone. */
+  /** The process has exited. */
   close(): void
 }
 
@@ -94,5 +94,5 @@ export interface TurnOutcome {
   errorCode?: SessionErrorCode
 }
 
-/** What a reader has to know and the agent's output does not say. JSON. */
+/** Facts that a reader needs and the agent's output does not contain. JSON. */
 export type TurnFacts = Record<string, unknown>

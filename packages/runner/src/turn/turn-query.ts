@@ -1,6 +1,9 @@
 import type { HarnessQuery, HarnessTurnOpts, Session } from '@chirality/core'
 
-/** A turn of a session as a query. An override wins over the plain option; headless turns ask nobody by default. */
+/**
+ * Makes a query from a session's turn. An override wins over the plain option; headless turns send no permission
+ * requests by default.
+ */
 export function turnQuery(session: Session, message: string, opts: HarnessTurnOpts): HarnessQuery {
   const isNew = session.claudeSessionId === null || opts.forkSession === true
   return {
@@ -34,7 +37,7 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
   }
 }
 
-/** The same for an agent that does not have the conversation, or cannot cut it: it is told in writing what was said. */
+/** The same for an agent that lacks the conversation, or cannot cut it: the prompt contains a transcript of it. */
 export function withoutConversation(query: HarnessQuery): HarnessQuery {
   const { resumeSessionId: _r, forkSession: _f, forkAt: _a, account, ...rest } = query
   return account === undefined ? rest : { ...rest, prompt: promptBehind(account, query.prompt) }
@@ -48,7 +51,7 @@ function promptBehind(account: string, prompt: HarnessQuery['prompt']): HarnessQ
     : [{ type: 'text', text: account }, ...prompt]
 }
 
-/** What is sent for a message that follows a written account of an earlier conversation. */
+/** The prompt for a message that follows a transcript of an earlier conversation. */
 export function withAccount(account: string, text: string): string {
   return `${account}\n\n${text}`
 }

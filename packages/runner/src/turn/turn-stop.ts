@@ -1,6 +1,6 @@
 import type { StopReason } from './turn-events.ts'
 
-/** Why a turn is to end before its agent ends it. The first reason counts; only a kill replaces another. */
+/** Why a turn is to end before its agent ends it. The first reason counts; only a kill replaces another reason. */
 export class TurnStop {
   readonly #asked = new AbortController()
   #reason: StopReason | null = null
@@ -9,7 +9,7 @@ export class TurnStop {
     return this.#reason
   }
 
-  /** Aborted as soon as there is a reason: what is being started is given up. */
+  /** Aborted as soon as there is a reason, which cancels a start. */
   get signal(): AbortSignal {
     return this.#asked.signal
   }
@@ -22,19 +22,19 @@ export class TurnStop {
     return counts
   }
 
-  /** Calls back when the caller's signal asks for a stop. Returns what ends the listening. */
+  /** Calls back when the caller's signal is aborted. Returns the function that removes the listener. */
   follow(signal: AbortSignal, onStop: (reason: StopReason) => unknown): () => void {
     const onAbort = () => void onStop(signal.reason?.name === 'TimeoutError' ? 'timeout' : 'interrupted')
     signal.addEventListener('abort', onAbort, { once: true })
-    // A signal that has been aborted already never fires.
+    // An already-aborted signal never fires; without this check the turn would run although its caller has stopped it.
     if (signal.aborted) onAbort()
     return () => signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** Waits for the promise, but no longer than the signal allows: then it rejects with the signal's reason. */
+/** Waits for the promise until the signal is aborted, and then rejects with the signal's reason. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // Nobody may be left to hear of its failure.
+  // After an abort nothing awaits this promise; without a handler its failure would be an unhandled rejection.
   promise.catch(() => {})
   signal.throwIfAborted()
   let onAbort = () => {}

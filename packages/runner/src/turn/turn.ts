@@ -33,8 +33,8 @@ export interface TurnOptions<C extends Connection> {
 }
 
 /**
- * One turn of a session, whatever the agent. What is wrong before the start throws, so that no turn begins. After
- * `turn:start` every way out is an event: exactly one `turn:end`, and `process:exit` where the process ended with the
+ * One turn of a session, for every agent. An error before the start is thrown, so that no turn begins. After
+ * `turn:start` every outcome is an event: exactly one `turn:end`, and `process:exit` if the process exited with the
  * turn. Leaving the loop early stops the agent.
  */
 export class Turn<C extends Connection = Connection> {
@@ -43,11 +43,11 @@ export class Turn<C extends Connection = Connection> {
   readonly #told: UIEvent[] = []
   #connection: C | null = null
   #questions: Questions | null = null
-  /** The start, as far as it has come. */
+  /** The pending start of the agent. */
   #opening: Promise<unknown> = Promise.resolve()
   #wake: () => void = () => {}
   #exit: ProcessEnd | undefined
-  /** What the agent said when it no longer had the conversation. */
+  /** The agent's message that the conversation no longer exists. */
   #resumeError: string | undefined
 
   constructor(options: TurnOptions<C>) {
@@ -58,7 +58,7 @@ export class Turn<C extends Connection = Connection> {
     this.#parts = { stop: new TurnStop(), record, log }
   }
 
-  /** The event that nothing follows. Known when `turn:end` is told. */
+  /** The last event of the turn. Known when `turn:end` is emitted. */
   get lastEvent(): 'turn:end' | 'process:exit' {
     return this.#exit ? 'process:exit' : 'turn:end'
   }
@@ -68,30 +68,30 @@ export class Turn<C extends Connection = Connection> {
     return this.#connection
   }
 
-  /** By the agent's own means first; one that does not heed it is ended. */
+  /** Interrupts the agent first; an agent that ignores the interrupt is killed. */
   interrupt(): void {
     void this.#stop('interrupted')
   }
 
-  /** Resolves when nothing of the turn runs any more, also when nobody reads its events. */
+  /** Resolves when no process of the turn runs any more, also if nothing reads its events. */
   async kill(): Promise<void> {
     await this.#stop('killed')
-    // One that was being started is stopped as soon as it is there.
+    // An agent that is still starting is stopped as soon as it runs.
     await this.#opening.catch(() => {})
     await this.#connection?.stop('killed')
   }
 
-  /** One more message while the agent works. False when there is nobody to take it. */
+  /** Sends one more message while the agent works. False if there is no agent to take it. */
   async steer(prompt: HarnessQuery['prompt']): Promise<boolean> {
     return (await this.#connection?.send?.(prompt)) ?? false
   }
 
-  /** Its events as they are read: what comes together stays together. */
+  /** The turn's events, in the batches in which they are read. */
   batches(): AsyncGenerator<UIEvent[], void> {
     return emitted(emit => this.run(emit))
   }
 
-  /** The whole turn. Each batch waits until the one before it was taken. */
+  /** The whole turn. Each batch waits until the previous one was taken. */
   async run(emit: Emit<UIEvent[]>): Promise<void> {
     const startedAt = performance.now()
     const { plan, session } = this.#options
@@ -99,7 +99,7 @@ export class Turn<C extends Connection = Connection> {
     const unfollow = stop.follow(plan.signal, reason => this.#stop(reason))
     try {
       const prompt = await this.#starting(plan.prompt(this.#parts))
-      // What goes wrong here is thrown, but not for a turn that has begun: it is told from its beginning in any case.
+      // An error here is thrown, except for an adopted turn: its events are emitted from the beginning in any case.
       const opened = plan.hasBegun ? undefined : await this.#open(() => plan.open(this.#parts))
       await emit([turnStart(session.id, prompt)])
       let end = await this.#run(emit, () => (opened === undefined ? plan.open(this.#parts) : opened))
@@ -130,7 +130,7 @@ export class Turn<C extends Connection = Connection> {
     const { stop } = this.#parts
     const connection = await this.#starting(Promise.resolve(open()))
     this.#connection = connection
-    // Asked for while it was being started.
+    // A stop arrived while the agent was starting.
     if (stop.reason && connection?.hasBegun) void connection.stop(stop.reason)
     return connection
   }
@@ -155,7 +155,7 @@ export class Turn<C extends Connection = Connection> {
     return this.#talk(emit, connection)
   }
 
-  /** From the first batch to what became of the agent. */
+  /** From the first batch to the agent's end. */
   async #talk(emit: Emit<UIEvent[]>, connection: C): Promise<Verdict> {
     const { stop, log, record } = this.#parts
     const { requests } = connection
@@ -167,7 +167,7 @@ export class Turn<C extends Connection = Connection> {
       await this.#show(emit, connection, questions)
     } catch (error) {
       if (error === LEFT) throw error
-      // Ours, not the agent's: the raw log cannot be read any more, say. It still ends as an event.
+      // An internal error, for example a raw log that cannot be read any more. The turn still ends with an event.
       log.fault('turn:error', error)
       failure = { error }
     }
@@ -183,7 +183,7 @@ export class Turn<C extends Connection = Connection> {
     return { reason, ...exit, ...(isLost ? { retry: 'afresh' } : {}) }
   }
 
-  /** What the agent says, and what is told of it by ourselves: that comes first, for a busy agent has more waiting. */
+  /** The agent's events and the turn's own. The turn's own come first, because a busy agent always has more waiting. */
   async #show(emit: Emit<UIEvent[]>, connection: C, questions: Questions): Promise<void> {
     const { record, stop } = this.#parts
     const batches = connection.batches()
@@ -201,7 +201,7 @@ export class Turn<C extends Connection = Connection> {
         const reading = new Reading(batches.next(), () => this.#wake())
         while (!reading.isDone || this.#told.length > 0) {
           const told = this.#told.splice(0)
-          // Of an answer, not of the silence itself.
+          // Only an answer restarts the stall timer; the stall report itself must not.
           if (told.some(({ type }) => type === 'permission:resolved')) watch.reset()
           if (told.length > 0) await emit(told.map(event => record.note(event, connection.offset)))
           else await this.#woken()
@@ -224,7 +224,7 @@ export class Turn<C extends Connection = Connection> {
     }
   }
 
-  /** Told the way it came, but for a conversation that is gone: that is tried again without it. */
+  /** Emits the end as it is, except for a conversation that no longer exists: that is retried as a new one. */
   #checked(event: UIEvent, { expectedId }: C): UIEvent {
     const { plan } = this.#options
     if (event.type === 'session:init') this.#compareId(event.claudeSessionId, expectedId)
@@ -244,13 +244,13 @@ export class Turn<C extends Connection = Connection> {
     })
   }
 
-  /** The agent's word counts, but whoever reads the log should know that it was another. */
+  /** The agent's id counts, but the log has to show that it differs from the expected one. */
   #compareId(claudeSessionId: string | null, expected: string | undefined): void {
     if (expected !== undefined && expected !== claudeSessionId)
       this.#parts.log.write('warn', 'session:other-id', { expected, claudeSessionId })
   }
 
-  /** The turn has begun: what is wrong now is an event. */
+  /** The turn has begun, so this error becomes an event. */
   async #runAgain(emit: Emit<UIEvent[]>, retry: 'again' | 'afresh'): Promise<Verdict> {
     const { plan, session } = this.#options
     const { log, record } = this.#parts
@@ -266,7 +266,7 @@ export class Turn<C extends Connection = Connection> {
     const open = () => (isAfresh ? plan.afresh?.(this.#parts) : plan.open(this.#parts)) ?? null
     this.#resumeError = undefined
     const end = await this.#run(emit, open)
-    // Once is enough: a new conversation cannot be lost.
+    // One retry is enough: a new conversation cannot be missing.
     return isAfresh ? { ...end, retry: undefined } : end
   }
 
@@ -278,7 +278,7 @@ export class Turn<C extends Connection = Connection> {
     return { type: 'session:error', sessionId: session.id, error: message, code: errorCode }
   }
 
-  /** What is to be said when the agent rests or is gone, the missing result last. */
+  /** The events for an agent that is idle or has exited; the missing result comes last. */
   *#closing(end: ConnectionEnd, failure: { error: unknown } | undefined): Generator<UIEvent> {
     const sessionId = this.#options.session.id
     const { reason } = this.#parts.stop
@@ -294,7 +294,7 @@ export class Turn<C extends Connection = Connection> {
     }
   }
 
-  /** A stop that came too late to matter does not undo the answer. */
+  /** A stop that arrived after the answer does not change the outcome. */
   #reasonOf({ outcome, isFinished, fault }: ConnectionEnd): TurnEndReason {
     const { reason } = this.#parts.stop
     if (reason && !isFinished) return reason
@@ -325,7 +325,7 @@ interface Verdict {
   retry?: 'again' | 'afresh' | undefined
 }
 
-/** A batch that is being waited for, beside what is told meanwhile. */
+/** The batch that the turn waits for, while other events are emitted. */
 class Reading {
   readonly result: Promise<IteratorResult<UIEvent[], void>>
   isDone = false
@@ -340,7 +340,9 @@ class Reading {
   }
 }
 
-/** Whoever is asked has been told all that came before. */
+/**
+ * Splits the batch before each permission request, so that all earlier events are emitted before it can be answered.
+ */
 function beforeQuestions(batch: UIEvent[]): UIEvent[][] {
   const parts: UIEvent[][] = [[]]
   for (const event of batch) {

@@ -28,7 +28,7 @@ test('a promise that fails after the signal disturbs nobody', async () => {
   const waiting = unlessAborted(failing, stopping.signal)
   stopping.abort(new Error('enough'))
   await expect(waiting).rejects.toThrow('enough')
-  // Unheard, it would end this process.
+  // An unhandled rejection would end this process.
   fail(new Error('too late'))
   await new Promise(setImmediate)
 })
