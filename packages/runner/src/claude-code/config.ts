@@ -9,7 +9,7 @@ import type { ClaudeFeatures } from './install/features.ts'
 import type { RunAccount } from './run/run-account.ts'
 import type { GuardHook } from './warm/guard-hook.ts'
 
-/** A name, and how to get what it stands for. */
+/** A program's name, and the command that installs it. */
 export interface ClaudeAgentName extends AgentName {
   install: string
 }
@@ -21,67 +21,70 @@ export const CLAUDE_CODE: ClaudeAgentName = {
 }
 
 export interface ClaudeCodeHarnessConfig extends TurnConfig {
-  /** Path of the `claude` binary. Found by itself if not set. */
+  /** Path of the `claude` binary. Looked up if not set. */
   binaryPath?: string
   /** Sets the variables that switch telemetry and error reports off. Default true. */
   disableTelemetry?: boolean
   /** With a model chosen, sub-agents use the same one. Default true. */
   forceSubagentModel?: boolean
   /**
-   * Which settings files count, whatever a turn says; [] isolates the agent from all of them. Default: the user's, and with
-   * `trustProject` also those of the project. With `project` or `local` here the agent runs what any folder it is
-   * started in brings along: hooks, MCP servers, helpers, addresses for the user's key.
+   * Which settings files the agent reads, for every turn; [] isolates the agent from all of them. Default: the user's,
+   * and with `trustProject` also the project's. With `project` or `local` here the agent runs the hooks, MCP servers
+   * and helpers of every folder it is started in, and sends the user's key to the addresses set there.
    */
   settingSources?: ('user' | 'project' | 'local')[]
-  /** Environment the child's is filtered from. Default: that of this process. */
+  /** The environment that the child's is filtered from. Default: that of this process. */
   environment?: Readonly<Record<string, string | undefined>>
-  /** Names let through beside the allow-list. */
+  /** Variable names that pass the filter in addition to the allow-list. */
   allowEnvironment?: string[]
-  /** How long an agent that has answered may stay silent before its process is ended. Default 10 s. */
+  /** How long an agent that has answered may stay silent before its process is killed. Default 10 s. */
   lingerMs?: number
   /** Keeps the agent between the turns of a session. Default true; without it every turn starts a process. */
   keepAlive?: boolean
   /** How long a turn in a kept agent waits for commands that it left in the background. Default 2 min. */
   backgroundMs?: number
-  /** How long a kept agent may have nothing to do before it is ended. Default 10 min. */
+  /** How long a kept agent may be idle before it is ended. Default 10 min. */
   idleMs?: number
   /**
-   * How much memory kept agents may take that have nothing to do; the least recently used is ended first, and the last one stays
-   * unless it is 0. Default: a quarter of what would be free without them.
+   * How much memory idle kept agents may use; the least recently used is ended first, and the last one stays unless the
+   * limit is 0. Default: a quarter of the memory that would be free without them.
    */
   keepMemory?: MemoryLimit
-  /** How many kept agents may have nothing to do at a time, whatever they take. Default: no limit. */
+  /** How many kept agents may be idle at a time, whatever their memory. Default: no limit. */
   maxIdle?: number
-  /** Counts what `run()` spends, and stops it at a budget. Without one nobody does. Turns are counted by their host. */
+  /**
+   * Counts the cost of `run()` and stops it at a budget. Without it runs have no budget. The host counts the cost of
+   * turns.
+   */
   account?: RunAccount
 }
 
-/** What every way of running the agent needs to know. */
+/** The configuration that every way of running the agent needs. */
 export interface ClaudeContext {
   config: ClaudeCodeHarnessConfig
   environment: Record<string, string>
-  /** Which harness this is, and how it starts an agent that it keeps. Default: Claude Code itself. */
+  /** The harness that uses this configuration, and how it starts a kept agent. Default: Claude Code itself. */
   variant?: ClaudeVariant
 }
 
 /** The command without a prompt. */
 export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attachments'> {
-  /** As it was asked, with the tools and servers that were added. */
+  /** The query, with the added tools and servers. */
   query: HarnessQuery
   files: ClaudeArgFiles
   features: ClaudeFeatures
-  /** What has to be asked before each call of a tool. */
+  /** The guard that checks each tool call before it runs. */
   guard?: GuardHook
 }
 
-/** A harness that is Claude Code but for how the agent is started and what it is called. */
+/** A harness that runs Claude Code under another name, and starts the agent in its own way. */
 export interface ClaudeVariant {
   agent: ClaudeAgentName
-  /** Its own way of starting the agent registers the hook of a guard. Otherwise `initialize` does. */
+  /** The variant's own start registers the guard's hook. Otherwise `initialize` does. */
   registersGuard?: boolean
-  /** Given up as soon as the signal says so: it rejects then, and leaves nothing running. */
+  /** Rejects as soon as the signal is aborted, and leaves no process running then. */
   start(launch: Launch, spool: Spool, signal: AbortSignal): Promise<AgentProcess>
-  /** What runs, for the mark beside a release that no test runs. */
+  /** The program's name in the notice about a release that no test runs. */
   version(features: ClaudeFeatures): AgentRelease
 }
 
@@ -92,7 +95,7 @@ export const PLAIN_VARIANT: ClaudeVariant = {
     spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true }),
 }
 
-/** Files that carry what must not be in argv: long texts (E2BIG at 128 KB) and secrets (argv is public). */
+/** Files for input that must not be in argv: long texts (E2BIG at 128 KB) and secrets (other users can read argv). */
 export interface ClaudeArgFiles {
   systemPrompt?: string
   appendSystemPrompt?: string

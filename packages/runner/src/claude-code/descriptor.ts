@@ -11,11 +11,11 @@ export const HARNESS_ID = 'claude-code'
 
 export const CLAUDE_VERSIONS: HarnessVersions = {
   tested: ['2.1.197', '2.1.325'],
-  // The oldest that `npm run test:versions` runs; 2.0.44 asks nobody for leave.
+  // The oldest release that `npm run test:versions` runs; 2.0.44 sends no permission requests.
   oldest: '2.1.9',
   update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
 }
-/** Also of what runs Claude Code in another way. */
+/** Shared with the harnesses that run Claude Code in another way. */
 export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
   names: [
     'ANTHROPIC_API_KEY',
@@ -59,7 +59,7 @@ export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
     'DISABLE_PROMPT_CACHING',
     'DISABLE_TELEMETRY',
   ],
-  // Credentials of a cloud go along only when the user pays through that cloud.
+  // Cloud credentials are passed on only if the user pays through that cloud.
   switched: [
     {
       switchName: 'CLAUDE_CODE_USE_BEDROCK',
@@ -111,7 +111,7 @@ export const CLAUDE_META: HarnessMeta = {
   nativeSessions: HARNESS_ID,
 }
 
-/** Aliases that every release resolves by itself, so the list cannot go stale; full names work as well. */
+/** Aliases that every release resolves by itself, so the list cannot become outdated; full names work as well. */
 export const CLAUDE_MODELS: readonly HarnessModel[] = [
   { id: 'default', label: 'Default', isDefault: true },
   { id: 'opus', label: 'Opus' },
@@ -132,7 +132,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsCostTracking: true,
   supportsNamedTools: true,
   supportsImages: true,
-  // A process that is gone after its turn has nobody to ask: what is not allowed is denied.
+  // A process that exits after its turn cannot be answered: tools that are not allowed are denied.
   supportsDecisions: false,
   supportsSteering: false,
   supportsPrewarm: false,
@@ -140,7 +140,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsBudget: true,
 }
 
-/** Of an agent that stays between turns. */
+/** The capabilities of an agent that is kept between turns. */
 export const WARM_CAPABILITIES: HarnessCapabilities = {
   ...CLAUDE_CAPABILITIES,
   supportsDecisions: true,

@@ -40,13 +40,13 @@ export class ClaudeCodeHarness extends AgentHarness<ClaudeEvent> {
     this.#context = context
   }
 
-  /** One prompt, one full answer, and the path of the raw log. */
+  /** Runs one prompt and returns the full answer, with the path of the raw log. */
   run(request: ClaudeRequest): Promise<ClaudeResponse> {
     return runClaudeOnce(request, this.#context)
   }
 }
 
-/** In one process for each turn. */
+/** Plans a turn in a process of its own. */
 function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
   const { environment } = context
   const program = claudeProgram(context)
@@ -75,7 +75,7 @@ function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
   }
 }
 
-/** In a process that a session keeps. */
+/** Plans a turn in the session's kept process. */
 export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
   const { config, environment, variant = PLAIN_VARIANT } = context
   const { harnessId } = variant.agent
@@ -98,7 +98,7 @@ export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEven
       try {
         if (live) await setMode(live, mode)
       } catch (error) {
-        // One that has gone meanwhile is followed by one that is started with it.
+        // If the agent has exited meanwhile, the next one is started with the mode.
         if (live?.isUsable) throw new HarnessError(`${mode}: ${String(error)}`, 'unsupported', harnessId)
       }
     },
@@ -124,7 +124,7 @@ interface AheadOptions {
   signal: AbortSignal
 }
 
-/** Resolves when the agent is ready for a message. The first turn uses it if it asks for the same. */
+/** Resolves when the agent is ready for a message. The first turn uses this agent if it asks for the same options. */
 async function startAhead(
   { session, turnId, query, opts }: NewTurn,
   { context, pool, signal }: AheadOptions,
@@ -151,10 +151,10 @@ const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
   'plan',
 ])
 
-/** With the specification's defaults for a turn: all tools, and 25 rounds unless no limit is wanted. */
+/** Applies the specification's defaults for a turn: all tools, and 25 rounds unless the query asks for no limit. */
 function checked(query: HarnessQuery, { variant = PLAIN_VARIANT }: ClaudeContext): HarnessQuery {
   const { permissionMode, tools = ALL_TOOLS, maxTurns = DEFAULT_MAX_TURNS } = query
-  // 2.1.197 takes any word for a mode.
+  // 2.1.197 accepts any word as a mode, so it is checked here.
   if (permissionMode && permissionMode !== 'bypassPermissions' && !SETTABLE_MODES.has(permissionMode)) {
     const message = `There is no permission mode ${permissionMode}.`
     throw new HarnessError(message, 'invalid_query', variant.agent.harnessId)

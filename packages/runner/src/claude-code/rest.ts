@@ -2,14 +2,14 @@ import type { ClaudeEvent } from '@chirality/core'
 
 export interface RestOptions {
   lingerMs?: number
-  /** The agent rests, and yet its process neither prints nor exits. */
+  /** The agent is idle, but its process neither prints nor exits. */
   onLinger(): void
 }
 
-/** Tells when an agent has answered and has nothing more to do: then its process has no reason left to live. */
+/** Detects that an agent has answered and has no work left, so that its process can be ended. */
 export class Rest {
   readonly #options: RestOptions
-  /** By id, what kind each is. */
+  /** The kind of each background task, by id. */
   readonly #tasks = new Map<string, string>()
   #answered = false
   #timer: NodeJS.Timeout | undefined
@@ -18,17 +18,17 @@ export class Rest {
     this.#options = options
   }
 
-  /** A result has come, and no new work has begun since. */
+  /** A result has arrived, and no work has begun since. */
   get answered(): boolean {
     return this.#answered
   }
 
-  /** Answered, and nothing runs in the background: what does would bring another answer. */
+  /** Answered, and no background task runs: a running one would cause another answer. */
   get reached(): boolean {
     return this.#answered && this.#tasks.size === 0
   }
 
-  /** What runs in the background, by id: `local_bash` is a command, others can speak. */
+  /** The running background tasks by id: `local_bash` is a command, the other kinds can send messages. */
   get tasks(): ReadonlyMap<string, string> {
     return this.#tasks
   }
@@ -41,7 +41,7 @@ export class Rest {
     if (this.reached) this.#timer = setTimeout(this.#options.onLinger, this.#options.lingerMs ?? LINGER_MS)
   }
 
-  /** The process is gone. */
+  /** The process has exited. */
   end(): void {
     clearTimeout(this.#timer)
   }
@@ -67,7 +67,7 @@ export class Rest {
   }
 }
 
-/** Exit hooks and the good-byes of MCP servers take a few seconds; the session is blocked meanwhile. */
+/** Exit hooks and the shutdown of MCP servers take a few seconds, during which the session is blocked. */
 export const LINGER_MS = 10_000
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'killed', 'stopped', 'cancelled'])
 

@@ -6,7 +6,7 @@ import { usageFailure } from './install/features.ts'
 import { prepareClaude } from './launch/invocation.ts'
 import { Rest } from './rest.ts'
 
-/** Claude Code as an agent that runs one process a turn. */
+/** Claude Code as an agent that runs one process for each turn. */
 export function claudeProgram(context: ClaudeContext): TurnProgram {
   const { agent } = context.variant ?? PLAIN_VARIANT
   return {
@@ -48,8 +48,8 @@ function claudeReader(
 }
 
 /**
- * A turn whose process served turns before it. What it cost is the growth of a total, and what it says builds on what was
- * said, so the spool is read from its beginning and told from where the turn began.
+ * The reader of a turn whose process ran turns before it. Its cost is the growth of a running total, and its messages
+ * depend on earlier ones, so the spool is read from its beginning, and events are emitted from the turn's beginning on.
  */
 export function fromTheBeginning(
   trace: TurnTrace,

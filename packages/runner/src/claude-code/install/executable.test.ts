@@ -47,13 +47,13 @@ test('then PATH, then the usual places of this HOME', async () => {
   const HOME = path.join(folder, 'home')
   expect(await findClaude({ environment: { PATH: path.dirname(onPath), HOME } })).toBe(onPath)
   expect(await findClaude({ environment: { PATH: folder, HOME } })).toBe(local)
-  // An environment without a PATH has none; ours does not stand in for it.
+  // Without a PATH in the given environment, the PATH of this process must not be used.
   expect(await findClaude({ environment: { HOME } })).toBe(local)
 })
 
 test('the release inside the Agent SDK can be found without a PATH', async () => {
   const found = await findClaude({ environment: {} })
-  // A machine with Claude Code in one of the usual places finds that one first.
+  // On a machine with Claude Code in a usual install folder, that one is found first.
   const isInstalled = !found.includes('node_modules')
   if (!isInstalled) expect(found).toBe(claudeBinary())
 })

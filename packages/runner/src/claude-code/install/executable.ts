@@ -5,14 +5,17 @@ import { checkExecutable, findPackage, resolveExecutable } from '../../process/p
 import { CLAUDE_CODE, type ClaudeAgentName } from '../config.ts'
 
 export interface FindClaudeOptions {
-  /** Given explicitly: the only place that is looked at. */
+  /** An explicit path: no other place is searched. */
   binaryPath?: string
   environment: Record<string, string>
-  /** Who needs it, and how to get it. Default: Claude Code. */
+  /** The name of the harness, and the command that installs it, for the error. Default: Claude Code. */
   agent?: ClaudeAgentName
 }
 
-/** The `claude` to run: the one named, else PATH and the usual places, else the one inside the Agent SDK's package. */
+/**
+ * The `claude` to run: the explicit path, else PATH and the usual install folders, else the one inside the Agent SDK's
+ * package.
+ */
 export async function findClaude(options: FindClaudeOptions): Promise<string> {
   const { harnessId, install } = options.agent ?? CLAUDE_CODE
   const named = options.binaryPath ?? options.environment.CHIRALITY_CLAUDE_BIN
@@ -21,7 +24,7 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
     if (!check.ok) throw new HarnessNotInstalledError(harnessId, `${check.message} ${install}`)
     return path.resolve(named)
   }
-  // Those of the environment the agent gets: an isolated harness must not find this user's agent.
+  // PATH and HOME of the agent's environment: an isolated harness must not find the agent of this user.
   const { PATH = '', HOME = NOWHERE } = options.environment
   const found = await resolveExecutable('claude', [], { path: PATH, home: HOME })
   const binary = found ?? bundledClaude()
@@ -31,7 +34,7 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
 
 const NOWHERE = '/nonexistent'
 
-/** Looked up from this file, so it is found when an app installs the Agent SDK beside this package. */
+/** Resolved from this file, so that it is found if an app installs the Agent SDK beside this package. */
 export function bundledClaude(): string | undefined {
   const owner = '@anthropic-ai/claude-agent-sdk'
   const folder = findPackage(import.meta.url, owner)

@@ -67,7 +67,7 @@ describe('what a binary says of itself', () => {
     const asked = () => path.join(folder, 'asked')
     const answering = (version: string) =>
       program(`echo "$1" >> '${asked()}'; echo '${version} (Claude Code)'; echo '  --telepathy'`)
-    /** As a process that was just started: it has nothing in its memory. */
+    /** Like a new process, whose memory holds no cached answers. */
     const askAfresh = async (binary: string) => {
       vi.resetModules()
       const { claudeFeatures: fresh } = await import('./features.ts')
@@ -171,7 +171,7 @@ test.each([
     context: features.answers('get_context_usage'),
     hooks: features.blocksOnHookFailure,
   }).toEqual(expected)
-  // In the description of another flag, or the beginning of a longer one.
+  // The flag occurs only in the description of another flag, or as the beginning of a longer one.
   expect(features.knowsFlag('--system')).toBe(false)
   expect(features.knowsFlag('--max-turns')).toBe(true)
 })

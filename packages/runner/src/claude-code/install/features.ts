@@ -5,11 +5,12 @@ import type { AgentName } from '../../turn/turn-program.ts'
 import { CLAUDE_VERSIONS } from '../descriptor.ts'
 
 /**
- * What one `claude` binary can do: what it says of itself, what it has refused, and a few exceptions that nothing announces.
- * Nobody else looks at its version: a release that nobody tested would be on the wrong side of the comparison.
+ * The features of one `claude` binary: from its help, from the requests it has refused, and a few exceptions that it
+ * does not announce. No other module compares versions: an untested release would be on the wrong side of the
+ * comparison.
  */
 export class ClaudeFeatures {
-  /** `2.1.325`; undefined when it does not say. */
+  /** `2.1.325`; undefined if the binary does not print a version. */
   readonly version: string | undefined
   readonly #help: string
   readonly #refused = new Set<string>()
@@ -19,24 +20,24 @@ export class ClaudeFeatures {
     this.#help = help
   }
 
-  /** Whether a flag is taken. Where there is no help to read, all are but the newest. */
+  /** Whether the binary accepts a flag. Without a help text to read, every flag but the newest is assumed. */
   knowsFlag(flag: string): boolean {
     if (HIDDEN_FLAGS.has(flag)) return true
     if (this.#help === '') return flag !== SNAPSHOT_FLAG
     return new RegExp(`^ {1,6}(?:-\\w, )?${flag}(?![\\w-])`, 'm').test(this.#help)
   }
 
-  /** Whether `auth status` tells of a credential. */
+  /** Whether `auth status` reports a credential. */
   get hasAuthCommand(): boolean {
     return this.#help === '' || /^ {2}auth\b/m.test(this.#help)
   }
 
-  /** Whether a hook that fails can be made to block. The SDK refuses to start where it cannot. */
+  /** Whether a failing hook can be made to block the call. The SDK refuses to start if it cannot. */
   get blocksOnHookFailure(): boolean {
     return this.version !== undefined && compareVersions(this.version, HOOK_FAILURE_SINCE) >= 0
   }
 
-  /** Whether it is worth asking for something beside the conversation: an old release leaves what it does not know unanswered. */
+  /** Whether a control request is worth sending: an old release never answers a request that it does not know. */
   answers(request: string): boolean {
     const since = ANSWERED_SINCE.get(request)
     const isOld =
@@ -44,7 +45,7 @@ export class ClaudeFeatures {
     return !isOld && !this.#refused.has(request)
   }
 
-  /** It did not know the request, or never answered it: it is not asked again. */
+  /** The binary refused the request or never answered it; it is not sent again. */
   refused(request: string): void {
     this.#refused.add(request)
   }
@@ -52,11 +53,11 @@ export class ClaudeFeatures {
 
 export interface LookOptions {
   signal?: AbortSignal
-  /** Where what a binary says is kept for other processes. Without it each process asks for itself. */
+  /** The folder that caches the features of a binary for other processes. Without it each process runs the binary. */
   dataFolder?: string
 }
 
-/** Of every binary that was looked at, until its file changes: looking costs two processes. */
+/** The features of every binary that was examined, until its file changes: examining one starts two processes. */
 export async function claudeFeatures(
   binary: string,
   env: Record<string, string>,
@@ -68,7 +69,7 @@ export async function claudeFeatures(
   const kept = await keptWords(dataFolder, file)
   const words = kept ?? (await look(binary, env, signal))
   const features = new ClaudeFeatures(versionIn(words['--version']), words['--help'])
-  // What did not answer, or is another program, is asked again by the next process.
+  // A binary that did not answer, or is another program, is examined again by the next process.
   const isWhole = features.version !== undefined && words['--help'] !== undefined
   if (isWhole && kept === undefined) await keepWords(dataFolder, file, words)
   if (isWhole || (features.version === undefined && words['--version'] !== undefined))
@@ -86,7 +87,7 @@ async function look(
   const said = await runCommand(binary, ['--version'], { env, signal })
   if (said.code === null) return {}
   const version = { '--version': said.stdout.trim() }
-  // Another program could take any more words for anything.
+  // Another program could interpret further arguments in any way, so none are passed.
   if (versionIn(said.stdout) === undefined) return version
   const help = await runCommand(binary, ['--help'], { env, signal })
   return help.code === 0 ? { ...version, '--help': help.stdout } : version
@@ -103,7 +104,7 @@ export function unsupportedFlag(flag: string, { version }: ClaudeFeatures, agent
   return new HarnessError(message, 'unsupported', agent.harnessId)
 }
 
-/** What a process that ended at once did not understand. It would not understand it a second time. */
+/** The error for a command line that the process rejected on start. A second attempt would fail in the same way. */
 export function usageFailure(
   said: string,
   { name }: AgentName,
@@ -117,13 +118,13 @@ export function usageFailure(
 const USAGE_ERROR =
   /error: ((?:unknown (?:option|command)|unexpected argument|option '[^'\n]*' argument '[^'\n]*' is invalid)[^\n]*)/
 
-/** With the name, because every other program has a version too. */
+/** Includes the program's name, because every other program prints a version too. */
 const VERSION = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/
 
-/** From 2.1.268 on the first system prompt of a conversation is used again on resume unless this says not to. */
+/** From 2.1.268 on, a resumed conversation reuses its first system prompt unless this flag says not to. */
 export const SNAPSHOT_FLAG = '--system-prompt-snapshot'
 
-/** Taken by every release above the oldest, and in the help of none, or not of all. */
+/** Flags that every release above the oldest accepts, but that not every help text lists. */
 const HIDDEN_FLAGS: ReadonlySet<string> = new Set([
   '--append-system-prompt-file',
   '--max-thinking-tokens',
@@ -133,11 +134,13 @@ const HIDDEN_FLAGS: ReadonlySet<string> = new Set([
   '--system-prompt-file',
 ])
 
-/** Nothing announces these. 2.1.36 leaves them unanswered, 2.1.40 does not. */
+/** Requests that no release announces. 2.1.36 never answers them, 2.1.40 does. */
 const ANSWERED_SINCE: ReadonlyMap<string, string> = new Map([
   ['apply_flag_settings', '2.1.40'],
   ['get_context_usage', '2.1.40'],
 ])
 
-/** The answer to `initialize` says it, but that comes too late: hooks are registered with it. 2.1.314 does not know it. */
+/**
+ * The answer to `initialize` announces it, but hooks are registered with that same request. 2.1.314 does not know it.
+ */
 const HOOK_FAILURE_SINCE = '2.1.317'

@@ -35,7 +35,7 @@ export async function claudeInstallStatus({
     const instructions = `${binary} does not answer --version as Claude Code does. Is it the right binary?`
     return { ...notInstalled(instructions), path: binary }
   }
-  // Only now: another program could take these words for anything.
+  // Run only after the version check: another program could interpret these arguments in any way.
   const { loggedIn, authMethod } = features.hasAuthCommand
     ? parseAuth((await runCommand(binary, ['auth', 'status', '--json'], { env })).stdout)
     : await credentialIn(env)

@@ -5,9 +5,10 @@ import type { ProjectFile, ProjectFiles } from '@chirality/core'
 import { errnoOf } from '../../common/errno.ts'
 
 /**
- * What Claude Code would read from a folder with all setting sources, and run or take addresses from: `.mcp.json` and
- * `.claude/`, of the folder and of those above it (measured with 2.1.197 and 2.1.325). Settings have hooks, helpers and
- * variables; skills, commands and agents have hooks and shell lines of their own. CLAUDE.md and rules are only texts.
+ * The files that Claude Code would read from a folder with all setting sources, and that can run code or set addresses:
+ * `.mcp.json` and `.claude/`, in the folder and its parents (measured with 2.1.197 and 2.1.325). Settings contain
+ * hooks, helpers and variables; skills, commands and agents contain hooks and shell lines. CLAUDE.md and rules are only
+ * text.
  */
 export async function claudeProjectFiles(
   cwd: string,
@@ -21,7 +22,7 @@ export async function claudeProjectFiles(
       const prefix = '../'.repeat(depth)
       await reader.add(path.join(folder, '.mcp.json'), `${prefix}.mcp.json`)
       await reader.add(path.join(folder, '.claude'), `${prefix}.claude`)
-      // Read in any case in the folder itself.
+      // The folder itself is always read.
       if (depth > 0) await reader.add(path.join(folder, 'CLAUDE.md'), `${prefix}CLAUDE.md`)
     }
     return { files: reader.files }
@@ -30,7 +31,7 @@ export async function claudeProjectFiles(
   }
 }
 
-/** The home folder and what is above it are the user's, not a project's. */
+/** The home folder and its parents belong to the user, not to a project. */
 function foldersUpFrom(root: string, home: string | undefined): string[] {
   const folders = [root]
   for (let folder = root; ; ) {
@@ -48,7 +49,10 @@ function ownFolders(environment: Readonly<Record<string, string>>): Set<string> 
   return new Set(folders.flatMap(folder => (folder ? (realOrNone(folder) ?? []) : [])))
 }
 
-/** Without the thread pool, as all that only looks: before each turn it is asked of every folder up to the home folder. */
+/**
+ * Synchronous, because it runs before each turn for every folder up to the home folder, and the thread pool would cost
+ * more than the call.
+ */
 function realOrNone(folder: string): string | undefined {
   try {
     return realpathSync.native(folder)
@@ -66,7 +70,7 @@ class Reader {
     this.#own = own
   }
 
-  /** Links are followed, as the agent does. Throws for what cannot be read whole. */
+  /** Follows links, as the agent does. Throws if a file cannot be read completely. */
   async add(file: string, name: string, depth = 0): Promise<void> {
     const stats = factsOf(file, name)
     if (stats === undefined || ONLY_TEXT.test(name)) return
@@ -79,7 +83,7 @@ class Reader {
 
   async #read(file: string, name: string): Promise<void> {
     if (this.files.length >= MAX_FILES) throw new Error(`There are more than ${MAX_FILES} files in .claude.`)
-    // Without waiting: a pipe in its place is no file.
+    // Opened non-blocking: a FIFO at this path would block the open forever.
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
       throw unreadable(name, error)
     })
@@ -105,7 +109,9 @@ function factsOf(file: string, name: string): Stats | undefined {
 }
 
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
-/** In the folder itself; above it they are part of what is not read without trust. And work trees are projects of their own. */
+/**
+ * In the folder itself; in its parents these files are not read without trust. Work trees are projects of their own.
+ */
 const ONLY_TEXT = /^\.claude\/(CLAUDE\.md|rules)$|(^|\/)\.claude\/worktrees$/
 const MAX_FILES = 500
 const MAX_BYTES = 4 * 1024 * 1024

@@ -16,8 +16,8 @@ import { findClaude } from './executable.ts'
 import { claudeFeatures } from './features.ts'
 
 /**
- * What the agent offers after a slash in this folder. Asked by an `initialize` control request, which is answered
- * before any model is called: a prompt, however small, would cost tokens.
+ * The slash commands that the agent offers in this folder. They come from an `initialize` control request, which is
+ * answered before any model is called: a prompt, however small, would cost tokens.
  */
 export async function discoverClaudeCommands(
   cwd: string,
@@ -32,7 +32,7 @@ export async function discoverClaudeCommands(
   const source = { source: environment, allow: config.allowEnvironment }
   const { env } = buildChildEnv({ ...source, own: CLAUDE_ENVIRONMENT, extra: telemetryEnv(config) })
   const features = await claudeFeatures(command, env, { signal, dataFolder: config.dataFolder })
-  // A look at the commands is no turn, so its output stays out of the project's logs.
+  // Listing the commands is no turn, so the output does not go to the project's logs.
   const folder = await makeTempFolder(environment, harnessId)
   try {
     const names = { harness: harnessId, sessionId: 'commands', turnId: randomUUID() }
@@ -59,10 +59,10 @@ export async function discoverClaudeCommands(
   }
 }
 
-/** A look leaves no conversation behind, where that can be said. */
+/** Lists the commands without storing a conversation, if the release has a flag for that. */
 const NOT_KEPT = '--no-session-persistence'
 
-/** A look needs no hook and no server, whoever they are of. */
+/** Listing needs no hooks and no MCP servers, neither the user's nor the project's. */
 const ARGS = [
   '-p',
   '--input-format',
@@ -115,7 +115,7 @@ function commandsOf(value: unknown): SlashCommand[] | undefined {
   return event?.type === 'control_response' ? slashCommands(event.response?.response?.commands) : undefined
 }
 
-/** Which of them are skills: the agent does not say, but those of the project and of the user have a file. */
+/** Which commands are skills: the agent does not say, but skills of the project and of the user have a file. */
 export function withSkills(
   commands: SlashCommand[],
   cwd: string,
@@ -123,14 +123,14 @@ export function withSkills(
 ): SlashCommand[] {
   const folders = [path.join(cwd, '.claude'), CLAUDE_CONFIG_DIR || path.join(HOME, '.claude')]
   return commands.map(command => {
-    // A command of a plugin has a colon; its files are elsewhere.
+    // A plugin's command has a colon in its name, and its files are elsewhere.
     if (!/^[\w.-]+$/.test(command.name)) return command
     const isSkill = folders.some(folder => existsSync(path.join(folder, 'skills', command.name, 'SKILL.md')))
     return isSkill ? { ...command, type: 'skill' } : command
   })
 }
 
-/** Those of an answer to `initialize`. */
+/** The commands in an answer to `initialize`. */
 export function slashCommands(commands: unknown): SlashCommand[] | undefined {
   if (!Array.isArray(commands)) return undefined
   return commands.flatMap((command: { name?: unknown; description?: unknown } | null) => {

@@ -28,7 +28,7 @@ function args(query: Partial<HarnessQuery> = {}, input: Partial<ClaudeArgInput> 
   })
 }
 
-/** The words after a flag, up to the next one. */
+/** The arguments after a flag, up to the next flag. */
 function after(flag: string, all: string[]): string[] | undefined {
   const start = all.indexOf(flag)
   if (start === -1) return undefined

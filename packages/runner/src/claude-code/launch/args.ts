@@ -8,17 +8,18 @@ export interface ClaudeArgInput {
   config: ClaudeCodeHarnessConfig
   files: ClaudeArgFiles
   inputFormat: 'text' | 'stream-json'
-  /** Of the binary that gets them. */
+  /** The features of the binary that gets the arguments. */
   features: ClaudeFeatures
-  /** Whom errors name. */
+  /** The name that errors mention. */
   agent?: AgentName
-  /** Flags of the caller's own, as they are. */
+  /** Further flags of the caller, passed on unchanged. */
   extraArgs?: string[]
 }
 
 /**
- * The whole command line of a turn but the prompt, which goes through stdin: argv is capped, logged and public. A flag is
- * there only where it changes something. Throws a HarnessError for what this binary, or any, does not take.
+ * The complete command line of a turn without the prompt, which goes through stdin: argv is limited in size, logged and
+ * readable by other users. A flag is set only if it changes something. Throws a HarnessError for an option that this
+ * binary, or every binary, rejects.
  */
 export function buildClaudeArgs(input: ClaudeArgInput): string[] {
   const { query, config, files, features, agent = CLAUDE_CODE } = input
@@ -53,7 +54,7 @@ export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessCon
   return { ...telemetryEnv(config), ...subagentEnv(query, config), ...query.env }
 }
 
-/** The agent runs what settings of the folder say without a question, so they count only where somebody trusts them. */
+/** The agent runs a folder's settings without asking, so they are read only if the user trusts the project. */
 export function settingSources(
   { trustProject }: Pick<HarnessQuery, 'trustProject'>,
   config: ClaudeCodeHarnessConfig,
@@ -62,15 +63,15 @@ export function settingSources(
 }
 
 /**
- * Without the settings of its folder the agent would not read the CLAUDE.md there either. Of an extra folder it reads that,
- * and the rules, and nothing that runs: no settings, servers, commands, skills, agents or plugins.
+ * Without the settings of its folder the agent would not read the CLAUDE.md there either. From an extra folder it reads
+ * only CLAUDE.md and the rules, and nothing that runs code: no settings, servers, commands, skills, agents or plugins.
  */
 export function directories(query: HarnessQuery, config: ClaudeCodeHarnessConfig): string[] {
   const extra = query.additionalDirectories ?? []
   return readsOnlyTexts(query, config) ? [query.cwd, ...extra] : extra
 }
 
-/** With it the agent reads the texts of extra folders at all. */
+/** The agent reads the texts of extra folders only if this variable is set. */
 export function textsEnv(query: HarnessQuery, config: ClaudeCodeHarnessConfig): Record<string, string> {
   return readsOnlyTexts(query, config) ? { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' } : {}
 }
@@ -82,7 +83,7 @@ function readsOnlyTexts(
   return settingSources === undefined && trustProject !== true
 }
 
-/** Those of them that follow from the model. */
+/** The variables that follow from the model. */
 export function subagentEnv(
   query: Pick<HarnessQuery, 'model' | 'fallbackModel'>,
   { forceSubagentModel }: ClaudeCodeHarnessConfig,
@@ -90,12 +91,12 @@ export function subagentEnv(
   return forceSubagentModel === false ? {} : subagentModelEnv(query)
 }
 
-/** Set for every start of the CLI, also one that only asks for its version. */
+/** Set for every start of the CLI, also for a start that only asks for its version. */
 export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Record<string, string> {
   return disableTelemetry === false ? {} : { DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' }
 }
 
-/** Both, because older models know only a number of tokens and newer ones only the word. */
+/** Both variables are set, because older models know only a number of tokens and newer ones only the word. */
 function thinkingArgs(thinking: NonNullable<HarnessQuery['thinking']>, features: ClaudeFeatures): string[] {
   const { effort, tokens } = THINKING[thinking]
   return [...(features.knowsFlag('--effort') ? ['--effort', effort] : []), '--max-thinking-tokens', tokens]
@@ -135,7 +136,7 @@ function permissionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   else args.push('--permission-mode', mode)
   if (query.tools !== undefined && query.tools !== ALL_TOOLS)
     args.push('--tools', query.tools === '' ? '' : check.word('tools', query.tools))
-  // These flags take every word up to the next flag, so none may stand before a positional.
+  // These flags take every argument up to the next flag, so none of them may precede a positional argument.
   const allowed = check.words('allowedTools', query.allowedTools)
   if (allowed.length > 0) args.push('--allowedTools', ...allowed)
   const denied = check.words('disallowedTools', query.disallowedTools)
@@ -143,7 +144,7 @@ function permissionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   return args
 }
 
-/** What an agent has that is not told otherwise. */
+/** The agent's own default. */
 export const ALL_TOOLS = 'default'
 
 export function permissionModeOf({ permissionMode, mode }: HarnessQuery): PermissionMode {
@@ -189,7 +190,7 @@ function isAlias(model: string): boolean {
   return !/\d/.test(model.replace(/\[\w+\]$/, ''))
 }
 
-/** What the fields of a query have to be to stand in argv. Each check throws a HarnessError that names the field. */
+/** Checks for the fields of a query that go into argv. Each throws a HarnessError that names the field. */
 class FieldChecks {
   readonly #harnessId: HarnessId
 
@@ -197,7 +198,7 @@ class FieldChecks {
     this.#harnessId = harnessId
   }
 
-  /** A value that stands alone in argv: one that begins with a dash would be taken as a flag of its own. */
+  /** Checks a value that stands alone in argv: a value that begins with a dash would be parsed as a flag. */
   word(field: string, value: string): string {
     if (value === '' || value.startsWith('-') || value.includes('\0')) {
       const said = JSON.stringify(value)

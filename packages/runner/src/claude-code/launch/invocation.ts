@@ -15,11 +15,11 @@ import { writeTempFiles } from './temp-files.ts'
 
 export interface InvocationContext extends ClaudeContext {
   extraArgs?: string[]
-  /** Rules of the guard that stands before each call. */
+  /** The rules of the guard that checks each tool call. */
   guardRules?: readonly GuardRule[] | undefined
 }
 
-/** Checks the query, finds the binary and writes the files. Throws a HarnessError before anything is left behind. */
+/** Checks the query, finds the binary and writes the files. If it throws a HarnessError, no file is left. */
 export async function prepareClaude(query: HarnessQuery, context: InvocationContext): Promise<Invocation> {
   try {
     return await prepare(query, context)
@@ -41,7 +41,7 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
   return { command, args, env, cwd, cleanup, stdin, promptText, attachments, version }
 }
 
-/** The command without a prompt: that comes through stdin, at once or again and again. */
+/** The command without a prompt: prompts go through stdin, once or repeatedly. */
 export async function prepareLaunch(
   query: HarnessQuery,
   context: InvocationContext,
@@ -97,7 +97,7 @@ function agentOf({ variant = PLAIN_VARIANT }: ClaudeContext): ClaudeAgentName {
   return variant.agent
 }
 
-/** The CLI would exit with a line on stderr; said here it names the way out. */
+/** The CLI would only exit with a line on stderr; this error also says what to do. */
 function refuseRootBypass(query: HarnessQuery, env: Record<string, string>, agent: AgentName): void {
   const bypass = query.permissionMode ? query.permissionMode === 'bypassPermissions' : query.mode === 'yolo'
   if (!bypass || process.getuid?.() !== 0 || env.IS_SANDBOX === '1') return

@@ -4,9 +4,9 @@ import { CLAUDE_VERSIONS } from '../descriptor.ts'
 import type { ClaudeFeatures } from '../install/features.ts'
 
 /**
- * What a guard denies, as denied tools of Claude Code itself. A release that cannot be told to block when a hook fails takes a
- * hook that is late, or whose host is gone, for one that has no objection; with these the user's deny rules hold all the same.
- * What its own rules cannot say as exactly is said more widely. Throws for a rule that they cannot say at all.
+ * The guard's deny rules as denied tools of Claude Code itself. A release without the option to block on a failing hook
+ * lets a call pass if the hook is late or its host has exited; with these rules the user's deny rules still hold. A
+ * rule that cannot be expressed exactly is expressed more widely. Throws for a rule that cannot be expressed at all.
  */
 export function ownDenials(
   rules: readonly GuardRule[] | undefined,
@@ -25,7 +25,7 @@ export function ownDenials(
 }
 
 function ownDenial({ tool, pattern }: GuardRule): string | undefined {
-  // Arguments of a server's tool are nothing its rules know; a whole server is its name alone.
+  // Claude Code's rules cannot name the arguments of a server's tool; a whole server is denied by its name alone.
   if (/^mcp__[^*]+$/.test(tool)) return tool
   const server = /^(mcp__(?:(?!__)[^*])+)__\*$/.exec(tool)?.[1]
   if (server !== undefined) return server
@@ -34,7 +34,7 @@ function ownDenial({ tool, pattern }: GuardRule): string | undefined {
   if (pattern === undefined || /^\**$/.test(pattern.trim())) return name
   const kind = KINDS.get(name)
   if (kind === 'command') return `${name}(${pattern.trim()})`
-  // Files are denied by what is done to them; an absolute path begins with two slashes.
+  // A file rule is denied as Read or Edit, whichever the tool does; an absolute path begins with two slashes.
   if (kind === 'Read' || kind === 'Edit') return `${kind}(${pattern.trim().replace(/^\/+/, '//')})`
   return name
 }
@@ -44,7 +44,7 @@ const KINDS: ReadonlyMap<string, 'command' | 'Read' | 'Edit'> = new Map([
   ...(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead'] as const).map(name => [name, 'Read'] as const),
   ...(['Edit', 'Write', 'MultiEdit', 'NotebookEdit'] as const).map(name => [name, 'Edit'] as const),
 ])
-/** Rules know a tool by any case, and by the names of other agents. */
+/** Rules match a tool name in any case, and by the names that other agents use. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ...[...KINDS.keys(), 'WebFetch', 'WebSearch', 'Task'].map(name => [name.toLowerCase(), name] as const),
   ['command', 'Bash'],

@@ -5,23 +5,23 @@ import type { AgentName } from '../../turn/turn-program.ts'
 
 export interface PromptMessage {
   content: MessageContent
-  /** The text of it, for people. */
+  /** The text of the prompt, for display. */
   text: string
   attachments: number
 }
 
 export interface EncodedPrompt {
   inputFormat: 'text' | 'stream-json'
-  /** All that goes to stdin before it is closed. */
+  /** All input that goes to stdin before it is closed. */
   stdin: string
-  /** The text of it, for people. */
+  /** The text of the prompt, for display. */
   text: string
   attachments: number
 }
 
 /**
- * Text goes as it is; with images the message has to be a stream-json line. A prompt of nothing but blanks is refused
- * here, because one release of the CLI takes it, says nothing and exits with 0.
+ * Text is written as it is; with images the message has to be a stream-json line. A blank prompt is refused here,
+ * because one release of the CLI accepts it, prints nothing and exits with 0.
  */
 export async function encodePrompt(prompt: HarnessQuery['prompt'], agent: AgentName): Promise<EncodedPrompt> {
   const { content, text, attachments } = await promptMessage(prompt, agent)
@@ -49,7 +49,7 @@ async function read(prompt: HarnessQuery['prompt']): Promise<PromptMessage> {
   if (text.trim() === '' && attachments === 0)
     throw new BadPart('The prompt is empty. Say what the agent should do.')
   if (attachments === 0) return { content: text, text, attachments }
-  // The API refuses a text block of blanks.
+  // The API refuses a blank text block.
   const sent = parts.filter(part => part.type !== 'text' || part.text.trim() !== '')
   return { content: await Promise.all(sent.map(contentBlock)), text, attachments }
 }
@@ -87,17 +87,17 @@ async function readAttachment(what: string, path: string): Promise<string> {
   return readFile(path, 'base64')
 }
 
-/** A part that cannot be sent. Whose prompt it is, the caller knows. */
+/** A part that cannot be sent. The caller adds which prompt it belongs to. */
 class BadPart extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })
   }
 }
 
-/** What a user message consists of: a text, or blocks of text, images and documents. */
+/** The content of a user message: a text, or blocks of text, images and documents. */
 export type MessageContent = string | Record<string, unknown>[]
 
-/** `uuid` comes back with the message when the agent takes it up, and is how it is taken back before that. */
+/** The agent repeats `uuid` when it takes the message up; before that, the message can be withdrawn by it. */
 export function userLine(content: MessageContent, uuid?: string): string {
   return line({ type: 'user', message: { role: 'user', content }, ...(uuid ? { uuid } : {}) })
 }
@@ -116,8 +116,8 @@ export function controlErrorLine(requestId: string, error: string): string {
 }
 
 /**
- * A line that is no JSON ends the agent, so none is written that was not made here. Half a surrogate pair is JSON, but
- * the model's API refuses the conversation that holds it for ever; and some line readers split at U+2028.
+ * A line that is not JSON ends the agent, so every line is serialised here. A lone surrogate is valid JSON, but the
+ * model's API refuses every later request of a conversation that contains one; and some line readers split at U+2028.
  */
 function line(value: unknown): string {
   const json = JSON.stringify(value, (_key, part: unknown) =>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { controlErrorLine, controlRequestLine, controlResponseLine, userLine } from './prompt.ts'
 
-// A line that is no JSON, or two lines where one was meant, end the agent.
+// A line that is not JSON, or two lines in place of one, end the agent.
 test('whatever is in it, a line is one line of JSON without half a character', () => {
   const anything = fc.string({ unit: fc.nat(0xffff).map(code => String.fromCharCode(code)) })
   fc.assert(

@@ -4,14 +4,14 @@ import type { HarnessId, HarnessQuery, McpServerConfig } from '@chirality/core'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import type { ClaudeArgFiles } from '../config.ts'
 
-/** What one turn hands to the agent in files, and how to get rid of them. */
+/** The temporary files that one turn passes to the agent. */
 export interface TempFiles {
   files: ClaudeArgFiles
-  /** Safe to call twice. */
+  /** Can be called twice. */
   remove(): Promise<void>
 }
 
-/** Owner-only, in a folder of their own; none is made when none is needed. */
+/** The files are readable by the owner only, in a folder of their own; no folder is created if there are no files. */
 export async function writeTempFiles(
   query: Pick<HarnessQuery, 'systemPrompt' | 'appendSystemPrompt' | 'mcpServers'>,
   environment: Record<string, string>,

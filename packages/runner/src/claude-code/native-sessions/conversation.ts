@@ -1,20 +1,20 @@
 import { asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 
 export interface Conversation {
-  /** In the order they were written. */
+  /** In the order in which they were written. */
   lines: JsonObject[]
-  /** How often a line names a parent that is not there. */
+  /** How many lines name a parent that is not in the file. */
   broken: number
 }
 
-/** Lines that can be part of a conversation, or lead from one part to the next. */
+/** Lines that belong to a conversation, or connect two parts of it. */
 export function isLink(line: JsonObject): boolean {
   return asText(line.uuid) !== undefined && line.isSidechain !== true
 }
 
 /**
- * The lines that the agent itself would go on from. A file is a tree: going back in a conversation, or continuing it
- * twice, leaves branches, and the newest message is at the end of the one that counts.
+ * The lines that the agent itself would resume from. A file is a tree: rewinding a conversation, or resuming it twice,
+ * leaves branches, and the newest message is at the end of the branch that counts.
  */
 export function conversationOf(links: readonly JsonObject[]): Conversation {
   const nodes = links.map((line, index) => ({ line, index }))
@@ -31,7 +31,7 @@ export function conversationOf(links: readonly JsonObject[]): Conversation {
     const parentId = parentOf(node.line)
     const parent = parentId === undefined ? undefined : byId.get(parentId)
     if (parentId !== undefined && !parent) broken += 1
-    // Without the parent the line before it is the best that is left; what was said matters more than the order.
+    // If the parent is missing, the line before is used: losing messages would be worse than a wrong order.
     const goesOn = parentId !== undefined || node.line.subtype === COMPACT_BOUNDARY
     node = parent ?? (goesOn ? nodes[node.index - 1] : undefined)
   }
@@ -48,14 +48,14 @@ interface Node {
   index: number
 }
 
-/** A summary begins a new tree; the line that it stands for is named beside it. */
+/** A summary begins a new tree; a field of it names the line that it replaces. */
 function parentOf(line: JsonObject): string | undefined {
   return asText(line.parentUuid) ?? asText(line.logicalParentUuid)
 }
 
 /**
- * Tools that ran at the same time: only one of their results is the parent of what follows. And what a command printed
- * that ran in the agent itself.
+ * Adds results of tools that ran in parallel, because only one of them is the parent of the next line, and the output
+ * of commands that the agent ran itself.
  */
 function addSiblings(nodes: readonly Node[], chosen: Set<Node>): void {
   const ids = new Set([...chosen].map(({ line }) => line.uuid))

@@ -9,19 +9,19 @@ export interface SessionFile {
   sizeBytes: number
 }
 
-/** The agent's folder of conversations, one folder in it for each place it was started in. */
+/** The agent's folder of conversations; it has one folder for each working folder. */
 export function projectsFolder(environment: Record<string, string>): string {
   const config = environment.CLAUDE_CONFIG_DIR || path.join(environment.HOME ?? '', '.claude')
   return path.join(config, 'projects')
 }
 
-/** Newest first. Empty when there is none, or none that may be read. */
+/** Newest first. Empty if there are no files, or none that can be read. */
 export async function sessionFiles(
   environment: Record<string, string>,
   cwd: string | undefined,
 ): Promise<SessionFile[]> {
   const projects = projectsFolder(environment)
-  // The agent resolves links before it names the folder.
+  // The agent resolves links before it derives the folder's name.
   const folders = cwd === undefined ? await entries(projects) : [projectFolderName(await realPath(cwd))]
   const files = await Promise.all(folders.map(folder => filesOf(path.join(projects, folder))))
   return files.flat().sort((a, b) => b.modifiedMs - a.modifiedMs)
@@ -37,7 +37,7 @@ export async function findSessionFile(
   return near.find(isIt) ?? (await sessionFiles(environment, undefined)).find(isIt)
 }
 
-/** The same name for `/a/b` and `/a-b`: what is in the files has to be looked at, too. */
+/** `/a/b` and `/a-b` get the same name, so the files' contents have to be checked too. */
 export function projectFolderName(cwd: string): string {
   const name = cwd.replace(/[^a-zA-Z0-9]/g, '-')
   if (name.length <= MAX_NAME_CHARS) return name
@@ -59,7 +59,7 @@ async function filesOf(folder: string): Promise<SessionFile[]> {
     const nativeSessionId = name.slice(0, -EXTENSION.length)
     const file = path.join(folder, name)
     const info = isNativeId(nativeSessionId) ? await stat(file).catch(() => null) : null
-    // A pipe of that name would be waited for without end.
+    // Opening a FIFO of that name would block forever.
     if (!info?.isFile()) return []
     return [{ nativeSessionId, path: file, modifiedMs: info.mtimeMs, sizeBytes: info.size }]
   })

@@ -8,12 +8,12 @@ export interface ClaudeFacts {
   sessionId: string
   nativeSessionId: string
   cwd: string
-  /** For lines without a time. */
+  /** Used for lines without a time. */
   at: string
   gap: { missing: number; reason: string } | undefined
 }
 
-/** The lines of a conversation as the events they were when they happened: the same translator reads them. */
+/** Reads a stored conversation with the translator of the live stream, so that both give the same events. */
 export function claudeHistory(lines: readonly JsonObject[], facts: ClaudeFacts): History {
   const { sessionId } = facts
   const history = new History(sessionId, facts.at)
@@ -51,13 +51,16 @@ export function claudeHistory(lines: readonly JsonObject[], facts: ClaudeFacts):
 
 type Translator = ReturnType<typeof createClaudeTranslator>
 
-/** Why a turn failed is told by its result, which is not kept. */
+/**
+ * The live stream gives the reason of a failure in the result. The file stores no results, so one is made from the
+ * text.
+ */
 function failureEvents(translator: Translator, text: string): UIEvent[] {
   const events = translator.translate({ type: 'result', subtype: 'success', is_error: true, result: text })
   return events.filter(event => event.type === 'session:error')
 }
 
-/** How the latest turn stands, as far as the file tells. */
+/** The state of the latest turn, as far as the file shows it. */
 class LastAnswer {
   failure: string | undefined
   #reason: TurnEndReason = 'interrupted'
@@ -78,7 +81,7 @@ class LastAnswer {
     const { content, stop_reason: stopReason } = asObject(line.message)
     const failed = line.isApiErrorMessage === true || asText(line.error) !== undefined
     this.failure = failed ? textOf(content) : undefined
-    // A call without its result was never answered.
+    // A tool call without a result was never answered.
     this.#reason = stopReason === 'tool_use' || hasCall(content) ? 'interrupted' : 'completed'
   }
 }
@@ -92,7 +95,7 @@ function hasCall(content: unknown): boolean {
   return Array.isArray(content) && content.some(block => asObject(block).type === 'tool_use')
 }
 
-/** Final in the file, unlike in the stream, and repeated with every block: one event for each message. */
+/** Usage in the file is final, unlike in the stream, and repeated with every block: one event for each message. */
 class UsageEvents {
   readonly #sessionId: string
   readonly #told = new Set<unknown>()
@@ -120,7 +123,7 @@ class UsageEvents {
 
 const SYNTHETIC = '<synthetic>'
 
-/** What the agent was when it said its last word: it is what continues. */
+/** The agent's model, version and mode at its last message: a resumed session continues with these. */
 function introduction(lines: readonly JsonObject[], facts: ClaudeFacts): UIEvent {
   const model = lines.findLast(line => isSaid(line))
   const version = lines.findLast(line => asText(line.version))

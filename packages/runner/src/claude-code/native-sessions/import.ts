@@ -10,12 +10,12 @@ import { claudeHistory } from './history.ts'
 
 export interface ImportOptions {
   environment: Record<string, string>
-  /** Where the conversation is looked for first. */
+  /** The folder that is searched first. */
   cwd?: string | undefined
   maxBytes?: number
 }
 
-/** A conversation of Claude Code as a session. Reads only; what cannot be read is left out and marked. */
+/** Imports a conversation of Claude Code as a session. Only reads; unreadable lines are left out and marked. */
 export async function importClaudeSession(given: string, options: ImportOptions): Promise<ImportedSession> {
   const nativeSessionId = requireNativeId(given, HARNESS_ID)
   const file = await findSessionFile(nativeSessionId, options.environment, options.cwd)

@@ -9,7 +9,10 @@ export interface ListOptions extends ListNativeSessionsOptions {
   environment: Record<string, string>
 }
 
-/** The conversations of Claude Code, newest first. Looks only at both ends of each file: there can be thousands. */
+/**
+ * The conversations of Claude Code, newest first. Reads only the beginning and end of each file: there can be
+ * thousands.
+ */
 export async function listClaudeSessions(options: ListOptions): Promise<NativeSession[]> {
   const { environment, cwd, limit = DEFAULT_LIMIT } = options
   const wanted = cwd === undefined ? undefined : await realPath(cwd)
@@ -24,7 +27,7 @@ export async function listClaudeSessions(options: ListOptions): Promise<NativeSe
 
 const LOOK_BYTES = 64 * 1024
 
-/** Undefined for a file that says nothing a person could know it by. */
+/** Undefined for a file without a text that identifies it to a person. */
 async function describe(file: SessionFile): Promise<NativeSession | undefined> {
   const ends = await readEnds(file.path, LOOK_BYTES).catch(() => null)
   if (!ends) return undefined
@@ -55,7 +58,7 @@ function firstPrompt(lines: readonly JsonObject[]): string | undefined {
   return lines.flatMap(line => asText(promptOf(line)?.text) ?? [])[0]
 }
 
-/** When the first message is longer than what is looked at. */
+/** Used if the first message is longer than the part that is read. */
 function lastPrompt(lines: readonly JsonObject[]): string | undefined {
   return [...lines].reverse().flatMap(line => asText(line.lastPrompt) ?? [])[0]
 }

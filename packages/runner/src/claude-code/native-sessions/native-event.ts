@@ -1,7 +1,7 @@
 import { asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 import { COMPACT_BOUNDARY } from './conversation.ts'
 
-/** A line of the file in the words of the stream. Undefined for what is only for the agent. */
+/** A line of the file as the stream would have printed it. Undefined for a line that only the agent uses. */
 export function nativeEvent(line: JsonObject): JsonObject | undefined {
   if (line.isMeta === true || line.isCompactSummary === true) return undefined
   const output = localOutput(line)
@@ -13,7 +13,7 @@ export function nativeEvent(line: JsonObject): JsonObject | undefined {
   if (line.type === 'user') return { ...line, tool_use_result: line.toolUseResult }
   if (line.type === 'system' && line.subtype === COMPACT_BOUNDARY) return { ...line }
   const { type, prompt, commandMode = 'prompt' } = asObject(line.attachment)
-  // Said while a turn ran, and so without a line of its own.
+  // Queued while a turn ran, so it has no user line of its own.
   if (type === 'queued_command' && commandMode === 'prompt')
     return { type: 'user', message: { content: prompt } }
   return undefined
@@ -21,14 +21,14 @@ export function nativeEvent(line: JsonObject): JsonObject | undefined {
 
 export const LOCAL_OUTPUT = 'local_command_output'
 
-/** What a command printed that ran in the agent itself, without a model. */
+/** The output of a command that the agent ran itself, without a model. */
 function localOutput(line: JsonObject): string | undefined {
   const text = asText(line.type === 'system' ? line.content : asObject(line.message).content)
   const tagged = /^\s*<(local-command|bash)-std(?:out|err)>/.test(text ?? '')
   return tagged ? text?.replace(/<\/?(local-command|bash)-std(out|err)>/g, '').trim() : undefined
 }
 
-/** Put where the model's answer to a local command would be, because its API wants one. */
+/** A placeholder for the model's answer to a local command, which the API requires. */
 function isFiller(line: JsonObject): boolean {
   const { model, content } = asObject(line.message)
   const [block, ...more] = asObjects(content)

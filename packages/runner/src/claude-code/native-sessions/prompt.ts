@@ -6,7 +6,7 @@ export interface Prompt {
   attachments: number
 }
 
-/** What the user typed, if this line is that. The agent writes much else in the user's name. */
+/** The text that the user typed, if this line is one. The agent writes many other lines with the user role. */
 export function promptOf(line: JsonObject): Prompt | undefined {
   if (line.isSidechain === true || line.isMeta === true) return undefined
   if (line.type === 'system') return localCommand(line)
@@ -20,14 +20,14 @@ export function promptOf(line: JsonObject): Prompt | undefined {
   return prompt(blocks.flatMap(block => asText(block.text) ?? []).join('\n'), attachments)
 }
 
-/** A command that no model has to answer has lines of its own kind. */
+/** A command that needs no model has a line type of its own. */
 function localCommand({ subtype, content }: JsonObject): Prompt | undefined {
   const isCommand =
     subtype === LOCAL_COMMAND && typeof content === 'string' && content.includes('<command-name>')
   return isCommand ? prompt(content, 0) : undefined
 }
 
-/** `/name arguments` as it was typed; it is kept in tags. */
+/** `/name arguments` as it was typed; the file stores it in tags. */
 function prompt(text: string, attachments: number): Prompt | undefined {
   if (NOT_TYPED.test(text) || (text.trim() === '' && attachments === 0)) return undefined
   const command = tag(text, 'command-name')
@@ -45,7 +45,7 @@ function tag(text: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^]*?)</${name}>`).exec(trimmed)?.[1]?.trim()
 }
 
-/** A background task that is over continues the conversation by itself. */
+/** A finished background task continues the conversation by itself. */
 function isWakeUp(line: JsonObject): boolean {
   const kind = asText(asObject(line.origin).kind)
   return kind !== undefined && kind !== 'human'

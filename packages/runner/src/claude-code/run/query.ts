@@ -13,13 +13,13 @@ import { type InvocationContext, prepareClaude } from '../launch/invocation.ts'
 import { Rest } from '../rest.ts'
 
 export interface ClaudeQueryContext extends InvocationContext {
-  /** Told where the raw output goes, once that is known. */
+  /** Called with the path of the raw log, once it is known. */
   onSpool?: (path: string) => void
   /** Names the raw log. */
   label?: string | undefined
 }
 
-/** One turn as native events: what `Harness.query` yields. */
+/** One turn as native events, as `Harness.query` yields them. */
 export async function* queryClaude(
   query: HarnessQuery,
   context: ClaudeQueryContext,
@@ -28,7 +28,7 @@ export async function* queryClaude(
   const { config, onSpool, variant = PLAIN_VARIANT } = context
   const { agent } = variant
   const invocation = await prepareClaude(query, context)
-  // Read only for its outcome: what counts as failed is decided in one place.
+  // Used only for its outcome, so that one module decides which results are failures.
   const translator = createClaudeTranslator({ sessionId: '' })
   let stopAgent = () => {}
   const rest = new Rest({ lingerMs: config.lingerMs, onLinger: () => stopAgent() })
@@ -60,7 +60,7 @@ export async function* queryClaude(
   }
 }
 
-/** A native event as a query yields it, with what it means. `outcome` is the translator's, after the event. */
+/** A native event as a query yields it, with its meaning. `outcome` is the translator's, after the event. */
 export function queryEvents(event: ClaudeEvent, outcome: ClaudeOutcome | null): HarnessEvent<ClaudeEvent>[] {
   return [...started(event), { type: 'message', message: event }, ...finished(event, outcome)]
 }

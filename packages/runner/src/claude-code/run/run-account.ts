@@ -7,34 +7,34 @@ import {
 } from '@chirality/core'
 
 /**
- * Who knows what runs may spend, and counts what they did. `RunBudgets` of `@chirality/sessions` is one: it keeps
+ * The budget of runs, and the count of their cost. `RunBudgets` of `@chirality/sessions` implements it: it writes
  * `state/budget.json` and `state/claude-session.json` of the project.
  */
 export interface RunAccount {
-  /** Before the agent is started. Rejects when nothing is left to spend, and nothing is started then. */
+  /** Called before the agent is started. Rejects if the budget is used up; no agent is started then. */
   begin(run: RunStart): Promise<RunEntry>
 }
 
 export interface RunStart {
-  /** Names this run, so that it is counted once. */
+  /** Identifies this run, so that it is counted once. */
   runId: string
   cwd: string
   harnessId: HarnessId
-  /** As it was asked for; undefined leaves it to the agent. */
+  /** The requested model; undefined leaves the choice to the agent. */
   model: string | undefined
-  /** What the run is for, `planner` or `coder` say. */
+  /** The purpose of the run, for example `planner` or `coder`. */
   role: string
 }
 
-/** One run that was let begin. */
+/** One run within the budget. */
 export interface RunEntry {
-  /** Takes what the agent shows, in order. Returns why the run has to stop, once it has to. */
+  /** Reads the agent's events in order. Returns the reason to stop, once there is one. */
   note(event: UIEvent): string | undefined
-  /** Called once, however the run ended. The id is the agent's own, null when no conversation began. Never rejects. */
+  /** Called once, however the run ended. The id is the agent's own; null if no conversation began. Never rejects. */
   end(nativeSessionId: string | null): Promise<void>
 }
 
-/** A run that brought no answer. What the agent printed all the same is in the raw log. */
+/** A run without an answer. The agent's output is in the raw log. */
 export class ClaudeRunError extends HarnessError {
   readonly rawEventsPath: string
   readonly permissionDenials: ClaudePermissionDenial[]

@@ -9,47 +9,50 @@ import { type ClaudeResponse, RunSummary, type RunSummaryOptions } from './run-s
 export type { ClaudeResponse } from './run-summary.ts'
 
 export interface ClaudeRequest {
-  /** Where the agent works; the raw log goes below it. */
+  /** The agent's working folder; the raw log goes below it. */
   cwd: string
   prompt: HarnessQuery['prompt']
   systemPrompt?: string
   appendSystemPrompt?: string
   /** Tools that run without asking. */
   allowedTools?: string[]
-  /** Which tools exist for the agent: names, `default`, or an empty string for none. */
+  /** The tools that the agent has: names, `default`, or an empty string for none. */
   tools?: string
-  /** Tools that are taken away. */
+  /** Tools that are removed. */
   disallowedTools?: string[]
-  /** Names the raw log, `<mode>-<task>` say. */
+  /** Names the raw log, for example `<mode>-<task>`. */
   label?: string
-  /** What the run is for, `planner` or `coder` say: `state/claude-session.json` has its conversation under this. Default `run`. */
+  /**
+   * The purpose of the run, for example `planner` or `coder`: `state/claude-session.json` stores its conversation under
+   * this key. Default `run`.
+   */
   role?: string
-  /** Continue the newest conversation of `cwd`. */
+  /** Resumes the newest conversation of `cwd`. */
   continue?: boolean
   resumeSessionId?: string
-  /** More flags for the CLI, as they are. */
+  /** Further flags for the CLI, passed on unchanged. */
   extraArgs?: string[]
   env?: Record<string, string>
-  /** As in a query: what the folder brings along may run. */
+  /** As in a query: hooks and MCP servers of the folder may run. */
   trustProject?: boolean
   model?: string
   maxTurns?: number
   maxBudgetUsd?: number
-  /** Default `dontAsk`: what is not allowed is denied, and nothing waits for a person. */
+  /** Default `dontAsk`: a tool that is not allowed is denied, and no permission request waits for a person. */
   permissionMode?: HarnessQuery['permissionMode']
-  /** A denied tool ends the run as an error. Default false: denials are in the answer. */
+  /** A denied tool ends the run with an error. Default false: denials are listed in the answer. */
   failOnDenial?: boolean
   signal?: AbortSignal
 }
 
 export interface RunOnceContext extends ClaudeContext {
-  /** How the agent is asked. Default: in a process of its own. */
+  /** How the query is run. Default: in a process of its own. */
   ask?: typeof queryClaude
 }
 
 /**
- * One prompt, one full answer. Throws a ClaudeRunError, which names the raw log, when there is no answer to return. An agent that
- * crashes before it has said or done anything is started once more; what it did is never repeated.
+ * Runs one prompt and returns the full answer. Throws a ClaudeRunError, which names the raw log, if there is no answer.
+ * An agent that crashes before its first message or tool call is started once more; work is never repeated.
  */
 export async function runClaudeOnce(
   request: ClaudeRequest,
@@ -74,9 +77,9 @@ export async function runClaudeOnce(
 
 interface Attempt {
   answer: ClaudeResponse | ClaudeRunError
-  /** It crashed, and nothing was said, done or paid for. */
+  /** The agent crashed before any message, tool call or cost. */
   mayRepeat: boolean
-  /** Of the conversation that it began, or went on with. */
+  /** The id of the conversation that it began or resumed. */
   nativeSessionId: string | null
 }
 
@@ -88,7 +91,7 @@ async function attempt(
   const { ask = queryClaude, variant = PLAIN_VARIANT } = context
   const { harnessId } = variant.agent
   const signal = request.signal ?? new AbortController().signal
-  // Ends the agent at the first denial, and when a budget is used up, so that it spends no more.
+  // Stops the agent at the first denial, and when a budget is used up, so that it spends no more.
   const enough = new AbortController()
   const failOnDenial = request.failOnDenial ?? false
   const onShown = entry && ((event: UIEvent) => entry.note(event))
@@ -96,7 +99,7 @@ async function attempt(
   const summary = new RunSummary({ failOnDenial, harnessId, cwd, onShown, ...facts })
   const query = {
     ...queryOf(request, AbortSignal.any([signal, enough.signal])),
-    // What each answer cost is told only with its pieces; without them a budget would be known at the end.
+    // The cost of each answer comes only with partial messages; without them it would be known only at the end.
     includePartialMessages: entry !== undefined,
   }
   const { extraArgs, label } = request
@@ -138,7 +141,7 @@ function queryOf(request: ClaudeRequest, signal: AbortSignal): HarnessQuery {
   }
 }
 
-/** The conversation that the run is to go on with; null when it is to begin one, or there is none. */
+/** The id of the conversation to resume; null if the run begins one, or there is none. */
 async function continuedId(
   { cwd, continue: continues, resumeSessionId, env }: ClaudeRequest,
   { environment }: RunOnceContext,

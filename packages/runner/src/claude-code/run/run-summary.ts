@@ -19,41 +19,41 @@ export interface ClaudeResponse {
   finalText: string
   /** All assistant text of the main conversation in order. */
   streamText: string
-  /** True when there was no final text and `finalText` is what was streamed. */
+  /** True if there was no final text and `finalText` is the streamed text. */
   degraded: boolean
   usage: UsageInfo
   totalCostUsd: number
   permissionDenials: ClaudePermissionDenial[]
-  /** As the agent counts them; null when it does not say. */
+  /** The agent's own count; null if it reports none. */
   durationMs: number | null
   numTurns: number | null
-  /** Where the agent says that it works, with what, and in which mode. */
+  /** The agent's working folder, tools and mode, as it reports them. */
   cwd: string | null
   tools: string[]
   permissionMode: string | null
-  /** The conversation that it was to go on with; null when there was none. */
+  /** The conversation that the run was to resume; null if there was none. */
   continuedFrom: string | null
-  /** It was to go on with one, and is in another now: whoever keeps the id has to take the new one. */
+  /** The run was to resume a conversation, but the agent began another: the caller has to store the new id. */
   forked: boolean
-  /** 2 when the first agent crashed before it had said anything. */
+  /** 2 if the first agent crashed before it printed anything. */
   attempts: number
-  /** Empty when raw logs are off. */
+  /** Empty if raw logs are off. */
   rawEventsPath: string
 }
 
 export interface RunSummaryOptions {
-  /** Whom errors name. */
+  /** The name that errors mention. */
   harnessId: HarnessId
   failOnDenial: boolean
-  /** Where the agent has to work; null where its own flags choose another folder. */
+  /** The required working folder; null if the caller's flags choose another one. */
   cwd: string | null
   attempts: number
   continues: string | null
-  /** Takes what the agent shows; returns why the run has to stop, once a budget is used up. */
+  /** Reads the agent's events; returns the reason to stop, once a budget is used up. */
   onShown?: ((event: UIEvent) => string | undefined) | undefined
 }
 
-/** What a run has shown so far. */
+/** The state of a run so far. */
 export class RunSummary {
   readonly #options: RunSummaryOptions
   readonly #translator = createClaudeTranslator({ sessionId: '' })
@@ -73,12 +73,12 @@ export class RunSummary {
     this.#options = options
   }
 
-  /** Something was denied that must not be. */
+  /** A tool was denied, and the caller wants that to be an error. */
   get isDenied(): boolean {
     return this.#options.failOnDenial && this.#denials.size > 0
   }
 
-  /** It does not work where it was told to: what it changes there is not what was asked for. */
+  /** The agent reports another working folder than the requested one: its changes would be made in the wrong place. */
   get isElsewhere(): boolean {
     const { cwd } = this.#options
     return cwd !== null && this.#init?.cwd !== undefined && realPath(this.#init.cwd) !== realPath(cwd)
@@ -92,7 +92,7 @@ export class RunSummary {
     return this.#translator.nativeSessionId
   }
 
-  /** It said something, or used a tool. */
+  /** The agent wrote a message or called a tool. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
@@ -157,7 +157,7 @@ export class RunSummary {
     }
     if (this.#overBudget !== undefined && this.#translator.outcome?.reason !== 'completed')
       throw this.#error(this.#overBudget, 'budget_exceeded')
-    // An abort that came after the answer changes nothing.
+    // An abort after the answer changes nothing.
     if (signal.aborted && this.#translator.outcome?.reason !== 'completed') {
       throw signal.reason?.name === 'TimeoutError'
         ? this.#error('The run took longer than allowed.', 'timeout')
@@ -192,7 +192,7 @@ export class RunSummary {
       this.#texts.push(event.text)
   }
 
-  /** An outcome speaks of one result; a run can have several. */
+  /** An outcome describes one result; a run can have several. */
   #addResult(): void {
     const { outcome } = this.#translator
     if (!outcome) return

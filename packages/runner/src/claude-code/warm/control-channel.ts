@@ -4,11 +4,11 @@ import { asObject } from '../../common/json.ts'
 import type { AgentProcess } from '../../process/agent-process.ts'
 import { controlErrorLine, controlRequestLine, controlResponseLine } from '../launch/prompt.ts'
 
-/** The agent refused a request, did not answer it, or is gone. */
+/** The agent refused a request, did not answer it, or has exited. */
 export class ControlError extends Error {
-  /** There is nobody to answer. */
+  /** The process has exited. */
   readonly isGone: boolean
-  /** The agent does not know such a request. */
+  /** The agent does not know this kind of request. */
   readonly isUnknown: boolean
 
   constructor(message: string, isGone = false) {
@@ -19,7 +19,7 @@ export class ControlError extends Error {
   }
 }
 
-/** The questions we ask the agent beside the conversation, and the answers to those it asks us. */
+/** Control requests to the agent beside the conversation, and the answers to the agent's own. */
 export class ControlChannel {
   readonly #process: Pick<AgentProcess, 'write'>
   readonly #pending = new Map<string, Pending>()
@@ -50,7 +50,7 @@ export class ControlChannel {
     void this.#process.write(controlErrorLine(requestId, error))
   }
 
-  /** To be told of everything the agent prints. */
+  /** Has to be called for every event that the agent prints. */
   see(event: ClaudeEvent): void {
     if (event.type !== 'control_response') return
     const { subtype, request_id: id, response, error } = asObject(event.response)
@@ -59,7 +59,7 @@ export class ControlChannel {
     else pending?.reject(new ControlError(String(error ?? 'The agent refused.')))
   }
 
-  /** The agent is gone: nobody waits for it any more. */
+  /** The agent has exited: rejects every pending request. */
   close(): void {
     this.#closed = true
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(gone())
@@ -73,7 +73,7 @@ export class ControlChannel {
   }
 }
 
-/** As in "Unsupported control request subtype: telepathy". */
+/** Example: "Unsupported control request subtype: telepathy". */
 const UNKNOWN_REQUEST = /unsupported control request/i
 
 export type ControlRequest = { subtype: string } & Record<string, unknown>
@@ -84,7 +84,7 @@ interface Pending {
   patience: NodeJS.Timeout
 }
 
-/** An agent that is busy answers late; one that takes longer than this does not answer. */
+/** A busy agent answers late; after this time the request counts as unanswered. */
 const REQUEST_MS = 30_000
 
 function gone(): ControlError {

@@ -9,10 +9,10 @@ import {
 import { asObject } from '../../common/json.ts'
 import { askGuard } from '../../turn/questions.ts'
 
-/** The process keeps the hook that it was started with; a call goes to the guard of the turn that runs. */
+/** The process keeps the hook that it was started with; each call is checked by the guard of the running turn. */
 export class GuardHook {
   #guard: Guard
-  /** By call, since an SDK with hooks of its own passes the same call on more than once. */
+  /** By tool call, because an SDK with hooks of its own sends the same call more than once. */
   readonly #verdicts = new Map<string, Promise<GuardVerdict>>()
 
   constructor(guard: Guard) {
@@ -23,7 +23,7 @@ export class GuardHook {
     this.#guard = guard
   }
 
-  /** Undefined when the agent asks something else. */
+  /** Undefined for any other request of the agent. */
   requestIn(event: ClaudeEvent): HookRequest | undefined {
     if (event.type !== 'control_request') return undefined
     const { subtype, input } = asObject(event.request)
@@ -67,7 +67,7 @@ export interface HookRequest {
 }
 
 export interface HookAnswer {
-  /** In the form that the agent takes. */
+  /** The decision in the hook's output format. */
   output: Record<string, unknown>
   told: UIEvent[]
 }
@@ -78,7 +78,10 @@ export function guardHooks({ blocksOnFailure }: { blocksOnFailure: boolean }): R
   return { PreToolUse: [{ hookCallbackIds: ['guard'], timeout: GUARD_TIMEOUT_S, ...onFailure }] }
 }
 
-/** A guard looks at rules and asks nobody; but a machine can be busy, and a hook that is late has not objected. */
+/**
+ * A guard only evaluates rules, but on a busy machine that can be slow, and the agent treats a late hook as no
+ * objection.
+ */
 export const GUARD_TIMEOUT_S = 600
 const MAX_REMEMBERED = 100
 
@@ -87,7 +90,7 @@ function preToolUse(permissionDecision: 'ask' | 'deny', reason: string): Record<
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } }
 }
 
-/** The agent does not ask about what a hook denies; for people it is a request that a rule answered. */
+/** The agent sends no permission request for a call that a hook denies; the user sees one that a rule has answered. */
 function deniedEvents(
   { requestId, toolName, input, toolUseId, raw }: HookRequest,
   sessionId: string,

@@ -2,23 +2,23 @@ import type { ClaudeEvent, NdjsonRecord, UIEvent } from '@chirality/core'
 import { AsyncQueue } from '../../common/async-queue.ts'
 import type { FileDamage } from '../../process/output/tail.ts'
 
-/** What reaches a turn, in order. */
+/** An item that a turn reads, in order. */
 export type InboxItem =
   | { kind: 'record'; record: NdjsonRecord; event: ClaudeEvent | null }
-  /** Something of ours that a person is told. */
+  /** An event that the runner itself emits. */
   | { kind: 'told'; event: UIEvent }
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
-  /** The agent has had nothing to do for a while. */
+  /** The agent has been idle for a while. */
   | { kind: 'rested' }
 
-/** What the agent printed and no turn has taken yet. Full, it lets the rest wait in the spool. */
+/** The agent's output that no turn has read yet. When it is full, the rest waits in the spool. */
 export class Inbox {
   readonly #items = new AsyncQueue<InboxItem>()
   #bytes = 0
   #maxBytes = MAX_WAITING_BYTES
   #makeRoom: (() => void) | null = null
 
-  /** What it gives, if anything, resolves when there is room for more. */
+  /** Returns a promise if the inbox is full; it resolves when there is room again. */
   push(item: InboxItem): Promise<void> | undefined {
     this.#items.push(item)
     if (item.kind === 'record') this.#bytes += item.record.bytes
@@ -28,7 +28,7 @@ export class Inbox {
     })
   }
 
-  /** The next item, if it is there already. One reader at a time; who stops reading leaves the rest to the next. */
+  /** The next item, if there is one. One reader at a time; items that it does not take stay for the next reader. */
   take(): InboxItem | undefined {
     const item = this.#items.take()
     if (item?.kind === 'record') this.#bytes -= item.record.bytes
@@ -36,7 +36,7 @@ export class Inbox {
     return item
   }
 
-  /** To be called when there is nothing to take. False when nothing more comes. */
+  /** Waits for an item; call it when `take()` returned none. False if no more items will come. */
   more(): Promise<boolean> {
     return this.#items.more()
   }
@@ -47,7 +47,7 @@ export class Inbox {
     } while (await this.more())
   }
 
-  /** The agent is going: what it still says is taken in, so that nobody waits for a reader who may never come. */
+  /** The agent is exiting: takes all its remaining output, because waiting for a reader could block forever. */
   openWide(): void {
     this.#maxBytes = Number.POSITIVE_INFINITY
     this.#makeRoom?.()

@@ -25,41 +25,41 @@ export interface LiveClaudeOptions {
   config: ClaudeCodeHarnessConfig
   variant: ClaudeVariant
   sessionId: string
-  /** The first turn's: it names the raw log. */
+  /** The id of the first turn, which names the raw log. */
   turnId: string
   model: string | undefined
   mode: string | undefined
-  /** Nobody wants it any more. */
+  /** Aborted when the agent is no longer wanted. */
   signal: AbortSignal
-  /** Told of what it says beside its events. */
+  /** Called for each line of stderr. */
   onStderr?: (line: string) => void
 }
 
-/** How a process came to its end. */
+/** How a process ended. */
 export interface LiveEnd {
   exit: ProcessExit & Pick<AgentProcess, 'fault'>
   stderr: string
-  /** What it had started and left alive. */
+  /** The number of processes that it had started and left running. */
   leftBehind: number
-  /** What could not be stopped; undefined when it is not known that there is nothing. */
+  /** The number of processes that could not be stopped; undefined if it could not be determined. */
   leftRunning: number | undefined
 }
 
-/** A `claude` that stays between the turns of a session. */
+/** A `claude` process that is kept between the turns of a session. */
 export class LiveClaude {
   readonly process: AgentProcess
   readonly launch: Launch
   readonly control: ControlChannel
   readonly inbox = new Inbox()
-  /** One for the process: what a result costs is the growth of a total that goes on over its turns. */
+  /** One translator for the process: the cost of a result is the growth of a total over all its turns. */
   readonly translator: ClaudeTranslator
-  /** Resolves when it is gone with everything that it started. */
+  /** Resolves when the process and all its child processes have exited. */
   readonly ended: Promise<LiveEnd>
-  /** As it was last told; undefined leaves the choice to the agent. */
+  /** The model that was set last; undefined leaves the choice to the agent. */
   model: string | undefined
-  /** By what turns have read. */
+  /** Idle or not, by the output that turns have read. */
   readonly shownRest: Rest
-  /** By what was printed. */
+  /** Idle or not, by the output that was printed. */
   readonly #rest: Rest
   readonly #config: ClaudeCodeHarnessConfig
   readonly #log: HarnessLog
@@ -96,7 +96,9 @@ export class LiveClaude {
     this.ended = this.#run(launch)
   }
 
-  /** Takes over what was made for the launch, also when it fails. Rejects when it is given up, and leaves nothing running. */
+  /**
+   * Owns the launch's files, also if the start fails. Rejects if the start is cancelled, and leaves no process running.
+   */
   static async start(options: LiveClaudeOptions): Promise<LiveClaude> {
     const { launch, variant, sessionId, turnId, signal } = options
     const { harnessId: harness } = variant.agent
@@ -117,32 +119,32 @@ export class LiveClaude {
     return live
   }
 
-  /** False as soon as it is being stopped, or has gone by itself. */
+  /** False as soon as it is being stopped, or has exited by itself. */
   get isUsable(): boolean {
     return this.#isUsable
   }
 
-  /** It was ended by us: nobody needs to be told. */
+  /** The harness ended it, so its exit is not reported to the user. */
   get isStopped(): boolean {
     return this.#isStopped
   }
 
-  /** Nothing runs in it, not even in the background. One that was never asked anything rests, too. */
+  /** No work runs in it, not even in the background. An agent that has received no message is idle too. */
   get isResting(): boolean {
     return this.#readTo === 0 || this.#rest.reached
   }
 
-  /** The permission mode that it is in, as it was told or said last; null when nobody did. */
+  /** The permission mode that was set or reported last; null if none was. */
   get mode(): string | null {
     return this.#mode
   }
 
-  /** Where in the spool the next turn begins: after all that turns have read. */
+  /** Offset in the spool at which the next turn begins: after all output that turns have read. */
   get readTo(): number {
     return this.#readTo
   }
 
-  /** False when the agent does not take it: it is gone, or is not guarded as it has to be. */
+  /** False if the message cannot be sent: the agent has exited, or its guard's hook is not registered. */
   async send(content: MessageContent, uuid: string): Promise<boolean> {
     const registers = this.launch.guard !== undefined && !this.#registersGuard
     if (registers && !(await this.#isGuarded())) return false
@@ -159,7 +161,7 @@ export class LiveClaude {
     }
   }
 
-  /** Rejects with a ControlError, at once where this release is known not to answer. */
+  /** Rejects with a ControlError, at once if this release is known not to answer. */
   async request(request: ControlRequest, id?: string): Promise<Record<string, unknown>> {
     const { features } = this.launch
     const { subtype } = request
@@ -178,7 +180,7 @@ export class LiveClaude {
     return this.#initialized
   }
 
-  /** Without the hook of its guard the agent must not be sent anything. */
+  /** Without its guard's hook the agent must not be sent any message. */
   async #initialize(): Promise<Record<string, unknown>> {
     const { guard, features } = this.launch
     if (!guard || this.#registersGuard) return this.request({ subtype: 'initialize' })
@@ -186,7 +188,7 @@ export class LiveClaude {
     return this.request({ subtype: 'initialize', hooks })
   }
 
-  /** What it offers after a slash; undefined when it does not say. */
+  /** The slash commands; undefined if the agent does not report them. */
   async commands(): Promise<SlashCommand[] | undefined> {
     const reply = await this.initialize().catch(() => ({ commands: undefined }))
     return slashCommands(reply.commands)
@@ -198,27 +200,30 @@ export class LiveClaude {
     return isKnown ? { usedTokens: totalTokens, maxTokens } : undefined
   }
 
-  /** To be called for each record that a turn takes from the inbox. */
+  /** Has to be called for each record that a turn takes from the inbox. */
   taken({ record, event }: InboxItem & { kind: 'record' }): void {
     this.#readTo = record.offset + record.bytes + 1
     if (event) this.shownRest.see(event)
   }
 
-  /** With everything it started. All calls share one ladder; a stricter one moves it on. */
+  /**
+   * Stops the process and all its child processes. All calls share one sequence of signals; a stricter call moves it
+   * on.
+   */
   async stop(options: StopOptions = {}): Promise<void> {
     this.#letGo()
     await this.process.stop({ ...this.#config.stop, ...options })
     await this.ended
   }
 
-  /** It does not do its work any more. Whoever comes next is told. */
+  /** Ends an agent that does not work properly. Not marked as stopped, so the next turn reports the exit. */
   async giveUp(): Promise<void> {
     this.#isUsable = false
     await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
     await this.ended
   }
 
-  /** The polite way, for one that has nothing to do: it ends by itself when its stdin does. */
+  /** Lets an idle agent exit by itself, which it does when its stdin is closed. */
   async dismiss(): Promise<void> {
     this.#letGo()
     const impatience = setTimeout(() => void this.stop({ interruptGraceMs: 0 }), DISMISS_MS)
@@ -227,7 +232,7 @@ export class LiveClaude {
   }
 
   #letGo(): void {
-    // One that has gone by itself was not stopped.
+    // An agent that has exited by itself was not stopped.
     this.#isStopped ||= this.#isUsable
     this.#isUsable = false
     this.process.endInput()
@@ -237,7 +242,7 @@ export class LiveClaude {
     try {
       await this.#pump()
     } catch (error) {
-      // Ours: the raw output cannot be read any more. An agent that nobody hears is of no use.
+      // An internal error: the raw output cannot be read any more, so the agent is ended.
       this.#log.fault('turn:error', error)
       this.#stderr.push(String(error))
     }
@@ -265,7 +270,7 @@ export class LiveClaude {
       }
   }
 
-  /** A promise only where nobody has room for more. */
+  /** Returns a promise only if the inbox is full. */
   #take(output: AgentOutput): Promise<void> | undefined {
     switch (output.kind) {
       case 'record': {
@@ -297,7 +302,7 @@ export class LiveClaude {
     if (typeof event.permissionMode === 'string') this.#mode = event.permissionMode
   }
 
-  /** At once, also between turns: what works in the background calls tools, too. */
+  /** Answered at once, also between turns, because background tasks call tools too. */
   async #answerHook(asked: HookRequest): Promise<void> {
     const answer = await this.launch.guard?.answer(asked, this.#sessionId)
     if (!answer) return
@@ -305,7 +310,7 @@ export class LiveClaude {
     for (const event of answer.told) void this.inbox.push({ kind: 'told', event })
   }
 
-  /** What it had started goes with it. Nobody may have to wait for an end that never comes. */
+  /** Ends the child processes. Never rejects: a turn would wait forever for an end that is not reported. */
   async #sweep(): Promise<Pick<StopReport, 'stopped' | 'leftRunning' | 'isSure'>> {
     try {
       return await this.process.stop({ ...this.#config.stop, interruptGraceMs: 0 })
@@ -331,6 +336,6 @@ export class LiveClaude {
   }
 }
 
-/** Its exit hooks and the good-byes of its MCP servers take a while. */
+/** Its exit hooks and the shutdown of its MCP servers take a while. */
 const DISMISS_MS = 5_000
 const MAX_STDERR_LINES = 50

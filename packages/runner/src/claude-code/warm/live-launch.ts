@@ -8,10 +8,10 @@ import { ControlError } from './control-channel.ts'
 import { GuardHook } from './guard-hook.ts'
 import { LiveClaude, type LiveClaudeOptions } from './live-claude.ts'
 
-/** The process of a session: each has its own. */
+/** Identifies the process of a session: each session has its own. */
 export interface LiveLaunch extends AgentLaunch<LiveClaude> {
   readonly query: HarnessQuery
-  /** All that cannot change while it runs. */
+  /** All options that cannot change while the process runs. */
   readonly settings: string
   readonly tools: RelayedTools
 }
@@ -22,7 +22,10 @@ export type LiveLease = AgentLease<LiveClaude>
 
 export interface LiveLaunchOptions extends Pick<LiveClaudeOptions, 'sessionId' | 'turnId' | 'onStderr'> {
   context: ClaudeContext
-  /** Someone is there to answer. Otherwise what is not allowed is denied, and the agent is told so beforehand. */
+  /**
+   * Someone can answer permission requests. Otherwise tools that are not allowed are denied, and the agent is started
+   * in that mode.
+   */
   asks: boolean
   guard: Guard | undefined
 }
@@ -40,7 +43,7 @@ export function liveLaunch(query: HarnessQuery, options: LiveLaunchOptions): Liv
     key: names.sessionId,
     query,
     settings,
-    // The agent counts what the process has cost, and the limit is for a turn.
+    // The agent counts the cost of the whole process, but the limit is for one turn.
     isShortLived: query.maxBudgetUsd !== undefined,
     tools,
     accepts: async (live, startedWith) => {
@@ -69,7 +72,7 @@ export function liveLaunch(query: HarnessQuery, options: LiveLaunchOptions): Liv
   }
 }
 
-/** Without model and permission mode, which can be set, and without the conversation, which is compared. */
+/** Leaves out model and permission mode, which can be set, and the conversation, which is compared. */
 function settingsOf(query: HarnessQuery, talks: object): string {
   const { prompt, signal, model, permissionMode, mode, clientTools, ...rest } = query
   const { resumeSessionId, forkSession, forkAt, account, newSessionId, continueLast, ...fixed } = rest
@@ -86,7 +89,10 @@ function sortedKeys(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Where the process stands is what it last told; one that has told nothing was started for this or for another. */
+/**
+ * The conversation of the process is the one it reported last; before its first report it is the one it was started
+ * with.
+ */
 function isSameConversation(live: LiveClaude, started: HarnessQuery, query: HarnessQuery): boolean {
   const { nativeSessionId } = live.translator
   if (nativeSessionId !== null) return query.resumeSessionId === nativeSessionId && !query.forkSession
@@ -98,7 +104,7 @@ function isSameConversation(live: LiveClaude, started: HarnessQuery, query: Harn
   )
 }
 
-/** The process knows the tools of the turn it was started for; a call goes to the handler of the turn that runs. */
+/** The process keeps the tools of the turn it was started for; each call goes to the handler of the running turn. */
 class RelayedTools {
   readonly definitions: ClientToolDefinition[] | undefined
   #handlers: ReadonlyMap<string, ClientToolDefinition['handler']> = new Map()
@@ -119,7 +125,10 @@ class RelayedTools {
   }
 }
 
-/** Sets what can be set while the agent runs. False when this one cannot do as it is told, and another has to. */
+/**
+ * Sets the options that can change while the agent runs. False if this agent cannot be changed so and another is
+ * needed.
+ */
 async function adjust(
   live: LiveClaude,
   query: HarnessQuery,
@@ -135,13 +144,13 @@ async function adjust(
   }
 }
 
-/** 2.1.197 takes any word for a mode, so the word is checked before. */
+/** 2.1.197 accepts any word as a mode, so it is checked here. */
 export async function setMode(live: LiveClaude, mode: PermissionMode): Promise<void> {
   if (live.mode === mode) return
   await live.request({ subtype: 'set_permission_mode', mode })
 }
 
-/** No wish leaves the model as it is, as it does when a conversation is resumed. */
+/** A query without a model leaves the model unchanged, as a resumed conversation does. */
 async function setModel(
   live: LiveClaude,
   { model, fallbackModel }: HarnessQuery,
@@ -150,7 +159,7 @@ async function setModel(
   if (model === undefined || model === live.model) return true
   const before = subagentEnv({ model: live.model, fallbackModel }, config)
   const env = subagentEnv({ model, fallbackModel }, config)
-  // A variable can be changed in place, but not be taken away.
+  // A variable can be changed in a running agent, but not removed.
   if (Object.keys(before).some(name => !(name in env))) return false
   await live.request({ subtype: 'set_model', model })
   if (Object.keys(env).length > 0) await live.request({ subtype: 'apply_flag_settings', settings: { env } })

@@ -23,23 +23,23 @@ export interface LiveTurnOptions {
   lease: LiveLease
   sessionId: string
   content: MessageContent
-  /** Of the message; it comes back with it. */
+  /** The id of the message, which the agent repeats. */
   uuid: string
   expectedId: string | undefined
-  /** Told before all that the agent says. */
+  /** Emitted before the agent's events. */
   opening: UIEvent[]
   record: AdoptionRecord
-  /** How long an interrupted agent may take to end the turn before it is ended itself. */
+  /** How long an interrupted agent may take to end the turn before it is killed. */
   interruptGraceMs: number
-  /** How long an agent that has answered may have nothing to say until the turn is over. */
+  /** How long an agent that has answered has to be silent until the turn is over. */
   lingerMs: number
-  /** How long it may leave commands running until the turn is over without them. */
+  /** How long the turn waits for background commands after the answer. */
   backgroundMs: number
-  /** Ends the process with everything that it started. */
+  /** Ends the process and all its child processes. */
   kill(): Promise<void>
 }
 
-/** From one message to the agent's rest, on a process that goes on living. */
+/** One turn on a kept process, from the message until the agent is idle. */
 export class LiveTurn implements Connection {
   readonly requests: ControlRequests
   readonly opening: UIEvent[]
@@ -54,7 +54,7 @@ export class LiveTurn implements Connection {
   #isHeard = false
   #isInterrupted = false
   readonly #interrupts = new Set<string>()
-  /** The agent said that it stops before it said that it was done. */
+  /** The agent reported the interruption before a result. */
   #isStopHeeded = false
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
@@ -82,7 +82,7 @@ export class LiveTurn implements Connection {
     return this.#isAnswered
   }
 
-  /** Ends when the agent rests, or is gone. Whoever leaves early stops the turn. */
+  /** Ends when the agent is idle or has exited. Leaving the loop early stops the turn. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
     const { content, uuid, sessionId } = this.#options
     this.#hasBegun = true
@@ -102,7 +102,7 @@ export class LiveTurn implements Connection {
     }
   }
 
-  /** One more message. False when it is too late for it. */
+  /** Sends one more message. False if the turn is already ending. */
   async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
     if (!this.#hasBegun) return false
     const { content, text } = await promptMessage(prompt, this.#options.agent)
@@ -115,7 +115,7 @@ export class LiveTurn implements Connection {
     return false
   }
 
-  /** The process outlives an interrupt that it heeds in time. */
+  /** The process is kept if it obeys the interrupt in time. */
   async stop(reason: StopReason): Promise<void> {
     if (reason === 'killed') await this.#options.kill()
     else if (this.#hasBegun) this.#interrupt()
@@ -143,7 +143,7 @@ export class LiveTurn implements Connection {
       fault: { error: said.error, code: said.code, reason: usage ? 'failed' : 'crashed' },
       leftBehind,
       exit: ended,
-      // It had gone between turns, and that was not known when the message was sent to it.
+      // The process had exited between turns, and the exit was not known when the message was sent.
       retry: lease.isKept && !this.#isHeard ? 'again' : undefined,
     }
   }
@@ -152,12 +152,12 @@ export class LiveTurn implements Connection {
     return this.#options.lease.release()
   }
 
-  /** Nothing once the turn is over: what comes then is for the next one. */
+  /** Does nothing once the turn is over: later output belongs to the next turn. */
   #next(): InboxItem | undefined {
     return this.#isOver ? undefined : this.#live.inbox.take()
   }
 
-  /** The agent has answered every message, whether or not more was to come. */
+  /** The agent has answered every message; background tasks may still run. */
   get #isAnswered(): boolean {
     return this.#messages.areAnswered && this.#live.shownRest.answered
   }
@@ -167,14 +167,14 @@ export class LiveTurn implements Connection {
     this.#isInterrupted = true
     const { interruptGraceMs } = this.#options
     this.#escalation = setTimeout(() => void this.#live.stop({ interruptGraceMs: 0 }), interruptGraceMs)
-    // Only something in the background is left, and that heeds no interrupt.
+    // Only background tasks are left, and an interrupt does not end those.
     if (this.#messages.areAnswered) void this.#live.stop({ interruptGraceMs: 0 })
     else void this.#interruptAll()
   }
 
-  /** Not waited for: a long message takes its time, and the agent may have something to say meanwhile. */
+  /** Not awaited: writing a long message takes time, and the agent may print meanwhile. */
   async #sendFirst(content: MessageContent, uuid: string): Promise<void> {
-    // One that does not read any more is on its way out, or of no use; its end ends the turn.
+    // A process that does not read its stdin is exiting or broken; its exit ends the turn.
     if (!(await this.#live.send(content, uuid)) && !this.#isOver) await this.#live.giveUp()
   }
 
@@ -216,7 +216,7 @@ export class LiveTurn implements Connection {
     this.#messages.see(event)
     this.#isHeard ||= event.type === 'result' || (event.type === 'system' && event.subtype === 'init')
     if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
-      // A message that could not be taken back in time.
+      // A message that could not be withdrawn in time.
       void this.#interruptAll()
     }
     const text =
@@ -233,12 +233,12 @@ export class LiveTurn implements Connection {
     this.#isStopHeeded ||= subtype === 'success' && this.#interrupts.has(String(id))
   }
 
-  /** Messages beside the first that the agent has not taken up. */
+  /** Further messages that the agent has not taken up. */
   get #waiting(): string[] {
     return this.#messages.waiting.filter(uuid => this.#steered.has(uuid))
   }
 
-  /** What waits in the agent's queue would run after the interrupt. */
+  /** Messages in the agent's queue would run after the interrupt, so they are withdrawn. */
   async #interruptAll(): Promise<void> {
     try {
       for (const uuid of this.#waiting) {
@@ -254,7 +254,8 @@ export class LiveTurn implements Connection {
       this.#interrupts.add(id)
       await this.#live.request({ subtype: 'interrupt' }, id)
     } catch {
-      // Refused, unanswered or gone: the escalation, or the end of the process, ends the turn.
+      // The interrupt was refused or not answered, or the process has exited: the kill that follows, or that exit, ends
+      // the turn.
     }
   }
 
@@ -262,7 +263,7 @@ export class LiveTurn implements Connection {
     return this.#options.record.note(event, this.#offset)
   }
 
-  /** Whatever way it was left: nothing of the turn goes on. */
+  /** Runs however the loop was left, so that no work of the turn goes on. */
   async #finish(): Promise<void> {
     if (!this.#isOver) await this.#abandon()
     this.#background.clear()

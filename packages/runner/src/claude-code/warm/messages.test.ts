@@ -7,7 +7,7 @@ const taken = (uuid: string) => event({ type: 'user', isReplay: true, uuid, mess
 const result = (fields = {}) => event({ type: 'result', ...fields })
 const NEWS = { origin: { kind: 'task-notification' } }
 
-/** What is open after each step. */
+/** The messages that are unanswered after each step. */
 test.each<[string, (string | ClaudeEvent)[], string[], boolean]>([
   ['one message, one result', ['a', taken('a'), result()], [], true],
   ['two in one result', ['a', taken('a'), 'b', taken('b'), result()], [], true],

@@ -2,8 +2,8 @@ import type { ClaudeEvent, UIEvent } from '@chirality/core'
 import type { LiveClaude } from './live-claude.ts'
 
 /**
- * Which messages of a turn the agent still owes an answer. One that comes while a tool runs is answered together with
- * the one before; one that comes while the model writes gets a result of its own.
+ * The messages of a turn that the agent has not answered. A message that arrives while a tool runs is answered together
+ * with the one before; a message that arrives while the model writes gets a result of its own.
  */
 export class Messages {
   readonly #open = new Set<string>()
@@ -13,7 +13,7 @@ export class Messages {
     return this.#open.size === 0
   }
 
-  /** Sent, and not taken up by the agent. */
+  /** Sent, but not taken up by the agent. */
   get waiting(): string[] {
     return [...this.#open].filter(uuid => !this.#taken.has(uuid))
   }
@@ -22,7 +22,7 @@ export class Messages {
     this.#open.add(uuid)
   }
 
-  /** Taken back, or never arrived. */
+  /** Withdrawn, or never received. */
   withdrawn(uuid: string): void {
     this.#open.delete(uuid)
     this.#taken.delete(uuid)
@@ -37,7 +37,7 @@ export class Messages {
   #answer(result: ClaudeEvent & { type: 'result' }): void {
     const named = Array.isArray(result.user_message_uuids) ? result.user_message_uuids.map(String) : []
     const answered = [...this.#taken, ...named.filter(uuid => this.#open.has(uuid))]
-    // 2.1.197 does not say which message a slash command was, and no message is behind news of a background task.
+    // 2.1.197 does not name the message of a slash command, and a background task's notification has no message.
     const [oldest] = this.#open
     if (answered.length === 0 && oldest !== undefined && !isOwnInitiative(result)) answered.push(oldest)
     for (const uuid of answered) this.withdrawn(uuid)
@@ -56,8 +56,9 @@ interface BackgroundOptions {
 }
 
 /**
- * What an agent that has answered still has running. Sub-agents can speak and ask, so the turn waits for them; a command
- * may be a server that never ends, so for those it waits only so long. What an earlier turn left does not count.
+ * The background tasks of an agent that has answered. The turn waits for sub-agents, because they can send messages and
+ * permission requests; it waits for commands only for a limited time, because one may be a server that never exits.
+ * Tasks of earlier turns do not count.
  */
 export class Background {
   readonly #options: BackgroundOptions
@@ -69,20 +70,20 @@ export class Background {
     this.#inherited = new Set(options.live.shownRest.tasks.keys())
   }
 
-  /** True when the turn is over with this event; otherwise the inbox is told when it is. */
+  /** True if this event ends the turn; otherwise `rested` is pushed to the inbox later. */
   see(event: ClaudeEvent): boolean {
     this.clear()
     const kinds = [...this.#running().values()]
     if (kinds.length === 0 && event.type === 'result') return true
     const { live, lingerMs, backgroundMs } = this.#options
-    // When the last of them has ended the agent is about to speak, or not.
+    // When the last task has ended, the agent may or may not send another message.
     const patienceMs = kinds.length === 0 ? lingerMs : backgroundMs
     const onPatienceLost = () => void live.inbox.push({ kind: 'rested' })
     if (kinds.every(kind => kind === COMMAND)) this.#timer = setTimeout(onPatienceLost, patienceMs)
     return false
   }
 
-  /** What is to be told of those that the turn does not wait for. */
+  /** The notice about the tasks that the turn does not wait for. */
   leave(): UIEvent[] {
     const count = this.#running().size
     if (count === 0) return []

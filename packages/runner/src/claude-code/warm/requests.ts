@@ -11,7 +11,7 @@ import { asObject } from '../../common/json.ts'
 import type { Requests } from '../../turn/connection.ts'
 import type { LiveClaude } from './live-claude.ts'
 
-/** What the agent asks through its control channel during a turn. */
+/** The agent's permission requests of a turn, which arrive through its control channel. */
 export class ControlRequests implements Requests {
   readonly #live: LiveClaude
   readonly #asked = new Set<string>()
@@ -20,19 +20,19 @@ export class ControlRequests implements Requests {
     this.#live = live
   }
 
-  /** To be told of every event of the agent, and of what the translator made of it. */
+  /** Has to be called for every event of the agent, with the translator's events for it. */
   see(native: ClaudeEvent, events: UIEvent[]): void {
     if (native.type !== 'control_request') return
     const requests = events.filter(event => event.type === 'permission:request')
     for (const { requestId } of requests) this.#asked.add(requestId)
     const isForGuard = this.#live.launch.guard?.requestIn(native) !== undefined
     const { request_id: id, request } = native
-    // For a question that nobody can be shown.
+    // A request that cannot be shown to a person.
     if (requests.length === 0 && !isForGuard && typeof id === 'string')
       this.#live.control.respondError(id, `Chirality does not do ${questionOf(request).subtype}.`)
   }
 
-  /** What its guard denied is told as a request, too. */
+  /** A call that the guard denied is emitted as a request too, but needs no answer. */
   isOpen({ requestId }: PermissionRequestEvent): boolean {
     return this.#asked.has(requestId)
   }
@@ -48,13 +48,13 @@ export class ControlRequests implements Requests {
       else control.respondError(requestId, error)
       return told
     } catch {
-      // An input that is no JSON: it has a circle, say.
+      // An input that cannot be serialised as JSON, for example one with a circular reference.
       control.respondError(requestId, UNSENDABLE)
       return { ...told, outcome: 'denied', by: 'failure', message: UNSENDABLE }
     }
   }
 
-  /** Nobody reads the turn any more. */
+  /** The turn's events are not read any more. */
   refuse({ requestId }: PermissionRequestEvent): void {
     if (this.#asked.has(requestId)) this.#live.control.respondError(requestId, NOBODY_READS)
   }
@@ -63,29 +63,29 @@ export class ControlRequests implements Requests {
 const UNSENDABLE = 'The decision could not be sent, so it means no.'
 const NOBODY_READS = 'The turn is being stopped: nobody can be asked any more.'
 
-/** The agent's question, as far as the answer depends on it. */
+/** The fields of a control request that the answer depends on. */
 interface ClaudeQuestion {
   subtype: string
   input: Record<string, unknown>
   suggestions: unknown[]
 }
 
-/** `response` answers the question; where there is none, only an error can. */
+/** `response` answers the request; if it is undefined, only an error can be sent. */
 interface ClaudeAnswer {
   response?: Record<string, unknown>
   error?: string
-  /** For the person, when a yes became less than was asked for. */
+  /** A notice for the user if the agent gets less than the user allowed. */
   note?: string
 }
 
-/** A decision in the form that the CLI takes: every other one it takes for a no. */
+/** A decision in the CLI's format; the CLI treats every other format as a denial. */
 export function claudeAnswer(question: ClaudeQuestion, decision: PermissionDecision): ClaudeAnswer {
   if (decision.behavior === 'deny') {
     const message = wordsOf(decision.message) || DENIED
     if (question.subtype !== TOOL_USE) return { error: message }
     return { response: { behavior: 'deny', message, ...(decision.interrupt ? { interrupt: true } : {}) } }
   }
-  // 2.1.197 takes an allow without its input for a no.
+  // 2.1.197 treats an allow without its input as a denial.
   const updatedInput = decision.updatedInput ?? question.input
   if (!decision.remember) return { response: { behavior: 'allow', updatedInput } }
   const rule = narrowestSuggestion(question.suggestions)?.suggestion
@@ -104,7 +104,7 @@ export function questionOf(request: unknown): ClaudeQuestion {
   }
 }
 
-/** Answers come from programs, too. */
+/** Checked at run time, because programs answer too. */
 function wordsOf(message: unknown): string {
   return typeof message === 'string' ? message.trim() : ''
 }

@@ -20,8 +20,8 @@ export interface WarmTurnOptions {
 }
 
 /**
- * One turn of a session in the process that its session keeps. The process goes on, so `turn:end` is the last event; when the
- * process ended in the turn, or was ended with it, `process:exit` follows.
+ * One turn of a session in its kept process. The process goes on, so `turn:end` is the last event; if the process
+ * exited or was killed during the turn, `process:exit` follows.
  */
 export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
   const { session, query, context, pool } = options
@@ -59,7 +59,7 @@ export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
   }
 }
 
-/** Null when the turn is stopped meanwhile: whoever stops it waits for no agent that is slow to start. */
+/** Null if the turn is stopped meanwhile: a stop does not wait for an agent that starts slowly. */
 async function acquire(
   query: HarnessQuery,
   { stop, record, log }: TurnParts,
@@ -110,7 +110,7 @@ function liveTurn(
   })
 }
 
-/** What is worth knowing of the agent's version, in the first turn of a session, and of the process before. */
+/** Notices about the agent's version, in the first turn of a session, and about the exit of the previous process. */
 function openingOf(
   { agent: live, lost }: LiveLease,
   { session, context: { variant = PLAIN_VARIANT } }: WarmTurnOptions,
