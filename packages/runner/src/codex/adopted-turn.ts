@@ -21,7 +21,7 @@ export interface AdoptedCodexOptions {
   context: CodexContext
 }
 
-/** A turn of an earlier Chirality, in whichever voice it was. */
+/** A turn that a previous server started, through an app-server or `exec`. */
 export function adoptedCodexPlan(options: AdoptedCodexOptions): TurnPlan {
   const { session, trace, signal, context } = options
   const process = trace.processes.find(({ spoolPath }) => isAppServerSpool(spoolPath))
@@ -34,7 +34,7 @@ interface AdoptedThreadOptions extends AdoptedCodexOptions {
   process: TurnProcess
 }
 
-/** The server ends with whoever started it, so there is nothing to go on with. */
+/** An app-server exits with the process that started it, so there is no running turn to continue. */
 function adoptedThreadPlan(options: AdoptedThreadOptions): TurnPlan {
   const { trace, context } = options
   const find = (parts: TurnParts) => findThread(parts, options)
@@ -50,7 +50,7 @@ async function findThread(
   try {
     log.write('info', 'process:adopt', { pid: traced.pid, spool: traced.spoolPath })
     process = await adoptAgent({ process: traced, projectRoot: session.projectRoot, harness: HARNESS_ID })
-    // Nobody can talk to it any more. Other sessions may be told the same of it.
+    // No process can talk to it any more. Other sessions may find the same server.
     await process.stop({ ...stop, interruptGraceMs: 0 })
     const { facts, notes } = await record.resume(traced.spoolPath)
     const known = knownFacts(session, facts)
@@ -95,7 +95,7 @@ function endedThread(
 
 const STOPPED = 'Chirality was ended while Codex worked, and Codex ended with it. What it did so far is kept.'
 
-/** Without its notes a turn is told as far as the session knows of it. */
+/** Without its notes a turn is restored as far as the session's log knows it. */
 function knownFacts(
   { claudeSessionId, projectRoot }: Session,
   facts: Partial<ThreadTurnFacts>,

@@ -5,25 +5,27 @@ import { CODEX_META } from './descriptor.ts'
 export const CODEX: AgentName = { harnessId: CODEX_META.id, name: CODEX_META.name }
 
 export interface CodexHarnessConfig extends TurnConfig {
-  /** Path of the `codex` binary. Found by itself if not set. */
+  /** Path of the `codex` binary. Looked up if not set. */
   binaryPath?: string
   /**
-   * How to talk to it. `app-server` streams tokens and asks for permission; `exec` is one process a turn. Default:
-   * the app-server, and `exec` where that is missing or does not answer.
+   * How to talk to it. `app-server` streams tokens and sends permission requests; `exec` is one process for each turn.
+   * Default: the app-server, and `exec` if it is missing or does not answer.
    */
   voice?: 'app-server' | 'exec'
-  /** `key=value` strings in TOML, passed as `-c`; they win over ours. */
+  /** `key=value` strings in TOML, passed as `-c`; they override the harness's own. */
   configOverrides?: string[]
   environment?: Readonly<Record<string, string | undefined>>
-  /** Where prompts, schemas and images are written for a turn, and the TMPDIR of Codex. Default: TMPDIR of the environment. */
+  /**
+   * The folder for a turn's prompts, schemas and images, and the TMPDIR of Codex. Default: TMPDIR of the environment.
+   */
   tempDir?: string
-  /** Names let through beside the allow-list. */
+  /** Variable names that pass the filter in addition to the allow-list. */
   allowEnvironment?: string[]
-  /** How long an app-server may have nothing to do before it is ended. Default 10 min. */
+  /** How long an app-server may be idle before it is ended. Default 10 min. */
   idleMs?: number
-  /** How much memory app-servers may take that have nothing to do, as for every kept agent. */
+  /** How much memory idle app-servers may use, as for every kept agent. */
   keepMemory?: MemoryLimit
-  /** How many app-servers may have nothing to do at a time. Default: no limit. */
+  /** How many app-servers may be idle at a time. Default: no limit. */
   maxIdle?: number
   /** How long a new app-server may take to answer. Default 15 s. */
   handshakeMs?: number
@@ -31,7 +33,7 @@ export interface CodexHarnessConfig extends TurnConfig {
   lingerMs?: number
 }
 
-/** What every way of running the agent needs to know. */
+/** The configuration that every way of running the agent needs. */
 export interface CodexContext {
   config: CodexHarnessConfig
   environment: Record<string, string>

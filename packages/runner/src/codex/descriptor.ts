@@ -32,7 +32,7 @@ export const CODEX_META: HarnessMeta = {
   nativeSessions: HARNESS_ID,
 }
 
-/** The catalogue of the release this was tested with; other names are passed on as they are. */
+/** The catalogue of the tested release; other names are passed on unchanged. */
 export const CODEX_MODELS: readonly HarnessModel[] = [
   { id: 'gpt-6.1-sol', label: 'GPT-6.1 Sol', isDefault: true },
   { id: 'gpt-6-astra', label: 'GPT-6 Astra' },
@@ -45,7 +45,7 @@ export const CODEX_MODELS: readonly HarnessModel[] = [
   { id: 'gpt-5.5', label: 'GPT-5.5' },
 ]
 
-/** Of the app-server, which is tried first. */
+/** The capabilities of the app-server, which is tried first. */
 export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsSystemPrompt: true,
   supportsAppendSystemPrompt: true,
@@ -56,7 +56,7 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsForkAt: true,
   supportsClientTools: true,
   supportsStreamingTokens: true,
-  // A query is one `exec`, which prints whole messages.
+  // A query is one `exec`, which prints only whole messages.
   streamsTokensInQuery: false,
   supportsCostTracking: false,
   supportsNamedTools: false,
@@ -68,7 +68,7 @@ export const CODEX_CAPABILITIES: HarnessCapabilities = {
   supportsBudget: false,
 }
 
-/** `exec` prints whole messages, and has nobody to ask. */
+/** `exec` prints only whole messages, and sends no permission requests. */
 export const EXEC_CAPABILITIES: HarnessCapabilities = {
   ...CODEX_CAPABILITIES,
   supportsForkAt: false,
@@ -78,7 +78,7 @@ export const EXEC_CAPABILITIES: HarnessCapabilities = {
   supportsPrewarm: false,
 }
 
-/** Codex does not check the value it is given, so only known ones may leave here. */
+/** Codex does not check the value, so only known ones may be passed. */
 export const CODEX_EFFORT: Record<NonNullable<HarnessQuery['thinking']>, string> = {
   low: 'low',
   med: 'medium',

@@ -12,7 +12,7 @@ import { codexInstallStatus } from './program/install-status.ts'
 import { queryCodex } from './query.ts'
 import { codexPlan, prewarmCodex } from './turn.ts'
 
-/** Runs Codex: by preference through its app-server, which stays between turns; else one `exec` a turn. */
+/** Runs Codex: preferably through its app-server, which is kept between turns; otherwise one `exec` for each turn. */
 export class CodexHarness extends AgentHarness<CodexEvent> {
   declare readonly adoptTurn: Offered<'adoptTurn'>
   declare readonly listNativeSessions: Offered<'listNativeSessions'>
@@ -30,9 +30,9 @@ export class CodexHarness extends AgentHarness<CodexEvent> {
 function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
   const { config, environment } = context
   const pool = new KeptAgents<AppServer>({ ...config, agent: CODEX })
-  /** The thread of each session that had a turn here. */
+  /** The thread of each session that had a turn in this process. */
   const threads = new Map<string, string>()
-  /** An app-server that other sessions use goes on for them; what it runs for this session ends. */
+  /** An app-server that other sessions use goes on; only this session's work in it ends. */
   const kill = (sessionId: string) => pool.kill(sessionId, threads.get(sessionId))
   return {
     meta: CODEX_META,
@@ -53,7 +53,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
       },
       close: () => pool.close(),
     },
-    // One whose tools belong to it can only be started with the turn.
+    // A session with tools of its own needs a process that is started with the turn.
     prewarm: ({ session, query, opts: { onProcess } }, signal) =>
       prewarmCodex(query, { session, context, pool, onProcess, signal }),
     contextUsage: async sessionId => pool.get(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),

@@ -12,7 +12,7 @@ import { HARNESS_ID } from './descriptor.ts'
 import { prepareExec } from './exec/exec-program.ts'
 import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 
-/** One turn as native events, through `exec`: each query is a process of its own, and nothing is kept after it. */
+/** One turn as native events, through `exec`: each query is a process of its own, and no process is kept after it. */
 export async function* queryCodex(
   query: HarnessQuery,
   context: CodexContext,
@@ -29,7 +29,7 @@ export async function* queryCodex(
   const startedAt = performance.now()
   const invocation = await prepareExec(query, context)
   const { usageBefore } = invocation.facts
-  // Read only for its outcome: what counts as failed is decided in one place.
+  // Used only for its outcome, so that one module decides which results are failures.
   const translator = createCodexExecTranslator({ sessionId: '', usageBefore })
   yield* queryProcess<CodexEvent>({
     agent: CODEX,
@@ -54,7 +54,7 @@ function started(event: CodexEvent): HarnessEvent<CodexEvent>[] {
   return [{ type: 'session_started', sessionId: event.thread_id }]
 }
 
-/** Codex says on stderr alone why it did not even begin. */
+/** Codex reports only on stderr why a turn did not begin. */
 function withoutResult(said: string, { resumeSessionId }: HarnessQuery): HarnessEvent<CodexEvent> {
   const advice = heldThreadAdvice(said, resumeSessionId)
   if (advice) return { type: 'error', error: advice, code: 'busy' }

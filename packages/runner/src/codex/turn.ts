@@ -30,7 +30,7 @@ export interface CodexTurnOptions {
   onThread(threadId: string): void
 }
 
-/** One turn of a session, through whichever voice Codex has. */
+/** One turn of a session, through the app-server or `exec`. */
 export function codexPlan(options: CodexTurnOptions): TurnPlan {
   const { query, context } = options
   if (context.config.voice !== 'exec') return appServerPlan(options)
@@ -49,14 +49,14 @@ function check(query: HarnessQuery): void {
 
 function execPlan({ session, turnId, query, opts, context }: CodexTurnOptions): TurnPlan {
   const program = execProgram(context, listenersOf(opts))
-  // `exec fork` takes all of a thread.
+  // `exec fork` copies the whole thread.
   const isUncut = query.forkAt !== undefined
   const source = startedAttempts(isUncut ? withoutConversation(query) : query, program)
   const opening = isUncut ? [resumeFailed(session.id, query.resumeSessionId)] : []
   return processPlan({ program, session, turnId, source, opening })
 }
 
-/** By an app-server, or by `exec` where there is none to be had. */
+/** Through an app-server, or through `exec` if no app-server is available. */
 function appServerPlan(options: CodexTurnOptions): TurnPlan {
   const { query, context } = options
   const undo = new Undo()
@@ -92,7 +92,7 @@ function appServerPlan(options: CodexTurnOptions): TurnPlan {
       await exec.prompt(parts)
       return exec.open(parts)
     },
-    // An app-server opens a new thread by itself where the old one is gone.
+    // An app-server opens a new thread by itself if the old one no longer exists.
     get afresh() {
       return isExec ? exec.afresh : undefined
     },
@@ -110,7 +110,7 @@ interface AppServerOptions extends CodexTurnOptions {
   parts: TurnParts
 }
 
-/** Null when the turn was stopped meanwhile. */
+/** Null if the turn was stopped meanwhile. */
 async function openAppServer(options: AppServerOptions): Promise<Connection | null | 'missing'> {
   const { session, turnId, query, opts, context, input, read, undo, parts } = options
   const permissions = codexPermissions(query, listenersOf(opts))
@@ -121,7 +121,8 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   const own = served.serverName
   const { config } = codexMcpServers(served.mcpServers, { values: 'inline', isApproved, own })
   const hasServers = Object.keys(config).length > 0
-  // A loaded thread keeps the servers it was opened with: one with servers of its own gets a process of its own.
+  // A loaded thread keeps the MCP servers it was opened with, so a turn with servers of its own gets a process of its
+  // own.
   const distinct = hasServers ? randomUUID() : ''
   const launch = appServerLaunch(program, context, { projectRoot: session.projectRoot, distinct })
   if (parts.stop.reason) return null
@@ -139,7 +140,7 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   return turn
 }
 
-/** Null when the turn was stopped meanwhile, or when there is no app-server to be had and `exec` may do instead. */
+/** Null if the turn was stopped meanwhile, or if no app-server is available and `exec` can run the turn. */
 async function acquire(
   launch: AgentLaunch<AppServer>,
   { session, query, context, pool, parts: { stop, log } }: AppServerOptions,
@@ -156,7 +157,7 @@ async function acquire(
   }
 }
 
-/** Takes apart in reverse what was put together for a turn. */
+/** Undoes the preparation of a turn in reverse order. */
 class Undo {
   readonly #steps: (() => unknown)[] = []
 
@@ -164,7 +165,7 @@ class Undo {
     this.#steps.push(step)
   }
 
-  /** A clean-up that fails must not keep the turn from its end. */
+  /** A failing clean-up step must not keep the turn from ending. */
   async all(parts?: TurnParts): Promise<void> {
     for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
       try {
@@ -190,7 +191,7 @@ export interface PrewarmOptions {
   onProcess: HarnessTurnOpts['onProcess']
 }
 
-/** Has an app-server ready for the turn. It is kept for as long as any that has nothing to do. */
+/** Starts an app-server for the turn ahead of time. It is kept as long as any idle one. */
 export async function prewarmCodex(query: HarnessQuery, options: PrewarmOptions): Promise<void> {
   const { session, context, pool, signal, onProcess } = options
   const hasServers = Object.keys(query.mcpServers ?? {}).length > 0 || (query.clientTools?.length ?? 0) > 0

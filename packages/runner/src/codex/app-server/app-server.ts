@@ -20,7 +20,7 @@ export interface AppServerOptions {
   command: string
   args: string[]
   env: Record<string, string>
-  /** Where the raw output goes, and where the server starts. */
+  /** The project whose logs get the raw output, and the server's working folder. */
   projectRoot: string
   config: CodexHarnessConfig
   features?: CodexFeatures
@@ -29,28 +29,28 @@ export interface AppServerOptions {
 /** A running `codex app-server`, which may serve several threads. */
 export class AppServer implements KeptAgent {
   readonly process: AgentProcess
-  /** As it says in the handshake. */
+  /** The version that it reports in the handshake. */
   version: string | null = null
-  /** Threads that are loaded, with their model: they need no resume, and no other process may write to them. */
+  /** Loaded threads, with their model: they need no resume, and no other process may write to them. */
   readonly loaded = new Map<string, string>()
-  /** How full the context of each thread is, by its last word about it. */
+  /** The context usage of each thread, as it was reported last. */
   readonly contexts = new Map<string, ContextUsage>()
-  /** The instructions that a loaded thread was last given. */
+  /** The instructions that a loaded thread was given last. */
   readonly instructions = new Map<string, string>()
   readonly news: ThreadNews
   readonly features: CodexFeatures
-  /** Its own, which says where its files are. */
+  /** The server's own environment, which says where its files are. */
   readonly environment: Record<string, string>
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
   readonly #log: HarnessLog
   readonly #closing = new Map<string, () => void>()
-  /** Threads with a turn, and who waits for its end. */
+  /** Threads with a running turn, and the callback that waits for its end. */
   readonly #turns = new Map<string, () => void>()
   readonly #commands = new RunningCommands()
-  /** Its last words, for when there are no others. */
+  /** The last lines of stderr, for an exit without another explanation. */
   #noise: string[] = []
-  /** Kinds of messages that no session heard. */
+  /** Kinds of messages that no session received. */
   readonly #unheard = new Set<string>()
   #isUsable = true
   #isStopped = false
@@ -79,7 +79,10 @@ export class AppServer implements KeptAgent {
     this.ended = this.#run()
   }
 
-  /** Spawns it and shakes hands. Rejects when it does not answer in time or is given up, and leaves nothing running then. */
+  /**
+   * Spawns the server and performs the handshake. Rejects if it does not answer in time or the start is cancelled, and
+   * leaves no process running then.
+   */
   static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
     const turnId = randomUUID()
@@ -96,7 +99,7 @@ export class AppServer implements KeptAgent {
       const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
       server.version = /^[^/]*\/(\S+)/.exec(String(userAgent ?? ''))?.[1] ?? null
       server.#rpc.notify('initialized')
-      // Unlike `exec` it does not read the variable by itself.
+      // Unlike `exec`, the app-server does not read the variable by itself.
       if (env.CODEX_API_KEY)
         await server.request('account/login/start', { type: 'apiKey', apiKey: env.CODEX_API_KEY }, signal)
       return server
@@ -110,7 +113,7 @@ export class AppServer implements KeptAgent {
     }
   }
 
-  /** False as soon as it is being stopped, or has gone by itself. */
+  /** False as soon as it is being stopped, or has exited by itself. */
   get isUsable(): boolean {
     return this.#isUsable
   }
@@ -119,12 +122,12 @@ export class AppServer implements KeptAgent {
     return this.#isStopped
   }
 
-  /** No thread has a turn, and no command goes on in the background. */
+  /** No thread has a running turn, and no command runs in the background. */
   get isResting(): boolean {
     return this.#turns.size === 0 && this.#commands.areOver
   }
 
-  /** Not waited for beyond the signal. What this Codex does not know is not asked for twice. */
+  /** Waits no longer than the signal allows. A method that this Codex does not know is not called twice. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<Record<string, unknown>> {
     if (!this.features.mayHave(method)) return Promise.reject(unknownMethod(method))
     const patience = AbortSignal.timeout(REQUEST_MS)
@@ -132,12 +135,15 @@ export class AppServer implements KeptAgent {
     return this.#rpc.request(method, params, given) as Promise<Record<string, unknown>>
   }
 
-  /** For what need not, or must not, be waited for: an interrupt may stay unanswered until the next turn ends. */
+  /**
+   * For requests that need no answer, or must not be waited for: an interrupt may stay unanswered until the next turn
+   * ends.
+   */
   send(method: string, params: unknown): void {
     this.#rpc.request(method, params).catch((error: unknown) => this.refused(method, error))
   }
 
-  /** Remembers a method that does not exist, and tells the log of every refusal. */
+  /** Stores which methods do not exist, and logs every refusal. */
   refused(method: string, error: unknown): void {
     const isUnknown = this.features.refuses(method, error)
     this.#log.write('warn', 'app-server:refused', { method, isUnknown, error: String(error) })
@@ -151,12 +157,15 @@ export class AppServer implements KeptAgent {
     this.#rpc.respondError(id, REFUSED, message)
   }
 
-  /** A turn of the thread is over, and nobody is asked any more. */
+  /** The thread's turn is over; open requests are refused. */
   leave(threadId: string): void {
     for (const request of this.news.leave(threadId)) this.#refuse(request)
   }
 
-  /** Lets go of a thread, so that another process may have it. Gives up after a while: the other one will be told. */
+  /**
+   * Unloads a thread, so that another process can load it. Gives up after a while: the other process reports the
+   * conflict.
+   */
   async unload(threadId: string): Promise<void> {
     if (!this.loaded.has(threadId)) return
     const closed = new Promise<void>(resolve => this.#closing.set(threadId, resolve))
@@ -167,10 +176,13 @@ export class AppServer implements KeptAgent {
     clearTimeout(patience)
   }
 
-  /** Ends what runs for a thread, and lets go of it. Its commands know their thread by a variable that Codex gives them. */
+  /**
+   * Ends the work of a thread and unloads it. Its commands are found by a variable that Codex sets in their
+   * environment.
+   */
   async evict(threadId: string): Promise<void> {
     if (this.#isUsable && this.loaded.has(threadId)) {
-      // Of a thread that is let go of nobody hears the end of its turn.
+      // An unloaded thread does not report the end of its turn, so the end has to come first.
       await this.#turnOver(threadId)
       await this.request('thread/backgroundTerminals/clean', { threadId }).catch(() => {})
       await this.unload(threadId)
@@ -179,7 +191,7 @@ export class AppServer implements KeptAgent {
     await stopByVariable(this.process.marker, { name: THREAD_VARIABLE, value: threadId }, options)
   }
 
-  /** The turn has been interrupted. Gives up after a while, as `unload` does. */
+  /** Waits for the end of an interrupted turn. Gives up after a while, as `unload` does. */
   async #turnOver(threadId: string): Promise<void> {
     if (!this.#turns.has(threadId)) return
     const over = new Promise<void>(resolve => this.#turns.set(threadId, resolve))
@@ -193,9 +205,9 @@ export class AppServer implements KeptAgent {
     this.#turns.delete(threadId)
   }
 
-  /** Closing stdin is the polite way: commands are ended with the server. */
+  /** Lets the server exit by closing its stdin: it ends its commands too. */
   stop(options: StopOptions = {}): Promise<StopReport> {
-    // One that has gone by itself was not stopped.
+    // A server that has exited by itself was not stopped.
     this.#isStopped ||= this.#isUsable
     this.#isUsable = false
     this.process.endInput()
@@ -210,7 +222,7 @@ export class AppServer implements KeptAgent {
     try {
       await this.#rpc.pump()
     } catch (error) {
-      // Ours: the raw output cannot be read any more. A server that nobody hears is of no use.
+      // An internal error: the raw output cannot be read any more, so the server is ended.
       this.#log.write('error', 'app-server:unreadable', { error: String(error) })
       await this.stop({ interruptGraceMs: 0 })
       await this.process.close()
@@ -222,7 +234,7 @@ export class AppServer implements KeptAgent {
     return { exit }
   }
 
-  /** It is in the raw log and in no session's; a new kind of message should not go unnoticed. */
+  /** The message is in the raw log but in no session; a new kind of message should be noticed, so it is logged. */
   #noteUnheard(method: string): void {
     if (this.#unheard.has(method)) return
     this.#unheard.add(method)
@@ -255,15 +267,15 @@ export class AppServer implements KeptAgent {
     if (!this.news.tell(message)) this.#refuse(message.request)
   }
 
-  /** At once, so that the agent does not wait for ever. */
+  /** Answered at once, because the agent would otherwise wait forever. */
   #refuse({ id, method }: RpcRequest): void {
     this.respondError(id, `No turn is running that ${method} could be about.`)
   }
 }
 
-/** Commands that a server has begun and not told the end of. Some outlive their turn. */
+/** Commands that a server has begun and not reported the end of. Some run longer than their turn. */
 class RunningCommands {
-  /** The thread of each, by its item. */
+  /** The thread of each command, by item id. */
   readonly #threads = new Map<string, string>()
 
   get areOver(): boolean {
@@ -277,7 +289,7 @@ class RunningCommands {
       this.#threads.set(String(id), String(threadId))
     else if (method === 'item/completed') this.#threads.delete(String(id))
     else if (method === 'thread/closed') this.#forget(String(threadId))
-    // What an interrupted turn had running is ended with it, and not every end is told.
+    // The commands of an interrupted turn end with it, and not every end is reported.
     else if (method === 'turn/completed' && asObject(turn).status !== 'completed')
       this.#forget(String(threadId))
   }
@@ -287,24 +299,24 @@ class RunningCommands {
   }
 }
 
-/** A summary takes the place of the conversation, and maybe of the instructions that were put into it. */
+/** Compaction replaces the conversation, and possibly the instructions in it. */
 function isCompaction(method: string, params: unknown): boolean {
   if (method === 'thread/compacted') return true
   return method === 'item/completed' && asObject(asObject(params).item).type === 'contextCompaction'
 }
 
-/** By its spool a later Chirality knows that a turn went through an app-server. */
+/** A restarted server recognises by the name of the spool that a turn ran in an app-server. */
 export function isAppServerSpool(spoolPath: string): boolean {
   return path.basename(spoolPath).includes(`-${SPOOL_NAME}-`)
 }
 
-/** In the environment of every command that Codex runs for a thread. */
+/** Set in the environment of every command that Codex runs for a thread. */
 const THREAD_VARIABLE = 'CODEX_THREAD_ID'
 const SPOOL_NAME = 'app-server'
 
 const INITIALIZE = {
   clientInfo: { name: 'chirality', title: 'Chirality', version: '0.1.0' },
-  // The clean-up of commands that outlive an interrupt is still an experimental method.
+  // The method that ends commands after an interrupt is still experimental.
   capabilities: { experimentalApi: true, requestAttestation: false },
 }
 const HANDSHAKE_MS = 15_000

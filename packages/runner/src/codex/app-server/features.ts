@@ -3,11 +3,11 @@ import { runCommand } from '../../process/program/run-command.ts'
 import { RpcError } from './json-rpc.ts'
 
 /**
- * What one `codex` binary can do: what it says of itself, and what it has refused. Nobody else looks at a version, and
- * what was refused once is not asked for again.
+ * The features of one `codex` binary: from its version, and from the methods it has refused. No other module compares
+ * versions, and a refused method is not called again.
  */
 export class CodexFeatures {
-  /** As `--version` says it; undefined where it does not. */
+  /** From `--version`; undefined if it prints none. */
   readonly version: string | undefined
   readonly #refused = new Set<string>()
   #silentUntil = 0
@@ -16,19 +16,19 @@ export class CodexFeatures {
     this.version = version
   }
 
-  /** False once the method was refused: before that only asking tells. */
+  /** False once the method was refused: only a call can find out. */
   mayHave(method: string): boolean {
     return !this.#refused.has(method)
   }
 
-  /** Whether the error says that this Codex does not know the method at all. It is remembered. */
+  /** Whether the error says that this Codex does not know the method at all. The answer is stored. */
   refuses(method: string, error: unknown): error is RpcError {
     if (!(error instanceof RpcError) || !isUnknownMethod(error, method)) return false
     this.#refused.add(method)
     return true
   }
 
-  /** Its app-server did not answer: for a while nobody waits for it again. */
+  /** Its app-server did not answer: for a while no turn waits for it again. */
   noteSilence(): void {
     this.#silentUntil = Date.now() + SILENCE_MS
   }
@@ -38,10 +38,10 @@ export class CodexFeatures {
   }
 }
 
-/** Not for good: it may have been the machine that was too busy. */
+/** Only for a while: the machine may have been too busy. */
 const SILENCE_MS = 10 * 60_000
 
-/** By the code of JSON-RPC, or in Codex's own words: "unknown variant `x`, expected one of `initialize`, …". */
+/** Recognised by the JSON-RPC code, or by Codex's message: "unknown variant `x`, expected one of `initialize`, …". */
 function isUnknownMethod({ code, message }: RpcError, method: string): boolean {
   return code === METHOD_NOT_FOUND || message.includes(`unknown variant \`${method}\``)
 }
@@ -52,7 +52,7 @@ export function unknownMethod(method: string): RpcError {
   return new RpcError(`This Codex does not know ${method}.`, METHOD_NOT_FOUND)
 }
 
-/** One for each binary, until the file changes: asking for its version costs a process. */
+/** One for each binary, until the file changes: asking for the version starts a process. */
 export async function codexFeatures(
   binary: string,
   env: Record<string, string>,
@@ -72,5 +72,5 @@ export async function codexFeatures(
 
 const features = new Map<string, CodexFeatures>()
 
-/** With the name, because every other program has a version too. */
+/** Includes the program's name, because every other program prints a version too. */
 const VERSION = /^codex-cli (\d+\.\d+\.\d+\S*)/

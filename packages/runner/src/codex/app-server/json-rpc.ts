@@ -11,7 +11,7 @@ export interface RpcRequest {
   params: Record<string, unknown>
 }
 
-/** Where a message was printed, and all of it. */
+/** The position of a message in the spool, and its line. */
 export interface RpcSource {
   raw: unknown
   offset: number
@@ -21,11 +21,11 @@ export interface RpcSource {
 export interface RpcHandlers {
   onNotification(method: string, params: unknown, source: RpcSource): void
   onRequest(request: RpcRequest, source: RpcSource): void
-  /** Lines that are no JSON, what the process says on stderr, and damage to its raw log. */
+  /** Receives lines that are not JSON, the lines of stderr, and damage to the raw log. */
   onNoise(text: string): void
 }
 
-/** The other side answered with an error, or is gone. */
+/** The other side answered with an error, or has exited. */
 export class RpcError extends Error {
   readonly code: number | null
 
@@ -36,7 +36,7 @@ export class RpcError extends Error {
   }
 }
 
-/** JSON-RPC as Codex speaks it: one object a line, no `jsonrpc` member, requests in both directions. */
+/** Codex's JSON-RPC: one object for each line, no `jsonrpc` member, requests in both directions. */
 export class JsonRpcConnection {
   readonly #process: AgentProcess
   readonly #handlers: RpcHandlers
@@ -82,7 +82,7 @@ export class JsonRpcConnection {
     void this.#send({ id, error: { code, message } })
   }
 
-  /** Reads until the process is gone. Every open request is rejected then: nobody waits for a dead agent. */
+  /** Reads until the process has exited, and then rejects every open request. */
   async pump(): Promise<void> {
     try {
       for (let batch = await this.#process.read(); batch !== undefined; batch = await this.#process.read())

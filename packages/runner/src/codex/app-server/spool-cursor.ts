@@ -4,7 +4,7 @@ import { toRpcMessage } from './json-rpc.ts'
 import type { SpoolCursor } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'
 
-/** Null when the spool cannot be opened again: someone deleted it, or too many files are open. */
+/** Null if the spool cannot be opened again: it was deleted, or too many files are open. */
 export function openSpoolCursor(path: string, offset: number): SpoolCursor | null {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -55,10 +55,10 @@ class FileCursor implements SpoolCursor {
   }
 }
 
-/** What is framed is copied, so all cursors share it. */
+/** Shared by all cursors, because the framer copies its records. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
-/** Undefined for what is neither a notification nor a request. */
+/** Undefined for a line that is neither a notification nor a request. */
 export function toThreadMessage(record: NdjsonRecord, start = 0): ThreadMessage | undefined {
   if (record.kind !== 'json') return undefined
   const message = toRpcMessage(record.value)

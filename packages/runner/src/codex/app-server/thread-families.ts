@@ -2,7 +2,7 @@ import { codexThreadOf, concernsThreads } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
 import { toRpcMessage } from './json-rpc.ts'
 
-/** Threads of sub-agents, by the thread that started them: their news belongs to its session. */
+/** Threads of sub-agents, by the thread that started them: their messages belong to its session. */
 export class ThreadFamilies {
   readonly #roots = new Map<string, string>()
 
@@ -14,7 +14,7 @@ export class ThreadFamilies {
     return [...this.#roots].flatMap(([child, parent]) => (parent === root ? [child] : []))
   }
 
-  /** Undefined when it names no thread. */
+  /** Undefined if the message names no thread. */
   rootOf(raw: unknown): string | undefined {
     const id = codexThreadOf(raw)
     if (id === undefined) return undefined
@@ -23,7 +23,7 @@ export class ThreadFamilies {
     return this.#root(id)
   }
 
-  /** Whether a session with this thread is to hear of it. What is asked in nobody's name is for nobody. */
+  /** Whether a session with this thread receives the message. A request without a thread goes to no session. */
   isFor(root: string, raw: unknown): boolean {
     const about = this.rootOf(raw)
     if (about !== undefined) return about === root
@@ -36,8 +36,8 @@ export class ThreadFamilies {
 }
 
 /**
- * Which lines of an app-server's spool are about one thread, its sub-agents included, or about the server itself. Lines
- * have to be shown to it from the beginning of a turn on: whose child a thread is, is said once.
+ * Selects the lines of an app-server's spool that are about one thread, its sub-agents included, or about the server
+ * itself. It has to see all lines from the beginning of a turn, because a sub-agent's parent is named only once.
  */
 export class ThreadLines {
   readonly #families = new ThreadFamilies()
@@ -50,10 +50,10 @@ export class ThreadLines {
     this.#ids = [root, ...children].map(id => Buffer.from(id))
   }
 
-  /** What is no whole message is nobody's. */
+  /** An incomplete message belongs to no thread. */
   isOurs(line: Buffer): boolean {
     const isNamed = this.#ids.some(id => line.includes(id))
-    // Most lines are about other threads: they are not parsed.
+    // Most lines are about other threads, so they are not parsed.
     if (!isNamed && (line.includes(THREAD_ID) || line.includes(THREAD))) return false
     const value = parse(line)
     return value === undefined ? false : this.#isAbout(value)
@@ -62,7 +62,7 @@ export class ThreadLines {
   #isAbout(value: unknown): boolean {
     const message = toRpcMessage(value)
     if (message.kind === 'noise') return false
-    // An answer of another thread may hold all of its history.
+    // The answer to another thread's request may contain its whole history.
     if (message.kind === 'response') return this.#root === asObject(asObject(message.result).thread).id
     if (!this.#families.isFor(this.#root, value)) return false
     this.#noteChild(value)

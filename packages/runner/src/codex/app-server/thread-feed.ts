@@ -1,24 +1,24 @@
 import type { RpcId, RpcRequest } from './json-rpc.ts'
 import type { NewsPlace, ThreadMessage } from './thread-message.ts'
 
-/** Reads messages of a spool again, one after the other. */
+/** Reads messages from a spool again, in order. */
 export interface SpoolCursor {
-  /** The next one that begins before `end`. Undefined when there is none. */
+  /** The next message that begins before `end`. Undefined if there is none. */
   next(end: number): ThreadMessage | undefined
   close(): void
 }
 
 export interface ThreadFeedOptions {
   openCursor(offset: number): SpoolCursor | null
-  /** Up to where the spool has been told. */
+  /** Offset up to which the messages of the spool were passed on. */
   position(): number
   isOurs(message: ThreadMessage): boolean
   place: NewsPlace
 }
 
 /**
- * The news of one thread, for one slow or quick reader. What waits is kept in memory up to a limit; beyond it the
- * spool is the memory, and is read again.
+ * The messages of one thread for one reader. Waiting messages are kept in memory up to a limit; beyond it they are read
+ * from the spool again.
  */
 export class ThreadFeed {
   readonly place: NewsPlace
@@ -27,7 +27,7 @@ export class ThreadFeed {
   #next = 0
   #bytes = 0
   #behind: SpoolCursor | null = null
-  /** Requests that nobody has taken yet. */
+  /** Requests that the reader has not taken yet. */
   readonly #unanswered = new Map<RpcId, RpcRequest>()
   #ended = false
   #onNews: () => void = () => {}
@@ -40,7 +40,7 @@ export class ThreadFeed {
     this.place = options.place
   }
 
-  /** Called when there may be something to take. */
+  /** Called when there may be a message to take. */
   set onNews(listener: () => void) {
     this.#onNews = listener
   }
@@ -53,7 +53,10 @@ export class ThreadFeed {
     this.#onNews()
   }
 
-  /** What is waiting, or why there is nothing: `end` is for good, `later` for a busy moment, `nothing` until there is news. */
+  /**
+   * The waiting messages, or why there are none: `end` is final, `later` means a busy moment, `nothing` lasts until the
+   * next message.
+   */
   take(): ThreadMessage | 'nothing' | 'later' | 'end' {
     const taken = this.#takeNext()
     if (typeof taken !== 'string' && taken.request) this.#unanswered.delete(taken.request.id)
@@ -64,13 +67,13 @@ export class ThreadFeed {
     return this.#behind === null && this.#next === this.#waiting.length
   }
 
-  /** The process is gone: what waits can still be taken. */
+  /** The process has exited: waiting messages can still be taken. */
   end(): void {
     this.#ended = true
     this.#onNews()
   }
 
-  /** Nobody reads on. Returns the requests that were not taken: the agent waits for an answer to each. */
+  /** The reader leaves. Returns the requests that it has not taken: the agent waits for an answer to each. */
   close(): RpcRequest[] {
     this.end()
     this.#behind?.close()
@@ -96,7 +99,7 @@ export class ThreadFeed {
     for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
       const message = cursor.next(this.#options.position())
       if (message === undefined) {
-        // Level with the spool, and nothing can be told between this look and the next push.
+        // All of the spool is read, and no message can arrive between this check and the next push.
         cursor.close()
         this.#behind = null
         return this.#ended ? 'end' : 'nothing'
@@ -132,5 +135,5 @@ export class ThreadFeed {
 }
 
 const MAX_WAITING_BYTES = 1024 * 1024
-/** The news of others lies between; the event loop is not to wait for us to have gone through it. */
+/** Messages of other threads lie between; a long scan must not block the event loop. */
 const MAX_LOOKS = 1000

@@ -3,24 +3,24 @@ import type { RpcRequest } from './json-rpc.ts'
 /** A message about one thread, as it was printed. */
 export interface ThreadMessage {
   raw: unknown
-  /** Set when it is a request that has to be answered. */
+  /** Set for a request, which has to be answered. */
   request?: RpcRequest
-  /** Where it is in the spool. */
+  /** Its position in the spool. */
   offset: number
   bytes: number
 }
 
-/** Where in the spool the news of a turn is: all that a later reader needs to tell the same messages from it. */
+/** The range of the spool that holds a turn's messages: a restarted server needs no more to read them again. */
 export interface NewsPlace {
-  /** Said of the thread before the turn. */
+  /** Messages about the thread from before the turn. */
   unheard: number[]
-  /** From here on all that is of the thread or its children, or of none. */
+  /** From this offset on, all messages about the thread, its sub-agents or no thread. */
   from: number
-  /** Threads of sub-agents that were there already. */
+  /** Threads of sub-agents that existed before the turn. */
   children: string[]
 }
 
-/** The last message of a turn. Turns of sub-agents end, too; without its id the thread's next end is taken for it. */
+/** The last message of a turn. Turns of sub-agents end too; without an id the next end of the thread is used. */
 export function endsTurn(raw: unknown, threadId: string, turnId: string | null): boolean {
   const { method, params } = raw as {
     method?: unknown

@@ -5,7 +5,7 @@ import { ThreadNews } from './thread-news.ts'
 
 const KILOBYTE = 1024
 
-/** A spool in which each message has the length that it is said to have. */
+/** A spool in which each message has the stated length. */
 class Spool {
   readonly messages: ThreadMessage[] = []
   readonly news: ThreadNews
@@ -21,7 +21,7 @@ class Spool {
     return this.#add({ raw: this.#raw(params), offset: this.#end, bytes })
   }
 
-  /** A notification of a kind that is not known. */
+  /** A notification of an unknown kind. */
   tellNew(params: unknown): string {
     const raw = { ...this.#raw(params), method: 'from/the/future' }
     return this.#add({ raw, offset: this.#end, bytes: 10 })
@@ -173,7 +173,7 @@ describe('news of threads', () => {
     feed?.take()
     spool.ask({ threadId: 'a' })
     spool.tell({ threadId: 'a' }, 2048 * KILOBYTE)
-    // Not kept, but to be read again.
+    // Not in memory, but read from the spool again.
     spool.ask({ threadId: 'a' })
     expect(spool.opened).toBe(1)
     expect(spool.news.leave('a').map(({ id }) => id)).toEqual([1, 3])

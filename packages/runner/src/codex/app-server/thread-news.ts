@@ -4,25 +4,27 @@ import { ThreadFamilies } from './thread-families.ts'
 import { type SpoolCursor, ThreadFeed } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'
 
-/** Brings what an app-server says to whoever runs a turn of the thread that it is about. */
+/** Passes an app-server's messages to the turn of the thread that they are about. */
 export class ThreadNews {
   readonly #openCursor: (offset: number) => SpoolCursor | null
   readonly #feeds = new Map<string, ThreadFeed>()
-  /** Said before anyone listened: MCP servers start, and warnings come, before the first turn does. */
+  /** Messages from before the first listener: MCP servers start, and warnings arrive, before the first turn. */
   readonly #unheard = new Map<string, Unheard>()
   readonly #threads = new ThreadFamilies()
-  /** Threads that have had a turn. Whatever they ask for while none runs, no turn is about to hear it. */
+  /** Threads that have had a turn. A request that they send between turns has no turn to receive it. */
   readonly #hadTurn = new Set<string>()
-  /** Up to where all has been told. */
+  /** Offset up to which all messages were passed on. */
   #position = 0
   #ended = false
 
-  /** The cursor reads again what a slow listener has not taken. Without one it is all kept in memory. */
+  /**
+   * The cursor reads messages again that a slow listener has not taken. Without a cursor all of them stay in memory.
+   */
   constructor(openCursor: (offset: number) => SpoolCursor | null = () => null) {
     this.#openCursor = openCursor
   }
 
-  /** Null while another turn of the thread listens: its news cannot be shared out. */
+  /** Null while another turn of the thread listens: its messages cannot be divided between two. */
   listen(threadId: string): ThreadFeed | null {
     if (this.#feeds.has(threadId)) return null
     const first = [...this.#take(ABOUT_NONE), ...this.#take(threadId)].sort((a, b) => a.offset - b.offset)
@@ -41,7 +43,7 @@ export class ThreadNews {
     return feed
   }
 
-  /** The turn is over. Returns the requests that it did not get to, which are to be refused. */
+  /** The turn is over. Returns the requests that it has not taken, which have to be refused. */
   leave(threadId: string): RpcRequest[] {
     const feed = this.#feeds.get(threadId)
     this.#feeds.delete(threadId)
@@ -49,12 +51,12 @@ export class ThreadNews {
     return feed?.close() ?? []
   }
 
-  /** The thread is not loaded any more. */
+  /** The thread was unloaded. */
   forget(threadId: string): void {
     this.#hadTurn.delete(threadId)
   }
 
-  /** False when nobody will hear it: a request is to be refused then, or the agent waits for ever. */
+  /** False if no turn will receive it: a request has to be refused then, or the agent waits forever. */
   tell(message: ThreadMessage): boolean {
     this.#position = message.offset + message.bytes + 1
     const threadId = this.#threads.rootOf(message.raw)
@@ -66,7 +68,7 @@ export class ThreadNews {
     return hearers.length > 0
   }
 
-  /** The process is gone. */
+  /** The process has exited. */
   end(): void {
     this.#ended = true
     for (const feed of this.#feeds.values()) feed.end()
@@ -80,7 +82,7 @@ export class ThreadNews {
     return true
   }
 
-  /** False when there is too much already. */
+  /** False if the buffer is full. */
   #keep(threadId: string, message: ThreadMessage): boolean {
     const kept = this.#unheard.get(threadId) ?? { messages: [], bytes: 0 }
     this.#unheard.set(threadId, kept)
@@ -103,7 +105,7 @@ interface Unheard {
   bytes: number
 }
 
-/** What an app-server says about itself. No thread has this id. */
+/** Stands for messages about the server itself. No thread has this id. */
 const ABOUT_NONE = ''
 const MAX_UNHEARD = 100
 const MAX_UNHEARD_BYTES = 1024 * 1024

@@ -3,10 +3,10 @@ import { CODEX_EFFORT, HARNESS_ID } from '../descriptor.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
 
 export interface ExecArgInput {
-  /** With a checked thread id. */
+  /** Its thread id is already checked. */
   query: HarnessQuery
   sandbox: CodexSandbox
-  /** From `overrideArgs`. */
+  /** The result of `overrideArgs`. */
   overrides: string[]
   /** The value of `mcp_servers`, without secrets. */
   mcpServers: Record<string, Record<string, unknown>>
@@ -14,15 +14,15 @@ export interface ExecArgInput {
   hidden: string[]
   images: string[]
   outputSchemaFile?: string
-  /** Holds what takes the place of Codex's own system prompt. */
+  /** The file that replaces Codex's own system prompt. */
   systemPromptFile?: string
 }
 
-/** The command line of one `codex exec` turn. What anybody wrote is not in it: anyone on the machine can read it. */
+/** The command line of one `codex exec` turn. It contains no user text, because everyone on the machine can read it. */
 export function buildExecArgs(input: ExecArgInput): string[] {
   const { query, sandbox, images } = input
   const args = [...input.overrides, ...queryOverrides(input)]
-  // `exec` remembers none of these from turn to turn, and takes them only before its subcommand.
+  // `exec` stores none of these between turns, and accepts them only before its subcommand.
   args.push('exec', '-s', sandbox, '-C', query.cwd, '--skip-git-repo-check')
   for (const directory of query.additionalDirectories ?? [])
     args.push('--add-dir', word('additionalDirectories', directory))
@@ -30,7 +30,7 @@ export function buildExecArgs(input: ExecArgInput): string[] {
   args.push('--json')
   if (query.model) args.push('-m', word('model', query.model))
   if (input.outputSchemaFile) args.push('--output-schema', input.outputSchemaFile)
-  // `-i` takes every word that follows, so each gets its own and something else comes behind.
+  // `-i` takes every argument that follows, so each image gets its own `-i`, and another flag follows the last.
   for (const image of images) args.push(`--image=${image}`)
   if (query.resumeSessionId !== undefined) args.push(query.resumeSessionId)
   args.push('-')
@@ -39,7 +39,8 @@ export function buildExecArgs(input: ExecArgInput): string[] {
 
 function queryOverrides({ query, mcpServers, hidden, systemPromptFile }: ExecArgInput): string[] {
   const overrides = [
-    // Codex writes "trusted" for the folder into the user's config unless the folder is known; known for this run only.
+    // Codex writes "trusted" for an unknown folder into the user's config, so the folder is made known for this run
+    // only.
     `projects={ ${toToml(query.cwd)} = { trust_level = "untrusted" } }`,
   ]
   if (hidden.length > 0) overrides.push(`shell_environment_policy.exclude=${toToml(hidden)}`)
@@ -58,7 +59,7 @@ function word(field: string, value: string): string {
   throw new HarnessError(message, 'invalid_query', HARNESS_ID)
 }
 
-/** A JSON value as TOML, for `-c key=value`. Only what configuration needs: no dates, no null. */
+/** A JSON value as TOML, for `-c key=value`. Supports only the types that configuration needs: no dates, no null. */
 export function toToml(value: unknown): string {
   if (typeof value === 'string') return tomlString(value)
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -70,7 +71,7 @@ export function toToml(value: unknown): string {
   throw new TypeError(`${typeof value} has no form in TOML`)
 }
 
-/** JSON's escapes are TOML's, but for the control characters that JSON may leave as they are. */
+/** JSON's escapes are TOML's, except for control characters that JSON leaves unescaped. */
 function tomlString(text: string): string {
   return JSON.stringify(text).replace(/\u007f/g, '\\u007f')
 }

@@ -17,10 +17,13 @@ import { buildExecArgs, type ExecArgInput } from './exec-args.ts'
 import { type ExecFacts, ExecReader } from './exec-reader.ts'
 import { readThreadFacts } from './thread-facts.ts'
 
-/** Somebody is there to be asked, or rules have to be looked at, though `exec` cannot: it may do less then, and says so. */
+/**
+ * The turn needs permission requests or rules, which `exec` does not support: it gets a stricter sandbox and emits a
+ * notice.
+ */
 export type ExecOptions = CodexListeners
 
-/** Codex as an agent that runs one `exec` a turn. It streams no tokens and asks nobody. */
+/** Codex as an agent that runs one `exec` for each turn. It streams no tokens and sends no permission requests. */
 export function execProgram(context: CodexContext, options: ExecOptions = {}): TurnProgram {
   return {
     ...CODEX,
@@ -36,14 +39,14 @@ export function execProgram(context: CodexContext, options: ExecOptions = {}): T
   }
 }
 
-/** It obeys within 0.1 s, or never: in the moment in which it opens the thread SIGINT is lost. */
+/** It obeys SIGINT within 0.1 s, or never: while it opens the thread, SIGINT is lost. */
 const INTERRUPT_GRACE_MS = 1_500
 
 export interface ExecInvocation extends Invocation {
   facts: ExecFacts
 }
 
-/** Takes apart in reverse what it put together, also when a step fails. The query has been checked. */
+/** Undoes its steps in reverse order, also if one fails. The query is already checked. */
 export async function prepareExec(
   query: HarnessQuery,
   context: CodexContext,
@@ -60,7 +63,7 @@ export async function prepareExec(
     const served = await serveClientTools(query, HARNESS_ID)
     undo.push(served.stop)
     const { sandbox, approval } = execPermissions(query, { asks, hasRules })
-    // Where a person was to be asked, nobody can be: what is not the caller's own stays shut.
+    // `exec` cannot ask the user, so only the caller's own tools are approved; those of other MCP servers are denied.
     const isApproved = (name: string) => approval === 'never' || name === served.serverName
     const own = served.serverName
     const mcp = codexMcpServers(served.mcpServers, { values: 'env', isApproved, own })
@@ -102,9 +105,9 @@ export async function prepareExec(
 }
 
 /**
- * Added instructions come with the message, unless they are the last that the thread was given. `exec` takes them
- * otherwise only in its command line, which anyone on the machine can read, or in the user's own config; and of a thread
- * that is resumed it takes none.
+ * Added instructions go with the message, unless the thread already has them as its last ones. Otherwise `exec` reads
+ * them only from its command line, which everyone on the machine can read, or from the user's config; and for a resumed
+ * thread it reads none.
  */
 async function instructed(
   { appendSystemPrompt: text, resumeSessionId }: HarnessQuery,
@@ -117,10 +120,10 @@ async function instructed(
   return isTold ? prompt : withInstructions(text, prompt)
 }
 
-/** `exec` takes no images without words. */
+/** `exec` rejects images without text. */
 const IMAGES_ALONE = 'See what is attached.'
 
-/** Readable for the owner only. */
+/** Readable by the owner only. */
 async function writeFiles(
   { systemPrompt, outputSchema }: HarnessQuery,
   { environment }: CodexContext,

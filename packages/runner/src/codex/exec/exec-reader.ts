@@ -10,15 +10,15 @@ import {
 import type { ReaderOptions, TurnFacts, TurnOutcome, TurnReader } from '../../turn/turn-program.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
 
-/** What `exec` does not print of itself. */
+/** Facts that `exec` does not print. */
 export interface ExecFacts extends TurnFacts {
   model?: string
   cwd?: string
   permissionMode?: PermissionMode
   expectsJson?: boolean
-  /** What the thread had used before the turn: `exec` tells only the total. */
+  /** The thread's tokens before the turn: `exec` prints only the total. */
   usageBefore?: UsageInfo
-  /** The sandbox, where somebody was to be asked and cannot be. */
+  /** The sandbox, if the user wanted to be asked and cannot be. */
   unasked?: CodexSandbox
 }
 
@@ -26,7 +26,7 @@ export interface ExecReaderOptions extends ReaderOptions {
   lingerMs?: number
 }
 
-/** What one `codex exec --json` prints. */
+/** Reads the output of one `codex exec --json`. */
 export class ExecReader implements TurnReader {
   readonly #options: ExecReaderOptions
   readonly #translator: CodexTranslator
@@ -49,7 +49,7 @@ export class ExecReader implements TurnReader {
     return [...this.#opening(), ...events]
   }
 
-  /** Said here and not by the turn, so that whoever adopts the turn tells it, too. */
+  /** Emitted here and not by the turn, so that an adopted turn emits it too. */
   #opening(): UIEvent[] {
     const { unasked } = this.#options.facts as ExecFacts
     if (this.#hasBegun || unasked === undefined) return []
@@ -84,5 +84,5 @@ function cannotAsk(sessionId: string, sandbox: CodexSandbox): StatusEvent {
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { sandbox } }
 }
 
-/** MCP servers say good-bye after the answer; the session is blocked meanwhile. */
+/** MCP servers shut down after the answer; the session is blocked meanwhile. */
 const LINGER_MS = 10_000

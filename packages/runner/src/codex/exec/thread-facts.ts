@@ -2,15 +2,15 @@ import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { createCodexExecTranslator, type UsageInfo } from '@chirality/core'
 
-/** What `exec` does not remember of a thread that it goes on with. */
+/** Facts that `exec` does not store for a thread that it resumes. */
 export interface ThreadFacts {
-  /** All tokens so far: `exec` tells only the running total, and a turn is not to be charged for those before it. */
+  /** All tokens so far: `exec` prints only the running total, and a turn must not be charged for earlier turns. */
   usage?: UsageInfo
   /** The model of its last turn. */
   model?: string
 }
 
-/** From the thread's own file; nothing where it cannot be found or read. */
+/** Read from the thread's own file; empty if it cannot be found or read. */
 export async function readThreadFacts(
   threadId: string | undefined,
   env: Record<string, string>,
@@ -32,7 +32,7 @@ async function findRollout(sessions: string, threadId: string): Promise<string |
   return name && path.join(sessions, name)
 }
 
-/** Both facts are written with every turn, so they are near the end, unless a huge output follows them. */
+/** Both facts are written with every turn, so they are near the end of the file, unless a huge output follows them. */
 async function readEnd(file: string): Promise<string> {
   const handle = await open(file, 'r')
   try {
@@ -69,12 +69,12 @@ function parseLine(line: string): RolloutLine {
   try {
     return JSON.parse(line) as RolloutLine
   } catch {
-    // The first one is cut, or the last one is not written yet.
+    // The first line is cut off, or the last one is not complete yet.
     return {}
   }
 }
 
-/** Counted by the same rules as what `exec` prints. */
+/** Counted by the same rules as the usage that `exec` prints. */
 function readUsage(usage: unknown): UsageInfo {
   const translator = createCodexExecTranslator({ sessionId: '' })
   translator.translate({ type: 'turn.completed', usage } as Parameters<typeof translator.translate>[0])

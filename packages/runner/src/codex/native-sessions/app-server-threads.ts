@@ -11,7 +11,10 @@ import { findCodex } from '../program/executable.ts'
 import { overrideArgs } from '../program/overrides.ts'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
 
-/** Reads threads through an app-server that lives as long as `read`. It follows forks, and knows files we do not. */
+/**
+ * Reads threads through an app-server that runs as long as `read`. It follows forks, and knows file formats that this
+ * package does not.
+ */
 export async function withAppServer<T>(
   context: CodexContext,
   read: (server: AppServer) => Promise<T>,
@@ -23,7 +26,7 @@ export async function withAppServer<T>(
     own: CODEX_ENVIRONMENT,
     allow: config.allowEnvironment,
   })
-  // A look is no turn: its output stays out of the project's logs, and no config of the project counts.
+  // Listing is no turn: its output does not go to the project's logs, and no project configuration is read.
   const folder = await makeTempFolder(environment, HARNESS_ID)
   try {
     const args = ['app-server', ...overrideArgs(context)]
@@ -88,7 +91,7 @@ export async function readThread(server: AppServer, threadId: string): Promise<T
   }
 }
 
-/** Without these it leaves out what `exec` did, and what another provider's model answered; sub-agents stay out. */
+/** Without these filters it omits threads of `exec` and of other providers' models; sub-agents are left out. */
 const EVERY_KIND = { sourceKinds: ['cli', 'vscode', 'exec', 'appServer'], modelProviders: [] }
 const PAGE_SIZE = 50
 const MAX_TURNS = 10_000
@@ -133,7 +136,7 @@ export interface TwoWays<T> {
   read: () => Promise<T>
 }
 
-/** The app-server knows best. Where there is none, or none that answers, its files have to do. */
+/** Asks the app-server; if there is none, or it does not answer, reads the files. */
 export async function askOrRead<T>(context: CodexContext, { ask, read }: TwoWays<T>): Promise<T> {
   const { config } = context
   if (config.voice === 'exec') return read()

@@ -4,7 +4,7 @@ import { History } from '../../native-sessions/history.ts'
 import { withoutInstructions } from '../options/instructions.ts'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
 
-/** A thread as the events it was when it happened: the app-server's translator reads it. */
+/** Reads a stored thread with the app-server's translator, so that both give the same events. */
 export function codexHistory(thread: ThreadHistory, sessionId: string): History {
   const { id: threadId, cwd, model, version, missing } = thread
   const history = new History(sessionId, thread.createdAt ?? new Date(0).toISOString())
@@ -29,12 +29,12 @@ export function codexHistory(thread: ThreadHistory, sessionId: string): History 
   return history
 }
 
-/** Tokens are not kept with a thread; a sum of nothing would be taken for the cost of the turn. */
+/** A stored thread has no token counts; a sum of zero would be shown as the cost of the turn. */
 function isKnown(event: UIEvent): boolean {
   return event.type !== 'session:complete' && event.type !== 'chat:complete'
 }
 
-/** What nothing ended was cut off: by a crash, or because it still runs elsewhere. */
+/** A turn without an end was cut off by a crash, or still runs in another process. */
 function ended({ id, status, error, durationMs }: ThreadTurn): JsonObject {
   return { id, status: status === 'inProgress' ? 'interrupted' : status, error: error ?? null, durationMs }
 }
@@ -53,8 +53,8 @@ function timeOf(ms: unknown): string | undefined {
 }
 
 /**
- * The app-server gives the words of a thread that a Codex before 0.155 wrote, and none of its tool calls; of a thread
- * that its index does not have yet it gives nothing. The file has all of it.
+ * For a thread that a Codex before 0.155 wrote, the app-server returns the texts but no tool calls; for a thread that
+ * its index lacks it returns nothing. The file has all of it.
  */
 export async function withToolCalls(
   told: ThreadHistory,
@@ -64,7 +64,7 @@ export async function withToolCalls(
   const file = await read()
   if (!file) return told
   const isSameLength = file.turns.length === told.turns.length
-  // Turns that cannot be found one by one: whichever way knows of more calls.
+  // If turns cannot be matched one by one, the source with more tool calls is used.
   if (!isSameLength && told.turns.some(turn => !findTurn(file, turn)))
     return count(file) > count(told) || told.turns.length === 0 ? { ...told, ...known(file) } : told
   const turns =
@@ -74,7 +74,7 @@ export async function withToolCalls(
   return { ...told, turns, missing: file.missing }
 }
 
-/** What the app-server said of the thread stays; the file may be without some of it. */
+/** Keeps the app-server's facts about the thread, because the file may lack some of them. */
 function known(file: ThreadHistory): Partial<ThreadHistory> {
   return { turns: file.turns, missing: file.missing, ...(file.cwd === '' ? {} : { cwd: file.cwd }) }
 }

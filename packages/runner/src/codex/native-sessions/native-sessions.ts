@@ -8,7 +8,10 @@ import type { ThreadHistory } from '../rollouts/thread.ts'
 import { askOrRead, listThreads, readThread } from './app-server-threads.ts'
 import { codexHistory, withToolCalls } from './history.ts'
 
-/** A thread of Codex as a session. Opens nothing: a thread that another program holds can be read all the same. */
+/**
+ * Imports a thread of Codex as a session. It does not load the thread, so one that another program has loaded can be
+ * read too.
+ */
 export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
   const nativeSessionId = requireNativeId(given, HARNESS_ID)
   const read = () => readRollout(context.environment, nativeSessionId)

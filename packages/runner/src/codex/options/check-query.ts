@@ -1,7 +1,9 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { HARNESS_ID } from '../descriptor.ts'
 
-/** Refuses what would silently become a new thread: a fork of nothing, and a name, which Codex invents if it must. */
+/**
+ * Refuses queries that would silently start a new thread: a fork without a thread, and a name in place of a thread id.
+ */
 export function checkThread({ resumeSessionId, forkSession, forkAt }: HarnessQuery): void {
   if (forkAt !== undefined && !forkSession)
     throw invalid('forkAt needs forkSession: the thread itself is not cut.')
@@ -12,12 +14,12 @@ export function checkThread({ resumeSessionId, forkSession, forkAt }: HarnessQue
   if (!UUID.test(resumeSessionId)) throw invalid(`"${resumeSessionId}" is not the id of a Codex thread.`)
 }
 
-/** Codex's own words, on stderr or in an answer, for a thread that it does not have. */
+/** Codex's messages, on stderr or in an answer, for a thread that does not exist. */
 export function isLostThread(said: string): boolean {
   return /no rollout found for (thread|conversation) id|thread not (found|loaded)/i.test(said)
 }
 
-/** The same for a thread that another process has open; undefined when it is something else. */
+/** The same for a thread that another process has loaded; undefined for other errors. */
 export function heldThreadAdvice(said: string, threadId: string | undefined): string | undefined {
   if (!/already has an active writer/i.test(said)) return undefined
   return `The Codex thread ${threadId ?? ''} is open in another program. Close it there, or fork it.`
@@ -29,7 +31,7 @@ function invalid(message: string): HarnessError {
   return new HarnessError(message, 'invalid_query', HARNESS_ID)
 }
 
-/** What Codex has no word for is refused, never dropped: a limit that does not hold is worse than none. */
+/** An option that Codex lacks is refused, never dropped: a limit that does not hold is worse than none. */
 export function refuseUnsupported(query: HarnessQuery): void {
   const refused = Object.entries(REFUSALS).find(([field]) => isSet(query[field as keyof HarnessQuery]))
   if (refused) throw new HarnessError(`${refused[0]}: ${refused[1]}`, 'unsupported', HARNESS_ID)
@@ -48,7 +50,7 @@ const REFUSALS: Partial<Record<keyof HarnessQuery, string>> = {
   continueLast: 'Name the thread with resumeSessionId.',
 }
 
-/** `default` is what every agent has anyway. */
+/** `default` is the value that every agent uses anyway. */
 function isSet(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return value !== undefined && value !== null && value !== false && value !== 'default'

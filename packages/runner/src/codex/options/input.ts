@@ -6,13 +6,15 @@ import { HARNESS_ID } from '../descriptor.ts'
 
 export interface CodexInput {
   text: string
-  /** Paths; Codex takes images only as files. */
+  /** File paths, because Codex accepts images only as files. */
   images: string[]
-  /** Removes the files that images given as data were written to. */
+  /** Removes the files that were written for images given as data. */
   cleanup(): Promise<void>
 }
 
-/** The prompt as Codex takes it. Refuses an empty one, and an image that is not there: Codex would say nothing. */
+/**
+ * The prompt in Codex's format. Refuses an empty prompt, and an image that does not exist: Codex would report neither.
+ */
 export async function codexInput(
   prompt: HarnessQuery['prompt'],
   environment: Record<string, string>,

@@ -1,17 +1,17 @@
 import { asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 import { readThreadLines } from '../rollouts/rollout-threads.ts'
 
-/** Marks instructions that stand in the conversation, so that they are found there again. */
+/** Marks instructions inside the conversation, so that they can be found there again. */
 export function asInstructions(text: string): string {
   return `${OPENING}${text}${CLOSING}`
 }
 
-/** In front of a message, where Codex takes them in no other way. */
+/** Puts instructions in front of a message, for a Codex that accepts them in no other way. */
 export function withInstructions(text: string, prompt: string): string {
   return `${asInstructions(text)}\n\n${prompt}`
 }
 
-/** What a person typed of a message that may begin with instructions. */
+/** The text that the user typed, without instructions in front of it. */
 export function withoutInstructions(message: string): string {
   const end = message.startsWith(OPENING) ? message.indexOf(CLOSING) : -1
   return end === -1 ? message : message.slice(end + CLOSING.length).trimStart()
@@ -21,8 +21,8 @@ const OPENING = '<system-instructions>\n'
 const CLOSING = '\n</system-instructions>'
 
 /**
- * Whether these are the last instructions that the thread was given, as its own file has it: whichever process gave
- * them, and whatever became of our own files. False where the file cannot be read: twice is better than never.
+ * Whether these are the last instructions that the thread was given, by its own file: it counts for every process, and
+ * does not depend on Chirality's files. False if the file cannot be read: sending them twice is better than never.
  */
 export async function areInstructionsTold(
   text: string,
@@ -47,7 +47,7 @@ function isMessage({ type, role }: JsonObject): boolean {
 
 function hasLast(lines: readonly JsonObject[], text: string): boolean {
   for (const { type, payload } of lines.toReversed()) {
-    // From here on the conversation is what the summary kept of it.
+    // After a compaction only the summary is left of the conversation.
     if (type === 'compacted')
       return lastIn(asObjects(asObject(payload).replacement_history), text) === 'these'
     const said = type === 'response_item' ? lastIn([asObject(payload)], text) : 'nothing'
@@ -60,7 +60,7 @@ function lastIn(messages: readonly JsonObject[], text: string): 'these' | 'other
   for (const message of messages.filter(isMessage).toReversed()) {
     const parts = asObjects(message.content).flatMap(part => asText(part.text) ?? [])
     if (parts.some(part => part.startsWith(asInstructions(text)))) return 'these'
-    // Those that a thread began with stand without a mark among Codex's own.
+    // The instructions that a thread began with have no mark; they stand among Codex's own.
     if (message.role === 'developer' && parts.includes(text)) return 'these'
     if (parts.some(part => part.startsWith(OPENING))) return 'others'
   }

@@ -46,7 +46,7 @@ describe('MCP servers for argv', () => {
       ['X-Who', 'me'],
       ['X-Key', 'hush'],
     ])
-    // The word that makes Codex keep them from commands.
+    // This part of the name makes Codex hide the variables from commands.
     expect(Object.keys(env).every(name => name.includes('TOKEN'))).toBe(true)
   })
 

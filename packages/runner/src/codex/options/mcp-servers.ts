@@ -4,23 +4,26 @@ import { HARNESS_ID } from '../descriptor.ts'
 export interface CodexMcpServers {
   /** The value of `mcp_servers`. */
   config: Record<string, Record<string, unknown>>
-  /** What the configuration only names. */
+  /** The environment variables that the configuration names. */
   env: Record<string, string>
 }
 
 export interface CodexMcpOptions {
-  /** `env`: nothing that somebody gave is in the configuration, which goes to argv. `inline`: it goes through a pipe. */
+  /**
+   * `env`: the configuration goes to argv, so all values are in variables. `inline`: it goes through a pipe, with the
+   * values.
+   */
   values: 'env' | 'inline'
-  /** Which servers' tools run without asking. Codex refuses the others when nobody can be asked. */
+  /** The servers whose tools run without asking. Codex refuses the others if it cannot send requests. */
   isApproved(name: string): boolean
-  /** The server of the caller's own tools. */
+  /** The server that offers the caller's own tools. */
   own?: string | undefined
 }
 
-/** Without this Codex waits a second for a server, and then begins without its tools and without a word. */
+/** Without this Codex waits one second for a server, and then silently begins without its tools. */
 const AWAITED = { required: true, startup_timeout_sec: 60 }
 
-/** MCP servers as Codex wants them. */
+/** MCP servers in Codex's format. */
 export function codexMcpServers(
   servers: Record<string, McpServerConfig>,
   options: CodexMcpOptions,
@@ -42,7 +45,7 @@ export function codexMcpServers(
   return { config, env }
 }
 
-/** What Codex itself takes; a dot would also lead an override somewhere else. */
+/** The characters that Codex accepts; a dot would also change which key an override sets. */
 const NAME = /^[A-Za-z0-9_-]+$/
 
 function stdioServer({ command, args, env, cwd }: McpStdioServerConfig): Settings {
@@ -60,8 +63,8 @@ interface Settings {
 }
 
 /**
- * Moves into `carrier` every value that somebody gave, secret or not by its looks: a list of processes can be read by
- * anyone. What is left is the name of a variable.
+ * Moves every given value into `carrier`, whether or not it looks like a secret, because everyone can read the list of
+ * processes. The configuration keeps only the name of a variable.
  */
 function withoutValues(
   { env = {}, http_headers = {}, ...rest }: Settings,
@@ -78,8 +81,8 @@ function withoutValues(
 }
 
 /**
- * Codex hands a variable on only under its own name, and under that it would be Codex's as well: another PATH, or one
- * value for two servers. So it goes under a name of ours, and a shell gives it the right one before it becomes the server.
+ * Codex passes a variable on only under its own name, and would use it itself: another PATH, or one value for two
+ * servers. So each gets a name of our own, and a shell sets the right name before it executes the server.
  */
 function renamed({ command, args }: Settings, variables: [string, string][]): Record<string, unknown> {
   const invalid = variables.find(([name]) => !VARIABLE.test(name))
@@ -101,7 +104,7 @@ function carried(carrier: Record<string, string>, value: string): string {
   return name
 }
 
-/** With a word in it that keeps Codex from handing it to commands. */
+/** Contains a word that keeps Codex from passing the variable to commands. */
 const CARRIER_PREFIX = 'CHIRALITY_MCP_TOKEN_'
 
 function refused(message: string): HarnessError {

@@ -11,41 +11,42 @@ import { asObject } from '../../common/json.ts'
 
 export type CodexSandbox = 'read-only' | 'workspace-write' | 'danger-full-access'
 
-/** What an agent may do, in Codex's own terms. */
+/** An agent's permissions in Codex's own terms. */
 export interface CodexPermissions {
   sandbox: CodexSandbox
   /**
-   * `untrusted` asks before each command and each change of a file, also inside the sandbox; `on-request` when the agent
-   * wants to leave the sandbox; `never` refuses what the sandbox does not allow.
+   * `untrusted` asks before each command and file change, also inside the sandbox; `on-request` asks when the agent
+   * wants to leave the sandbox; `never` refuses everything outside the sandbox.
    */
   approval: 'never' | 'on-request' | 'untrusted'
 }
 
 export interface CodexListeners {
-  /** There is somebody to be asked. */
+  /** Someone can answer permission requests. */
   asks?: boolean
-  /** There are rules that hold in every mode: Codex tells of a call only when it asks about it. */
+  /** There are rules that hold in every mode: Codex reports a call beforehand only if it asks for permission. */
   hasRules?: boolean
-  /** Somebody is asked before files are changed that decide what agents may do. */
+  /** Asks before files are changed that decide what agents may do. */
   protects?: boolean
 }
 
-/** The finer permission mode wins over the mode, as for every harness. */
+/** As in every harness, the finer permission mode wins over the mode. */
 export function codexPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
   const { mode, permissionMode } = query
   if (!permissionMode) return BY_MODE[mode]
   const { asks = false, hasRules = false, protects = false } = listeners
   const permissions = (asks ? WHEN_ASKING[permissionMode] : undefined) ?? BY_PERMISSION_MODE[permissionMode]
-  // In the sandbox that lets nothing change, what is asked about and allowed would run outside of it.
+  // In the read-only sandbox an allowed request would run outside the sandbox.
   if (permissions.sandbox === 'read-only') return permissions
-  // Codex cannot say which file a command writes, and leave for one that it asks about reaches beyond the sandbox.
+  // Codex does not say which file a command writes, and an allowed command runs outside the sandbox.
   const mustAsk = hasRules || (asks && protects && permissionMode === 'acceptEdits')
   return mustAsk ? { ...permissions, approval: 'untrusted' } : permissions
 }
 
 /**
- * What a turn that is watched asks about although its mode does not: nothing stands against it once no rule does. Of commands in
- * a sandbox only those that read: one that is allowed may leave it.
+ * Whether a request needs no person: a turn with rules sends requests that its mode alone would not, and they are
+ * allowed unless a rule objects. Of the commands in a sandbox only reading ones are, because an allowed command may
+ * leave it.
  */
 export function isFreeInMode(
   { permissionMode, cwd }: PermissionQuery & Pick<HarnessQuery, 'cwd'>,
@@ -76,7 +77,7 @@ function isInside(cwd: string, { changes, grantRoot }: Record<string, unknown>):
   })
 }
 
-/** Where a path leads, also one of a file that is still to be made. */
+/** The real path, also of a file that does not exist yet. */
 function realPathOf(file: string): string {
   try {
     return realpathSync(file)
@@ -86,7 +87,7 @@ function realPathOf(file: string): string {
   }
 }
 
-/** `exec` asks nobody: what somebody was to be asked about stays shut. */
+/** `exec` sends no requests: everything that the user wanted to be asked about is denied. */
 export function execPermissions(query: PermissionQuery, listeners: CodexListeners = {}): CodexPermissions {
   const permissions = codexPermissions(query, { ...listeners, protects: false })
   return permissions.approval === 'untrusted' ? { ...permissions, sandbox: 'read-only' } : permissions
@@ -100,7 +101,7 @@ const BY_MODE: Record<HarnessQuery['mode'], CodexPermissions> = {
   yolo: { sandbox: 'danger-full-access', approval: 'never' },
 }
 
-/** Codex has no tools to allow one by one: `dontAsk` is the sandbox that lets nothing change. */
+/** Codex cannot allow single tools: `dontAsk` is the read-only sandbox. */
 const BY_PERMISSION_MODE: Record<PermissionMode, CodexPermissions> = {
   default: { sandbox: 'workspace-write', approval: 'on-request' },
   acceptEdits: { sandbox: 'workspace-write', approval: 'never' },
@@ -109,15 +110,15 @@ const BY_PERMISSION_MODE: Record<PermissionMode, CodexPermissions> = {
   bypassPermissions: { sandbox: 'danger-full-access', approval: 'never' },
 }
 
-/** Rules and people decide only about what is asked: `default` asks about everything, as with every other agent. */
+/** Rules and people can decide only about requests: `default` asks about everything, as with every other agent. */
 const WHEN_ASKING: Partial<Record<PermissionMode, CodexPermissions>> = {
   default: { sandbox: 'workspace-write', approval: 'untrusted' },
   acceptEdits: { sandbox: 'workspace-write', approval: 'on-request' },
 }
 
 /**
- * What the user's rules do not reach in Codex: it reads without asking in every mode, and where nothing may change it asks
- * about no command at all. For people, before the turn.
+ * The user's rules that Codex cannot apply: it reads without asking in every mode, and in the read-only sandbox it asks
+ * about no command. Shown to the user before the turn.
  */
 export function unheldRules(rules: readonly GuardRule[], permissionMode: PermissionMode): string[] {
   const asksNothing = BY_PERMISSION_MODE[permissionMode].sandbox === 'read-only'

@@ -8,12 +8,14 @@ export const INSTALL_INSTRUCTIONS =
   'Install it with `npm install -g @openai/codex`, or set CHIRALITY_CODEX_BIN to the binary.'
 
 export interface FindCodexOptions {
-  /** Given explicitly: the only place that is looked at. */
+  /** An explicit path: no other place is searched. */
   binaryPath?: string
   environment: Record<string, string>
 }
 
-/** The native `codex`: the one named, else PATH and the usual places, else the one inside the npm package. */
+/**
+ * The native `codex`: the explicit path, else PATH and the usual install folders, else the one inside the npm package.
+ */
 export async function findCodex(options: FindCodexOptions): Promise<string> {
   const named = options.binaryPath ?? options.environment.CHIRALITY_CODEX_BIN
   if (named) {
@@ -21,7 +23,7 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
     if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
     return nativeBehind(path.resolve(named))
   }
-  // Those of the environment the agent gets: an isolated harness must not find this user's agent.
+  // PATH and HOME of the agent's environment: an isolated harness must not find the agent of this user.
   const { PATH = '', HOME = NOWHERE } = options.environment
   const found = await resolveExecutable('codex', [], { path: PATH, home: HOME })
   const binary = found ? nativeBehind(found) : packagedCodex(import.meta.url)
@@ -31,7 +33,7 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
 
 const NOWHERE = '/nonexistent'
 
-/** npm installs a script that starts the binary; killed hard, it leaves the binary running. */
+/** npm installs a script that starts the binary; if the script is killed with SIGKILL, the binary goes on running. */
 function nativeBehind(found: string): string {
   const real = realpathSync(found)
   return real.endsWith('.js') ? (nativeBinary(path.dirname(path.dirname(real))) ?? found) : found
@@ -42,7 +44,7 @@ function packagedCodex(from: string): string | undefined {
   return owner && nativeBinary(owner)
 }
 
-/** In a package for the platform, since 0.100; before that in the package itself, with all platforms. */
+/** Since 0.100 in a package for the platform; before that in the package itself, with all platforms. */
 function nativeBinary(owner: string): string | undefined {
   const triple = TRIPLES[`${process.platform}-${process.arch}`]
   if (!triple) return undefined
@@ -53,7 +55,7 @@ function nativeBinary(owner: string): string | undefined {
     .find(existsSync)
 }
 
-/** The second one up to 0.130. */
+/** The second path is used up to 0.130. */
 const PLACES = [path.join('bin', 'codex'), path.join('codex', 'codex')]
 
 const TRIPLES: Record<string, string> = {

@@ -6,7 +6,7 @@ import { codexFeatures } from '../app-server/features.ts'
 import { CODEX_ENVIRONMENT, CODEX_META } from '../descriptor.ts'
 import { type FindCodexOptions, findCodex } from './executable.ts'
 
-/** Asks the binary for its version and its login. It says that there is a key, never that the key is good. */
+/** Asks the binary for its version and its login. The login says that a key exists, not that it is valid. */
 export async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
   let binary: string
   try {
@@ -21,9 +21,9 @@ export async function codexInstallStatus(options: FindCodexOptions): Promise<Har
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
   }
-  // Only now: another program could take these words for anything.
+  // Run only after the version check: another program could interpret these arguments in any way.
   const login = await runCommand(binary, ['login', 'status'], { env })
-  // `exec` takes it from there, and we hand it to an app-server; `login status` does not count it.
+  // `exec` reads the key from this variable, and an app-server gets it from us; `login status` ignores it.
   const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
   const authenticated = authType !== 'none'
   return {

@@ -11,7 +11,7 @@ import { CODEX_ENVIRONMENT, CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
 import { findCodex } from './executable.ts'
 import { overrideArgs } from './overrides.ts'
 
-/** Everything a Codex process is started with but its arguments. */
+/** Everything that starts a Codex process, without its arguments. */
 export interface CodexProgram {
   command: string
   env: Record<string, string>
@@ -38,8 +38,8 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
 }
 
 /**
- * `distinct` separates sessions that cannot share a process, because their tools belong to it. Projects never do: what
- * was said in one would be in the raw log of another.
+ * `distinct` separates sessions that cannot share a process, because their tools belong to it. Projects never share
+ * one: messages of one would be in the raw log of another.
  */
 export function appServerLaunch(
   program: CodexProgram,
@@ -61,8 +61,8 @@ export function appServerLaunch(
   }
 }
 
-/** A session that needs another process cannot have its thread before this one lets go of it. */
+/** A session that needs another process cannot load its thread there until this process has unloaded it. */
 const UNLOAD_AT_ONCE = 'thread_unload_delay_secs=0'
 
-/** A key from the environment must not replace the login that the user has stored. */
+/** A key from the environment must not replace the user's stored login. */
 const LOGIN_IN_MEMORY = 'cli_auth_credentials_store="ephemeral"'

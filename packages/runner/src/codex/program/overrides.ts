@@ -3,8 +3,8 @@ import type { CodexContext } from '../config.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 
 /**
- * Configuration for one process, as `-c` arguments; nothing is written to the user's config. Later ones win: first
- * ours, then those of the app, then the user's from CHIRALITY_CODEX_CONFIG.
+ * Configuration for one process, as `-c` arguments; the user's config is not changed. Later ones win: first the
+ * harness's own, then the app's, then the user's from CHIRALITY_CODEX_CONFIG.
  */
 export function overrideArgs(context: CodexContext, extra: string[] = []): string[] {
   const overrides = [...OURS, ...extra, ...(context.config.configOverrides ?? []), ...userOverrides(context)]
@@ -12,13 +12,13 @@ export function overrideArgs(context: CodexContext, extra: string[] = []): strin
 }
 
 const OURS = [
-  // Commands of the agent must not see our key: Codex passes them its whole environment otherwise.
+  // The agent's commands must not see the key: by default Codex passes its whole environment to them.
   'shell_environment_policy.ignore_default_excludes=false',
-  // A network that is down would be waited for without end.
+  // Without a limit Codex would retry forever if the network is down.
   'features.unbounded_connection_retries=false',
-  // Without it no reasoning is ever shown.
+  // Without it Codex never shows any reasoning.
   'model_reasoning_summary="auto"',
-  // The plan that a person can follow.
+  // Makes the agent keep a plan that the user can follow.
   'tools.update_plan.enabled=true',
 ]
 

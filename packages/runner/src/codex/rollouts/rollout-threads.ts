@@ -7,7 +7,7 @@ import { readEnds, readLines } from '../../native-sessions/read-lines.ts'
 import { isAboutThread, rolloutTurns } from './rollout-turns.ts'
 import type { ThreadHistory } from './thread.ts'
 
-/** For a Codex that cannot be asked: what its files say. */
+/** Reads threads from Codex's files, for a Codex whose app-server is not available. */
 export async function listRollouts(
   environment: Record<string, string>,
   { cwds, limit }: { cwds: string[] | undefined; limit: number },
@@ -22,7 +22,10 @@ export async function listRollouts(
   return sessions
 }
 
-/** Undefined if no file is about this thread. A fork has only its own lines: those before it are its parent's. */
+/**
+ * Undefined if there is no file for this thread. A fork's file has only its own lines; earlier ones are in its
+ * parent's.
+ */
 export async function readRollout(
   environment: Record<string, string>,
   threadId: string,
@@ -44,7 +47,7 @@ export async function readRollout(
   }
 }
 
-/** The wanted lines of a thread, those of the threads that it was forked from first. */
+/** The wanted lines of a thread, after those of the threads that it was forked from. */
 export async function readThreadLines(
   environment: Record<string, string>,
   threadId: string,
@@ -58,16 +61,16 @@ export async function readThreadLines(
 }
 
 interface ThreadLines {
-  /** Undefined if no file is about this thread. */
+  /** Undefined if there is no file for this thread. */
   own?: RolloutFile
   lines: JsonObject[]
   missing: number
 }
 
-/** The first lines hold the instructions and all tools; the first message comes after them. */
+/** The first lines hold the instructions and all tools; the first message follows them. */
 const LOOK_BYTES = 512 * 1024
 const MAX_NAMES_BYTES = 16 * 1024 * 1024
-/** A fork of a fork of …; a circle of them would never end. */
+/** Limits the chain of forks; without a limit a cycle would never end. */
 const MAX_FORKS = 50
 
 async function linesWithParents(
@@ -102,7 +105,7 @@ async function describe(
   const meta = asObject(head.find(line => line.type === 'session_meta')?.payload)
   const cwd = asText(meta.cwd)
   const title = names.get(file.threadId) ?? firstMessage(head)
-  // A source that is no word is a sub-agent's.
+  // A source that is not a string belongs to a sub-agent.
   if (cwd === undefined || title === undefined || typeof meta.source !== 'string') return undefined
   const createdAt = asText(meta.timestamp)
   return {
@@ -144,7 +147,7 @@ export function codexHome(environment: Record<string, string>): string {
   return environment.CODEX_HOME || path.join(environment.HOME ?? '', '.codex')
 }
 
-/** Newest first. `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`; what was put away lies in a folder of its own. */
+/** Newest first. `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`; archived threads are in a folder of their own. */
 export async function rolloutFiles(
   environment: Record<string, string>,
   { archived = false }: { archived?: boolean } = {},

@@ -2,16 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 import type { ThreadTurn } from './thread.ts'
 
-/** Lines that tell of the conversation; the rest is what went to the model and back. */
+/** The kinds of lines that make up the conversation; the others are the exchange with the model. */
 export function isAboutThread({ type, payload }: JsonObject): boolean {
   if (type === 'session_meta' || type === 'turn_context') return true
   const kind = asText(asObject(payload).type) ?? ''
   return type === 'event_msg' ? EVENTS.has(kind) : type === 'response_item' && LEGACY_CALLS.has(kind)
 }
 
-/** The turns that the lines of one thread tell of. */
+/** The turns in the lines of one thread. */
 export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
-  // Versions before 0.100 do not say when a turn begins: there it does with what a person says.
+  // Versions before 0.100 do not mark the beginning of a turn, so each user message begins one.
   const hasStarts = lines.some(line => asObject(line.payload).type === 'task_started')
   const itemized = turnsWithItems(lines)
   const turns: ThreadTurn[] = []
@@ -37,8 +37,8 @@ export function rolloutTurns(lines: readonly JsonObject[]): ThreadTurn[] {
 }
 
 /**
- * Older turns have no items: what was said is in events, what was done in calls to the model. A thread can have both,
- * when one version began it and another went on.
+ * Older turns have no items: their messages are in events, and their tool calls in the exchange with the model. A
+ * thread can have both forms, if one version began it and another resumed it.
  */
 function turnsWithItems(lines: readonly JsonObject[]): Set<number> {
   const found = new Set<number>()
@@ -74,7 +74,10 @@ function end(turn: ThreadTurn, status: string, payload: JsonObject): void {
   if (status === 'failed') turn.error = { message, codexErrorInfo: camelCase(info) }
 }
 
-/** `{ http_connection_failed: { http_status_code: 401 } }` as the app-server writes it: names here are keys and values. */
+/**
+ * `{ http_connection_failed: { http_status_code: 401 } }` in the app-server's form, which spells both keys and values
+ * differently.
+ */
 function camelCase(info: unknown): unknown {
   if (typeof info === 'string') return camelName(info)
   if (typeof info !== 'object' || info === null) return info
@@ -139,7 +142,7 @@ function parsed(given: unknown): unknown {
   }
 }
 
-/** An item of a file in the words of the app-server, which has other names for the same fields. */
+/** An item of a file in the app-server's form, which names the same fields differently. */
 export function rolloutItem(payload: JsonObject): JsonObject {
   const item = asObject(payload.item)
   const name = asText(item.type) ?? ''
@@ -182,7 +185,7 @@ function fileChange([path, value]: [string, unknown]): JsonObject {
   }
 }
 
-/** As one would type it. */
+/** As it would be typed in a shell. */
 function commandLine(command: unknown): unknown {
   if (!Array.isArray(command)) return command
   return command.map(word => quoted(String(word))).join(' ')

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../common/json.ts'
 
-/** A Codex thread as both ways to read it give it: through the app-server, or out of its files. */
+/** A Codex thread, read through the app-server or from its files. */
 export interface ThreadHistory {
   id: string
   cwd: string
@@ -9,16 +9,16 @@ export interface ThreadHistory {
   createdAt?: string | undefined
   updatedAt?: string | undefined
   turns: ThreadTurn[]
-  /** Lines that could not be read, or threads that a fork is built on and that are gone. */
+  /** Lines that could not be read, or parents of a fork that no longer exist. */
   missing: number
 }
 
 export interface ThreadTurn {
   id: string
-  /** In the words of the app-server: `completed`, `failed`, `interrupted`, or `inProgress` when nothing ended it. */
+  /** The app-server's value: `completed`, `failed`, `interrupted`, or `inProgress` if the turn has no end. */
   status: string
   error?: unknown
   durationMs?: number | undefined
-  /** In the words of the app-server, with `startedAtMs` and `completedAtMs`. */
+  /** In the app-server's form, with `startedAtMs` and `completedAtMs`. */
   items: JsonObject[]
 }

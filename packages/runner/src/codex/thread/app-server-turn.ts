@@ -11,11 +11,11 @@ import type { ThreadTurnFacts } from './thread-view.ts'
 
 export interface AppServerTurnOptions extends Omit<ThreadTurnOptions, 'thread' | 'feed' | 'facts'> {
   turnId: string
-  /** `mcp_servers` and the like, for the thread. */
+  /** Configuration of the thread, such as `mcp_servers`. */
   threadConfig: Record<string, unknown>
 }
 
-/** Opens the thread of a session on an app-server for one turn. Null when the turn was stopped meanwhile. */
+/** Opens the thread of a session on an app-server for one turn. Null if the turn was stopped meanwhile. */
 export async function openThreadTurn(options: AppServerTurnOptions): Promise<ThreadTurn | null> {
   const { query, lease, permissions, threadConfig: config, parts } = options
   const { stop, record } = parts
@@ -23,7 +23,7 @@ export async function openThreadTurn(options: AppServerTurnOptions): Promise<Thr
   try {
     thread = await openThread(lease.agent, { query, permissions, config, signal: stop.signal })
   } catch (error) {
-    // Whether it would ever have answered nobody knows: the next turn must not wait for it again.
+    // The server may never answer, so the next turn must not wait for it again.
     if (isUnanswered(error) && lease.holders() === 1) await lease.agent.stop({ interruptGraceMs: 0 })
     if (stop.reason) return null
     throw error
@@ -34,7 +34,7 @@ export async function openThreadTurn(options: AppServerTurnOptions): Promise<Thr
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
   const facts = factsOf(thread, feed, options)
-  // Before the turn is started: from then on it can be found again.
+  // Recorded before the turn is started, so that a restarted server can find the turn.
   const { process } = lease.agent
   record.begin(process.spoolPath, facts)
   if (record.isKept) {
@@ -45,7 +45,7 @@ export async function openThreadTurn(options: AppServerTurnOptions): Promise<Thr
   return new ThreadTurn({ ...options, input: inputFor(thread, options), thread, feed, facts })
 }
 
-/** A new thread is told what was said in the one that is gone. */
+/** A new thread gets a transcript of the one that no longer exists. */
 function inputFor({ lostId }: OpenThread, { input, query }: AppServerTurnOptions): CodexInput {
   if (lostId === undefined || query.account === undefined) return input
   return { ...input, text: withAccount(query.account, input.text) }
@@ -69,7 +69,7 @@ function factsOf(
   }
 }
 
-/** By an error of Codex it would have had a code. */
+/** An error from Codex would have a code. */
 function isUnanswered(error: unknown): boolean {
   const { cause } = error instanceof HarnessError ? error : { cause: error }
   return cause instanceof RpcError && cause.code === null

@@ -3,15 +3,15 @@ import type { PermissionDecision } from '@chirality/core'
 import type { RpcRequest } from '../app-server/json-rpc.ts'
 
 export interface CodexAnswer {
-  /** What was decided in the end. */
+  /** The final decision. */
   decision: PermissionDecision & { message?: string }
-  /** The result that answers the request. Without it only an error can. */
+  /** The result that answers the request. If undefined, only an error can be sent. */
   result?: Record<string, unknown>
-  /** For the person, when what they asked for could not be had in full. */
+  /** A notice for the user if the decision could not be applied in full. */
   note?: string
 }
 
-/** A decision in the form that one of Codex's requests wants it. `input` is what the person was shown. */
+/** A decision in the format of one of Codex's requests. `input` is the input that the user was shown. */
 export function codexAnswer(
   request: RpcRequest,
   input: Record<string, unknown>,
@@ -45,7 +45,7 @@ export function codexAnswer(
   }
 }
 
-/** Codex runs what it asked for or nothing. What a person changed must not run unchanged. */
+/** Codex runs the original input or nothing. An input that the user changed must not run unchanged. */
 function withoutChanges(input: Record<string, unknown>, decision: PermissionDecision): PermissionDecision {
   if (decision.behavior === 'deny' || decision.updatedInput === undefined) return decision
   if (isDeepStrictEqual(decision.updatedInput, input)) return decision
@@ -63,7 +63,9 @@ function isForever(decision: PermissionDecision): boolean {
   return decision.behavior === 'allow' && decision.remember === 'always'
 }
 
-/** The rule that Codex itself proposes for the like: a beginning of the command, or a host. Undefined when it has none. */
+/**
+ * The rule that Codex proposes for similar calls: a prefix of the command, or a host. Undefined if it proposes none.
+ */
 function lastingRule(params: Record<string, unknown>): Record<string, unknown> | undefined {
   const { proposedExecpolicyAmendment: words, proposedNetworkPolicyAmendments: hosts } = params
   if (Array.isArray(words) && words.length > 0)
@@ -73,20 +75,20 @@ function lastingRule(params: Record<string, unknown>): Record<string, unknown> |
   return allowing && { applyNetworkPolicyAmendment: { network_policy_amendment: allowing } }
 }
 
-/** An MCP tool says for how long leave can be given. */
+/** An MCP tool states for how long a permission can be given. */
 function offersForever({ _meta }: Record<string, unknown>): boolean {
   const { persist } = (_meta ?? {}) as { persist?: unknown }
   return persist === 'always' || (Array.isArray(persist) && persist.includes('always'))
 }
 
-/** Whoever said "always" and gets less is told. */
+/** A notice for a user who chose "always" and gets less. */
 function noted(answer: CodexAnswer): CodexAnswer {
   return isForever(answer.decision) ? { ...answer, note: ONLY_SESSION } : answer
 }
 
 const ONLY_SESSION = 'Codex keeps no rule for this beyond the session: it is allowed until the session ends.'
 
-/** Leave to call a tool is asked for in the form of a question from the tool's server. */
+/** The permission to call a tool is requested in the form of a question from the tool's server. */
 function isToolApproval({ _meta }: Record<string, unknown>): boolean {
   return (
     (_meta as { codex_approval_kind?: unknown } | null | undefined)?.codex_approval_kind === 'mcp_tool_call'
@@ -105,7 +107,7 @@ function elicitation(
   return { action: 'accept', content: accepted, _meta: persist }
 }
 
-/** What a person filled in. */
+/** The values that the user filled in. */
 function content(decision: PermissionDecision): Record<string, unknown> {
   return (decision.behavior === 'allow' && decision.updatedInput) || {}
 }
@@ -116,7 +118,7 @@ function permissions(params: Record<string, unknown>, decision: PermissionDecisi
   return { permissions: params.permissions ?? {}, scope }
 }
 
-/** Answers come as `{ answers: { question: text } }`, by the question's id or its words. */
+/** Answers have the form `{ answers: { question: text } }`, by the question's id or its text. */
 function userInput(
   params: Record<string, unknown>,
   input: Record<string, unknown> | undefined,

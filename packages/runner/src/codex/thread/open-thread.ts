@@ -8,25 +8,28 @@ import { areInstructionsTold, asInstructions } from '../options/instructions.ts'
 import type { CodexPermissions } from '../options/permissions.ts'
 
 export interface OpenThreadOptions {
-  /** With a checked thread id. */
+  /** Its thread id is already checked. */
   query: HarnessQuery
   permissions: CodexPermissions
-  /** `mcp_servers` and the like, for this thread only. */
+  /** Configuration of this thread only, such as `mcp_servers`. */
   config: Record<string, unknown>
-  /** Nobody waits for it any more. */
+  /** Aborted when the turn no longer waits for it. */
   signal: AbortSignal
 }
 
 export interface OpenThread {
   id: string
   model: string
-  /** The thread that was asked for and is not there any more. */
+  /** The id of the requested thread that no longer exists. */
   lostId?: string
-  /** To come with the message: this Codex takes them in no other way. */
+  /** Instructions to send with the message, because this Codex accepts them in no other way. */
   instructions?: string
 }
 
-/** Starts, resumes or forks the thread that the query asks for. One that is gone is replaced by a new one, and told. */
+/**
+ * Starts, resumes or forks the thread of the query. A thread that no longer exists is replaced by a new one, and
+ * `lostId` names it.
+ */
 export async function openThread(server: AppServer, options: OpenThreadOptions): Promise<OpenThread> {
   const thread = await open(server, options)
   const { resumeSessionId, appendSystemPrompt: text = '' } = options.query
@@ -44,7 +47,10 @@ function told(server: AppServer, thread: OpenThread, instructions: string): Open
   return thread
 }
 
-/** Codex heeds instructions only when a thread begins. Later ones are put into the conversation. False if it cannot. */
+/**
+ * Codex reads instructions only when a thread begins. Later ones are added to the conversation. False if that is not
+ * possible.
+ */
 async function inject(
   server: AppServer,
   { threadId, text, signal }: { threadId: string; text: string; signal: AbortSignal },
@@ -98,7 +104,7 @@ async function resume(server: AppServer, threadId: string, options: OpenThreadOp
   return remember(server, await server.request('thread/resume', params, options.signal))
 }
 
-/** A fork falls back to the default model unless it is told its parent's. Undefined when it cannot be cut where it should be. */
+/** A fork uses the default model unless its parent's is passed. Undefined if it cannot be cut at the requested turn. */
 async function fork(
   server: AppServer,
   threadId: string,
@@ -113,7 +119,10 @@ async function fork(
   return forkAtTurn(server, { ...params, excludeTurns: false, lastTurnId: forkAt }, options.signal)
 }
 
-/** An old Codex does not know `lastTurnId` and forks all of it, so the turns of the fork are looked at, and cut if need be. */
+/**
+ * An old Codex ignores `lastTurnId` and forks the whole thread, so the fork's turns are checked, and rolled back if
+ * needed.
+ */
 async function forkAtTurn(
   server: AppServer,
   params: Record<string, unknown> & { lastTurnId: string },
@@ -136,13 +145,13 @@ async function forkAtTurn(
     (await rollBack(server, { threadId: thread.id, numTurns: later }, signal)) === params.lastTurnId
   )
     return thread
-  // It knows too much, and nobody is to find it among the conversations.
+  // The fork contains turns that it must not have, so it is removed from the list of conversations.
   server.loaded.delete(thread.id)
   await server.request('thread/archive', { threadId: thread.id }, signal).catch(() => {})
   return undefined
 }
 
-/** The turn that is the last one then; undefined where it cannot be done. */
+/** The last turn after the cut; undefined if the cut is not possible. */
 async function rollBack(
   server: AppServer,
   params: { threadId: string; numTurns: number },
@@ -164,7 +173,10 @@ function turnIds(response: Record<string, unknown>): (string | undefined)[] {
   return asObjects(asObject(response.thread).turns).map(({ id }) => asText(id))
 }
 
-/** Always read-only: a wider sandbox here makes Codex mark the folder as trusted in the user's config. Turns widen it. */
+/**
+ * Always read-only: a wider sandbox here makes Codex mark the folder as trusted in the user's config. Each turn widens
+ * it.
+ */
 function settings({ query, permissions, config }: OpenThreadOptions): Record<string, unknown> {
   return {
     cwd: query.cwd,

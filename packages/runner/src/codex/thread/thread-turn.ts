@@ -32,30 +32,30 @@ export interface ThreadTurnOptions {
   lease: AgentLease<AppServer>
   thread: OpenThread
   facts: ThreadTurnFacts
-  /** What the server says about the thread. */
+  /** The server's messages about the thread. */
   feed: ThreadFeed
   query: HarnessQuery
   permissions: CodexPermissions
   input: CodexInput
   parts: TurnParts
   guard?: Guard | undefined
-  /** How long an interrupted turn may take to end before the server is. */
+  /** How long an interrupted turn may take to end before the server is killed. */
   interruptGraceMs: number
-  /** More input, kept until the turn is over: Codex may read its files at any time. */
+  /** Input of further messages, kept until the turn is over: Codex may read its files at any time. */
   read(prompt: HarnessQuery['prompt']): Promise<CodexInput>
 }
 
-/** One turn of one thread of an app-server. The process goes on living. */
+/** One turn of one thread of an app-server. The process is kept. */
 export class ThreadTurn implements Connection {
   readonly requests: Requests
   readonly #options: ThreadTurnOptions
   readonly #server: AppServer
   readonly #view: ThreadView
   readonly #wake = new Wake()
-  /** By the id that people are shown. */
+  /** Requests by the id that the user is shown. */
   readonly #asked = new Map<string, RpcRequest>()
   #hasBegun = false
-  /** Codex was asked to start the turn. */
+  /** The request that starts the turn was sent. */
   #isSent = false
   #turnId: string | null = null
   #interrupted = false
@@ -92,12 +92,12 @@ export class ThreadTurn implements Connection {
     return this.#ended
   }
 
-  /** Starts the turn; ends after its last message, or with the server. Whoever leaves early stops the turn. */
+  /** Starts the turn; ends after its last message, or with the server. Leaving the loop early stops the turn. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
     this.#hasBegun = true
     try {
       yield [...this.#view.opening(), ...this.#notices()]
-      // Asked for while the first events were told.
+      // A stop arrived while the first events were emitted.
       if (this.#options.parts.stop.reason) return
       await this.#start()
       while (!this.#ended) {
@@ -113,7 +113,7 @@ export class ThreadTurn implements Connection {
     }
   }
 
-  /** More input for the turn that runs. False when there is none to take it. */
+  /** Sends more input to the running turn. False if there is none. */
   async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
     if (!this.#hasBegun) return false
     const input = await this.#options.read(prompt)
@@ -130,7 +130,7 @@ export class ThreadTurn implements Connection {
     }
   }
 
-  /** Only when no other session uses the server may it be ended with the turn. */
+  /** The server may be ended with the turn only if no other session uses it. */
   async stop(reason: StopReason): Promise<void> {
     if (reason === 'killed' && this.#options.lease.holders() === 1)
       await this.#server.stop({ interruptGraceMs: 0 })
@@ -161,7 +161,7 @@ export class ThreadTurn implements Connection {
     return { error, code, reason: server.isUsable ? 'failed' : 'crashed' }
   }
 
-  /** What is worth knowing of the version, in the first turn of a session, and of the server before. */
+  /** Notices about the version, in the first turn of a session, and about the exit of the previous server. */
   #notices(): UIEvent[] {
     const { session, lease, parts } = this.#options
     const { version } = this.#server.features
@@ -171,12 +171,12 @@ export class ThreadTurn implements Connection {
     return [...(notice ? [notice] : []), ...lost].map(event => parts.record.note(event, this.#offset))
   }
 
-  /** Never awaited: after an interrupted turn Codex may leave a second interrupt unanswered. */
+  /** Not awaited: after an interrupted turn Codex may leave a second interrupt unanswered. */
   #interrupt(): void {
     const { thread, interruptGraceMs } = this.#options
     if (this.#ended || !this.#isSent) return
     this.#interrupted = true
-    // A server that does not let go of a turn is broken for the other sessions on it too.
+    // A server that does not end an interrupted turn is broken for its other sessions too.
     this.#escalation ??= setTimeout(() => void this.#server.stop({ interruptGraceMs: 0 }), interruptGraceMs)
     if (this.#turnId) this.#server.send('turn/interrupt', { threadId: thread.id, turnId: this.#turnId })
   }
@@ -193,7 +193,7 @@ export class ThreadTurn implements Connection {
     return decisionTold(event, { ...asked, decision }, note)
   }
 
-  /** What the guard and the mode say by themselves, so that nobody is asked. */
+  /** The decision of the guard and the mode, if they decide without a person. */
   async #rule(event: PermissionRequestEvent): Promise<AskedDecision | undefined> {
     const { kind, toolName, input, toolUseId } = event
     const { guard, query } = this.#options
@@ -239,7 +239,7 @@ export class ThreadTurn implements Connection {
     return { ...input, text: withInstructions(thread.instructions, input.text) }
   }
 
-  /** A refusal leaves nothing to stop; silence may. */
+  /** After a refusal no turn runs; after a missing answer one may. */
   async #request(method: string, params: unknown): Promise<Record<string, unknown>> {
     try {
       return await this.#server.request(method, params)
@@ -249,14 +249,14 @@ export class ThreadTurn implements Connection {
     }
   }
 
-  /** Undefined when the server is gone and all was taken. */
+  /** Undefined if the server has exited and all messages were taken. */
   async #next(): Promise<UIEvent[] | undefined> {
     const { feed } = this.#options
     while (true) {
       const batch: UIEvent[] = []
       let bytes = 0
       let taken = feed.take()
-      // A reader that is far behind gets what waits in the spool piece by piece.
+      // A slow reader gets the messages that wait in the spool in pieces.
       while (typeof taken !== 'string') {
         batch.push(...this.#show(taken))
         bytes += taken.bytes
@@ -282,22 +282,23 @@ export class ThreadTurn implements Connection {
   #note(request: RpcRequest, events: UIEvent[]): void {
     const shown = events.find(event => event.type === 'permission:request')
     if (shown) this.#asked.set(shown.requestId, request)
-    // For a request that nobody can be shown.
+    // A request that cannot be shown to a person.
     else this.#server.respondError(request.id, `Chirality does not do ${request.method}.`)
   }
 
-  /** Codex knows only that it was interrupted, not why. */
+  /** Codex reports that the turn was interrupted, but not why. */
   #inOurWords(event: UIEvent): UIEvent {
     const { reason } = this.#options.parts.stop
     if (event.type !== 'session:error' || event.code !== 'interrupted' || !reason) return event
     return { ...event, ...stopped(event.sessionId, reason) }
   }
 
-  /** Whatever way it was left: nothing of the turn goes on, and nobody is asked any more. */
+  /** Runs however the loop was left: no work of the turn goes on, and open requests are refused. */
   async #finish(): Promise<void> {
     if (!this.#ended) await this.#stopTurn()
     this.#ended = true
-    // Not before the end: a turn that is answered goes on. A sub-agent that outlives the turn would wait for ever.
+    // Refused only after the end, because a turn with an answered request goes on. A sub-agent that outlives the turn
+    // would otherwise wait forever.
     for (const { id } of this.#asked.values()) this.#server.respondError(id, TURN_IS_OVER)
     this.#asked.clear()
     clearTimeout(this.#escalation)
@@ -305,20 +306,20 @@ export class ThreadTurn implements Connection {
   }
 
   async #stopTurn(): Promise<void> {
-    // Without its id a turn cannot be named, and so not interrupted.
+    // A turn without an id cannot be interrupted.
     if (!this.#turnId) return void (await this.#server.stop({ interruptGraceMs: 0 }))
     this.#interrupt()
     while (!this.#ended && (await this.#next()));
   }
 
   /**
-   * An interrupt ends the turn, not the command that it was running. Where that cannot be ended alone, because this Codex
-   * does not know how, refuses or does not answer, it goes with the server.
+   * An interrupt ends the turn, but not the command that it was running. If that cannot be ended alone, because this
+   * Codex lacks the method, refuses or does not answer, the server is ended with it.
    */
   async #cleanCommands(): Promise<void> {
     const { thread, interruptGraceMs } = this.#options
     const server = this.#server
-    // One that was let go of meanwhile has been cleaned up with that, and the server goes on for others.
+    // A thread that was unloaded meanwhile has already been cleaned up, and the server goes on for others.
     const isGone = () => !server.isUsable || !server.loaded.has(thread.id)
     if (isGone()) return
     try {

@@ -13,14 +13,14 @@ import type { NewsPlace } from '../app-server/thread-message.ts'
 import { CODEX } from '../config.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 
-/** All that has to be known of a turn on an app-server to tell it from the spool. */
+/** The facts that are needed to restore a turn of an app-server from the spool. */
 export interface ThreadTurnFacts extends TurnFacts {
   threadId: string
   model: string
   cwd: string
   version?: string
   permissionMode?: PermissionMode
-  /** The thread that was asked for and is not there any more. */
+  /** The id of the requested thread that no longer exists. */
   lostId?: string
   expectsJson?: boolean
   /** Default true. */
@@ -41,7 +41,7 @@ export class ThreadView {
     this.#translator = createCodexAppServerTranslator({ sessionId: session.id, threadId, expectsJson })
   }
 
-  /** Told once for each turn, by us: on a loaded thread Codex does not tell it again. */
+  /** Emitted by the view once for each turn: Codex does not report it again for a loaded thread. */
   *opening(): Generator<UIEvent> {
     const sessionId = this.#sessionId
     const { threadId, model, cwd, version, permissionMode, lostId } = this.#facts
@@ -62,17 +62,17 @@ export class ThreadView {
     }
   }
 
-  /** A message of the thread, as it was printed. */
+  /** Translates a message of the thread. */
   show(raw: unknown): UIEvent[] {
     return this.#translator.translate(parseCodexEvent(raw)).filter(event => this.#isTold(event))
   }
 
-  /** Told by us: that Codex confirms it is no news. */
+  /** The view has already emitted it, so Codex's confirmation is dropped. */
   answered(requestId: string): void {
     this.#translator.answered(requestId)
   }
 
-  /** The output is over: closes what was begun. */
+  /** The output is over: returns the events that close open messages and tool calls. */
   end(): UIEvent[] {
     return this.#translator.end()
   }
