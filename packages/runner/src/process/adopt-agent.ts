@@ -12,8 +12,8 @@ export interface AdoptAgentOptions extends SpoolPlace, Pick<AgentOutputOptions, 
 }
 
 /**
- * An agent that an earlier Chirality started, whether it still runs or not: its output from `spoolOffset` on. How it
- * ended is not known, and its input is gone. Rejects with a SpoolError; what runs is not touched then.
+ * An agent that a previous server started, running or exited: its output from `spoolOffset` on. Its exit code is not
+ * known, and its stdin is closed. Rejects with a SpoolError; a running process is left alone in that case.
  */
 export async function adoptAgent(options: AdoptAgentOptions): Promise<AgentProcess> {
   const spool = await reopenSpool(options.process, options)

@@ -15,16 +15,16 @@ export interface AgentProcessOptions {
   cwd: string
   env: Record<string, string>
   spool: Spool
-  /** Written at once. Without it, and without `keepInputOpen`, the agent finds its stdin empty. */
+  /** Written at once. Without it, and without `keepInputOpen`, the agent's stdin is empty. */
   stdin?: string | Uint8Array
   /** Leaves stdin open for `write` until `endInput`. */
   keepInputOpen?: boolean
   maxLineBytes?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
-  /** With less space than this where it prints to, the agent is stopped. Default 1 MiB. */
+  /** The agent is stopped if the disk of its spool has less free space than this. Default 1 MiB. */
   minFreeBytes?: number
-  /** An agent whose output ends in the middle of a line for so long is stopped. Default 10 s. */
+  /** An agent whose output ends in the middle of a line for this long is stopped. Default 10 s. */
   tornMs?: number
 }
 
@@ -32,32 +32,36 @@ export interface ProcessExit {
   code: number | null
   signal: NodeJS.Signals | null
   durationMs: number
-  /** We had asked it to stop, so the code says nothing about the agent's work. */
+  /** A stop was requested, so the exit code says nothing about the agent's work. */
   stopped: boolean
 }
 
 export interface AgentProcess {
   readonly pid: number
-  /** In the environment of the agent and of everything it starts, as CHIRALITY_RUN. */
+  /** Set as CHIRALITY_RUN in the environment of the agent and of everything it starts. */
   readonly marker: string
   readonly spoolPath: string
   readonly stderrPath: string
   readonly exited: Promise<ProcessExit>
-  /** How part of what it printed was lost. One that still runs is stopped then. */
+  /** How a part of its output was lost. A running agent is stopped then. */
   readonly fault: string | null
-  /** What it printed since the last time; undefined when it has exited and both files are read. One reader at a time. */
+  /**
+   * The output since the last call; undefined when the agent has exited and both files are read. One reader at a time.
+   */
   read(): Promise<AgentOutput[] | undefined>
-  /** False when the agent does not read any more. Never throws. */
+  /** False if the agent no longer reads its stdin. Never throws. */
   write(text: string): Promise<boolean>
   endInput(): void
-  /** False when the agent has exited. */
+  /** False if the agent has exited. */
   signal(signal: NodeJS.Signals): boolean
   stop(options?: StopOptions): Promise<StopReport>
-  /** Lets go of the files. `read` does it at its end; who does not read to the end calls it after `stop`. */
+  /**
+   * Closes the files. `read` does so at its end; a caller that does not read to the end has to call it after `stop`.
+   */
   close(): Promise<void>
 }
 
-/** Starts an agent whose stdout and stderr are files. Rejects with a SpawnError, and removes the spool then. */
+/** Starts an agent whose stdout and stderr are files. If it rejects with a SpawnError, the spool is removed. */
 export async function spawnAgent(options: AgentProcessOptions): Promise<AgentProcess> {
   const marker = randomUUID()
   const startedAt = performance.now()
@@ -78,7 +82,7 @@ async function startChild(
   const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) }
   const child = spawn(command, args, { cwd, env: marked, stdio, detached: true, shell: false })
   enclose(child.pid, marker)
-  // Before anything is written: an agent that exits without reading would take us down with EPIPE.
+  // Registered before the first write: an agent that exits without reading would end this process with EPIPE.
   child.stdin?.on('error', () => {})
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
@@ -88,7 +92,7 @@ async function startChild(
   return { process: child, pid: child.pid }
 }
 
-/** What a process prints, one at a time. Who leaves it early loses what came in the same batch. */
+/** The output records one at a time. A reader that leaves early loses the rest of its batch. */
 export async function* outputOf(process: Pick<AgentProcess, 'read'>): AsyncGenerator<AgentOutput> {
   for (let batch = await process.read(); batch !== undefined; batch = await process.read()) yield* batch
 }

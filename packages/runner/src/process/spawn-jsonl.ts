@@ -10,17 +10,17 @@ import type { StopOptions } from './stop/stop.ts'
 
 export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
   signal: AbortSignal
-  /** Gets every line of stdout, also what is not JSON or is too long. */
+  /** Receives every line of stdout, also lines that are not JSON or too long. */
   parseRecord: (record: NdjsonRecord) => HarnessEvent<M>[]
-  /** Gets the last part of stderr, at most 64 KB. */
+  /** Receives the last part of stderr, at most 64 KB. */
   onExit?: (exit: ProcessExit & Pick<AgentProcess, 'fault'>, stderr: string) => HarnessEvent<M>[]
   onSpawn?(process: AgentProcess): void
   stop?: StopOptions
 }
 
 /**
- * Runs a program that prints NDJSON, and yields what `parseRecord` makes of it. On abort, and when the consumer leaves,
- * the program is stopped with everything it started; output up to its end is still yielded after an abort, because an
+ * Runs a program that prints NDJSON, and yields the results of `parseRecord`. On abort, and when the consumer leaves,
+ * the program is stopped with everything it started. After an abort its remaining output is still yielded, because an
  * interrupted agent prints its result then.
  */
 export async function* spawnJsonl<M>(options: SpawnJsonlOptions<M>): AsyncGenerator<HarnessEvent<M>> {

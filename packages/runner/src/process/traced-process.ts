@@ -12,7 +12,7 @@ import {
   stillRunning,
 } from './system/process-table.ts'
 
-/** A process that an earlier Chirality started. Nobody tells us when it ends, nor how. */
+/** A process that a previous server started. Its exit has to be polled for, and its exit code is unknown. */
 export class TracedProcess {
   readonly exited: Promise<void>
   readonly #trace: TurnProcess
@@ -49,12 +49,12 @@ export class TracedProcess {
     return !this.#hasExited && sendSignal(this.#trace.pid, signal)
   }
 
-  /** With all that it started, also when it has gone itself. */
+  /** Stops everything it started, also if the process itself has exited. */
   stop(options?: StopOptions): Promise<StopReport> {
     return this.#ladder.stop(options)
   }
 
-  /** No more is heard of it. */
+  /** Stops polling. */
   close(): void {
     this.#watching.abort()
   }
@@ -65,41 +65,47 @@ export class TracedProcess {
       await pause(POLL_MS, undefined, { signal }).catch(() => {})
     }
     this.#hasExited = true
-    // The group's number cannot have been given away in so short a time.
+    // The group's number cannot have been reused in so short a time.
     this.#leftGroupBehind = !signal.aborted && sendSignal(-this.#trace.pid, 0)
   }
 }
 
-/** A look is one small file on Linux, and a `ps` elsewhere. */
+/** Each poll reads one small file on Linux, and runs `ps` elsewhere. */
 const POLL_MS = process.platform === 'linux' ? 20 : 250
 
 async function isRunning({ pid, startTime: startedAt }: TurnProcess): Promise<boolean> {
   return (await stillRunning([{ pid, startedAt }])).length > 0
 }
 
-/** A record can come with a checkout, and name any process: only one that carries the marker of the run is the run's. */
+/**
+ * A record can come with a checkout and name any process: a process belongs to the run only if it has the run's marker.
+ */
 async function isOfRun(trace: TurnProcess): Promise<boolean> {
   if (!(await isRunning(trace))) return false
-  // Elsewhere the environment of some programs is hidden from us.
+  // On other systems the environment of some programs is hidden.
   return process.platform !== 'linux' || carriesMarker(trace.pid, trace.marker)
 }
 
-/** What it takes to find a process and its output again, from another process. Call it while the agent is ours. */
+/**
+ * The facts that another process needs to find a process and its output again. Call it while the agent is a child of
+ * this process.
+ */
 export async function traceProcess(
   { pid, marker, spoolPath, stderrPath }: AgentProcess,
   spoolOffset = 0,
 ): Promise<TurnProcess> {
-  // One that has gone already has no start; an empty one fits no process, so it is taken for gone later on, too.
+  // A process that has already exited has no start time; the empty value matches no process, so it counts as exited
+  // later too.
   const entry = await readProcess(pid).catch(() => undefined)
   return { pid, startTime: entry?.startedAt ?? '', marker, spoolPath, stderrPath, spoolOffset }
 }
 
-/** Ends all that carries the marker of a run whose Chirality is gone: nobody will ever read what it says. */
+/** Stops all processes with the marker of a run whose server has exited: their output will never be read. */
 export function stopByMarker(marker: string, options?: StopOptions): Promise<StopReport> {
   return new StopLadder(withoutLeader(marker)).stop(options)
 }
 
-/** Ends what carries the marker and this variable, too: part of what a run started, while the run goes on. */
+/** Stops the processes that have both the marker and this variable: a part of a run, while the run goes on. */
 export function stopByVariable(
   marker: string,
   variable: { name: string; value: string },
@@ -110,7 +116,7 @@ export function stopByVariable(
   return new StopLadder(leader, new ProcessFamily(leader, { list: listProcesses, findMarked })).stop(options)
 }
 
-/** The same for a process that is known: it is found even where its environment, and so its marker, may not be read. */
+/** The same for a known process: it is found even if its environment, and so its marker, cannot be read. */
 export async function stopTraced(trace: TurnProcess, options?: StopOptions): Promise<StopReport> {
   const process = await TracedProcess.find(trace)
   try {

@@ -7,21 +7,21 @@ import { type FileDamage, Tail } from './tail.ts'
 export type AgentOutput =
   | { kind: 'record'; record: NdjsonRecord }
   | { kind: 'stderr'; line: string }
-  /** Someone deleted or cut the raw log under us. Output goes on, but the file is no longer the whole truth. */
+  /** The raw log was deleted or truncated while in use. Reading goes on, but the file is incomplete. */
   | { kind: 'spool-damaged'; path: string; damage: FileDamage }
 
 export interface AgentOutputOptions {
   spool: SpoolSource
-  /** Where in stdout to begin, at the start of a line. Default 0. */
+  /** Offset in stdout to begin at, at the start of a line. Default 0. */
   offset?: number
   maxLineBytes?: number
   /** `false` for file systems that send no change events. */
   watch?: boolean
-  /** A line of stdout was cut by a write that failed. */
+  /** A line of stdout was cut by a failed write. */
   onTorn?: () => void
 }
 
-/** Both files of a run as one sequence. */
+/** The two files of a run as one sequence of records. */
 export class AgentOutputReader {
   readonly #wake = new Wake()
   #sources: Source[]
@@ -64,7 +64,7 @@ export class AgentOutputReader {
     )
   }
 
-  /** The agent is gone: read to the end of the files and finish. */
+  /** The agent has exited: reads to the end of the files and finishes. */
   end(): void {
     this.#ended = true
     for (const { tail } of this.#sources) tail.close()
@@ -72,22 +72,22 @@ export class AgentOutputReader {
     this.#wake.notify()
   }
 
-  /** Finishes without reading on. */
+  /** Finishes without reading the rest. */
   close(): void {
     this.end()
     this.#sources = []
   }
 
-  /** What is there, as soon as there is something; undefined at the end. What one read brings is one batch. */
+  /** The new output, as soon as there is some; undefined at the end. Each read is one batch. */
   async read(): Promise<AgentOutput[] | undefined> {
     if (this.#reading) throw new Error('The output of a process has one reader at a time.')
     this.#reading = true
     try {
       for (;;) {
-        // Asked before reading: what the agent wrote before its end is then surely read in this round.
+        // Checked before reading, so that output from before the exit is read in this round.
         const ended = this.#ended
-        // A whole buffer is a batch; only what comes in small pieces is waited with. A reader that is always behind would keep
-        // timers and sockets waiting.
+        // A full buffer is a batch of its own; only small pieces are collected. A reader that is always behind has to
+        // yield, or timers and sockets would wait.
         const waitMs = ended || this.#isBehind ? 0 : this.#pace.waitMs()
         if (waitMs > 0) await this.#endOrPause(waitMs)
         else if (this.#isBehind) await nextLoopTurn()
@@ -104,7 +104,7 @@ export class AgentOutputReader {
     }
   }
 
-  /** The end of the agent is not waited out. */
+  /** Pauses, but not beyond the agent's exit. */
   #endOrPause(ms: number): Promise<void> {
     return new Promise(resolve => {
       const timer = setTimeout(resolve, ms)
@@ -115,14 +115,14 @@ export class AgentOutputReader {
     })
   }
 
-  /** Reads one buffer of each file. False when there was nothing. */
+  /** Reads one buffer of each file. False if there was nothing to read. */
   #readOnce(ended: boolean): boolean {
     let hasRead = false
     for (const source of this.#sources) {
       if (!source.mayHaveMore && !ended) continue
       const buffer = source.isSlow ? SLOW_READ_BUFFER : READ_BUFFER
       const bytes = source.tail.read(buffer)
-      // Whatever is written from here on is announced.
+      // Any write after this point causes a wake-up.
       source.mayHaveMore = bytes === buffer.length
       if (bytes > 0) {
         hasRead = true
@@ -133,7 +133,7 @@ export class AgentOutputReader {
       }
       const damage = source.tail.inspect()
       if (damage !== undefined) this.#add([{ kind: 'spool-damaged', path: source.path, damage }])
-      // A cut file starts again at its beginning.
+      // A truncated file starts again at its beginning.
       if (damage === 'truncated') {
         source.mayHaveMore = true
         hasRead = true
@@ -150,8 +150,8 @@ export class AgentOutputReader {
 }
 
 /**
- * How often the output of one agent is read: the one place that decides how much is joined into one event, one write and one
- * message to a reader. A few lines after a rest are read each at once; a stream that goes on, every 8 ms.
+ * How often the output of one agent is read: the only place that decides how much is joined into one event, one write
+ * and one message to a reader. A few lines after a pause are read at once; a continuous stream is read every 8 ms.
  */
 class ReadPace {
   #credit = MAX_CREDIT
@@ -170,7 +170,7 @@ class ReadPace {
 }
 
 const READ_MS = 8
-/** More than the lines that come before the first word of an answer. */
+/** More than the number of lines before the first text of an answer. */
 const MAX_CREDIT = 8
 
 interface Framer {
@@ -182,18 +182,18 @@ interface Source extends Framer {
   path: string
   tail: Tail
   mayHaveMore: boolean
-  /** Its pieces take long to frame: short lines that are no JSON. */
+  /** Pieces of this kind take long to frame: short lines that are not JSON. */
   isSlow: boolean
 }
 
-/** One for all readers: what is read is framed in the same breath, and the framers copy what they keep. */
+/** Shared by all readers: the bytes are framed synchronously, and the framers copy what they keep. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024)
-/** So much is read at once of a file whose last piece took longer than others may wait. */
+/** The size of one read for a file whose last piece took longer to frame than other agents may wait. */
 const SLOW_READ_BUFFER = READ_BUFFER.subarray(0, 32 * 1024)
 const SLOW_FRAMING_MS = 10
 const MAX_STDERR_LINE_BYTES = 1024 * 1024
 
-/** The framer counts from where reading began; the record's place is that in the file. */
+/** The framer counts from the start of reading; a record needs its offset in the file. */
 function toRecord(record: NdjsonRecord, start: number): AgentOutput {
   return { kind: 'record', record: start === 0 ? record : { ...record, offset: record.offset + start } }
 }
@@ -204,14 +204,14 @@ function toStderr(record: LineRecord): AgentOutput {
 }
 
 /**
- * A flood of lines is told by its beginning and its end, and by how many are in between; the file has all of it. A program may
- * print a hundred lines a second, and each costs a row of a log.
+ * Shortens a flood of lines to its first and last ones and the number between; the file has all of them. A program may
+ * print a hundred lines a second, and each one costs a row of the log.
  */
 export class FewLines {
   #since = Number.NEGATIVE_INFINITY
   #told = 0
   #left = 0
-  /** The last that were not told. */
+  /** The last lines that were not passed on. */
   #held: LineRecord[] = []
 
   push(records: LineRecord[]): LineRecord[] {
@@ -229,7 +229,7 @@ export class FewLines {
     return told
   }
 
-  /** What is left to tell. */
+  /** The held lines, after a line with the number of omitted ones. */
   end(): LineRecord[] {
     const held = this.#held
     const text = `[${this.#left} more ${this.#left === 1 ? 'line' : 'lines'}, see the stderr log]`

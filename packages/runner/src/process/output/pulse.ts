@@ -1,13 +1,13 @@
 /**
- * A clock that many share, so that all of them do what they do in one turn of the event loop: what follows from it, such as a
- * write to a socket, is then done once for all. When they have much to do it slows down, and many take turns: a beat that has
- * too much to do would hold up everything else. It stands still when there is nobody.
+ * A timer that many files share, so that their work runs in one turn of the event loop and a following write to a
+ * socket happens once for all of them. Under load the interval grows and the tasks are spread over several beats: one
+ * long beat would block everything else. The timer stops when there are no tasks.
  */
 export class Pulse {
   readonly #tasks = new Set<() => void>()
   #due: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
-  /** What the last round and this one took, with all that followed from them. */
+  /** The duration of the last round and of this one, including the work that they caused. */
   #lastRoundMs = 0
   #roundMs = 0
 
@@ -41,14 +41,14 @@ export class Pulse {
   }
 }
 
-/** How long after the last round the next one ends, given what the last one took: the work takes a third of the time at most. */
+/** The interval between two rounds, from the duration of the last one: the work takes at most a third of the time. */
 export function pulseIntervalMs(roundMs: number): number {
   return Math.min(Math.max(MIN_INTERVAL_MS, roundMs * REST_FACTOR), MAX_INTERVAL_MS)
 }
 
-/** A frame of a screen. */
+/** One frame of a screen. */
 const MIN_INTERVAL_MS = 16
-/** Of a machine that cannot keep up. A person does not see the difference, and reads one of so many at a time. */
+/** The limit for an overloaded machine. The delay is not noticeable, because a person reads one agent at a time. */
 const MAX_INTERVAL_MS = 100
 const REST_FACTOR = 3
 const MAX_TASKS_A_BEAT = 25

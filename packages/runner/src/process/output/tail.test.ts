@@ -38,7 +38,7 @@ function start(options: { watch?: boolean; watched?: string } = {}): Tail {
 
 interface Growing {
   write(): void
-  /** Writes, and waits until the tail says so. */
+  /** Writes, and waits until the tail reports the change. */
   announced(): Promise<void>
   wakes(): number
   drain(): void
@@ -71,7 +71,7 @@ function openGrowing(file: string): Growing {
   }
 }
 
-/** Reads until as many bytes came, waiting for the tail to say so. Called before the write, it has to wait. */
+/** Reads that many bytes, waiting for the tail's wake-ups. Called before the write, so it has to wait. */
 async function readBytes(reader: Tail, count: number): Promise<string> {
   let text = ''
   while (text.length < count) {
@@ -129,7 +129,7 @@ describe('what is appended', () => {
   })
 
   test('of a few files that always grow is announced at once, of many looked for in a pulse, until they rest', async () => {
-    // The clock stands still, so every change comes soon after the one before.
+    // The clock does not advance, so every change comes soon after the one before.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const files = [...Array(5).keys()].map(n => openGrowing(join(project.root, `file ${n}`)))
     try {
@@ -144,11 +144,11 @@ describe('what is appended', () => {
       const before = last.wakes()
       vi.advanceTimersByTime(16)
       expect(last.wakes()).toBe(before + 1)
-      // The others hear of it with their next change.
+      // The other files notice it with their next change.
       for (const file of files.slice(0, 4)) await file.announced()
       for (const file of files) file.drain()
 
-      // Nothing new for a while: they are watched again, with a last look for what came in between.
+      // After some beats without new data the files are watched again, with a last read for data from in between.
       while (isPulsing()) vi.advanceTimersByTime(16)
       for (const file of files) await file.announced()
       expect(isPulsing()).toBe(false)

@@ -4,21 +4,21 @@ import { Pulse } from './pulse.ts'
 export interface TailOptions {
   fd: number
   path: string
-  /** Called when there may be something to read. May be called when there is nothing. */
+  /** Called when there may be data to read. May also be called when there is none. */
   onWake: () => void
-  /** `false` leaves it all to the poll, as on file systems that send no events. */
+  /** `false` relies on the poll alone, as on file systems that send no change events. */
   watch?: boolean
-  /** Where to begin. Default: at the beginning. */
+  /** Offset to begin at. Default 0. */
   offset?: number
 }
 
-/** What happened to the file under the reader. Reading goes on. */
+/** The damage to the file under the reader. Reading goes on. */
 export type FileDamage = 'deleted' | 'truncated'
 
 /**
- * Reads a growing file. Nothing is read ahead: the file is the buffer, so a slow reader costs no memory and holds
- * nobody up. It is watched, and what is new is announced at once; where many files grow all the time, those are looked at in a
- * pulse that they share.
+ * Reads a growing file. Nothing is read ahead: the file is the buffer, so a slow reader uses no memory and blocks no
+ * writer. A file watcher announces new data at once; if many files grow continuously, they are read on one shared
+ * timer.
  */
 export class Tail {
   readonly #fd: number
@@ -28,7 +28,7 @@ export class Tail {
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
-  /** The poll found what the watcher had not announced. The next announcement clears it. */
+  /** The poll found data that the watcher had not announced. The next announcement clears it. */
   #watchMissed: boolean
   #announced = false
   #sizeAtPoll = 0
@@ -50,19 +50,19 @@ export class Tail {
     this.#schedulePoll()
   }
 
-  /** Fills `buffer` with what is new and returns how many bytes that is; 0 at the end of the file. */
+  /** Fills `buffer` with new data and returns the number of bytes; 0 at the end of the file. */
   read(buffer: Uint8Array): number {
     const bytes = readSync(this.#fd, buffer, 0, buffer.length, this.#offset)
     this.#offset += bytes
     return bytes
   }
 
-  /** It looks as if someone deleted or cut the file: `inspect` it. */
+  /** The file may have been deleted or truncated: call `inspect`. */
   get isSuspect(): boolean {
     return this.#suspect
   }
 
-  /** Looks whether someone deleted or cut the file. Each deletion and each cut is reported once. */
+  /** Checks whether the file was deleted or truncated. Each deletion and truncation is reported once. */
   inspect(): FileDamage | undefined {
     this.#suspect = false
     const { size, nlink } = fstatSync(this.#fd)
@@ -75,7 +75,7 @@ export class Tail {
     return 'deleted'
   }
 
-  /** Stops waking. Reading still works. */
+  /** Stops the wake-ups. Reading still works. */
   close(): void {
     this.#closed = true
     this.#stopWatching()
@@ -92,7 +92,7 @@ export class Tail {
   #startWatching(): boolean {
     try {
       const watcher = watch(this.#path, () => this.#onChange())
-      // Out of inotify watches, or the file system took them back.
+      // No inotify watches are left, or the file system removed this one.
       watcher.on('error', () => {
         watcher.close()
         this.#watcher = undefined
@@ -133,7 +133,7 @@ export class Tail {
     this.#offsetAtPulse = this.#offset
     if (this.#idlePulses >= COLD_PULSES) hotFiles.remove(this)
     if (this.#idlePulses >= COLD_PULSES || !hotFiles.areMany) this.#stopPulsing()
-    // The last time, too: something may have come before the file was watched again.
+    // Also after the last beat: data may have arrived before the file was watched again.
     this.#onWake()
   }
 
@@ -144,7 +144,7 @@ export class Tail {
     if (!this.#startWatching()) this.#watchMissed = true
   }
 
-  /** Watching says nothing on some network and container file systems, so a slow poll checks on it. */
+  /** Watchers report nothing on some network and container file systems, so a slow poll checks the file too. */
   #schedulePoll(): void {
     if (this.#closed) return
     const delay = this.#watchMissed
@@ -159,7 +159,7 @@ export class Tail {
     if (grew && !this.#announced) this.#watchMissed = true
     this.#idlePolls = grew ? 0 : this.#idlePolls + 1
     this.#sizeAtPoll = size
-    // It says nothing any more, and so would never take itself off.
+    // A silent file would never remove itself from the hot files.
     if (!grew && !this.#isPulsing) hotFiles.remove(this)
     this.#announced = false
     this.#suspect = size < this.#offset || (nlink === 0 && !this.#deleted)
@@ -168,7 +168,7 @@ export class Tail {
   }
 }
 
-/** So many changes, each so soon after the one before, and it grows all the time. */
+/** After this many changes in quick succession, a file counts as growing continuously. */
 const HOT_CHANGES = 3
 const HOT_GAP_MS = 20
 const COLD_PULSES = 8
@@ -178,11 +178,11 @@ const FAST_POLL_MS = 10
 const IDLE_POLL_MS = 100
 
 /**
- * The files that grow all the time. Each of a few is announced line by line, at once; of many, the announcements would cost more
- * than the lines.
+ * The files that grow continuously. A few of them are announced line by line, at once; for many, the announcements
+ * would cost more than the lines.
  */
 class HotFiles {
-  /** In which many are looked at. */
+  /** The timer on which many files are read. */
   readonly pulse = new Pulse()
   readonly #files = new Set<object>()
 
@@ -199,7 +199,7 @@ class HotFiles {
   }
 }
 
-/** As many as a person follows at the same time. */
+/** As many agents as a person follows at the same time. */
 const FEW = 4
 
 const hotFiles = new HotFiles()

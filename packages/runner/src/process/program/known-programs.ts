@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What a program says of itself: the answer to each option that it was asked with. */
+/** The cached answers of a program, by the option that it was called with. */
 export type ProgramWords = Readonly<Record<string, string>>
 
-/** A file as it is now: another release of the program is another one. */
+/** Identifies a program file in its current state: another release gives another value. */
 export interface ProgramFile {
   path: string
-  /** Where it really is, its size, and when it was written and put there. */
+  /** Its real path, its size, and its modification and change times. */
   key: string
 }
 
-/** Rejects when it is not there. */
+/** Rejects if the file does not exist. */
 export async function programFile(binary: string): Promise<ProgramFile> {
   const real = await realpath(binary)
   const { size, mtimeMs, ctimeMs } = await stat(real)
@@ -20,8 +20,8 @@ export async function programFile(binary: string): Promise<ProgramFile> {
 }
 
 /**
- * What was kept of this very file, or undefined. Not for longer than a day: a script that starts another program stays the same
- * file when that program is replaced.
+ * The cached answers for this exact file, or undefined. They expire after a day: a script that starts another program
+ * stays the same when that program is replaced.
  */
 export async function keptWords(
   folder: string | undefined,
@@ -34,12 +34,12 @@ export async function keptWords(
     const words = kept?.key === file.key && age >= 0 && age < KEPT_MS ? kept.words : undefined
     return areWords(words) ? words : undefined
   } catch {
-    // Not there, or damaged: it is asked again.
+    // The cache file is missing or damaged, so the program is asked again.
     return undefined
   }
 }
 
-/** One small file for each program. That it cannot be written costs the next start a moment, and no turn. */
+/** One small file for each program. A failed write only costs the next start some time. */
 export async function keepWords(
   folder: string | undefined,
   file: ProgramFile,

@@ -6,8 +6,8 @@ import path, { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { processEnv } from '../system/process-env.ts'
 
 /**
- * The absolute path of a program: PATH first, then `extraPaths` (folders), then the usual install places. Without
- * `path` and `home` those of this process count.
+ * The absolute path of a program: PATH first, then `extraPaths` (folders), then the usual install folders. `path` and
+ * `home` default to those of this process.
  */
 export async function resolveExecutable(
   name: string,
@@ -22,7 +22,7 @@ export async function resolveExecutable(
   const path = options.path ?? processEnv().PATH ?? ''
   for (const folder of [...path.split(delimiter), ...extraPaths, ...INSTALL_FOLDERS]) {
     const expanded = expandHome(folder, options.home)
-    // An empty or relative entry means the current folder: a cloned project must not provide the agent.
+    // An empty or relative entry means the current folder: a cloned project must not provide the agent's binary.
     if (!isAbsolute(expanded)) continue
     const candidate = join(expanded, name)
     if ((await checkExecutable(candidate)).ok) return candidate
@@ -81,8 +81,8 @@ function expandHome(path: string, home = homedir()): string {
 }
 
 /**
- * The real folder of an installed package, seen from a file. By hand, because the agents' packages hide their
- * package.json behind `exports`; the real path, because a linked package's own dependencies lie beside it.
+ * The real folder of an installed package, resolved from a file. Written by hand, because the agents' packages hide
+ * their package.json behind `exports`; the real path, because a linked package's own dependencies are beside it.
  */
 export function findPackage(from: string, name: string): string | undefined {
   const bases = createRequire(from).resolve.paths(name) ?? []
@@ -90,7 +90,7 @@ export function findPackage(from: string, name: string): string | undefined {
   return folder && realpathSync(folder)
 }
 
-/** The word that starts the program in a terminal with this PATH: its name where that is found, else its whole path. */
+/** The command that starts the program in a terminal with this PATH: its name if PATH finds it, else its whole path. */
 export async function asTyped(name: string, binary: string, path = ''): Promise<string> {
   for (const folder of path.split(delimiter))
     if (isAbsolute(folder) && (await checkExecutable(join(folder, name))).ok) return name

@@ -7,22 +7,22 @@ export interface RunCommandOptions {
   env: Record<string, string>
   cwd?: string
   timeoutMs?: number
-  /** Ends it at once. */
+  /** Kills the command at once. */
   signal?: AbortSignal
 }
 
 export interface CommandResult {
   stdout: string
   stderr: string
-  /** null when it was killed or never started. */
+  /** null if it was killed or never started. */
   code: number | null
   signal: NodeJS.Signals | null
   timedOut: boolean
-  /** It could not be started. `stderr` has the message then. */
+  /** The command could not be started. `stderr` has the message then. */
   error?: SpawnError
 }
 
-/** Runs a short helper command, such as `claude --version`, and waits for it. Failure is part of the result. */
+/** Runs a short helper command, such as `claude --version`. A failure is part of the result, not an exception. */
 export async function runCommand(
   command: string,
   args: string[],
@@ -41,7 +41,7 @@ export async function runCommand(
 
 const NEVER_RAN: CommandResult = { stdout: '', stderr: '', code: null, signal: null, timedOut: false }
 const DEFAULT_TIMEOUT_MS = 15_000
-/** How long a grandchild may keep the pipe open after the command itself has ended. */
+/** How long a grandchild may keep the pipe open after the command itself has exited. */
 const CLOSE_GRACE_MS = 500
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 

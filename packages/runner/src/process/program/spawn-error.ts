@@ -24,7 +24,7 @@ export class SpawnError extends Error {
 }
 
 export async function toSpawnError(error: unknown, command: string, cwd: string): Promise<SpawnError> {
-  // The kernel says ENOENT for the program, its interpreter and the working folder alike.
+  // The kernel reports ENOENT for a missing program, interpreter or working folder alike.
   const cwdIsDirectory = await stat(cwd).then(
     stats => stats.isDirectory(),
     () => false,

@@ -6,12 +6,13 @@ import { ensurePrivateDirectory } from './private-directory.ts'
 import { SpoolError, toSpoolError } from './spool-error.ts'
 
 /**
- * Where the raw logs of agents go. `off` keeps them only while an agent works, in the temporary folder: what an agent prints
- * goes through a file. A folder is made as needed, with one in it for each harness. Default: `.chirality/logs` of the project.
+ * The folder of the agents' raw logs. `off` keeps a log only while its agent runs, in the temporary folder, because an
+ * agent always prints to a file. A path is created as needed, with one subfolder for each harness. Default:
+ * `.chirality/logs` of the project.
  */
 export type RawLogs = 'off' | { folder: string }
 
-/** The folder of a harness, made as needed, and kept from git and from other users. */
+/** The log folder of a harness, created as needed, ignored by git and closed to other users. */
 export async function ensureLogDirectory(
   projectRoot: string,
   harness: string,
@@ -62,7 +63,7 @@ async function ensureInProject(projectRoot: string, harness: string): Promise<st
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
 
-/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+/** Keeps transcripts out of commits, and out of packages: `npm pack` reads this file too. */
 function ignoreInGit(path: string): void {
   try {
     const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)

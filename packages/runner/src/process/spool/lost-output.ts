@@ -7,23 +7,23 @@ export interface LostOutputOptions {
   stdout: SpoolReadEnd
   minFreeBytes?: number
   tornMs?: number
-  /** Told once, while the agent runs. */
+  /** Called once, while the agent runs. */
   onLost(): void
 }
 
 export interface LostOutput {
-  /** For a person. Null as long as nothing seems to be lost. */
+  /** A text for the user. Null as long as no output seems to be lost. */
   readonly reason: string | null
-  /** To be called by whoever finds a torn line in the output. */
+  /** Has to be called when a torn line is found in the output. */
   onTorn(): void
-  /** The agent is gone. */
+  /** The agent has exited. */
   end(): void
 }
 
 /**
- * An agent prints into a file. When its write fails (a full disk, a quota, a limit on the size of files) only the agent knows: the
- * text is missing, and so may be the line that ends the turn. So the free space is looked at, and whether the file ends in the
- * middle of a line, which is what a failed write leaves behind.
+ * Detects lost output. An agent prints to a file; if its write fails (a full disk, a quota, a file size limit) only the
+ * agent notices: the text is missing, and possibly the line that ends the turn. So this checks the free space, and
+ * whether the file ends in the middle of a line, as it does after a failed write.
  */
 export function watchLostOutput({ stdout, onLost, ...limits }: LostOutputOptions): LostOutput {
   let reason: string | null = null
@@ -62,7 +62,7 @@ function full(path: string): string {
   return `It was stopped because the disk of ${dirname(path)} is full. What it printed from then on is missing. Make room, then send the message again.`
 }
 
-/** A file that has not grown for a while and does not end with a newline. Agents write a line at once. */
+/** A file that has not grown for a while and does not end with a newline. Agents write each line in one call. */
 class TornTail {
   readonly #fd: number
   readonly #patienceMs: number
@@ -86,14 +86,17 @@ class TornTail {
 }
 
 const NEWLINE = 0x0a
-/** Less than what one look may miss. */
+/** Less than the amount that one check may miss. */
 const MIN_FREE_BYTES = 1024 * 1024
-/** A few system calls each; a disk that fills faster than this between two looks is seen full by the second. */
+/** Each check is a few system calls; a disk that fills up between two checks is found full by the second. */
 const LOOK_EVERY_MS = 250
-/** A line of many megabytes is written in several pieces, and a busy machine lets the writer wait between two of them. */
+/**
+ * A line of many megabytes is written in several pieces, and on a busy machine there can be a pause between two of
+ * them.
+ */
 const TORN_MS = 10_000
 
-/** False where the file system does not say, and when the folder is not there. */
+/** False if the file system does not report it, or the folder does not exist. */
 async function hasLittleSpace(folder: string, minFreeBytes = MIN_FREE_BYTES): Promise<boolean> {
   try {
     const { blocks, bfree, bavail, bsize } = await statfs(folder)

@@ -5,9 +5,9 @@ import { SpoolError, toSpoolError, unsafeSymlink } from './spool-error.ts'
 const PRIVATE_DIRECTORY_MODE = 0o700
 
 /**
- * Makes `path` a real directory that only `uid` can enter. A cloned repository can ship a symlink in its place, and
- * writing through that would land in any file of the user. Without the thread pool: each way through it costs more than the
- * call itself, and a turn that starts makes a dozen of them.
+ * Makes `path` a real directory that only `uid` can enter. A cloned repository can contain a symlink at this path, and
+ * a write through it would change any file of the user. Synchronous: the thread pool costs more than the call itself,
+ * and the start of a turn makes a dozen of them.
  */
 export async function ensurePrivateDirectory(path: string, uid = process.geteuid?.()): Promise<void> {
   try {

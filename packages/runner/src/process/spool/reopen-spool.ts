@@ -6,13 +6,13 @@ import { ensureLogDirectory } from './log-directory.ts'
 import { SpoolError, toSpoolError, unsafeSymlink } from './spool-error.ts'
 import { type SpoolReadEnd, type SpoolSource, settleSpool } from './spool-source.ts'
 
-/** Whose raw log it is: logs of others are not read. */
+/** The harness that the raw log belongs to: logs of other harnesses are not read. */
 export interface SpoolPlace {
   projectRoot: string
   harness: string
 }
 
-/** The raw log of a run that another process began. Throws a SpoolError when it is not the file that was written then. */
+/** The raw log of a run that another process began. Throws a SpoolError if it is not the original file. */
 export async function reopenSpool(
   { spoolPath, stderrPath, spoolOffset }: Pick<TurnProcess, 'spoolPath' | 'stderrPath' | 'spoolOffset'>,
   { projectRoot, harness }: SpoolPlace,
@@ -41,7 +41,7 @@ export async function reopenSpool(
   }
 }
 
-/** Undefined when there is none. A trace is a file in the project: what it names is checked like any path from there. */
+/** Undefined if there is none. A trace is a file in the project, so the paths in it are not trusted. */
 function openOwn(file: string, directory: string): SpoolReadEnd | undefined {
   if (path.dirname(file) !== directory || path.basename(file) === '..') {
     throw new SpoolError('unsafe', file, `${file} is not in ${directory}, where raw logs are.`)
@@ -58,7 +58,7 @@ function openOwn(file: string, directory: string): SpoolReadEnd | undefined {
 
 function openForReading(file: string): number | undefined {
   try {
-    // Not blocking: a FIFO in the place of the log would hold us up for ever.
+    // Opened non-blocking: a FIFO at this path would block the open forever.
     return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined

@@ -5,13 +5,13 @@ export type SpoolErrorCode =
   | 'project-not-a-directory'
   | 'not-writable'
   | 'unsafe'
-  /** Of a run that had one: deleted, or shorter than it was. */
+  /** The run had a raw log, but it was deleted or truncated. */
   | 'lost'
   | 'no-space'
   | 'too-many-files'
   | 'io'
 
-/** The raw log cannot be kept, so the agent is not started. The message says what to do. */
+/** The raw log cannot be written, so the agent is not started. The message says what to do. */
 export class SpoolError extends Error {
   readonly code: SpoolErrorCode
   readonly path: string

@@ -1,16 +1,16 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
 import { errnoOf } from '../../common/errno.ts'
 
-/** The two files an agent writes to, as their reader needs them. */
+/** The two files that an agent writes to, for their reader. */
 export interface SpoolSource {
   readonly path: string
   readonly stderrPath: string
   readonly stdout: SpoolReadEnd
-  /** Not there when an earlier reader found it empty. */
+  /** Undefined if an earlier reader found it empty. */
   readonly stderr?: SpoolReadEnd
   /**
-   * Closes everything. A stderr file that nothing was written to is removed; a file that someone deleted meanwhile is
-   * written again from what is still open, because the raw log is the one thing that is never lost.
+   * Closes everything. An empty stderr file is removed; a file that was deleted meanwhile is written again from the
+   * open file descriptor, because the raw log must never be lost.
    */
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface SpoolReadEnd {
   readonly readFd: number
 }
 
-/** Removes a stderr file that nothing was written to, and writes again what someone deleted under its reader. */
+/** Removes an empty stderr file, and writes deleted files again from their open descriptors. */
 export async function settleSpool(
   { stdout, stderr }: Pick<SpoolSource, 'stdout' | 'stderr'>,
   ensureDirectory: () => Promise<unknown>,
@@ -37,12 +37,12 @@ export function removeIfThere(path: string): void {
   }
 }
 
-/** An empty file too many is no reason for a turn that went well to fail. */
+/** A failure to remove an empty file must not fail the turn. */
 function tidy(file: string): void {
   try {
     removeIfThere(file)
   } catch {
-    // The agent moved the folder or took our rights to it away.
+    // The agent moved the folder or removed its permissions.
   }
 }
 
@@ -56,7 +56,7 @@ async function restoreDeleted(files: SpoolReadEnd[], ensureDirectory: () => Prom
     await ensureDirectory()
     for (const file of deleted) copyBack(file)
   } catch {
-    // The project is gone too. Whoever reads the output was told that the log was deleted.
+    // The project folder is gone too. The reader has already been told that the log was deleted.
   }
 }
 

@@ -223,7 +223,7 @@ describe('a hostile project', () => {
   })
 })
 
-/** Root may write anywhere, so a test of permissions has to be somebody else for a moment. */
+/** Root can write everywhere, so a test of permissions switches to another user for a moment. */
 async function asOrdinaryUser<T>(folder: string, action: () => Promise<T>): Promise<T> {
   if (process.geteuid?.() !== 0 || process.seteuid === undefined) return action()
   const nobody = 65534

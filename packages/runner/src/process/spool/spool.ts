@@ -16,13 +16,13 @@ export interface SpoolOptions {
   at?: Date
 }
 
-/** Files that are made for an agent. It gets the write ends, the tail reads from ends of its own. */
+/** The files that are created for an agent. It gets the write ends; the tail reads through descriptors of its own. */
 export interface Spool extends SpoolSource {
   readonly stdout: SpoolFile
   readonly stderr: SpoolFile
-  /** After the spawn the agent holds its own copies. */
+  /** Closes the write ends. After the spawn the agent has its own copies. */
   closeWriters(): void
-  /** Closes and removes both files: there was no run. */
+  /** Closes and removes both files, for a run that did not start. */
   discard(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const ids = `${fileNamePart(options.sessionId)}-${fileNamePart(options.turnId)}`
   const start = (options.at ?? new Date()).getTime()
   for (let attempt = 0; attempt < MAX_NAME_ATTEMPTS; attempt += 1) {
-    // A taken name moves on by a millisecond: an existing log is never appended to.
+    // If the name exists, the time is increased by a millisecond: an existing log is never appended to.
     const base = join(directory, `${timeStamp(start + attempt)}-${ids}`)
     const spool = createSpool(base, ensureDirectory)
     if (spool !== undefined) return spool
@@ -48,7 +48,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   throw new SpoolError('io', directory, `${directory} has no free name for ${ids}. Move old logs away.`)
 }
 
-/** One that is gone, with its folder, when it is closed. */
+/** A spool whose files and folder are removed when it is closed. */
 async function openPassingSpool(options: SpoolOptions): Promise<Spool> {
   const folder = await makeTempFolder({}, options.harness)
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -97,7 +97,7 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
   return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
 }
 
-/** Both or none. Undefined when a name is taken. */
+/** Opens both files or none. Undefined if a name exists. */
 function createSpoolFiles(paths: [string, string]): [SpoolFile, SpoolFile] | undefined {
   const created: SpoolFile[] = []
   try {
@@ -113,7 +113,7 @@ function createSpoolFiles(paths: [string, string]): [SpoolFile, SpoolFile] | und
 }
 
 function createSpoolFile(path: string, created: SpoolFile[]): SpoolFile {
-  // O_APPEND: if someone truncates the file, the agent goes on at its end instead of leaving a hole of zeros.
+  // O_APPEND: if the file is truncated, the agent continues at its end and leaves no hole of zeros.
   const writeFd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
   try {
     const file = { path, writeFd, readFd: openSync(path, O_RDONLY | O_NOFOLLOW) }

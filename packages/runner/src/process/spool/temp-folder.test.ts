@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(parent, { recursive: true }))
 
-/** No system gives a process such a number. */
+/** No system assigns this pid. */
 const DEAD_PID = 2 ** 30
 
 test('what a Chirality that was killed left behind is removed, and nothing else', async () => {

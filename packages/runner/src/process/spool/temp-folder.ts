@@ -5,7 +5,7 @@ import path from 'node:path'
 import { HarnessError, type HarnessId } from '@chirality/core'
 import { listProcesses, sendSignal } from '../system/process-table.ts'
 
-/** In the agent's temporary folder, which is ours too unless the harness was given an environment of its own. */
+/** Created in the agent's temporary folder, which is also ours unless the harness has an environment of its own. */
 export async function makeTempFolder(
   environment: Record<string, string>,
   harnessId: HarnessId,
@@ -31,10 +31,10 @@ const PREFIX = 'chirality-'
 const OURS = /^chirality-(\d+)-(?:(\d+)-)?[A-Za-z0-9]{6}$/
 const sweptAt = new Map<string, number>()
 
-/** Within it a pid means one process; 0 where the system has no such thing. */
+/** The pid namespace, in which a pid names one process; 0 if the system has none. */
 const NAMESPACE = pidNamespace()
 
-/** A Chirality that was killed could not remove its folders, and they hold prompts and tokens. */
+/** Removes the folders of servers that were killed before they could do it; the folders hold prompts and tokens. */
 export async function sweepTempFolders(environment: Record<string, string> = {}): Promise<void> {
   const parent = environment.TMPDIR || tmpdir()
   if (Date.now() - (sweptAt.get(parent) ?? 0) < SWEEP_EVERY_MS) return
@@ -59,7 +59,9 @@ async function remove(folder: string, minAgeMs: number): Promise<void> {
   if (isOurs && Date.now() - stats.mtimeMs >= minAgeMs) await rm(folder, { recursive: true, force: true })
 }
 
-/** Those of the folders that a living process was given: an agent works on when its server is killed. */
+/**
+ * The folders that a running process has in its environment or arguments: an agent works on when its server is killed.
+ */
 async function mentions(folders: string[]): Promise<Set<string>> {
   if (process.platform !== 'linux') return new Set()
   const found = new Set<string>()
@@ -74,7 +76,7 @@ function readOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // Of another user, or gone by now.
+    // The process belongs to another user, or has exited.
     return ''
   }
 }
@@ -87,6 +89,6 @@ function pidNamespace(): number {
   }
 }
 
-/** One that does not say whose pid it names may be of a program in another container. */
+/** A folder without a pid namespace may belong to a program in another container. */
 const MIN_AGE_MS = 60 * 60_000
 const SWEEP_EVERY_MS = 60_000

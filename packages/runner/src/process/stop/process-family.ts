@@ -1,19 +1,21 @@
 import { findAllMarked, type MarkedProcess } from '../system/leftovers.ts'
 import { listProcesses, type ProcessEntry, sendSignal } from '../system/process-table.ts'
 
-/** The process that was spawned, and leads a group of its own. */
+/** The spawned process, which leads a process group of its own. */
 export interface Leader {
   readonly pid: number
   readonly marker: string
-  /** When it started. On Linux it counts up: what is older cannot be its child, and its environment need not be read. */
+  /**
+   * Its start time. On Linux it is a counter: an older process cannot be a child, and its environment need not be read.
+   */
   readonly startTime?: string
-  /** From the moment it was reaped, its pid may name a stranger. */
+  /** Once it was reaped, its pid may be reused by another process. */
   hasExited(): boolean
-  /** Whether others were in its group when it ended. An empty group never fills again. */
+  /** Whether its group had other members when it exited. An empty group never gets members again. */
   leftGroupBehind(): boolean
 }
 
-/** What the system says about its processes. Either may fail: no file descriptor left, or a `ps` that does not run. */
+/** Lists the system's processes. Either call may fail: no file descriptor is left, or `ps` does not run. */
 export interface ProcessLister {
   list(): Promise<ProcessEntry[]>
   findMarked(table: ProcessEntry[]): Promise<MarkedProcess[]>
@@ -22,11 +24,11 @@ export interface ProcessLister {
 export interface FamilyMembers {
   group: ProcessEntry[]
   strays: ProcessEntry[]
-  /** There was no process table: the group may have members that nobody saw. */
+  /** There was no process table: the group may have members that were not seen. */
   isBlind: boolean
 }
 
-/** Finds everything a leader started: its group, what carries its marker, and what descends from any of those. */
+/** Finds everything a leader started: its group, the processes with its marker, and the descendants of both. */
 export class ProcessFamily {
   readonly #leader: Leader
   readonly #lister: ProcessLister
@@ -37,11 +39,13 @@ export class ProcessFamily {
     this.#lister = lister
   }
 
-  /** The living members. Who was seen once stays a member, even when it leaves the group or loses its parent. */
+  /**
+   * The living members. A process that was seen once stays a member, even if it leaves the group or loses its parent.
+   */
   async look(): Promise<FamilyMembers> {
     const listed = await this.#lister.list().catch(() => null)
     const table = listed ?? this.#fallbackTable()
-    // Who cannot be asked for its marker may still be found by its group or its parents; a stop must not fail for it.
+    // If markers cannot be read, members are still found by group and parent; a stop must not fail for that.
     const marked = await this.#lister.findMarked(this.#notOlder(table)).catch(() => [])
     const ours = new Set(marked.filter(entry => entry.markers.includes(this.#leader.marker)).map(keyOf))
     const groupIsOurs = this.#groupIsOurs(table)
@@ -55,7 +59,7 @@ export class ProcessFamily {
     return { group: members.filter(inGroup), strays, isBlind: listed === null }
   }
 
-  /** Signals the whole group at once, so that a fork cannot slip through. False when there is no such group. */
+  /** Signals the whole group at once, so that a fork cannot escape. False if the group does not exist. */
   async signalGroup(signal: NodeJS.Signals): Promise<boolean> {
     const table = this.#leader.hasExited() ? await this.#lister.list().catch(() => []) : []
     return this.#groupIsOurs(table) && sendSignal(-this.#leader.pid, signal)
@@ -66,7 +70,7 @@ export class ProcessFamily {
     return Number.isNaN(since) ? table : table.filter(entry => Number(entry.startedAt) >= since)
   }
 
-  /** Without a process table there is still what we know. */
+  /** Without a process table, the members that were seen before are used. */
   #fallbackTable(): ProcessEntry[] {
     const { pid } = this.#leader
     const known = [...this.#known.values()].filter(entry => sendSignal(entry.pid, 0))
@@ -74,7 +78,10 @@ export class ProcessFamily {
     return [...known, { pid, parentPid: process.pid, groupId: pid, startedAt: '', zombie: false }]
   }
 
-  /** The kernel keeps a group's number reserved while the group has members, so a process with it is a stranger. */
+  /**
+   * The kernel does not reuse a group's number as a pid while the group has members, so a new process with this pid
+   * means that the group is gone.
+   */
   #groupIsOurs(table: ProcessEntry[]): boolean {
     if (!this.#leader.hasExited()) return true
     const { pid, startTime } = this.#leader

@@ -14,7 +14,7 @@ export interface StopOptions {
 }
 
 export interface StopStep {
-  /** `sweep-*` is for what left the group: it carries the run's marker, or was seen as a descendant. */
+  /** `sweep-*` is for processes that left the group: they have the run's marker, or were seen as descendants. */
   name: 'interrupt' | 'terminate' | 'kill' | 'sweep-terminate' | 'sweep-kill'
   signal: NodeJS.Signals
   pids: number[]
@@ -22,11 +22,14 @@ export interface StopStep {
 
 export interface StopReport {
   steps: StopStep[]
-  /** Signalled, and gone. */
+  /** Signalled, and exited. */
   stopped: number[]
-  /** Survived SIGKILL, or may not be signalled by us. */
+  /** Survived SIGKILL, or this process may not signal it. */
   leftRunning: number[]
-  /** That nothing else is left is known; else a program that cleared its environment and left its parents may run on. */
+  /**
+   * True if no other process can be left; otherwise one that cleared its environment and left its parents may still
+   * run.
+   */
   isSure: boolean
 }
 
@@ -34,7 +37,10 @@ export interface StopTarget extends Leader {
   readonly exited: Promise<unknown>
 }
 
-/** Stops an agent with everything it started. All calls share one ladder; a stricter call moves it on at once. */
+/**
+ * Stops an agent with everything it started. All calls share one sequence of signals; a stricter call moves it on at
+ * once.
+ */
 export class StopLadder {
   readonly #target: StopTarget
   readonly #family: ProcessFamily
@@ -68,10 +74,10 @@ export class StopLadder {
     void this.#target.exited.then(() => this.#wake.notify())
     if (!this.#target.hasExited()) await this.#stopLeader()
     const seen = await this.#family.look()
-    // Members that cannot be listed can still be reached through their group.
+    // Members that cannot be listed can still be signalled through their group.
     if (seen.isBlind) await this.#family.signalGroup('SIGKILL')
     let { group, strays } = seen
-    // What forks faster than we look needs another round; what survives SIGKILL does not.
+    // Processes that fork faster than they are listed need another round; those that survive SIGKILL do not.
     for (let round = 0; round < MAX_ROUNDS && this.#hasUnkilled([...group, ...strays]); round += 1) {
       await this.#stopRest(group, strays)
       ;({ group, strays } = await this.#family.look())
@@ -82,7 +88,7 @@ export class StopLadder {
 
   async #stopLeader(): Promise<void> {
     const leaderGone = async () => this.#target.hasExited()
-    // Who is seen now stays known, also when the leader's end cuts the family tree.
+    // Members seen now stay known, also if the leader's exit cuts the process tree.
     let { group } = await this.#family.look()
     if (this.#grace.interruptGraceMs > 0 && !this.#target.hasExited()) {
       sendSignal(this.#target.pid, 'SIGINT')
@@ -99,7 +105,7 @@ export class StopLadder {
     }
   }
 
-  /** Others may ignore what ended the leader, or be in no group of ours. */
+  /** Other members may ignore the signal that ended the leader, or be outside its group. */
   async #stopRest(group: ProcessEntry[], strays: ProcessEntry[]): Promise<void> {
     const everyone = [...group, ...strays]
     const restGone = async () => (await stillRunning(everyone)).length === 0
@@ -147,7 +153,7 @@ export class StopLadder {
       try {
         listener({ ...step, pids })
       } catch {
-        // A listener's bug must not leave processes running.
+        // An exception in a listener must not leave processes running.
       }
     }
   }
@@ -177,7 +183,7 @@ type Grace = Required<Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'ki
 
 /** Claude Code needs its SIGINT grace to print the result of the interrupted turn, with its cost. */
 const DEFAULT_GRACE: Grace = { interruptGraceMs: 5000, termGraceMs: 5000, killGraceMs: 2000 }
-/** For what outlived the leader: it has no turn to finish. */
+/** For processes that outlived the leader: they have no turn to finish. */
 const REST_GRACE_MS = 1000
 const POLL_MS = 10
 const MAX_ROUNDS = 5

@@ -2,20 +2,23 @@ import { readFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { runPs } from './process-table.ts'
 
-/** How much memory agents may take that have nothing to do: so many bytes, or a share of what would be free without them. */
+/** How much memory idle agents may use: a number of bytes, or a share of the memory that would be free without them. */
 export type MemoryLimit = { bytes: number } | { share: number }
 
-/** What agents cost is measured, because it differs by a factor of ten: with what they talk about, and with their MCP servers. */
+/**
+ * An agent's memory is measured, because it differs by a factor of ten, depending on its conversation and its MCP
+ * servers.
+ */
 export const DEFAULT_KEPT_MEMORY: MemoryLimit = { share: 0.25 }
 
-/** `2G`, `500M`, `25%`, or `0` for none. Undefined when it is none of these. */
+/** `2G`, `500M`, `25%`, or `0` for none. Undefined for any other text. */
 export function parseMemoryLimit(text: string): MemoryLimit | undefined {
   const [, digits = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*(%|[kmg]i?b?|)\s*$/i.exec(text) ?? []
   if (digits === '') return undefined
   const amount = Number(digits)
   if (unit === '%') return amount <= 100 ? { share: amount / 100 } : undefined
   const factor = UNITS[unit.charAt(0).toLowerCase()]
-  // A bare number is more likely meant as megabytes than as bytes: better to ask.
+  // A number without a unit is ambiguous between megabytes and bytes, so it is refused.
   if (factor === undefined) return amount === 0 ? { bytes: 0 } : undefined
   return { bytes: Math.round(amount * factor) }
 }
@@ -28,8 +31,8 @@ export interface IdleAgent {
 }
 
 /**
- * Those that are to go, the least recently used first. The one that was used last stays unless nothing is to be kept: its next
- * turn is the most likely of all.
+ * The agents to end, the least recently used first. The agent that was used last stays unless the limit is 0, because
+ * its session is the most likely to get the next turn.
  */
 export async function surplusAgents<T extends IdleAgent>(
   idle: readonly T[],
@@ -58,18 +61,21 @@ export function chooseSurplus<T extends { lastUsedAt: number; bytes: number }>(
 
 function allowedBytes(limit: MemoryLimit, used: number): number {
   if ('bytes' in limit) return limit.bytes
-  // What macOS calls free leaves out what its caches would give back at once.
+  // macOS does not count caches as free, although it would release them at once.
   const free = process.platform === 'linux' ? process.availableMemory() + used : totalmem() / 2
   return free * limit.share
 }
 
-/** What would be free without the process and those it started. Pages that it shares count in part, where the system can tell. */
+/**
+ * The memory that ending the process and its children would free. Shared pages count in part, if the system reports
+ * them.
+ */
 async function memoryOf(pid: number): Promise<number> {
   try {
     if (process.platform === 'linux') return await memoryFromProc(pid)
     return Number((await runPs(['-o', 'rss=', '-p', String(pid)])).trim()) * UNIT
   } catch {
-    // Gone meanwhile.
+    // The process has exited meanwhile.
     return 0
   }
 }

@@ -24,7 +24,7 @@ async function endAll(): Promise<void> {
   }
 }
 
-/** A process that has surely started its program: only then is the environment its own. */
+/** Starts a process and waits until it has executed its program: only then is the environment its own. */
 async function startMarked(value: string): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'console.log("up"); setInterval(() => {}, 1e6)'], {
     env: { ...TEST_ENV, [MARKER_VARIABLE]: value },

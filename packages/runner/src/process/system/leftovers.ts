@@ -3,25 +3,25 @@ import { listProcesses, type ProcessEntry, runPs } from './process-table.ts'
 import { groupMarkers } from './run-group.ts'
 
 /**
- * Set in the environment of every agent and so inherited by all it starts. Tools run in a session and process group
- * of their own, and a daemon has lost its parent, so neither the group nor the family tree finds them all.
+ * Set in the environment of every agent and inherited by everything it starts. Tools run in a session and process group
+ * of their own, and a daemon has lost its parent, so neither the group nor the process tree finds all of them.
  */
 export const MARKER_VARIABLE = 'CHIRALITY_RUN'
 
 export interface MarkedProcess extends ProcessEntry {
-  /** All markers it carries: an agent that itself runs agents passes its own on. */
+  /** All markers in its environment: an agent that itself runs agents passes its own on. */
   markers: string[]
 }
 
-/** Living processes that carry this marker. Never ourselves. */
+/** Living processes with this marker, except this process. */
 export async function findByMarker(marker: string): Promise<MarkedProcess[]> {
   const marked = await findAllMarked()
   return marked.filter(entry => entry.markers.includes(marker))
 }
 
 /**
- * Every living process that an agent of any Chirality started: by its environment, as far as we may read that, and by the group
- * that its run was enclosed in. Where runs are not enclosed, one that cleared its environment is not found.
+ * Every living process that an agent of any Chirality server started, found by its environment, if that is readable,
+ * and by the cgroup of its run. Without cgroups, a process that cleared its environment is not found.
  */
 export async function findAllMarked(table?: ProcessEntry[]): Promise<MarkedProcess[]> {
   const all = table ?? (await listProcesses())
@@ -33,7 +33,7 @@ export async function findAllMarked(table?: ProcessEntry[]): Promise<MarkedProce
   })
 }
 
-/** Whether a process is of the run with this marker. */
+/** Whether a process belongs to the run with this marker. */
 export async function carriesMarker(pid: number, marker: string): Promise<boolean> {
   if (groupMarkers(pid).includes(marker)) return true
   const read = await variableReader(MARKER_VARIABLE)
@@ -49,7 +49,7 @@ export async function withVariable<T extends ProcessEntry>(
   return entries.filter(({ pid }) => read(pid) === value)
 }
 
-/** Marker of a new run, chained behind the one we carry ourselves if an agent runs us. */
+/** The marker of a new run. If an agent runs this process, its marker comes first. */
 export function chainMarker(marker: string, inherited: string | undefined): string {
   const outer = parseMarkers(inherited)
   return [...outer.slice(-MAX_CHAINED_MARKERS), marker].join(MARKER_SEPARATOR)
@@ -59,7 +59,7 @@ export function parseMarkers(value: string | undefined): string[] {
   return value?.split(MARKER_SEPARATOR).filter(part => MARKER.test(part)) ?? []
 }
 
-/** macOS prints the environment after the command, as words. It hides that of Apple's own protected programs. */
+/** macOS prints the environment after the command, as words. It hides the environment of Apple's protected programs. */
 export function parsePsEnvironments(output: string, name: string): Map<number, string> {
   const inPs = new RegExp(`\\s${name}=(\\S+)`)
   const found = new Map<number, string>()
@@ -74,7 +74,7 @@ const MARKER_SEPARATOR = ':'
 const MARKER = /^[A-Za-z0-9-]{8,64}$/
 const MAX_CHAINED_MARKERS = 8
 
-/** Of any process whose environment we may read; undefined for the others. */
+/** The markers of a process whose environment is readable; undefined for others. */
 async function variableReader(name: string): Promise<(pid: number) => string | undefined> {
   if (process.platform === 'linux') return pid => readProcVariable(pid, name)
   const environments = parsePsEnvironments(await runPs(['-axwwE', '-o', 'pid=,command=']), name)
@@ -91,7 +91,7 @@ function readProcVariable(pid: number, name: string): string | undefined {
       .find(variable => variable.startsWith(prefix))
       ?.slice(prefix.length)
   } catch {
-    // Another user's process, or gone since it was listed.
+    // The process belongs to another user, or has exited since it was listed.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** A copy of an environment, by default of our own. The only file that touches `process.env`. */
+/** A copy of an environment, by default of this process. The only file that uses `process.env`. */
 export function processEnv(
   source: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {

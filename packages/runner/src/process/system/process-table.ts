@@ -4,14 +4,14 @@ import { errnoOf } from '../../common/errno.ts'
 
 export interface ProcessIdentity {
   pid: number
-  /** Opaque; together with the pid it names one process for ever, though pids are reused. */
+  /** Opaque; together with the pid it identifies one process, although pids are reused. */
   startedAt: string
 }
 
 export interface ProcessEntry extends ProcessIdentity {
   parentPid: number
   groupId: number
-  /** Dead, waiting for its parent to notice. A plain `kill -0` takes it for alive. */
+  /** Exited, but not reaped by its parent. A plain `kill -0` reports it as alive. */
   zombie: boolean
 }
 
@@ -20,13 +20,13 @@ export async function listProcesses(): Promise<ProcessEntry[]> {
   return parsePs(await runPs(['-axww', '-o', PS_COLUMNS]))
 }
 
-/** One process, or undefined when the pid is not in use. */
+/** One process, or undefined if the pid is not in use. */
 export async function readProcess(pid: number): Promise<ProcessEntry | undefined> {
   if (process.platform === 'linux') return readProcStat(pid)
   return parsePs(await runPs(['-ww', '-o', PS_COLUMNS, '-p', String(pid)]))[0]
 }
 
-/** When a process started, known without waiting; undefined where the system cannot tell it so quickly. */
+/** The start time of a process, read synchronously; undefined if the system cannot provide it so quickly. */
 export function startTimeNow(pid: number): string | undefined {
   if (process.platform !== 'linux') return undefined
   try {
@@ -36,10 +36,10 @@ export function startTimeNow(pid: number): string | undefined {
   }
 }
 
-/** Those that still run. A stranger that got the pid of one of them does not count. */
+/** The processes that still run. Another process that reuses one of the pids does not count. */
 export async function stillRunning<T extends ProcessIdentity>(entries: T[]): Promise<T[]> {
   try {
-    // Off Linux a look at one process costs as much as a look at all: each is a `ps`.
+    // Except on Linux, looking up one process costs as much as listing all: each is a `ps`.
     const table =
       process.platform === 'linux' ? entries.map(({ pid }) => readProcStat(pid)) : await listProcesses()
     const current = new Map(table.flatMap(entry => (entry === undefined ? [] : [[entry.pid, entry]])))
@@ -48,12 +48,12 @@ export async function stillRunning<T extends ProcessIdentity>(entries: T[]): Pro
       return now !== undefined && !now.zombie && now.startedAt === startedAt
     })
   } catch {
-    // Out of file descriptors, most likely. Better to signal once too often than to leave it running.
+    // Probably out of file descriptors. One signal too many is better than a process that is left running.
     return entries.filter(({ pid }) => sendSignal(pid, 0))
   }
 }
 
-/** False when the process is gone, or is one we may not signal. */
+/** False if the process has exited, or this process may not signal it. */
 export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
@@ -65,7 +65,8 @@ export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 export function runPs(args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('/bin/ps', args, { env: { LC_ALL: 'C' }, maxBuffer: PS_MAX_BYTES }, (error, stdout) => {
-      // `ps -p` exits with 1 when the pid is gone: an empty answer. Anything else is not the news that nothing runs.
+      // `ps -p` exits with 1 if the pid is not in use, with empty output. Any other failure does not mean that nothing
+      // runs.
       if (error === null || error.code === 1) resolve(stdout)
       else reject(error)
     })
@@ -111,7 +112,7 @@ function readProcStat(pid: number): ProcessEntry | undefined {
   }
 }
 
-/** The second field is the program's name in brackets and may itself contain brackets and spaces. */
+/** The second field is the program's name in parentheses, and may itself contain parentheses and spaces. */
 export function parseProcStat(text: string): ProcessEntry | undefined {
   const pid = Number.parseInt(text, 10)
   const [state, parentPid, groupId, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')

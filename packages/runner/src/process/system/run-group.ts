@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { sendSignal } from './process-table.ts'
 
 /**
- * Puts a process that was just spawned into a cgroup of its own, where the system lets us make one. All that it starts stays in
- * there, also what clears its environment, leaves its session and loses its parent, as a daemon does: its marker is then the name
- * of the group. Of several markers each is a group in the one before. False where there is no cgroup v2, or none that we may write to.
+ * Puts a process that was just spawned into a cgroup of its own, if the system permits it. Everything it starts stays
+ * in the cgroup, also a daemon that clears its environment, leaves its session and loses its parent: the name of the
+ * group is then its marker. Several markers are nested groups. False if there is no cgroup v2, or none that is
+ * writable.
  */
 export function enclose(pid: number | undefined, ...markers: string[]): boolean {
   const parent = parentGroup()
-  // It could not be started.
+  // The process could not be started.
   if (parent === undefined || pid === undefined) return false
   const path = join(parent, ...markers.map(groupName))
   try {
@@ -17,31 +18,34 @@ export function enclose(pid: number | undefined, ...markers: string[]): boolean 
     moveInto(path, String(pid))
     return true
   } catch {
-    // One that has ended already has nothing to hide.
+    // A process that has already exited needs no group.
     hasFailed ||= sendSignal(pid, 0)
     removeGroup(path)
     return false
   }
 }
 
-/** Whether what a run started is known even when it hides where it comes from. False as soon as one run could not be enclosed. */
+/**
+ * Whether every process of a run is found, even one that hides its origin. False as soon as one run could not be put
+ * into a cgroup.
+ */
 export function isEnclosing(): boolean {
   return !hasFailed && parentGroup() !== undefined
 }
 
-/** The markers of the groups that a process is in. */
+/** The markers of the cgroups that a process is in. */
 export function groupMarkers(pid: number): string[] {
   if (mountPoint() === undefined) return []
   try {
     const groups = readFileSync(`/proc/${pid}/cgroup`, 'latin1')
     return [...groups.matchAll(GROUP_IN_PATH)].flatMap(([, marker]) => marker ?? [])
   } catch {
-    // Gone since it was listed.
+    // The process has exited since it was listed.
     return []
   }
 }
 
-/** Removes the group of a run that has ended. One in which something still runs stays. */
+/** Removes the cgroup of a run that has ended. A group with running processes stays. */
 export function removeRunGroup(marker: string): void {
   const parent = parentGroup()
   if (parent !== undefined) removeGroup(join(parent, groupName(marker)))
@@ -49,7 +53,7 @@ export function removeRunGroup(marker: string): void {
 
 const GROUP_PREFIX = 'chirality-'
 const GROUP_IN_PATH = /\/chirality-([A-Za-z0-9-]{8,64})(?=\/|$)/gm
-/** A group without processes that is younger may be one that another Chirality is about to use. */
+/** A younger group without processes may be one that another server is about to use. */
 const STALE_MS = 60_000
 
 let hasFailed = false
@@ -59,7 +63,7 @@ function groupName(marker: string): string {
   return `${GROUP_PREFIX}${marker}`
 }
 
-/** Our own group, if we may make others in it. */
+/** This process's own cgroup, if groups can be created in it. */
 function parentGroup(): string | undefined {
   knownParent ??= { path: findParentGroup() }
   return knownParent.path
@@ -82,7 +86,7 @@ function findParentGroup(): string | undefined {
   }
 }
 
-/** Of servers that were killed. */
+/** Removes the groups of servers that were killed. */
 function removeStaleGroups(parent: string): void {
   for (const name of readdirSync(parent)) {
     const path = join(parent, name)
@@ -90,14 +94,14 @@ function removeStaleGroups(parent: string): void {
   }
 }
 
-/** Groups inside of it, of agents that ran Chirality themselves, go first. */
+/** Removes nested groups first; they belong to agents that ran Chirality themselves. */
 function removeGroup(path: string): void {
   try {
     for (const entry of readdirSync(path, { withFileTypes: true }))
       if (entry.isDirectory()) removeGroup(join(path, entry.name))
     rmdirSync(path)
   } catch {
-    // Not there, or something still runs in it.
+    // The group does not exist, or a process still runs in it.
   }
 }
 
@@ -118,7 +122,7 @@ function findMountPoint(): string | undefined {
   }
 }
 
-/** With what it started before it was moved: rarely anything, as it has only just begun. */
+/** Moves the process and the children it has started before the move: rarely any, because it has just begun. */
 function moveInto(path: string, pid: string): void {
   writeFileSync(join(path, 'cgroup.procs'), pid)
   for (const child of childrenOf(pid)) moveInto(path, child)
