@@ -7,18 +7,18 @@ import type { SessionSettings } from '../store/session-settings.ts'
 
 export interface SessionHostOptions {
   harnesses: HarnessRegistry<SessionHarness>
-  /** Where this process can be reached, for the lock file of each project. */
+  /** The address of this process, for the lock file of each project. */
   address: string
   /** The user's data folder. */
   home?: string
   personas?: PersonaManager
   /** Default: the list prices, and those of `prices.json` in the user's data folder. */
   prices?: PriceTable
-  /** Values that must not be in harness.log, whatever they look like. Default: the secrets in the environment. */
+  /** Values that must not appear in harness.log. Default: the secrets in the environment. */
   secrets?: readonly string[]
-  /** Answers what agents ask. Default: one that waits for a person. */
+  /** Answers the agents' requests. Default: a broker that waits for a person. */
   decisions?: DecisionBroker
-  /** How long a request waits for a person before the answer is no. Null, the default: for ever. */
+  /** How long a request waits for a person before it is denied. Null, the default: no limit. */
   decisionTimeoutMs?: number | null
 }
 
@@ -28,22 +28,28 @@ export interface NewSession {
   harness?: HarnessId
   model?: string
   title?: string
-  /** `bypassPermissions` is refused: what a project keeps can be changed by those it is to hold back. Give it with turns. */
+  /**
+   * `bypassPermissions` is refused: agents can write the project's files, and the mode would free them. Pass it with
+   * each turn.
+   */
   permissionMode?: PermissionMode
   thinking?: SessionSettings['thinking']
-  /** The most that all its turns may cost together. */
+  /** The maximum cost of all its turns together. */
   budgetUsd?: number
-  /** The most rounds of model and tools in one turn. Left out: no limit, or 25 in pipeline mode. */
+  /** The maximum number of model and tool rounds in one turn. Undefined: no limit, or 25 in pipeline mode. */
   maxTurns?: number
-  /** The most tokens that models may read and write in all its turns together. */
+  /** The maximum number of tokens that models may read and write in all its turns together. */
   budgetTokens?: number
-  /** The most time that all its turns may take together, without what they wait for a person. */
+  /** The maximum duration of all its turns together, without the time they wait for a person. */
   budgetMinutes?: number
 }
 
 type KeepableMode = Exclude<PermissionMode, 'bypassPermissions'>
 
-/** A mode that a session may keep. Its file lies where its agent can write: it must not be able to free itself for ever. */
+/**
+ * A mode that a session may store. Its agent can write the session's file, so the file must not be able to switch all
+ * checks off.
+ */
 export function keepable(mode: PermissionMode | undefined): KeepableMode | undefined {
   if (mode !== 'bypassPermissions') return mode
   const message = 'bypassPermissions cannot be a setting of a session. Give it with each turn.'

@@ -94,7 +94,7 @@ export class HostedSession implements LiveSession {
     this.#turns.interrupt()
   }
 
-  /** With the agent, also when it is kept and no turn runs. */
+  /** Also ends an agent that is kept while no turn runs. */
   async kill(): Promise<void> {
     const hasTurn = this.#turns.current !== undefined
     await this.#turns.kill()
@@ -107,7 +107,7 @@ export class HostedSession implements LiveSession {
     try {
       const { harness, plan, from } = await prepareTurn(this.#view.session, request, this.#project)
       if (!harness.capabilities().supportsPrewarm) return
-      // On record before it has a turn: should this program be killed, the next one finds it.
+      // Recorded before its first turn: if this process is killed, the next one finds the session.
       const agents = new KeptAgentsFile(from.projectRoot, this.id)
       await agents.prepare()
       await harness.prewarm?.(from, { ...plan.opts, onProcess: process => agents.add(process) })
@@ -137,7 +137,7 @@ export class HostedSession implements LiveSession {
   async #keepMode(mode: PermissionMode): Promise<void> {
     const before = this.#view.session.settings
     const settings = { ...before, permissionMode: keepable(mode) }
-    // First in the view: a turn that ends meanwhile stores what the view has.
+    // The view is changed first: a turn that ends meanwhile stores the view's state.
     this.#view.replace({ settings })
     try {
       await this.#project.store.update(this.id, { settings })
@@ -165,33 +165,36 @@ export class HostedSession implements LiveSession {
     await this.#turns.after
   }
 
-  /** Takes an event that the log has now. */
+  /** Handles an event that is in the log. */
   note(event: UIEvent): void {
     this.#steered.note(event)
     const mode = this.#plans.see(event)
-    // A disk that takes nothing does not undo the approval: the turn goes on in the mode that was chosen.
+    // A failed write does not undo the approval: the turn goes on in the chosen mode.
     if (mode !== undefined && this.#view.session.settings.permissionMode === 'plan')
       void this.#keepMode(mode).catch(() => {})
   }
 
-  /** What an earlier host gave to a turn: taken, as the log says, or first in the queue when the turn is over. */
+  /**
+   * Messages that an earlier host passed to a turn: the agent took them, by the log, or they are first in the queue
+   * once the turn is over.
+   */
   async recoverSteered({ isOver }: { isOver: boolean }): Promise<void> {
     await this.#steered.recover()
-    // A disk that takes nothing keeps nobody from reading the session; the end of the next turn tries again.
+    // A failed write must not prevent reading the session; the end of the next turn tries again.
     if (isOver) await this.#steered.takeBack().catch(() => {})
   }
 
-  /** A turn that an earlier host began. */
+  /** Continues a turn that an earlier host started. */
   adopt(turn: LiveTurn): void {
     this.#turns.follow(turn)
   }
 
-  /** Goes on with the queue, if nothing is in its way. */
+  /** Sends the next queued message, if nothing prevents it. */
   sendNext(): Promise<void> {
     return this.#sending.next()
   }
 
-  /** Ends what runs and lets go of the log. With `leave` the agent works on, for a later host to find. */
+  /** Ends the running turn and closes the log. With `leave` the agent works on, and a later host finds it. */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     this.#closed = true
     if (agents === 'stop') await this.#turns.stop()
@@ -199,13 +202,13 @@ export class HostedSession implements LiveSession {
     await this.log.close()
   }
 
-  /** Puts back what somebody deleted while a turn runs. */
+  /** Restores the files of a running turn that were deleted. */
   async repair(): Promise<void> {
     const repaired = [await this.#turns.current?.repair(), await this.queue.repair()]
     if (repaired.includes(true)) await this.#project.store.save(this.#view.session)
   }
 
-  /** Called whenever something changed. */
+  /** Called after every change. */
   wake(): void {
     this.#waiters.wake()
   }
@@ -221,19 +224,19 @@ export class HostedSession implements LiveSession {
   }
 
   #queued(queued: QueuedMessage): QueuedTurn {
-    // The turn it was to wait for may have ended meanwhile, and found nothing to go on with.
+    // The turn that it waits for may have ended meanwhile, before there was anything to send.
     const { lastTurn } = this.#view.session
     if (this.#view.phase === 'idle' && lastTurn !== null) void this.#sending.after(lastTurn)
     return { queued }
   }
 }
 
-/** Which mode an approved plan leads to. A mode that is set for one turn only is none of its business. */
+/** The mode that an approved plan leads to. A mode that is set for one turn only does not count. */
 class ApprovedPlans {
   #asked: string | null = null
   #isApproved = false
 
-  /** The mode that the agent is in from now on because its plan was approved. */
+  /** The agent's mode after its plan was approved. */
   see(event: UIEvent): PermissionMode | undefined {
     switch (event.type) {
       case 'turn:start':
@@ -255,7 +258,10 @@ class ApprovedPlans {
   }
 }
 
-/** Claude Code goes back to the mode before the plan, which may have been for one turn only: no edit is free by that. */
+/**
+ * Claude Code returns to the mode before the plan, which may have been set for one turn only: it must not allow edits
+ * without asking.
+ */
 function modeOf(value: unknown): PermissionMode | undefined {
   if (value === 'dontAsk') return value
   return value === 'default' || value === 'acceptEdits' ? 'default' : undefined

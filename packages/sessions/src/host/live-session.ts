@@ -13,24 +13,27 @@ export interface LiveSession {
   readonly log: SessionLog
   readonly queue: MessageQueue
   /**
-   * Starts a turn. Resolves once `turn:start` is in the log. Throws `SessionBusyError` while one runs, and
-   * `SessionStartError` for what is wrong before the start.
+   * Starts a turn. Resolves once `turn:start` is in the log. Throws `SessionBusyError` while a turn runs, and
+   * `SessionStartError` if the turn cannot start.
    */
   start(message: string, request?: TurnRequest): Promise<StartedTurn>
-  /** Starts, or queues behind the turn that runs. */
+  /** Starts a turn, or queues the message behind the running one. */
   send(message: string, request?: TurnRequest): Promise<StartedTurn | QueuedTurn>
-  /** Into the turn that runs, where the harness can; else first in the queue. */
+  /** Sends the message into the running turn, if the harness can; otherwise puts it first in the queue. */
   steer(message: string, request?: TurnRequest): Promise<{ steered: true } | StartedTurn | QueuedTurn>
   interrupt(): void
-  /** Resolves when nothing of the turn runs any more. */
+  /** Resolves when no process of the turn runs any more. */
   kill(): Promise<void>
   prewarm(request?: TurnRequest): Promise<void>
-  /** For the turn that runs and those to come. */
+  /** For the running turn and later ones. */
   setPermissionMode(mode: PermissionMode): Promise<void>
-  /** The most that all turns of the session may spend together, from now on; null is no limit, what is left out stays. */
+  /**
+   * The limits for all turns of the session together, from now on; null is no limit, undefined leaves a limit
+   * unchanged.
+   */
   setBudget(budget: SessionBudget): Promise<StoredSession>
   contextUsage(): Promise<ContextUsage | undefined>
-  /** Resolves when no turn runs and the queue is empty or held. */
+  /** Resolves when no turn runs and the queue is empty or paused. */
   settled(): Promise<void>
 }
 

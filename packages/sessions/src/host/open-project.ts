@@ -22,11 +22,11 @@ export interface OpenProjectOptions {
   host: HostContext
   address: string
   onStatus: (status: SessionStatus) => void
-  /** Somebody deleted the lock, and another server has the project now. */
+  /** The lock was deleted, and another server owns the project now. */
   onLost: () => void
 }
 
-/** A project that this process owns, and its sessions that are in use. */
+/** A project that this process owns, and its open sessions. */
 export class OpenProject {
   readonly projectRoot: string
   readonly #context: ProjectContext
@@ -70,7 +70,7 @@ export class OpenProject {
     return [...this.#ready.values()]
   }
 
-  /** One that is open already. */
+  /** A session that is already open. */
   find(id: string): HostedSession | undefined {
     return this.#ready.get(id)
   }
@@ -90,22 +90,22 @@ export class OpenProject {
     }
   }
 
-  /** Ends what runs in a session and lets go of it. Rejects when its log could not be written to the end. */
+  /** Ends the session's work and closes it. Rejects if its log could not be written completely. */
   async drop(id: string, agents: 'stop' | 'leave'): Promise<void> {
     const opened = await this.#sessions.get(id)?.catch(() => undefined)
     try {
       await opened?.session.close(agents)
     } finally {
-      // While its session is known here: what the harnesses say about the end of the agent belongs to harness.log.
+      // The session is still registered here, so that the harness's log lines about the agent's end go to harness.log.
       if (agents === 'stop') await this.#endAgents(id)
       this.#sessions.delete(id)
       this.#ready.delete(id)
     }
   }
 
-  /** Before a session is deleted: also an agent goes that no harness here can speak to. */
+  /** Before a session is deleted: also stops an agent that no registered harness can talk to. */
   async stop(id: string): Promise<void> {
-    // What its log could not take is about to be deleted.
+    // The events that its log could not take are about to be deleted anyway.
     await this.drop(id, 'stop').catch(() => {})
     const record = await new TurnRecordFile(this.projectRoot, id).read()
     if (record !== undefined) await stopRecorded(record)
@@ -121,7 +121,10 @@ export class OpenProject {
     this.#context.harnessLog.write('', faultRow(error))
   }
 
-  /** Rejects with what went wrong when all is closed: one bad log must not keep the others, nor the project. */
+  /**
+   * Closes everything and then rejects with the first error: one failing log must not keep the others, or the project,
+   * open.
+   */
   async close(agents: 'stop' | 'leave'): Promise<void> {
     clearInterval(this.#repairs)
     try {
@@ -137,7 +140,7 @@ export class OpenProject {
     return statuses.filter(other => other.sessionId !== sessionId && !AT_REST.has(other.phase))
   }
 
-  /** An agent that is kept between turns goes with its session. */
+  /** An agent that is kept between turns ends with its session. */
   async #endAgents(id: string): Promise<void> {
     const { harnesses, harnessLog } = this.#context
     const releases = harnesses.getAll().map(harness => harness.release(id))
@@ -148,9 +151,12 @@ export class OpenProject {
     }
   }
 
-  /** `git clean -fdx` takes the files of running turns, too. The log and the lock look after themselves. */
+  /**
+   * `git clean -fdx` deletes the files of running turns too, so they are restored. The log and the lock restore
+   * themselves.
+   */
   async #repair(): Promise<void> {
-    // A slow disk may take longer than the time between two.
+    // On a slow disk one check may take longer than the interval.
     if (this.#repairing) return
     this.#repairing = true
     try {
@@ -175,7 +181,7 @@ interface OpenedSession {
   recovery: Recovery
 }
 
-/** Opens a session of a project that is ours, with all that an earlier host left of it. */
+/** Opens a session of an owned project, and recovers what an earlier host left. */
 async function openSession(
   project: ProjectContext,
   stored: StoredSession,
@@ -204,7 +210,7 @@ async function openSession(
     session = new HostedSession({ project, view, log, recorder, queue })
     await session.recoverSteered({ isOver: recovery.kind !== 'adopted' })
     log.onHealth(onChange)
-    // What waits goes on behind a turn that goes on. Else a person decides: to open a project must cost nothing.
+    // Queued messages follow a turn that goes on. Otherwise a person decides: opening a project must not cost money.
     if (recovery.kind === 'adopted') session.adopt(recovery.turn)
     else if (queue.list().length > 0 && !queue.held) await queue.hold()
     return { session, recovery }
@@ -214,7 +220,7 @@ async function openSession(
   }
 }
 
-/** The message that was on its way: sent, if its turn began, and else still to be sent. */
+/** The message that was being sent: done if its turn began, otherwise still queued. */
 async function recoverQueue(
   queue: MessageQueue,
   hasBegun: (queued: QueuedMessage) => Promise<boolean>,
@@ -226,7 +232,7 @@ async function recoverQueue(
   else await queue.notSent({ hold: false })
 }
 
-/** Waits for all of them, also when one fails, and then rejects with the first failure. */
+/** Waits for all promises, also if one fails, and then rejects with the first failure. */
 export async function allDone(steps: readonly Promise<unknown>[]): Promise<void> {
   await Promise.allSettled(steps)
   await Promise.all(steps)

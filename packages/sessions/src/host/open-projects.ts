@@ -9,13 +9,13 @@ import { type ProjectReport, recoverProject } from './recover-project.ts'
 export interface OpenProjectsOptions {
   address: string
   onStatus: (status: SessionStatus) => void
-  /** A session is not here any more. */
+  /** Called when a session is closed. */
   onClosed: (sessionId: string) => void
 }
 
 export interface Opened {
   project: OpenProject
-  /** What was found when it was opened. */
+  /** The result of the recovery when it was opened. */
   report: ProjectReport
 }
 
@@ -44,7 +44,7 @@ export class OpenProjects {
     return this.open.flatMap(project => project.sessions())
   }
 
-  /** A session that is open already: what it is, this process knows better than its file. */
+  /** A session that is already open: this process has newer state than its file. */
   session(id: string): HostedSession | undefined {
     if (this.#closed) return undefined
     for (const project of this.#open) {
@@ -54,7 +54,7 @@ export class OpenProjects {
     return undefined
   }
 
-  /** Opens it the first time. */
+  /** Opens the project at the first call. */
   async get(projectRoot: string): Promise<Opened> {
     if (this.#closed) throw new SessionStartError('closed', 'Chirality is being closed. Start it again.')
     const root = realProjectRoot(projectRoot)
@@ -78,7 +78,7 @@ export class OpenProjects {
     if (opened !== undefined) await this.#closeOne(opened.project, 'stop')
   }
 
-  /** For good: what is asked for from now on would be left behind, lock and all. */
+  /** Final: a project that is opened from now on would never be closed, and its lock would stay. */
   async closeAll(agents: 'stop' | 'leave'): Promise<void> {
     this.#closed = true
     const results = await Promise.allSettled(this.#opening.values())
@@ -100,7 +100,10 @@ export class OpenProjects {
     }
   }
 
-  /** Two must not write to one log: the other has the project, and finds the agents that are left to it. */
+  /**
+   * Two processes must not write to one log: the other process owns the project and adopts the agents that are left
+   * running.
+   */
   async #lost(root: string): Promise<void> {
     const opened = await this.#opening.get(root)?.catch(() => undefined)
     this.#opening.delete(root)

@@ -7,20 +7,20 @@ import { stopKeptAgents } from '../turns/record/kept-agents-file.ts'
 import { sessionsWithRecords, stopRecorded, TurnRecordFile } from '../turns/record/turn-record.ts'
 import type { OpenProject } from './open-project.ts'
 
-/** What was found when a project was opened. */
+/** The result of opening a project. */
 export interface ProjectReport {
   projectRoot: string
-  /** Sessions whose turn was found again: it goes on, or is told to its end. */
+  /** Sessions whose turn was adopted: it goes on, or its remaining events are read. */
   adopted: string[]
   /** Sessions whose turn ended with the host that ran it. */
   closed: string[]
-  /** Processes of those, and of agents that were kept between turns, that were still alive and were stopped. */
+  /** Processes of those turns, and of agents kept between turns, that were still running and were stopped. */
   stopped: number
   /** Sessions that cannot be opened, and why. */
   problems: { sessionId: string; message: string }[]
 }
 
-/** Opens every session that an earlier host left at work, or with messages in its queue. */
+/** Opens every session that an earlier host left with a running turn, or with queued messages. */
 export async function recoverProject(project: OpenProject, store: SessionStore): Promise<ProjectReport> {
   const { projectRoot } = project
   const report: ProjectReport = { projectRoot, adopted: [], closed: [], stopped: 0, problems: [] }
@@ -55,7 +55,7 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
   return report
 }
 
-/** Of the agents of turns that were found again, or that nobody here may touch. */
+/** Markers of the agents of adopted turns, and of turns that this host must not touch. */
 async function markersOfTurns(projectRoot: string): Promise<Set<string>> {
   const ids = await sessionsWithRecords(projectRoot)
   const records = await Promise.all(
@@ -68,7 +68,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A turn whose session is gone, log and all: nobody could ever show it, or stop it. */
+/** A turn whose session and log were deleted: it could never be shown or stopped. */
 async function stopOrphan(projectRoot: string, sessionId: string, report: ProjectReport): Promise<void> {
   const file = new TurnRecordFile(projectRoot, sessionId)
   const record = await file.read()
@@ -80,7 +80,7 @@ async function stopOrphan(projectRoot: string, sessionId: string, report: Projec
   report.problems.push({ sessionId, message })
 }
 
-/** By their own word, whatever became of the records of their turns. */
+/** Found by the agents' own record, whatever became of the records of their turns. */
 async function sessionsAtWork(projectRoot: string, store: SessionStore): Promise<string[]> {
   const sessions = await store.list(projectRoot)
   return sessions.filter(({ status }) => status !== 'idle').map(({ id }) => id)

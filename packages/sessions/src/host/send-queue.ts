@@ -11,22 +11,22 @@ export interface SendQueueOptions {
   queue: MessageQueue
   recorder: SessionRecorder
   steered: SteeredMessages
-  /** No turn is in the way. */
+  /** Whether a turn can start now. */
   isFree: () => boolean
   start: (message: QueuedMessage) => Promise<unknown>
 }
 
-/** Sends what waits, one turn after the other, and stops when one does not go well. */
+/** Sends queued messages, one turn after the other, and pauses when a turn fails. */
 export class SendQueue {
   readonly #options: SendQueueOptions
-  /** Sent, but the file could not be told: it must not go a second time, nor keep the others waiting. */
+  /** Sent, but not removed from the file: it must not be sent a second time, nor block the others. */
   #untold: string | undefined
 
   constructor(options: SendQueueOptions) {
     this.#options = options
   }
 
-  /** After a turn that failed or was stopped, follow-ups may make no sense any more: a person decides. */
+  /** After a turn that failed or was stopped, queued messages may make no sense any more, so a person decides. */
   async after(reason: TurnEndReason): Promise<void> {
     const { queue, steered } = this.#options
     await steered.takeBack().catch((error: unknown) => this.#tell(error))
@@ -35,7 +35,7 @@ export class SendQueue {
     else await queue.hold().catch((error: unknown) => this.#tell(error))
   }
 
-  /** Never rejects: whoever lets the queue go on does not wait for it. */
+  /** Never rejects, because its callers do not await it. */
   async next(): Promise<void> {
     if (this.#options.isFree()) await this.#sendFirst().catch((error: unknown) => this.#tell(error))
   }
@@ -48,18 +48,18 @@ export class SendQueue {
     try {
       await start(message)
     } catch (error) {
-      // Somebody was faster; its turn comes after that one.
+      // Another caller started a turn first; this message is sent after it.
       const hold = !(error instanceof SessionBusyError)
       await queue.notSent({ hold })
       if (hold) await this.#tell(error)
       return
     }
-    // Only now: had we died before, the log would have told that it was sent.
+    // Removed only now: after a crash before this point, the log shows that it was sent.
     this.#untold = message.id
     await this.#markSent().catch(() => {})
   }
 
-  /** What fails here is tried again before the next message goes. */
+  /** A failure here is retried before the next message is sent. */
   async #markSent(): Promise<void> {
     if (this.#untold === undefined) return
     await this.#options.queue.sent(this.#untold)

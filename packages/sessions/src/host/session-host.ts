@@ -26,15 +26,15 @@ import type { ProjectReport } from './recover-project.ts'
 export class SessionHost {
   /** For reading; changes go through the host. */
   readonly store: SessionStore
-  /** What a persona asks for beyond asking, and where that is allowed. */
+  /** The personas' requested permissions, and where the user granted them. */
   readonly consent: PersonaConsent
-  /** What projects have spent, and may. */
+  /** The cost of projects, and their budgets. */
   readonly budgets: BudgetBook
-  /** What agents ask, and where it is answered. */
+  /** The agents' open requests, and where they are answered. */
   readonly decisions: DecisionBroker
-  /** The rules that allow, ask about and deny calls. */
+  /** The rules that allow, ask about or deny tool calls. */
   readonly policies: PolicyBook
-  /** What projects bring for the agents to run, and what the user said to that. */
+  /** The files of projects that agents would run, and whether the user trusts them. */
   readonly trust: ProjectTrust
   readonly #context: HostContext
   readonly #projects: OpenProjects
@@ -42,7 +42,7 @@ export class SessionHost {
 
   constructor(options: SessionHostOptions) {
     const { harnesses, home, personas = new PersonaManager() } = options
-    // Read here already: what is wrong with the file is told before the first turn.
+    // Read at the start, so that an error in the file is reported before the first turn.
     const prices = options.prices ?? readPrices(home)
     this.budgets = new BudgetBook({ home })
     this.policies = new PolicyBook({ home, personas })
@@ -67,7 +67,7 @@ export class SessionHost {
       onClosed: id => this.decisions.closeSession(id),
     })
     this.decisions.onProblem((id, message) => this.#warn(id, message))
-    // The request is in the log, and told, before the policies were read.
+    // The request was written to the log and published before the policies were read.
     this.decisions.onChange(id => {
       if (this.#policyProblem(id) === null) return
       const session = this.#projects.sessions().find(one => one.id === id)
@@ -75,7 +75,7 @@ export class SessionHost {
     })
   }
 
-  /** Makes this process the owner of a project. Throws `ProjectLockedError` when another one is. */
+  /** Makes this process the owner of a project. Throws `ProjectLockedError` if another process is. */
   async openProject(projectRoot: string): Promise<ProjectReport> {
     const { report } = await this.#projects.get(projectRoot)
     return report
@@ -96,7 +96,7 @@ export class SessionHost {
     const { project } = await this.#projects.get(projectRoot)
     const budget = { budgetUsd, budgetTokens, budgetMinutes }
     const settings = { model, permissionMode, thinking, maxTurns, ...budget }
-    // Said now, and not by the first turn.
+    // Checked now, and not only by the first turn.
     await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
     return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
   }
@@ -112,21 +112,21 @@ export class SessionHost {
     return this.store.fork(id, options)
   }
 
-  /** What the agent of such a fork would get, by what is known now. Makes nothing. */
+  /** What the agent of such a fork would get, by the current state. Creates nothing. */
   async forkHistory(id: string, options?: Pick<ForkOptions, 'atSeq'>): Promise<ForkHistory> {
     const session = await this.#hosted(id)
     await session.log.flush().catch(() => {})
     return this.store.forkHistory(id, options)
   }
 
-  /** Stops what runs in it, and removes everything that is kept of it. Only in a project that is ours, or becomes it. */
+  /** Stops the session's work, and deletes all its files. Only in a project that this process owns or can own. */
   async deleteSession(id: string): Promise<void> {
     const session = await this.store.get(requireSessionId(id))
     if (session !== undefined) await this.#projects.get(session.projectRoot)
     await this.store.delete(id)
   }
 
-  /** One of the agent's own conversations as a session of ours. */
+  /** Imports one of the agent's own conversations as a session. */
   async importSession(harnessId: HarnessId, nativeSessionId: string, cwd?: string): Promise<StoredSession> {
     const harness = this.#context.harnesses.getOrThrow(harnessId)
     if (harness.importSession === undefined)
@@ -136,40 +136,40 @@ export class SessionHost {
     return this.store.import(imported)
   }
 
-  /** Opens its project if need be. Throws a StorageError `not-found` when there is no such session. */
+  /** Opens its project if needed. Throws a StorageError `not-found` if there is no such session. */
   session(id: string): Promise<LiveSession> {
     return this.#hosted(id)
   }
 
-  /** The same without opening anything: undefined when the session is not open here. */
+  /** Like `session()`, but opens nothing: undefined if the session is not open here. */
   openSession(id: string): LiveSession | undefined {
     return this.#projects.session(id)
   }
 
-  /** Of the sessions that are open here; the store lists all. */
+  /** The state of the open sessions; the store lists all. */
   statuses(): SessionStatus[] {
     return this.#projects.sessions().map(session => session.status)
   }
 
-  /** Every change of any session. */
+  /** Called for every change of any session. */
   onStatus(listener: (status: SessionStatus) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** For `onLog` of a harness: what it says goes to the harness.log of the project that its session is in. */
+  /** For `onLog` of a harness: its lines go to the harness.log of the session's project. */
   log(entry: RunnerLogEntry): void {
     for (const project of this.#projects.open) project.relay(entry)
   }
 
-  /** A fault that belongs to no session: in harness.log of every project that is open. */
+  /** An error that belongs to no session: written to harness.log of every open project. */
   logFault(error: unknown): void {
     for (const project of this.#projects.open) project.logFault(error)
   }
 
   /**
-   * With `leave` agents work on, and the next host of their project finds them again. Rejects when a log could not be
-   * written to its end; everything is closed then, too.
+   * With `leave` agents work on, and the next host of their project adopts them. Rejects if a log could not be written
+   * completely; everything is closed in that case too.
    */
   async close({ agents = 'stop' }: { agents?: 'stop' | 'leave' } = {}): Promise<void> {
     try {
@@ -209,7 +209,7 @@ export class SessionHost {
       try {
         listener(status)
       } catch {
-        // Whoever watches must not disturb what is watched.
+        // A failing listener must not disturb the session.
       }
     }
   }

@@ -20,7 +20,7 @@ export interface SessionTurnsOptions {
   onEnded: (reason: TurnEndReason) => Promise<void>
 }
 
-/** The turns of one session: one at a time, from its start to what follows its end. */
+/** The turns of one session: one at a time, from the start to the work after its end. */
 export class SessionTurns {
   readonly #options: SessionTurnsOptions
   #turn: LiveTurn | undefined
@@ -35,7 +35,7 @@ export class SessionTurns {
     return this.#turn
   }
 
-  /** Everything that follows the end of the last turn. */
+  /** The work after the end of the last turn. */
   get after(): Promise<void> {
     return this.#after
   }
@@ -60,19 +60,19 @@ export class SessionTurns {
     }
   }
 
-  /** Not the start that may have followed meanwhile. */
+  /** Clears only this start, not one that may have followed meanwhile. */
   #begun(stop: StopSignal): void {
     if (this.#starting === stop) this.#starting = undefined
     this.#options.waiters.wake()
   }
 
-  /** A turn at work; also one that an earlier host began. */
+  /** Follows a running turn; also one that an earlier host started. */
   follow(turn: LiveTurn): void {
     this.#turn = turn
     this.#after = turn.done.then(async end => {
       if (end.kind === 'ended') return this.#ended(turn, end.reason)
       if (end.kind === 'left') return
-      // Its record stays, and the next host closes the turn.
+      // Its record stays, and the next host ends the turn.
       this.#options.project.budget.forget(turn.turnId)
       this.#release()
     })
@@ -87,11 +87,11 @@ export class SessionTurns {
     const { view, log, waiters } = this.#options
     this.#starting?.abort()
     await this.#turn?.kill()
-    // A log that is paused cannot say that the turn ended; the agent is gone all the same.
+    // A paused log cannot record that the turn ended; the agent has exited nevertheless.
     await waiters.until(() => view.phase === 'idle' || log.health.state === 'paused')
   }
 
-  /** A result with its cost is worth a moment; more than that nobody waits. */
+  /** Waits a moment, so that the agent can print its result with the cost, and then kills it. */
   async stop(): Promise<void> {
     const { view, log, recorder, waiters } = this.#options
     if (log.health.state === 'paused') recorder.giveUp()
@@ -105,7 +105,9 @@ export class SessionTurns {
     await this.#after
   }
 
-  /** Lets go of the agent. One that is just being started is waited for: nobody could find it again yet. */
+  /**
+   * Leaves the agent running. A starting agent is waited for, because it has no record yet by which it could be found.
+   */
   async leave(): Promise<void> {
     const patience = setTimeout(() => this.#starting?.abort(), STOP_PATIENCE_MS)
     await this.#options.waiters.until(() => this.#starting === undefined)
@@ -131,7 +133,7 @@ export class SessionTurns {
 
 const STOP_PATIENCE_MS = 5000
 
-/** Those who wait until something is so. */
+/** Callers that wait for a condition. */
 export class Waiters {
   readonly #checks = new Set<() => void>()
 
@@ -147,7 +149,7 @@ export class Waiters {
     })
   }
 
-  /** Something changed. */
+  /** The state changed: checks the conditions. */
   wake(): void {
     for (const check of [...this.#checks]) check()
   }

@@ -13,19 +13,22 @@ export interface SteeredMessagesOptions {
 }
 
 /**
- * Messages on their way into the turn that runs. Agents repeat one when they take it, and not before: until then it is on the
- * disk beside the queue, and what is not taken by the end of the turn goes into the queue.
+ * Messages that were sent into the running turn. Agents repeat a message when they take it up, and not before: until
+ * then it is on the disk beside the queue, and if it was not taken up by the end of the turn it goes into the queue.
  */
 export class SteeredMessages {
   readonly #options: SteeredMessagesOptions
-  /** Those that the log says were taken; the file may not know yet. */
+  /** Messages that were taken up, by the log; the file may not show it yet. */
   readonly #taken = new Set<string>()
 
   constructor(options: SteeredMessagesOptions) {
     this.#options = options
   }
 
-  /** Taken when the turn has it, or will have; else it is first in the queue. The disk has it before `give` is called. */
+  /**
+   * True if the turn has the message, or will have it; otherwise it is first in the queue. It is on the disk before
+   * `give` is called.
+   */
   async steer(
     message: string,
     request: TurnRequest,
@@ -33,42 +36,42 @@ export class SteeredMessages {
   ): Promise<{ taken: boolean; given: QueuedMessage }> {
     const { queue, log } = this.#options
     const { afterSeq, ...given } = await queue.give(message, request, log.lastSeq)
-    // One that fails has not given it to anybody, as far as anybody knows.
+    // A failed call counts as not sent.
     const taken = await give().catch(() => false)
     if (!taken) await queue.takeBack(new Set([given.id]), { hold: false })
     return { taken, given }
   }
 
-  /** Those that no agent has taken yet. */
+  /** Messages that no agent has taken up yet. */
   list(): QueuedMessage[] {
     return this.#open.map(({ afterSeq: _, ...message }) => message)
   }
 
-  /** Takes an event of the log, for those that say that a message was taken. */
+  /** Handles an event of the log that says that a message was taken up. */
   note(event: UIEvent): void {
     const text = takenText(event)
     const given = text === undefined ? undefined : this.#open.find(({ message }) => isSame(message, text))
     if (given === undefined) return
     this.#taken.add(given.id)
-    // What fails here is made up for at the end of the turn.
+    // A failure here is repaired at the end of the turn.
     void this.#forgetTaken().catch(() => {})
   }
 
-  /** What the log has of them already, when a session is opened. */
+  /** Reads from the log which messages were taken up, when a session is opened. */
   async recover(): Promise<void> {
     const open = this.#open
     const told = toldAfter(this.#options.log, Math.min(...open.map(({ afterSeq }) => afterSeq)))
     for (const { id, message, afterSeq } of open) {
       const at = told.findIndex(({ seq, text }) => seq > afterSeq && isSame(message, text))
       if (at === -1) continue
-      // Of two that say the same, each is told of once.
+      // Of two messages with the same text, each is confirmed once.
       told.splice(at, 1)
       this.#taken.add(id)
     }
     await this.#forgetTaken().catch(() => {})
   }
 
-  /** The turn is over. What its agent did not take waits for a person, who may not want it any more. */
+  /** The turn is over. Messages that its agent did not take up wait for a person, who may not want them any more. */
   async takeBack(): Promise<void> {
     const { queue, recorder, log } = this.#options
     await this.#forgetTaken()
@@ -91,7 +94,7 @@ export class SteeredMessages {
   }
 }
 
-/** The words of a message that the agent has just taken. */
+/** The text of a message that the agent has just taken up. */
 function takenText(event: UIEvent): string | undefined {
   if (event.type !== 'status' || event.data?.kind !== 'user_message') return undefined
   return typeof event.data.text === 'string' ? event.data.text : undefined
@@ -114,7 +117,7 @@ function toldAfter(log: SessionLog, afterSeq: number): { seq: number; text: stri
 
 const PAGE_EVENTS = 512
 
-/** Agents may drop the space around it. */
+/** Agents may drop the white space around it. */
 function isSame(message: string, text: string): boolean {
   return message.trim() === text.trim()
 }

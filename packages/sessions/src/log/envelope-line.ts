@@ -1,6 +1,6 @@
 import type { Envelope, NativeUnknownEvent, UIEvent, UIEventType, UsageInfo } from '@chirality/core'
 
-/** One line of the log. `seq` comes first, so that a line can be placed without parsing it. */
+/** One line of the log. `seq` comes first, so that a line's position is known without parsing it. */
 export function encodeLine(envelope: Envelope): string {
   const { seq, at, sessionId, turnId, event } = envelope
   return `{"seq":${seq},"at":"${at}"${idMembers(sessionId, turnId)},"event":${JSON.stringify(event)}}\n`
@@ -8,7 +8,7 @@ export function encodeLine(envelope: Envelope): string {
 
 let lastIds = { sessionId: '', turnId: null as string | null, text: '' }
 
-/** The same for all events of a turn, so it is not written out for each. */
+/** The same for all events of a turn, so it is serialised once. */
 function idMembers(sessionId: string, turnId: string | null): string {
   if (sessionId !== lastIds.sessionId || turnId !== lastIds.turnId) {
     const text = `,"sessionId":${JSON.stringify(sessionId)},"turnId":${JSON.stringify(turnId)}`
@@ -17,13 +17,13 @@ function idMembers(sessionId: string, turnId: string | null): string {
   return lastIds.text
 }
 
-/** The envelope in a line, if it is whole and belongs to the session. */
+/** The envelope in a line, if it is complete and belongs to the session. */
 export function decodeLine(line: Buffer, sessionId: string): Envelope | undefined {
   const value = parse(line)
   return isEnvelope(value) && value.sessionId === sessionId ? sound(value) : undefined
 }
 
-/** All envelopes of lines that are joined by commas, if every one is whole and belongs to the session. */
+/** All envelopes of lines that are joined by commas, if each is complete and belongs to the session. */
 export function decodeLines(text: string, sessionId: string): Envelope[] | undefined {
   const values = parse(`[${text}]`)
   if (!Array.isArray(values)) return undefined
@@ -38,8 +38,8 @@ function sound(envelope: Envelope): Envelope {
 }
 
 /**
- * The `seq` of a line that looks like an envelope by its ends; undefined for one that has to be parsed. The line is
- * `bytes` from `start` on, with its newline or without; of a long one the beginning is enough.
+ * The `seq` of a line whose beginning and end look like an envelope; undefined for a line that has to be parsed. The
+ * line is `bytes` from `start` on, with or without its newline; of a long line the beginning is enough.
  */
 export function peekSeq(bytes: Uint8Array, start: number, lastByte: number): number | undefined {
   if (lastByte !== CLOSING_BRACE) return undefined
@@ -58,7 +58,7 @@ export function peekSeq(bytes: Uint8Array, start: number, lastByte: number): num
 /** Long enough for the prefix, the largest `seq` and the comma. */
 export const HEAD_BYTES = 32
 
-/** The `seq` of a line that somebody else may have written, with other spacing or another order. */
+/** The `seq` of a line that another program may have written, with other spacing or order. */
 export function parseSeq(line: Buffer): number | undefined {
   const value = parse(line)
   return isEnvelope(value) ? value.seq : undefined
@@ -94,19 +94,19 @@ export function isEnvelope(value: unknown): value is Envelope {
 }
 
 /**
- * The event of a line, or in its place one that shows that it is damaged. A log is a file that others can write, and everything
- * that reads it relies on the fields of an event: one that is missing, or of another type, would close the session for ever.
+ * The event of a line, or an event that reports it as damaged. Other programs can write to a log, and its readers rely
+ * on an event's fields: a missing field, or one of another type, would make the session unreadable forever.
  */
 function soundEvent(event: UIEvent, sessionId: string): UIEvent {
   const fields = Object.hasOwn(FIELDS, event.type) ? FIELDS[event.type] : undefined
-  // A type of a later version: readers pass over it.
+  // An event type of a later version, which readers skip.
   if (fields === undefined) return event
   const values = event as unknown as Record<string, unknown>
   for (const [name, isSound] of fields) if (!isSound(values[name])) return damaged(values, sessionId)
   return event
 }
 
-/** Whether a value has the fields of such an event. */
+/** Whether a value has the fields of an event of this type. */
 export function isSound<T extends UIEventType>(
   type: T,
   value: unknown,

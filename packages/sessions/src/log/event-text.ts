@@ -1,16 +1,16 @@
-/** Consecutive envelopes as they stand in the log: JSON with commas between them, and no brackets around. */
+/** Consecutive envelopes as they are in the log: JSON objects separated by commas, without brackets. */
 export interface EventText {
   from: number
   to: number
   text: string
 }
 
-/** `lines` is what the file has, each with its line break. JSON has none inside. */
+/** `lines` is a part of the file, each line with its newline. The JSON itself contains none. */
 export function textOfLines(from: number, to: number, lines: string): EventText {
   return { from, to, text: lines.slice(0, -1).replaceAll('\n', ',') }
 }
 
-/** Neighbours as one. */
+/** Joins consecutive texts. */
 export function joinTexts(texts: readonly EventText[]): EventText {
   const [first] = texts
   const last = texts.at(-1)

@@ -12,10 +12,10 @@ export interface LogReaderOptions {
   ops: FileOps
   sessionId: string
   path: string
-  /** The file may be replaced under us, so it is asked for anew each time. */
+  /** A function, because the file may be replaced meanwhile. */
   fd: () => number
   index: () => LineIndex
-  /** Makes the index anew from the log. */
+  /** Rebuilds the index from the log. */
   rebuildIndex: () => void
 }
 
@@ -24,7 +24,7 @@ export interface ReadBounds {
   maxBytes: number
 }
 
-/** Reads envelopes by number. What cannot be read back is told in its place by a `log:gap`. */
+/** Reads envelopes by number. A `log:gap` event replaces lines that cannot be read. */
 export class LogReader {
   readonly #options: LogReaderOptions
   readonly #known: KnownLines
@@ -34,7 +34,7 @@ export class LogReader {
     this.#known = new KnownLines(options.index())
   }
 
-  /** Those after `seq`, at most `limit`, and no more than fits into `maxBytes` but for a first one that is larger. */
+  /** The envelopes after `seq`, at most `limit` and `maxBytes`; the first one is returned even if it is larger. */
   after(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
     return this.#read(
       () => this.#rangesAfter(seq, limit, bounds),
@@ -42,7 +42,7 @@ export class LogReader {
     )
   }
 
-  /** The same as JSON. What is known to be that is not parsed. */
+  /** The same as JSON. Lines that are known to be valid are not parsed. */
   textAfter(seq: number, limit: number, bounds: ReadBounds): EventText | undefined {
     return this.#read(
       () => this.#rangesAfter(seq, limit, bounds),
@@ -50,7 +50,7 @@ export class LogReader {
     )
   }
 
-  /** The last ones before `seq`, oldest first. */
+  /** The last envelopes before `seq`, oldest first. */
   before(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
     return this.#read(
       () => this.#rangesBefore(seq, limit, bounds),
@@ -89,7 +89,7 @@ export class LogReader {
     return ranges.reverse()
   }
 
-  /** An index that turns out to be wrong is made again. */
+  /** Rebuilds an index that turns out to be wrong, and tries again. */
   #read<T>(find: () => LineRange[], make: (ranges: LineRange[], ifMisplaced: IfMisplaced) => T): T {
     try {
       try {
@@ -119,7 +119,7 @@ export class LogReader {
     return text === undefined ? undefined : { from: first.seq, to: last.seq, text }
   }
 
-  /** Of a log without damage, which they nearly all are: all lines in one go, with commas between them. */
+  /** For a log without damage, as almost all are: all lines in one string, separated by commas. */
   #soundText(ranges: LineRange[]): string | undefined {
     const [run, ...others] = soundRuns(ranges)
     if (run === undefined || others.length > 0 || run.length === 0) return undefined
@@ -160,7 +160,7 @@ export class LogReader {
 
   #decode(range: LineRange, line: Buffer, ifMisplaced: IfMisplaced): Envelope | undefined {
     if (crc32(line) !== range.crc) {
-      // Damage leaves a line between its newlines. If they are elsewhere, so are the lines behind it.
+      // A damaged line keeps its newlines. If they are elsewhere, the lines behind it have moved too.
       const misplaced = line.indexOf(NEWLINE) !== range.length - 1
       if (misplaced && ifMisplaced === 'fail')
         throw new IndexDamagedError(`line ${range.seq} is not in its place`)
@@ -170,13 +170,13 @@ export class LogReader {
     return found?.seq === range.seq ? found : undefined
   }
 
-  /** Among damage a line counts by its place: the number that it states may be what was damaged. */
+  /** Within a damaged range a line counts by its position: the number that it states may be the damaged part. */
   #decodeDamaged(range: LineRange): Envelope | undefined {
     const found = decodeLine(this.#lastLine(range), this.#options.sessionId)
     return found && { ...found, seq: range.seq }
   }
 
-  /** Among damage the good line, if there is one, is the last. */
+  /** Within a damaged range the valid line, if there is one, is the last. */
   #lastLine({ start, length }: LineRange): Buffer {
     const window = Math.min(length, MAX_WINDOW_BYTES)
     const bytes = this.#bytes(start + length - window, window)
@@ -208,7 +208,7 @@ interface Run {
   ranges: LineRange[]
 }
 
-/** Neighbouring sound lines are read in one go; damage is looked at piece by piece, for it can be of any size. */
+/** Adjacent intact lines are read in one call; damaged ranges are read in pieces, because they can have any size. */
 function soundRuns(ranges: LineRange[]): Run[] {
   const runs: Run[] = []
   for (const range of ranges) {
@@ -222,7 +222,7 @@ function soundRuns(ranges: LineRange[]): Run[] {
   return runs
 }
 
-/** Puts one `log:gap` where lines are missing. It bears the last missing number, so cursors step over it. */
+/** Puts one `log:gap` in place of missing lines. It has the last missing number, so that cursors skip it. */
 class GapCollector {
   readonly #sessionId: string
   readonly #envelopes: Envelope[] = []
@@ -267,8 +267,8 @@ const GAP_REASON = 'These lines of the session log are damaged and cannot be rea
 const UNKNOWN_TIME = new Date(0).toISOString()
 
 /**
- * Which lines of a log are JSON for sure, if their checksums are right: those that were written through this index, and those
- * from the first on that were parsed once.
+ * Which lines of a log are known to be JSON if their checksums match: those written through this index, and a first
+ * range that was parsed once.
  */
 class KnownLines {
   #index: LineIndex
@@ -291,12 +291,12 @@ class KnownLines {
     if (from <= this.#parsedTo + 1) this.#parsedTo = Math.max(this.#parsedTo, to)
   }
 
-  /** All lines are known: the parsed ones reach to those that were written. */
+  /** All lines are known: the parsed range reaches the written one. */
   get #meet(): boolean {
     return this.#writtenFrom <= this.#parsedTo + 1
   }
 
-  /** An index that was made anew has the checksums of whatever stands in the file. */
+  /** A rebuilt index has the checksums of whatever is in the file, so they prove nothing. */
   #follow(index: LineIndex): void {
     if (index === this.#index) return
     this.#index = index

@@ -15,8 +15,9 @@ interface OpenLog {
 const openLogs = new Map<string, OpenLog>()
 
 /**
- * The log of a session: `.chirality/events/<id>.ndjson`, made if it is missing, repaired if it is broken. Whoever opens it
- * while it is open gets the same one; `close()` it as often. Between processes the project's lock decides.
+ * The log of a session: `.chirality/events/<id>.ndjson`, created if it is missing, repaired if it is damaged. Opening
+ * it again in this process returns the same object; each call needs its own `close()`. Between processes the project's
+ * lock decides.
  */
 export async function openSessionLog(
   projectRoot: string,
@@ -43,7 +44,7 @@ export async function openSessionLog(
   }
 }
 
-/** Deletes a log with everything that was kept beside it. Readers end, and a writer is told that it is closed. */
+/** Deletes a log and its side files. Its readers end, and its writer reports that it is closed. */
 export async function removeSessionLog(
   projectRoot: string,
   sessionId: string,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
 import type { SessionLogReader } from './read-log.ts'
 
-/** The envelopes after a number, in order. Everybody else gets a turn of the event loop between two pages. */
+/** The envelopes after a number, in order. Other work gets a turn of the event loop between two pages. */
 export async function* pagesAfter(
   log: Pick<SessionLogReader, 'readAfter'>,
   seq: number,
@@ -17,7 +17,7 @@ export async function* pagesAfter(
   }
 }
 
-/** The envelopes before a number, the last first, in the same slices. */
+/** The envelopes before a number, the last one first, in the same pages. */
 export async function* pagesBefore(
   log: Pick<SessionLogReader, 'readBefore'>,
   seq: number,
@@ -32,6 +32,6 @@ export async function* pagesBefore(
   }
 }
 
-/** Some milliseconds to read and fold. */
+/** A page takes some milliseconds to read and fold. */
 const PAGE_EVENTS = 512
 const PAGE_BYTES = 1024 * 1024

@@ -13,7 +13,7 @@ import { loadIndex } from './index/load-index.ts'
 import { LogReader } from './log-reader.ts'
 import { EVENTS_FOLDER, READ_BYTES, type ReadOptions } from './session-log.ts'
 
-/** A log as it was when it was opened, for reading only. */
+/** A read-only view of a log at the time it was opened. */
 export interface SessionLogReader {
   readonly lastSeq: number
   readAfter(seq: number, limit: number, options?: ReadOptions): Envelope[]
@@ -23,8 +23,8 @@ export interface SessionLogReader {
 }
 
 /**
- * Reads a log without touching it: nothing is repaired and a line that is being written is left out, so this is safe
- * beside a server that has the project. Undefined when the session has no log.
+ * Reads a log without changing it: nothing is repaired, and a line that is being written is left out, so this is safe
+ * beside a server that owns the project. Undefined if the session has no log.
  */
 export async function readSessionLog(
   projectRoot: string,
@@ -57,7 +57,7 @@ interface LogPlace {
 
 async function indexed(fd: number, place: LogPlace): Promise<SessionLogReader> {
   const { ops, sessionId, path, indexPath } = place
-  // The size is asked for after the index is read: a writer may be at work, and then the index must not be ahead.
+  // The size is read after the index: a writer may be active, and the index must not be ahead of the size.
   const log = {
     fd,
     get size() {

@@ -7,18 +7,18 @@ interface RecentBatch {
   from: number
   to: number
   lines: string
-  /** Made once for all who read it. */
+  /** Built once for all readers. */
   text?: EventText
-  /** Without the texts that came before in pieces; the earliest of those began with event `from`. */
+  /** Without texts that were already sent in pieces; the earliest of those began with event `from`. */
   once?: { text: EventText; from: number } | undefined
 }
 
 /**
- * The last batches that were published, for readers that keep up. Whoever falls behind reads the file. All logs of the process
- * share what may be held: that of the log that was longest without news goes first.
+ * The last published batches, for readers that keep up. Slower readers read the file. All logs of the process share one
+ * memory limit: the log that has been silent for longest loses its batches first.
  */
 export class RecentBatches {
-  /** Those that hold something; the one with the newest batch is the last. */
+  /** The logs that hold batches; the one with the newest batch is last. */
   static readonly #holders = new Set<RecentBatches>()
   static #heldChars = 0
   #texts = new TextsOnce()
@@ -40,12 +40,12 @@ export class RecentBatches {
     }
   }
 
-  /** Of all logs of the process. */
+  /** The characters held for all logs of the process. */
   static get heldChars(): number {
     return RecentBatches.#heldChars
   }
 
-  /** What comes after `seq`, or undefined when it is not held any more. */
+  /** The envelopes after `seq`, or undefined if they are no longer held. */
   after(seq: number): Envelope[] | undefined {
     const batch = this.#with(seq + 1)
     if (batch === undefined) return undefined
@@ -53,8 +53,8 @@ export class RecentBatches {
   }
 
   /**
-   * The same as text; undefined also for who comes in the middle of a batch. Who has had everything after `knownFrom` gets each
-   * text once.
+   * The same as text; undefined also for a position in the middle of a batch. A reader that has received everything
+   * after `knownFrom` gets each text once.
    */
   textAfter(seq: number, knownFrom = Number.POSITIVE_INFINITY): EventText | undefined {
     const batch = this.#with(seq + 1)
@@ -103,6 +103,6 @@ export class RecentBatches {
   }
 }
 
-/** Of the lines; with their envelopes and what is sent they take about five times as many bytes. */
+/** Characters of the lines; with their envelopes and the sent text they take about five times as many bytes. */
 const MAX_CHARS_OF_LOG = 1024 * 1024
 const MAX_CHARS = 8 * 1024 * 1024

@@ -188,7 +188,7 @@ describe('joining pieces', () => {
     const reader = log.subscribe(0)
     const envelopes = log.appendAll([delta('a'), delta('b'), numbered(1), delta('c'), delta('d', 'm2')], TURN)
     expect(texts(envelopes)).toEqual(['ab', 'status', 'c', 'd'])
-    // It is written and published before `appendAll` returns.
+    // The event is written and published before `appendAll` returns.
     expect(log.lastSeq).toBe(4)
     expect((await reader.next()).value).toEqual(envelopes)
     expect(log.readAfter(0, 10)).toEqual(envelopes)
@@ -220,7 +220,7 @@ describe('the log as text', () => {
   test('is the JSON of its envelopes, whether it comes from the file or as it happens', async () => {
     await (await withEvents(700)).close()
     const log = await open()
-    // Lines of an earlier process are parsed the first time and not the second; those of this one never.
+    // Lines of an earlier process are parsed the first time and not the second; lines of this process never are.
     for (const round of [1, 2, 3]) {
       const reader = log.subscribeText(0)
       const seen: Envelope[] = []
@@ -290,7 +290,7 @@ describe('the log as text', () => {
     const lines = readFileSync(logPath(), 'utf8').split('\n')
     lines[2] = lines[2]?.replace('"event":', '"event"') ?? ''
     writeFileSync(logPath(), lines.join('\n'))
-    // Without its sidecar the log is numbered anew, and the checksums are those of what stands there.
+    // Without its sidecar the log is numbered again, with the checksums of its current content.
     rmSync(logPath().replace('.ndjson', '.idx'))
     const log = await open()
     for (const _ of [1, 2]) {

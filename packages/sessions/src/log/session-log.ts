@@ -11,9 +11,9 @@ import { RecentBatches } from './recent-batches.ts'
 import { Subscription, type SubscriptionSource } from './subscription.ts'
 
 export interface SessionLogOptions {
-  /** How late the disk may have an ordinary event. Default 50; later while more than five logs are written to. */
+  /** The delay before an ordinary event is synced. Default 50 ms; longer while more than five logs are active. */
   syncDelayMs?: number
-  /** How often a log that cannot be written tries again. Default 500. */
+  /** The interval between retries of a log that cannot be written. Default 500 ms. */
   retryDelayMs?: number
   now?: () => Date
   ops?: FileOps
@@ -21,18 +21,18 @@ export interface SessionLogOptions {
 
 export interface AppendOptions {
   turnId: string | null
-  /** Have the disk take it at once, as with user messages, decisions, results and ends of turns. */
+  /** Syncs the event at once, as for user messages, decisions, results and ends of turns. */
   durable?: boolean
 }
 
 export interface ReadOptions {
-  /** No more than this is read, but at least one envelope. Default 8 MiB. */
+  /** The limit of one read, but at least one envelope is returned. Default 8 MiB. */
   maxBytes?: number
 }
 
 type OpenSubscription = Pick<Subscription<never>, 'wake' | 'finish' | 'end'>
 
-/** The events of one session, in the order they happened: the one truth that everything else is made from. */
+/** The events of one session in order: the source that all other state is derived from. */
 export class SessionLog {
   readonly sessionId: string
   readonly path: string
@@ -42,7 +42,7 @@ export class SessionLog {
   readonly #recent = new RecentBatches()
   readonly #subscriptions = new Set<OpenSubscription>()
   readonly #healthListeners = new Set<(health: LogHealth) => void>()
-  /** Those who wait until events are taken again. */
+  /** Callers that wait until the log accepts events again. */
   readonly #waiting = new Set<() => void>()
   #closing: Promise<void> | undefined
   #closed = false
@@ -103,20 +103,26 @@ export class SessionLog {
     return () => this.#healthListeners.delete(listener)
   }
 
-  /** Resolves when events are taken: at once, or when the disk has space again. Or when the log is closed. */
+  /**
+   * Resolves when the log accepts events: at once, or when the disk has space again. Also resolves when the log is
+   * closed.
+   */
   async whenWritable(): Promise<void> {
     while (this.#writer.pausedBy !== undefined && this.#closing === undefined) {
       await new Promise<void>(resolve => this.#waiting.add(resolve))
     }
   }
 
-  /** Takes an event: from here on it will be written, in this order. Throws while the log is paused: wait for `whenWritable()`. */
+  /** Accepts an event: it will be written, in this order. Throws while the log is paused: wait for `whenWritable()`. */
   append(event: UIEvent, { turnId, durable = false }: AppendOptions): Envelope {
     this.#requireWritable()
     return this.#writer.append(event, turnId, durable || AT_ONCE.has(event.type))
   }
 
-  /** Takes events that came together: pieces of one text are joined, and all of it is one write and one batch for readers. */
+  /**
+   * Accepts events that arrived together: pieces of one text are joined, and all of it is one write and one batch for
+   * readers.
+   */
   appendAll(events: readonly UIEvent[], { turnId, durable = false }: AppendOptions): Envelope[] {
     this.#requireWritable()
     const joined = joinDeltas(events)
@@ -124,14 +130,14 @@ export class SessionLog {
     return this.#writer.appendAll(joined, turnId, isUrgent)
   }
 
-  /** Resolves when the disk has everything that was appended so far. Rejects when the log is paused. */
+  /** Resolves when everything that was appended so far is on the disk. Rejects if the log is paused. */
   async flush(): Promise<void> {
     await this.#writer.flush()
   }
 
   /**
-   * Everything after `afterSeq`, first from the file, then as it happens: no gap, no duplicate. A reader may be as slow as
-   * it likes. Ends when the log is closed. If the file cannot be read `next()` rejects: subscribe again from the cursor.
+   * Everything after `afterSeq`, first from the file, then live: without gaps or duplicates. A reader may be slow. Ends
+   * when the log is closed. If the file cannot be read `next()` rejects: subscribe again from the cursor.
    */
   subscribe(afterSeq: number): AsyncIterableIterator<Envelope[]> {
     return this.#subscribe(afterSeq, seq => {
@@ -143,8 +149,8 @@ export class SessionLog {
   }
 
   /**
-   * The same as JSON, as it stands in the file: for who only passes it on. With `textOnce` a text that came in pieces is not
-   * repeated as it happens; `TextsOnce` of core puts it back.
+   * The same as JSON text, as it is in the file, for callers that only pass it on. With `textOnce` a text that was sent
+   * in pieces is not repeated live; `TextsOnce` of core restores it.
    */
   subscribeText(afterSeq: number, { textOnce = false } = {}): AsyncIterableIterator<EventText> {
     const knownFrom = textOnce ? Math.max(0, afterSeq) : undefined
@@ -173,7 +179,7 @@ export class SessionLog {
     return this.#reader.after(seq, limit, { lastSeq: this.lastSeq, maxBytes })
   }
 
-  /** The last ones before `seq`, oldest first. */
+  /** The last envelopes before `seq`, oldest first. */
   readBefore(seq: number, limit: number, { maxBytes = READ_BYTES }: ReadOptions = {}): Envelope[] {
     return this.#reader.before(seq, limit, { lastSeq: this.lastSeq, maxBytes })
   }
@@ -182,12 +188,15 @@ export class SessionLog {
     return this.readBefore(this.lastSeq + 1, limit, options)
   }
 
-  /** Each `openSessionLog` needs one; the last writes what is left. Readers get the rest and then end. */
+  /**
+   * Each `openSessionLog` needs one `close`; the last one writes the remaining events. Readers get the rest and then
+   * end.
+   */
   close(): Promise<void> {
     return this.#release()
   }
 
-  /** For the table of open logs, which counts who uses this one. */
+  /** For the table of open logs, which counts the users of this one. */
   onClose(release: () => Promise<void>): void {
     this.#release = release
   }
@@ -198,7 +207,7 @@ export class SessionLog {
     return this.#closing
   }
 
-  /** Stops at once and lets go of the file, for a session that is deleted. */
+  /** Stops at once and closes the file, for a session that is deleted. */
   async abandon(): Promise<void> {
     for (const subscription of this.#subscriptions) subscription.end()
     await this.shutDown().catch(() => {})
@@ -226,7 +235,7 @@ export class SessionLog {
       try {
         listener(health)
       } catch {
-        // A listener that fails must not keep the log from being written.
+        // A failing listener must not prevent the log from being written.
       }
     }
     this.#wakeWaiting()
@@ -243,7 +252,7 @@ export class SessionLog {
     if (this.#closed && this.#subscriptions.size === 0) this.#contents.close()
   }
 
-  /** The unfinished line gets no other place in the log, so this takes its number. */
+  /** The incomplete line has no other place in the log, so this event takes its number. */
   #tellTorn(file: string): void {
     const { sessionId } = this
     const reason = `The last line was never finished. What there was of it is in ${file}.`
@@ -269,7 +278,7 @@ const BATCH_EVENTS = 512
 const BATCH_BYTES = 256 * 1024
 export const READ_BYTES = 8 * 1024 * 1024
 
-/** User messages, decisions, results and ends of turns: what nobody may have to do, or pay for, twice. */
+/** User messages, decisions, results and ends of turns: losing one would make the user repeat it or pay twice. */
 const AT_ONCE: ReadonlySet<UIEventType> = new Set<UIEventType>([
   'turn:start',
   'permission:resolved',

@@ -1,6 +1,6 @@
 export interface SubscriptionSource<T> {
   lastSeq(): number
-  /** Some of what comes after `seq`, and the number of its last; never nothing when there is something. */
+  /** Some of the events after `seq`, and the number of the last one; empty only if there are none. */
   after(seq: number): { batch: T; lastSeq: number } | undefined
   onEnd(): void
 }
@@ -11,14 +11,13 @@ interface Waiter<T> {
 }
 
 /**
- * One reader of a log. It has a cursor and nothing else: however slow the reader, what it has not taken yet is in the
- * file and not in memory.
+ * One reader of a log. Its only state is a cursor: for a slow reader the unread events stay in the file, not in memory.
  */
 export class Subscription<T> implements AsyncIterableIterator<T> {
   readonly #source: SubscriptionSource<T>
   #cursor: number
   #waiting: Waiter<T>[] = []
-  /** The log gets no more events. What is there is still delivered. */
+  /** The log gets no more events. The remaining ones are still delivered. */
   #ending = false
   #ended = false
 
@@ -44,7 +43,7 @@ export class Subscription<T> implements AsyncIterableIterator<T> {
     return { done: true, value: undefined }
   }
 
-  /** There is something new. */
+  /** New events are available. */
   wake(): void {
     for (let waiter = this.#waiting[0]; waiter !== undefined; waiter = this.#waiting[0]) {
       try {

@@ -11,7 +11,7 @@ import {
   UNANSWERED,
 } from '@chirality/core'
 
-// What the host itself says about a turn. All that the agent says comes from its harness.
+// The events that the host itself writes for a turn. The agent's events come from its harness.
 
 export function notice(sessionId: string, message: string, data: Record<string, unknown> = {}): StatusEvent {
   return {
@@ -20,7 +20,7 @@ export function notice(sessionId: string, message: string, data: Record<string, 
   }
 }
 
-/** Agents of one project work in one folder, and none knows of the other. */
+/** Agents of one project work in the same folder, without knowing of each other. */
 export function sharedFolder(
   sessionId: string,
   others: readonly { sessionId: string; title: string | null }[],
@@ -46,8 +46,8 @@ export function crashed(sessionId: string, error: string): SessionErrorEvent {
 }
 
 /**
- * The end of a turn, as the log gets it: nobody answers a turn that is over, so whatever is still open is cancelled first. All
- * ends that the host writes go through here.
+ * The end of a turn as it is written to the log: a turn that is over cannot be answered, so its open requests are
+ * cancelled first. Every `turn:end` that the host writes goes through here.
  */
 export function endOfTurn(
   end: TurnEndEvent,
@@ -67,7 +67,10 @@ export function turnEnd(sessionId: string, reason: TurnEndReason): TurnEndEvent 
   return { type: 'turn:end', sessionId, reason }
 }
 
-/** Chirality was gone when the agent needed an answer, so the session needs a person, also where its turn ended well. */
+/**
+ * The server was not running when the agent needed an answer, so the session needs attention, even if its turn ended
+ * well.
+ */
 export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentOn: boolean }): StatusEvent {
   const { sessionId, requestId } = request
   const asked = `Chirality was stopped while the agent waited for an answer (${lineOf(request)}), so nobody could give one.`
@@ -77,9 +80,9 @@ export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentO
   return notice(sessionId, message, { requestId, [wentOn ? UNANSWERED.wentOn : UNANSWERED.stopped]: true })
 }
 
-/** Something the model said or did: a turn with any of it has cost money, or changed something. */
+/** A message or tool call of the model: a turn with any of them has cost money, or changed something. */
 export function isOutput(event: UIEvent): boolean {
-  // A line that is no event says nothing: what comes of a broken start.
+  // A line that is no event is the output of a failed start, not of the model.
   if (event.type === 'native:unknown') return !NO_EVENTS.has(event.nativeType)
   return OUTPUT.has(event.type)
 }

@@ -2,14 +2,14 @@ import { crc32 } from 'node:zlib'
 import type { Envelope } from '@chirality/core'
 import { encodeLine } from '../envelope-line.ts'
 
-/** Lines that have their number and wait to be written together. Made into bytes all at once: that is twice as fast. */
+/** Numbered lines that wait to be written together. They are encoded in one call, which is twice as fast. */
 export class Batch {
   #text = ''
   #buffer = Buffer.allocUnsafe(START_BYTES)
   #envelopes: Envelope[] = []
   /** Lengths in UTF-16 units. */
   #lengths: number[] = []
-  /** Whether one of them must not wait for the next sync. */
+  /** Whether one of them must be synced at once. */
   urgent = false
 
   get count(): number {
@@ -24,12 +24,12 @@ export class Batch {
     return this.#envelopes
   }
 
-  /** What is to be written, each line with its line break. */
+  /** The lines to write, each with its newline. */
   get lines(): string {
     return this.#text
   }
 
-  /** Throws when the event cannot be written as JSON. */
+  /** Throws if the event cannot be serialised as JSON. */
   add(envelope: Envelope): void {
     const line = encodeLine(envelope)
     this.#text += line
@@ -37,7 +37,7 @@ export class Batch {
     this.#lengths.push(line.length)
   }
 
-  /** What to write. Good until something is added. */
+  /** The bytes to write. Valid until a line is added. */
   encode(): { bytes: Buffer; lines: { length: number; crc: number }[] } {
     const text = this.#text
     this.#reserve(text.length * MAX_BYTES_PER_UNIT)
@@ -68,10 +68,10 @@ export class Batch {
   }
 }
 
-/** Enough to make a write worth its while; a loop that appends without a pause is written in pieces of this size. */
+/** Large enough for an efficient write; a loop that appends without a pause is written in pieces of this size. */
 const FULL_CHARS = 64 * 1024
 const START_BYTES = 256 * 1024
-/** One huge tool result must not keep its memory for the rest of the session. */
+/** Larger buffers are released, so that one huge tool result does not keep its memory for the rest of the session. */
 const MAX_KEPT_BYTES = 1024 * 1024
-/** UTF-8 of one UTF-16 unit. */
+/** UTF-8 bytes of one UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3

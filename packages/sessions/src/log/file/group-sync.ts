@@ -1,16 +1,16 @@
 export interface GroupSyncOptions {
-  /** Waits for the disk. */
+  /** Waits until the data is on the disk. */
   sync: () => Promise<void>
   onSynced: (seq: number) => void
   onError: (error: unknown) => void
-  /** How late the disk may have an ordinary event. With many logs at work it has them later, see `syncDelay`. */
+  /** The delay before an ordinary event is synced. With many active logs it is longer, see `syncDelay`. */
   delayMs: number
 }
 
-/** A crash of the machine takes along this many events at most, plus those of the sync that was under way. */
+/** A crash of the machine loses at most this many events, plus those of the running sync. */
 const MAX_UNSYNCED_EVENTS = 64
 
-/** Waits for the disk once for many events: soon after the first of them, at once when one of them matters. */
+/** Syncs once for many events: soon after the first of them, or at once if one of them is urgent. */
 export class GroupSync {
   readonly #options: GroupSyncOptions
   #written = 0
@@ -25,12 +25,12 @@ export class GroupSync {
     this.#options = options
   }
 
-  /** The disk has everything up to here. */
+  /** The last `seq` that is on the disk. */
   get syncedSeq(): number {
     return this.#synced
   }
 
-  /** Everything up to `seq` is with the operating system. */
+  /** Everything up to `seq` was written to the operating system. */
   wrote(seq: number, urgent: boolean): void {
     this.#written = seq
     if (this.#stopped) return
@@ -38,7 +38,7 @@ export class GroupSync {
     else this.#startLater()
   }
 
-  /** Resolves when everything up to `seq` is on the disk; rejects when that turns out not to be possible now. */
+  /** Resolves when everything up to `seq` is on the disk; rejects if the sync fails. */
   whenSynced(seq: number): Promise<void> {
     if (seq <= this.#synced) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export class GroupSync {
     })
   }
 
-  /** The disk has everything up to `seq`, by other means. */
+  /** Everything up to `seq` reached the disk in another way. */
   settle(seq: number): void {
     this.#synced = Math.max(this.#synced, seq)
     const done = this.#waiting.filter(waiter => waiter.seq <= this.#synced)
@@ -61,7 +61,7 @@ export class GroupSync {
     for (const { reject } of waiting) reject(error)
   }
 
-  /** Starts nothing more, and waits for what is under way: its file must not be closed before. */
+  /** Starts no further sync, and waits for the running one: its file must not be closed before. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#clearTimer()
@@ -103,10 +103,10 @@ export class GroupSync {
   }
 }
 
-/** Of all logs of this process, those that will be synced by and by. */
+/** The logs of this process that have a pending sync. */
 let waitingLogs = 0
 
-/** A sync takes the machine some 0.1 ms. Two hundred logs that all sync every 50 ms would need half a core for it. */
+/** One sync takes about 0.1 ms of CPU. Two hundred logs that sync every 50 ms would need half a core. */
 const MS_PER_LOG = 10
 const MAX_DELAY_MS = 1000
 

@@ -15,10 +15,10 @@ export interface LogContentsOptions extends LogFileOptions {
   sessionId: string
 }
 
-/** What went wrong with the file: a write, a sync, or somebody else. */
+/** The cause of a fault: a write, a sync, or a change by another program. */
 export type Fault = 'write' | 'sync' | Exclude<FileState, 'sound'>
 
-/** The log on disk with its index, and how both are put right after whatever happened to them. */
+/** The log on disk with its index, and the repair of both. */
 export class LogContents {
   readonly file: LogFile
   readonly #ops: FileOps
@@ -32,7 +32,10 @@ export class LogContents {
     this.#indexPath = indexPath(options)
   }
 
-  /** Opens or creates the log and repairs its end. `tornFile` is where an unfinished line was put that has no number. */
+  /**
+   * Opens or creates the log and repairs its end. `tornFile` is the file that an incomplete line without a number was
+   * moved to.
+   */
   static async open(options: LogContentsOptions): Promise<{ contents: LogContents; tornFile?: string }> {
     const { ops, folder, sessionId } = options
     const file = await LogFile.open(join(folder, `${sessionId}.ndjson`), options)
@@ -53,7 +56,7 @@ export class LogContents {
     return this.#index
   }
 
-  /** Writes the batch, and only counts it when the file is still the one that everybody else will open. */
+  /** Writes the batch, and commits it only if the path still leads to this file. */
   append(batch: Batch): FileState {
     const { bytes, lines } = batch.encode()
     this.file.append(bytes)
@@ -62,7 +65,7 @@ export class LogContents {
       this.file.undo(bytes.length)
       return state
     }
-    // Bytes that nobody could place stand before the batch: they belong to its first line.
+    // Bytes that belong to no line precede the batch: they are assigned to its first line.
     let junk = this.file.size - this.#index.bytes
     this.file.commit(bytes.length)
     for (const { length, crc } of lines) {
@@ -72,7 +75,7 @@ export class LogContents {
     return 'sound'
   }
 
-  /** Afterwards the log can be written to again, and `lastSeq` is still the last number. */
+  /** Afterwards the log can be written to again, and `lastSeq` is unchanged. */
   async recover(fault: Fault, lastSeq: number): Promise<void> {
     if (fault === 'write') await this.file.reopen()
     else if (fault === 'changed') await this.file.reload()
@@ -83,15 +86,15 @@ export class LogContents {
     await this.#complete(lastSeq, lastSeq)
   }
 
-  /** How many of these lines are not on the disk as they were written. */
+  /** How many of these lines differ on the disk from what was written. */
   countWrong(from: number, to: number): number {
     const ranges = this.#index.ranges(from, to)
     return ranges.filter(range => !matches(range, this.file.fd, this.#ops)).length
   }
 
   /**
-   * Makes the index anew while somebody waits for an answer. What the old one still knows is used: a line that has moved is
-   * good if its checksum is, and one that was altered is not.
+   * Rebuilds the index while a caller waits. The old index is used where possible: a moved line is valid if its
+   * checksum matches, and an altered one is not.
    */
   rebuildIndex(lastSeq: number): void {
     const old = this.#index
@@ -125,7 +128,7 @@ export class LogContents {
     this.file.close()
   }
 
-  /** Indexes what the index lacks, and deals with a line that was never finished. */
+  /** Indexes the lines that the index lacks, and handles an incomplete last line. */
   async #complete(lastSeq: number, maxSeq?: number): Promise<string | undefined> {
     this.#endLastLine()
     const steps = indexLines(this.#index, this.#scan(maxSeq))
@@ -138,7 +141,7 @@ export class LogContents {
     return undefined
   }
 
-  /** A last line that only lacks its newline gets one. */
+  /** Adds the newline to a last line that lacks only that. */
   #endLastLine(): void {
     const { fd, size } = this.file
     const length = Math.min(size - this.#index.bytes, MAX_PARSED_BYTES)

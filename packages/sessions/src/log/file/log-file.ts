@@ -5,12 +5,12 @@ import { OPEN, openRegular, readFully, writeAll } from '../../files/read-write.t
 
 export type FileState =
   | 'sound'
-  /** Deleted, moved away, or another file has its name. We still hold the bytes. */
+  /** The file was deleted or moved, or another file has its name. The open descriptor still has the bytes. */
   | 'gone'
-  /** Somebody else wrote to it or cut it. */
+  /** Another program wrote to the file or truncated it. */
   | 'changed'
 
-/** The file that a log is written to, and the one place that knows how far it is good. */
+/** The file that a log is written to, and the only place that knows how much of it is valid. */
 export class LogFile {
   readonly path: string
   readonly #ops: FileOps
@@ -18,7 +18,7 @@ export class LogFile {
   #fd: number
   #identity: { ino: number; dev: number }
   #size: number
-  /** Bytes of a failed write may stand behind `#size`. */
+  /** Bytes of a failed write may follow `#size`. */
   #dirty = false
   #syncing = Promise.resolve()
 
@@ -55,7 +55,7 @@ export class LogFile {
     return this.#size
   }
 
-  /** All of it or nothing. It counts only after `commit`. */
+  /** Writes all of it or nothing. It becomes valid only with `commit`. */
   append(bytes: Uint8Array): void {
     this.#cutBack()
     this.#dirty = true
@@ -72,14 +72,14 @@ export class LogFile {
     this.#dirty = false
   }
 
-  /** Takes back what was appended and not committed, from the end that the file has now. */
+  /** Removes the appended and uncommitted bytes, from the current end of the file. */
   undo(bytes: number): void {
     const { size } = this.#ops.stat(this.#fd)
     this.#ops.truncate(this.#fd, Math.max(0, size - bytes))
     this.#dirty = false
   }
 
-  /** Whether the file is still the one we wrote to, and as long as `bytes` beyond what counts. */
+  /** Whether the path still leads to this file, and its size is the valid part plus `bytes`. */
   look(bytes: number): FileState {
     const named = this.#ops.lstat(this.path)
     if (named === undefined || !this.#isOurs(named)) return 'gone'
@@ -92,7 +92,7 @@ export class LogFile {
     await sync
   }
 
-  /** Keeps the bytes from `from` on in a file beside the log, and cuts them off. */
+  /** Saves the bytes from `from` on in a file beside the log, and cuts them off. */
   async setAside(from: number): Promise<string> {
     const aside = freeName(this.#ops, `${this.path.replace(/\.ndjson$/, '')}.torn`)
     await this.#copyTo(aside, from, this.#size)
@@ -101,14 +101,14 @@ export class LogFile {
     return aside
   }
 
-  /** Goes on with a new descriptor: one that failed is not trusted again. */
+  /** Reopens the file: a descriptor whose sync failed is not trusted again. */
   async reopen(): Promise<void> {
     if (this.look(0) === 'gone') return this.rewrite()
     this.#swap(openRegular(this.#ops, this.path, OPEN.append))
     this.#cutBack()
   }
 
-  /** Someone changed the file: what is there now counts. */
+  /** Another program changed the file: its current content becomes valid. */
   async reload(): Promise<void> {
     if (this.look(0) === 'gone') return this.rewrite()
     this.#swap(openRegular(this.#ops, this.path, OPEN.append))
@@ -116,8 +116,8 @@ export class LogFile {
   }
 
   /**
-   * Writes the whole log again from the bytes we still hold, under its old name. After a deletion there is no other
-   * copy; after a failed sync no other way to know that the disk has it.
+   * Writes the whole log again under its name, from the open descriptor. After a deletion there is no other copy; after
+   * a failed sync there is no other way to be sure that the disk has it.
    */
   async rewrite(): Promise<void> {
     await this.#ensureFolder()
@@ -149,7 +149,7 @@ export class LogFile {
     const { ino, dev } = this.#ops.stat(fd)
     this.#fd = fd
     this.#identity = { ino, dev }
-    // A sync that waits for its turn would hit whatever file gets this number next.
+    // A pending sync would act on the file that gets this descriptor number next.
     void this.#syncing.then(() => this.#close(old))
   }
 
@@ -157,7 +157,7 @@ export class LogFile {
     try {
       this.#ops.close(fd)
     } catch {
-      // What counts was synced, and the rest was not to be trusted anyway.
+      // The valid part was synced, and the rest was not trusted anyway.
     }
   }
 
@@ -185,7 +185,7 @@ export class LogFile {
     return ino === this.#identity.ino && dev === this.#identity.dev
   }
 
-  /** Never makes the file longer: if someone cut it meanwhile, that would fill it up with zeros. */
+  /** Never makes the file longer: if it was truncated meanwhile, that would fill it with zeros. */
   #cutBack(): void {
     if (!this.#dirty) return
     if (this.#ops.stat(this.#fd).size > this.#size) this.#ops.truncate(this.#fd, this.#size)
@@ -196,14 +196,14 @@ export class LogFile {
     try {
       this.#cutBack()
     } catch {
-      // Still dirty: nothing is appended before this works.
+      // The file stays marked as dirty: nothing is appended until this succeeds.
     }
   }
 }
 
 export interface LogFileOptions {
   ops: FileOps
-  /** Makes the folder of the log again if it is gone. */
+  /** Creates the log's folder again if it was deleted. */
   ensureFolder: () => Promise<unknown>
 }
 

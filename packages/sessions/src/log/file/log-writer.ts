@@ -18,8 +18,8 @@ export interface LogWriterOptions {
 }
 
 /**
- * Numbers events, writes them once per turn of the event loop, waits for the disk in groups, and publishes what is
- * written. When the file cannot be written it keeps what it took, takes no more, and tries until it can.
+ * Numbers events, writes them once for each turn of the event loop, syncs in groups, and publishes the written ones. If
+ * the file cannot be written it keeps the accepted events, refuses new ones, and retries.
  */
 export class LogWriter {
   readonly #contents: LogContents
@@ -69,7 +69,7 @@ export class LogWriter {
     return envelope
   }
 
-  /** What came together is written together, now. */
+  /** Writes events that arrived together in one write, at once. */
   appendAll(events: readonly UIEvent[], turnId: string | null, urgent: boolean): Envelope[] {
     const envelopes = events.map(event => this.#add(event, turnId))
     this.#batch.urgent ||= urgent
@@ -84,7 +84,7 @@ export class LogWriter {
     try {
       this.#batch.add(envelope)
     } catch (error) {
-      // Nested too deeply, or too long for one string. The spool has it; here a note takes its place.
+      // The event is nested too deeply, or too long for one string. The spool has it; a note replaces it here.
       envelope.event = notice(sessionId, 'error', {
         kind: 'log_unwritable',
         message: `An event of type ${event.type} cannot be kept: ${error instanceof Error ? error.message : error}`,
@@ -110,7 +110,7 @@ export class LogWriter {
     this.#options.onPublish(envelopes, lines)
   }
 
-  /** Resolves when the disk has everything that was appended; rejects while the log is paused. */
+  /** Resolves when everything that was appended is on the disk; rejects while the log is paused. */
   async flush(): Promise<void> {
     const lastSeq = this.#publishedSeq + this.#batch.count
     this.drain()
@@ -140,7 +140,7 @@ export class LogWriter {
     }
   }
 
-  /** Writing a date out takes as long as writing a line; within a millisecond it stays the same. */
+  /** Formatting a date takes as long as writing a line, so it is cached for a millisecond. */
   #at(): string {
     const now = this.#options.now()
     if (now.getTime() !== this.#clock.time) this.#clock = { time: now.getTime(), text: now.toISOString() }
@@ -149,7 +149,7 @@ export class LogWriter {
 
   readonly #drain = () => this.drain()
 
-  /** It is a cache that can be made again, so it need not be written as often as the log. */
+  /** The index is a cache that can be rebuilt, so it is written less often than the log. */
   #saveIndexSoon(): void {
     if (this.#closed) return
     this.#indexTimer ??= setTimeout(() => {
@@ -161,14 +161,14 @@ export class LogWriter {
   #onSyncError(): void {
     if (this.#closed) return
     this.#syncFailed = true
-    // While something else is being put right, that goes first.
+    // A running repair has to finish first.
     if (this.#fault === undefined) this.#recoverFrom('sync')
   }
 
   #recoverFrom(fault: Fault): void {
     this.#fault = fault
     const recovering = this.#recover(fault).finally(() => {
-      // What it wrote at its end may have failed in turn, and then the next one is under way.
+      // The writes at its end may have failed too; the next repair is then already running.
       if (this.#recovering === recovering) this.#recovering = undefined
     })
     this.#recovering = recovering
@@ -178,7 +178,7 @@ export class LogWriter {
     let wrong = 0
     try {
       await this.#contents.recover(fault, this.#publishedSeq)
-      // Once a sync has failed no later one can be believed, not even on a new descriptor of the same file.
+      // After a failed sync no later one can be trusted, not even on a new descriptor of the same file.
       if (this.#syncFailed && !REWRITES.has(fault)) await this.#contents.recover('sync', this.#publishedSeq)
       wrong = this.#contents.countWrong(this.#sync.syncedSeq + 1, this.#publishedSeq)
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Calls each of these once, at the end of this turn of the event loop, all in one go: what follows from one of them, such as a
- * batch that goes to a socket, then comes together with what follows from the others. They must not throw.
+ * Calls each function once, at the end of this turn of the event loop, all in a row: their effects, such as writes to
+ * one socket, are then combined. The functions must not throw.
  */
 export function atEndOfLoopTurn(task: () => void): void {
   if (tasks.size === 0) setImmediate(run)

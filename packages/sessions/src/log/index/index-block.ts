@@ -1,21 +1,21 @@
 import { crc32 } from 'node:zlib'
 
-/** Where the line of one `seq` is. */
+/** The position of the line of one `seq`. */
 export interface LineRange {
   seq: number
   start: number
   length: number
-  /** Of the line with its newline; 0 when damaged. */
+  /** Checksum of the line with its newline; 0 for a damaged one. */
   crc: number
-  /** True when the range may hold more than the line, or nothing of it: look before you parse. */
+  /** True if the range may contain more than the line, or nothing of it: it has to be searched. */
   damaged: boolean
 }
 
 export const BLOCK_EVENTS = 512
 
 /**
- * Lengths and checksums of 512 consecutive lines, 8 bytes each. The ranges lie end to end, from `base` on: every byte of
- * the log belongs to exactly one `seq`.
+ * Lengths and checksums of 512 consecutive lines, 8 bytes each. The ranges follow each other from `base` on without
+ * gaps: every byte of the log belongs to exactly one `seq`.
  */
 export class IndexBlock {
   readonly base: number
@@ -35,12 +35,12 @@ export class IndexBlock {
     return this.#count
   }
 
-  /** Where the last range ends. */
+  /** The end of the last range. */
   get end(): number {
     return this.base + this.#bytes
   }
 
-  /** Damage can be of any size and has no checksum worth keeping: there the second word counts for the length, too. */
+  /** A damaged range can have any size and needs no checksum, so the second word extends its length. */
   add(length: number, crc: number, damaged: boolean): void {
     this.#words[2 * this.#count] = damaged ? DAMAGED + (length % DAMAGED) : length
     this.#words[2 * this.#count + 1] = damaged ? Math.floor(length / DAMAGED) : crc
@@ -48,7 +48,7 @@ export class IndexBlock {
     this.#bytes += length
   }
 
-  /** Forgets the last range. */
+  /** Removes the last range. */
   pop(): void {
     this.#count -= 1
     this.#bytes -= this.#length(this.#count)
@@ -85,7 +85,7 @@ export class IndexBlock {
     return bytes
   }
 
-  /** Undefined for anything that is not a block as it was written. */
+  /** Undefined for bytes that are not an intact block. */
   static decode(bytes: Buffer): IndexBlock | undefined {
     if (bytes.length !== BLOCK_BYTES || bytes.readUInt32LE(0) !== MAGIC) return undefined
     if (bytes.readUInt32LE(CHECKSUM_AT) !== checksum(bytes)) return undefined
@@ -107,7 +107,7 @@ export class IndexBlock {
   }
 }
 
-/** The top bit of the first word. A sound line is shorter: it could not be a string otherwise. */
+/** The top bit of the first word. An intact line is shorter: it could not be a string otherwise. */
 const DAMAGED = 2 ** 31
 export const MAX_LINE_BYTES = DAMAGED - 1
 

@@ -3,8 +3,8 @@ import { OPEN, openRegular, readFully } from '../../files/read-write.ts'
 import { BLOCK_BYTES, BLOCK_EVENTS, IndexBlock } from './index-block.ts'
 
 /**
- * The sidecar `events/<id>.idx`. A cache: what is missing or wrong in it is found out and read from the log again, so
- * nothing here waits for the disk, and a failure to write it is no failure.
+ * The sidecar `events/<id>.idx`. A cache: missing or wrong parts are detected and read from the log again, so it is
+ * never synced, and a failed write is no error.
  */
 export class IndexFile {
   readonly #ops: FileOps
@@ -17,7 +17,7 @@ export class IndexFile {
     this.#writable = writable
   }
 
-  /** One that holds nothing and takes nothing: the index stays in memory. */
+  /** A sidecar that stores nothing: the index stays in memory. */
   static none(ops: FileOps): IndexFile {
     return new IndexFile(ops, undefined, false)
   }
@@ -31,7 +31,7 @@ export class IndexFile {
     }
   }
 
-  /** How many blocks there are, the last one perhaps not full; a torn or wrong one at the end does not count. */
+  /** The number of blocks, the last one possibly not full; a torn or wrong block at the end does not count. */
   blockCount(): number {
     const blocks = Math.floor(this.#size() / BLOCK_BYTES)
     for (let last = blocks - 1; last >= Math.max(0, blocks - MAX_TORN_BLOCKS); last -= 1) {
@@ -52,7 +52,7 @@ export class IndexFile {
     }
   }
 
-  /** False when it could not be written; then the blocks are to be kept and tried again. */
+  /** False if the write failed; the blocks have to be kept and written again. */
   write(first: number, blocks: readonly IndexBlock[]): boolean {
     if (this.#fd === undefined || !this.#writable) return false
     try {
@@ -64,7 +64,10 @@ export class IndexFile {
     }
   }
 
-  /** Drops everything from a block on: it describes a log that is no more. What cannot be dropped is not used. */
+  /**
+   * Removes every block from this one on: they describe a log that no longer exists. Blocks that cannot be removed are
+   * ignored.
+   */
   truncate(blocks: number): void {
     if (this.#fd === undefined || !this.#writable) return
     try {
@@ -81,7 +84,7 @@ export class IndexFile {
     try {
       this.#ops.close(fd)
     } catch {
-      // A cache that cannot be closed is as good as one that is missing.
+      // A cache that cannot be closed is treated like a missing one.
     }
   }
 

@@ -8,17 +8,17 @@ import { numberLines } from './number-lines.ts'
 export interface IndexLinesOptions {
   ops: FileOps
   fd: number
-  /** Where the log ends. */
+  /** The end of the log. */
   size: number
-  /** Lines that claim a higher number are not ours. */
+  /** Lines that state a higher number were not written by this log. */
   maxSeq?: number
-  /** The checksum that the line of a number had when it was written, where that is known. */
+  /** The original checksum of the line with a number, if it is known. */
   knownCrc?: (seq: number) => number | undefined
 }
 
 /**
- * Reads the log from where the index ends, and adds the lines it finds. A generator, so that the caller decides whether
- * others get a turn between chunks. Returns where an unfinished last line starts; `size` when there is none.
+ * Reads the log from the end of the index, and adds the lines it finds. A generator, so that the caller decides whether
+ * other work runs between chunks. Returns the start of an incomplete last line; `size` if there is none.
  */
 export function* indexLines(index: LineIndex, options: IndexLinesOptions): Generator<void, number> {
   const { ops, fd, size, maxSeq = Number.MAX_SAFE_INTEGER, knownCrc } = options
@@ -29,7 +29,7 @@ export function* indexLines(index: LineIndex, options: IndexLinesOptions): Gener
     for (const line of step.value) {
       if (knownCrc !== undefined && (line.seq > maxSeq || (knownCrc(line.seq) ?? line.crc) !== line.crc))
         line.seq = 0
-      // As long as every line is the one after the last there is nothing to decide and nothing to keep.
+      // While every line has the next number, no decision is needed and no line is kept.
       if (odd.length === 0 && line.seq === index.count + 1 && line.seq <= maxSeq)
         index.add(line.length, line.crc)
       else odd.push(line)
@@ -62,10 +62,10 @@ function addNumbered(
 
 interface ScannedLine {
   start: number
-  /** With its newline. */
+  /** Length with its newline. */
   length: number
   crc: number
-  /** 0 when the line is no envelope. */
+  /** 0 if the line is no envelope. */
   seq: number
 }
 
@@ -77,8 +77,8 @@ interface ScanOptions {
 }
 
 /**
- * The lines of a part of the log, a chunk's worth at a time, without holding any of them: an index of 200 MB is made in
- * the memory of one chunk. Returns where the last, unfinished line starts, which is `to` when there is none.
+ * The lines of a part of the log, one chunk at a time, without keeping them: the index of a log of 200 MB is built in
+ * the memory of one chunk. Returns the start of an incomplete last line, which is `to` if there is none.
  */
 function* scanLines({ ops, fd, from, to }: ScanOptions): Generator<ScannedLine[], number> {
   const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, to - from)))
@@ -108,13 +108,13 @@ function* scanLines({ ops, fd, from, to }: ScanOptions): Generator<ScannedLine[]
 
 const CHUNK_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
-/** A stranger's line has to be parsed to be placed; one that is larger than this is taken for damage. */
+/** A line in another format has to be parsed for its number; a larger line than this counts as damaged. */
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 
 interface PeekedLine {
   length: number
   crc: number
-  /** Undefined when it has to be parsed. */
+  /** Undefined if it has to be parsed. */
   seq: number | undefined
 }
 
@@ -123,7 +123,7 @@ function wholeLine(line: Buffer): PeekedLine {
   return { length, crc: crc32(line), seq: peekSeq(line, 0, line[length - 2] ?? 0) }
 }
 
-/** A line that began in an earlier chunk; of its bytes only the head is kept. */
+/** A line that began in an earlier chunk; only the beginning of it is kept. */
 class OpenLine {
   length = 0
   readonly #head = Buffer.alloc(HEAD_BYTES)
@@ -138,7 +138,7 @@ class OpenLine {
     this.length += part.length
   }
 
-  /** `part` is the rest, with the newline. */
+  /** `part` is the rest of the line, with the newline. */
   finish(part: Buffer): PeekedLine {
     const lastByte = part.length > 1 ? part[part.length - 2] : this.#lastByte
     this.push(part)

@@ -1,7 +1,7 @@
 import { BLOCK_EVENTS, IndexBlock, type LineRange, MAX_LINE_BYTES } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 
-/** The index is wrong, or not that of this log: it has to be made again. */
+/** The index is wrong, or belongs to another log: it has to be rebuilt. */
 export class IndexDamagedError extends Error {
   constructor(message: string) {
     super(message)
@@ -14,12 +14,12 @@ const MAX_UNSAVED_BLOCKS = 64
 const MAX_LOADED_BLOCKS = 64
 
 /**
- * From `seq` to the place of its line. Blocks that the sidecar has are read when asked for and forgotten again, so a log
- * of a million events costs no more memory, and no more to open, than one of a thousand.
+ * Maps a `seq` to the position of its line. Blocks in the sidecar are read on demand and not kept, so a log of a
+ * million events needs no more memory, and no more time to open, than one of a thousand.
  */
 export class LineIndex {
   #file: IndexFile
-  /** Blocks that the sidecar does not have yet, the last of them open. */
+  /** Blocks that the sidecar does not have yet; the last one is still being filled. */
   #unsaved: IndexBlock[]
   #firstUnsaved: number
   readonly #loaded = new Map<number, IndexBlock>()
@@ -32,7 +32,7 @@ export class LineIndex {
     this.#unsaved = [open]
   }
 
-  /** What the sidecar knows; nothing if it cannot be trusted. */
+  /** The index in the sidecar; empty if it cannot be trusted. */
   static load(file: IndexFile): LineIndex {
     const blocks = file.blockCount()
     const last = blocks > 0 ? file.read(blocks - 1) : undefined
@@ -46,7 +46,7 @@ export class LineIndex {
     return new LineIndex(file, 0, new IndexBlock(0))
   }
 
-  /** Writes all of it to this sidecar, in place of what that holds. */
+  /** Writes the whole index to this sidecar, replacing its content. */
   moveTo(file: IndexFile): void {
     file.truncate(0)
     this.#file = file
@@ -54,12 +54,12 @@ export class LineIndex {
     this.save()
   }
 
-  /** The last `seq` there is a range for. */
+  /** The last `seq` that has a range. */
   get count(): number {
     return (this.#firstUnsaved + this.#unsaved.length - 1) * BLOCK_EVENTS + this.#open.count
   }
 
-  /** Bytes of the log that have a range. */
+  /** The number of bytes of the log that have a range. */
   get bytes(): number {
     return this.#open.end
   }
@@ -71,12 +71,12 @@ export class LineIndex {
     if (this.#unsaved.length > this.#saveAbove) this.save()
   }
 
-  /** Numbers whose lines are nowhere. */
+  /** Numbers whose lines are missing. */
   addMissing(count: number): void {
     for (let i = 0; i < count; i += 1) this.add(0, 0, true)
   }
 
-  /** Forgets ranges that reach beyond `size`; how many those were. */
+  /** Removes ranges that reach beyond `size`; returns how many. */
   cutTo(size: number): number {
     const before = this.count
     while (this.bytes > size) this.#pop()
@@ -96,7 +96,7 @@ export class LineIndex {
     return found
   }
 
-  /** The checksum of a line; undefined where there is none. */
+  /** The checksum of a line; undefined if there is none. */
   crcOf(seq: number): number | undefined {
     if (seq < 1 || seq > this.count) return undefined
     return this.#block(Math.floor((seq - 1) / BLOCK_EVENTS)).crcOf((seq - 1) % BLOCK_EVENTS)
@@ -140,7 +140,7 @@ export class LineIndex {
   #pop(): void {
     this.#dirty = true
     if (this.#open.count === 0) {
-      // The open block is empty: go back into the one before it.
+      // The open block is empty: continue with the block before it.
       const number = this.#firstUnsaved + this.#unsaved.length - 2
       const previous = this.#block(number)
       this.#unsaved.pop()

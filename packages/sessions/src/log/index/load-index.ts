@@ -6,8 +6,8 @@ import type { IndexFile } from './index-file.ts'
 import { IndexDamagedError, LineIndex } from './line-index.ts'
 
 /**
- * What the sidecar says, as far as the log bears it out. Damage inside a log leaves the lines behind it in their
- * places, so the last few tell whether the index belongs to this log; from the first of them that differs, the log counts.
+ * The index in the sidecar, as far as it matches the log. Damage inside a log does not move the lines behind it, so the
+ * last few lines show whether the index belongs to this log; from the first difference on, the log is read again.
  */
 export function loadIndex(
   indexFile: IndexFile,
@@ -27,7 +27,7 @@ export function loadIndex(
       index.cutTo(firstWrong.start)
       return { trusted: index, ...known }
     }
-    // None of the lines is as it was. If at least the size is, it still knows how many there were.
+    // None of the lines match. If at least the size does, the index still knows how many lines there were.
     if (bytes === log.size) return { trusted: LineIndex.empty(indexFile), ...known }
   } catch (error) {
     if (!(error instanceof IndexDamagedError)) throw error
@@ -37,13 +37,13 @@ export function loadIndex(
 
 export interface LoadedIndex {
   trusted: LineIndex
-  /** How many lines there were when it was written. */
+  /** The number of lines when the index was written. */
   lastSeq: number
-  /** No line has a higher number; set when nothing was written after the index was. */
+  /** The highest number in the log; set if nothing was written after the index. */
   maxSeq?: number
 }
 
-/** Whether the line is on the disk as it was written. */
+/** Whether the line on the disk is the one that was written. */
 export function matches({ start, length, crc }: LineRange, fd: number, ops: FileOps): boolean {
   const buffer = Buffer.allocUnsafe(Math.min(length, CHUNK_BYTES))
   let found = 0

@@ -1,5 +1,5 @@
 export interface NumberLinesOptions {
-  /** The number of the sound line before these. */
+  /** The number of the intact line before these. */
   lastSeq: number
   maxSeq: number
   /** Whether a line that is no envelope had a number of its own. */
@@ -7,10 +7,10 @@ export interface NumberLinesOptions {
 }
 
 /**
- * Gives each line of a damaged log the number it is to be read under, given the number it states (0 when it is no
- * envelope). Numbers increase; 0 means that the line gets none. Every readable line gets one as long as there are enough
- * between the anchors around it: its own if it fits there, else the next, because what it says may still be sound.
- * Unreadable lines take what is left over.
+ * Assigns a number to each line of a damaged log, given the number it states (0 if it is no envelope). Numbers
+ * increase; 0 means that the line gets none. Every readable line gets one as long as there are enough between the
+ * anchors around it: its own if it fits, else the next, because its event may still be intact. Unreadable lines get the
+ * remaining numbers.
  */
 export function numberLines(stated: readonly number[], options: NumberLinesOptions): number[] {
   const { lastSeq, maxSeq, countUnreadable } = options
@@ -31,15 +31,15 @@ export function numberLines(stated: readonly number[], options: NumberLinesOptio
   return numbers
 }
 
-/** A line that is believed about its number; or the edge of the lines. */
+/** A line whose number is trusted, or the edge of the lines. */
 interface Anchor {
   at: number
   seq: number
 }
 
 /**
- * Where more lines can be read than there are numbers between two anchors, one of the two is wrong about its own, though
- * its neighbours agree: it is dropped if there is room beyond it.
+ * If there are more readable lines than numbers between two anchors, one of the two states a wrong number although its
+ * neighbours agree: it is dropped if there is room beyond it.
  */
 function withRoom(stated: readonly number[], anchors: Anchor[]): Anchor[] {
   const readableBefore = [0]
@@ -62,7 +62,7 @@ function withRoom(stated: readonly number[], anchors: Anchor[]): Anchor[] {
   return kept
 }
 
-/** A larger step between two lines is a broken number, not a gap. */
+/** A larger step between two lines is a damaged number, not a gap. */
 export const MAX_JUMP = 1_000_000
 
 interface Between {
@@ -77,7 +77,7 @@ function numberBetween(stated: number[], { after, maxSeq, countUnreadable }: Bet
   const next = nextReadable(stated)
   return stated.map((seq, i) => {
     if (seq > 0) readable -= 1
-    // The highest number that leaves one for every readable line still to come.
+    // The highest number that leaves one for every following readable line.
     const highest = Math.min(maxSeq, last + MAX_JUMP) - readable
     if (last + 1 > highest) return 0
     if (seq === 0 && (!countUnreadable || next[i] === last + 1)) return 0
@@ -86,7 +86,7 @@ function numberBetween(stated: number[], { after, maxSeq, countUnreadable }: Bet
   })
 }
 
-/** For each line, what the nearest readable one behind it states. */
+/** For each line, the number that the nearest readable line behind it states. */
 function nextReadable(stated: number[]): number[] {
   let next = 0
   return stated
@@ -100,10 +100,10 @@ function nextReadable(stated: number[]): number[] {
 }
 
 /**
- * Which lines of a damaged log can be believed about their number, given what each states (0 for nothing). Sound lines
- * stand in increasing order, and what a flipped digit states usually breaks it; so the heaviest increasing sequence is
- * taken. A line weighs as much as the neighbours that agree with it about the distance between number and place, and
- * without two of them it is no anchor. `lastSeq` is the number of the sound line before them all.
+ * Selects the lines of a damaged log whose number can be trusted, given the number that each states (0 for none).
+ * Intact lines have increasing numbers, and a flipped digit usually breaks the order; so the increasing sequence with
+ * the highest weight is used. A line's weight is the number of neighbours with the same distance between number and
+ * position; with fewer than two it is no anchor. `lastSeq` is the number of the intact line before them all.
  */
 function findAnchors(seqs: readonly number[], lastSeq: number): Uint8Array {
   const order = [...new Set(seqs)].filter(seq => seq > 0).sort((a, b) => a - b)
@@ -127,7 +127,7 @@ function findAnchors(seqs: readonly number[], lastSeq: number): Uint8Array {
   return anchors
 }
 
-/** Itself and two neighbours. */
+/** The line itself and two neighbours. */
 const ANCHOR_WEIGHT = 3
 const NONE = -1
 const NEIGHBOURS = 8
@@ -137,7 +137,7 @@ function weightAt(at: number, seqs: readonly number[], lastSeq: number): number 
   return 1 + agreeing(at, -1, seqOf) + agreeing(at, 1, seqOf)
 }
 
-/** Looks past one line that differs, which may be the broken one, but not past a second: there lines were lost. */
+/** Skips one line that differs, which may be the damaged one, but not a second: there lines were lost. */
 function agreeing(at: number, step: -1 | 1, seqOf: (i: number) => number): number {
   const distance = seqOf(at) - at
   let agree = 0
@@ -151,14 +151,14 @@ function agreeing(at: number, step: -1 | 1, seqOf: (i: number) => number): numbe
 
 interface Chain {
   weight: number
-  /** Of the last line in it. */
+  /** The number of its last line. */
   rank: number
   line: number
 }
 
 const EMPTY: Chain = { weight: 0, rank: 0, line: NONE }
 
-/** Of two equal ones the one that claims less: a broken number tends to be far ahead. */
+/** Of two equal chains the one with the lower number: a damaged number tends to be far too high. */
 function isBetter(chain: Chain, than: Chain): boolean {
   return chain.weight > than.weight || (chain.weight === than.weight && chain.rank < than.rank)
 }
