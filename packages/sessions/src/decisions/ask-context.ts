@@ -1,44 +1,44 @@
 import type { Guard, HarnessId, PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import type { PolicyRule } from '@chirality/personas'
 
-/** Who asks. */
+/** The session and turn that a request comes from. */
 export interface AskContext {
   sessionId: string
   projectRoot: string
   persona: string | null
   harness: HarnessId
-  /** Milliseconds after which nobody's answer means no, in this turn. Left out: as the broker was told. */
+  /** Milliseconds after which an unanswered request of this turn is denied. Undefined: the broker's default. */
   timeoutMs?: number
 }
 
-/** What the written rules say about a request. */
+/** The decision of the written rules about a request. */
 export interface PolicyVerdict {
-  /** `ask` without a rule: none of them says anything. */
+  /** `ask` without a rule: no rule matches. */
   effect: 'allow' | 'ask' | 'deny'
   /** `<file>:<line> <text>` of the rule that matched. */
   rule?: string
-  /** What is wrong with the policies, when something is. Everything asks then. */
+  /** The error in the policies, if there is one. Every call asks then. */
   problem?: string
 }
 
-/** A guard for a harness that can ask one, and the rules for a harness that has to be told them beforehand. */
+/** A guard for a harness that supports one, and the rules for a harness that needs them beforehand. */
 export interface PolicyGuard extends Guard {
-  /** Those that ask or deny. */
+  /** The rules that ask or deny. */
   rules: readonly PolicyRule[]
-  /** What is wrong with the policies, when something is. To be told at the beginning of the turn. */
+  /** The error in the policies, if there is one. Shown at the beginning of the turn. */
   problem?: string
 }
 
-/** Answers without a person. `PolicyBook` is the one that reads files. */
+/** Answers without a person. `PolicyBook` is the implementation that reads files. */
 export interface PolicyJudge {
   judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict>
-  /** What holds before every call, whatever the agent asks about by itself. */
+  /** The check before every call, whatever the agent asks about by itself. */
   guard?(context: AskContext, mode: PermissionMode): Promise<PolicyGuard>
-  /** Keeps "always" for this project, in the user's own policy. */
+  /** Stores "always" for this project, in the user's own policy. */
   allowAlways?(context: AskContext, request: PermissionRequestEvent): Promise<void>
 }
 
-/** For people: what an error in a policy means. */
+/** Explains to the user what an error in a policy causes. */
 export function policyError(problem: string): string {
   return `No rule allows anything while a policy has an error: ${problem}`
 }
@@ -48,20 +48,20 @@ export interface PendingDecision {
   sessionId: string
   askedAt: string
   request: PermissionRequestEvent
-  /** Why no policy could answer it, when one is broken. To be shown with the request. */
+  /** Why no policy could answer it, if one has an error. Shown with the request. */
   policyProblem?: string
 }
 
 export type DecisionErrorCode =
-  /** No such request in this session. */
+  /** There is no such request in this session. */
   | 'unknown'
-  /** The agent took it back, or its turn is over. */
+  /** The agent withdrew it, or its turn is over. */
   | 'closed'
   | 'answered'
-  /** The answer makes no sense; the request stays open. */
+  /** The answer is invalid; the request stays open. */
   | 'invalid'
 
-/** An answer that was not taken. The message says what to do. */
+/** An answer that was refused. The message says what to do. */
 export class DecisionError extends Error {
   readonly code: DecisionErrorCode
 

@@ -14,12 +14,14 @@ import { withHostFacts } from './policy/always-rule.ts'
 import { SessionMemory } from './session-memory.ts'
 
 export interface DecisionBrokerOptions {
-  /** Milliseconds after which nobody's answer means no. Null, the default: a request waits for ever. */
+  /** Milliseconds after which an unanswered request is denied. Null, the default: a request waits without limit. */
   timeoutMs?: number | null
   policies?: PolicyJudge
 }
 
-/** Holds what agents ask until a policy, a person, the timeout or the agent itself settles it, each exactly once. */
+/**
+ * Holds the agents' requests until a policy, a person, the timeout or the agent itself settles them, each exactly once.
+ */
 export class DecisionBroker {
   readonly #timeoutMs: number | null
   readonly #policies: PolicyJudge | undefined
@@ -29,7 +31,7 @@ export class DecisionBroker {
   readonly #memory = new SessionMemory()
   readonly #listeners = new Set<(sessionId: string) => void>()
   readonly #problemListeners = new Set<ProblemListener>()
-  /** What was told of the policies of each session, so that it is told once. */
+  /** The policy errors that were reported for each session, so that each is reported once. */
   readonly #toldProblems = new Map<string, string>()
 
   constructor({ timeoutMs = null, policies }: DecisionBrokerOptions = {}) {
@@ -40,8 +42,9 @@ export class DecisionBroker {
   }
 
   /**
-   * For `HarnessTurnOpts.decide`. A policy answers at once; else it waits for a person, the timeout or `signal`, which
-   * means that the agent took its request back or that the turn is over. Never rejects: what goes wrong means no.
+   * For `HarnessTurnOpts.decide`. A policy answers at once; otherwise it waits for a person, the timeout or `signal`,
+   * which means that the agent withdrew its request or that the turn is over. Never rejects: an error denies the
+   * request.
    */
   async ask(
     context: AskContext,
@@ -68,27 +71,27 @@ export class DecisionBroker {
     }
   }
 
-  /** For `HarnessTurnOpts.guard`: what holds for a turn whether the agent asks or not. */
+  /** For `HarnessTurnOpts.guard`: the checks of a turn, whether or not the agent asks. */
   async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard | undefined> {
     const guard = await this.#policies?.guard?.(context, mode)
-    // The turn tells it as it begins.
+    // The turn reports the error when it begins.
     if (guard?.problem === undefined) this.#toldProblems.delete(context.sessionId)
     else this.#toldProblems.set(context.sessionId, guard.problem)
     return guard
   }
 
-  /** What waits for a person, oldest first. */
+  /** The requests that wait for a person, oldest first. */
   pending(sessionId?: string): PendingDecision[] {
     const all = [...this.#open.values()].map(({ pending }) => pending)
     return sessionId === undefined ? all : all.filter(pending => pending.sessionId === sessionId)
   }
 
-  /** A person's answer. Throws a DecisionError when it is not taken; a request with an invalid answer stays open. */
+  /** A person's answer. Throws a DecisionError if it is refused; a request with an invalid answer stays open. */
   answer(sessionId: string, requestId: string, decision: PermissionDecision): void {
     const key = keyOf(sessionId, requestId)
     const open = this.#open.get(key)
     const judging = this.#judging.get(key)
-    // Whoever sees a request can answer it, though the rules are still being read. What they say counts first.
+    // A person can answer a request while the rules are still being read. The rules' decision comes first.
     if (judging !== undefined && judging.answer === undefined) {
       judging.answer = parseAnswer(judging.request, decision)
       return
@@ -99,7 +102,7 @@ export class DecisionBroker {
     open.settle({ ...this.#remembered(open.context, request, parsed), by: 'person' }, 'answered')
   }
 
-  /** Ends what the session has open, and what was allowed "for the session". */
+  /** Closes the session's open requests, and forgets what was allowed "for the session". */
   closeSession(sessionId: string): void {
     for (const { pending, settle } of [...this.#open.values()])
       if (pending.sessionId === sessionId) settle(WITHDRAWN, 'closed')
@@ -107,15 +110,15 @@ export class DecisionBroker {
     this.#toldProblems.delete(sessionId)
   }
 
-  /** Told when a request of a session begins to wait, or ends. */
+  /** Called when a request of a session begins or stops waiting. */
   onChange(listener: (sessionId: string) => void): () => void {
-    // Wrapped, so that one function registered twice is two listeners, each with its own way out.
+    // Wrapped, so that one function registered twice is two listeners, each with its own unsubscribe.
     const own = (sessionId: string) => listener(sessionId)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
   }
 
-  /** Told what a person should know and no answer says: "always" could not be written, or a policy has an error. */
+  /** Called with a notice that is part of no answer: "always" could not be written, or a policy has an error. */
   onProblem(listener: ProblemListener): () => void {
     const own: ProblemListener = (...problem) => listener(...problem)
     this.#problemListeners.add(own)
@@ -145,7 +148,7 @@ export class DecisionBroker {
       const withdraw = () => settle(WITHDRAWN, 'closed')
       const timeoutMs = context.timeoutMs ?? this.#timeoutMs
       const onTimeout = () => settle(timedOut(timeoutMs ?? 0), 'closed')
-      // Timers take no more; a longer one would fire at once.
+      // The longest delay of a timer; a longer one would fire at once.
       const timer =
         timeoutMs === null ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, MAX_TIMEOUT_MS)).unref()
       const pending: PendingDecision = { sessionId, askedAt: new Date().toISOString(), request }
@@ -162,8 +165,9 @@ export class DecisionBroker {
   }
 
   /**
-   * The answer as the agent gets it: for this once. What is remembered is kept here and in the user's policy, so that it is the
-   * rule that the person was shown. Agents keep other rules: Codex the whole of an MCP tool, Claude Code a mode or a folder.
+   * The answer as the agent gets it: for this call only. "Always" is stored here and in the user's policy, so that it
+   * is the rule that the person was shown. The agents' own rules would be wider: Codex stores a whole MCP tool, Claude
+   * Code a mode or a folder.
    */
   #remembered(
     context: AskContext,
@@ -181,7 +185,7 @@ export class DecisionBroker {
     return once
   }
 
-  /** That it cannot be kept does not undo the answer. */
+  /** A failure to store the rule does not undo the answer. */
   async #remember(
     context: AskContext,
     request: PermissionRequestEvent,
@@ -196,7 +200,7 @@ export class DecisionBroker {
     }
   }
 
-  /** Until it is another one, or the policies are right again. */
+  /** Reported once, until the error changes or the policies are valid again. */
   #tellPolicyProblem(sessionId: string, problem: string | undefined): void {
     if (problem === this.#toldProblems.get(sessionId)) return
     if (problem === undefined) this.#toldProblems.delete(sessionId)
@@ -217,7 +221,7 @@ export class DecisionBroker {
 
 type ProblemListener = (sessionId: string, message: string) => void
 
-/** Held against the rules, and perhaps answered meanwhile. */
+/** Checked against the rules, and possibly answered meanwhile. */
 interface Judging {
   request: PermissionRequestEvent
   answer?: PermissionDecision
@@ -244,7 +248,7 @@ const WITHDRAWN: PermissionDecision = {
   by: 'turn-end',
 }
 
-/** A listener that fails is one that does not see; no decision depends on it. */
+/** An exception in a listener is ignored; no decision depends on it. */
 function quietly(tell: () => void): void {
   try {
     tell()
@@ -264,7 +268,7 @@ function answerOf({ effect, rule, problem }: PolicyVerdict): PermissionDecision 
   return { behavior: 'deny', message, ...by }
 }
 
-/** Where nobody is there who could be asked, no rule means no. */
+/** If nobody can be asked, a call without a matching rule is denied. */
 const NOBODY = 'No rule allows it, and nobody is there to ask.'
 
 function timedOut(timeoutMs: number): PermissionDecision {
@@ -291,10 +295,10 @@ function late(requestId: string, ending: Ending | undefined): DecisionError {
   }
 }
 
-/** How a request came to its end. */
+/** How a request ended. */
 type Ending = 'answered' | 'closed'
 
-/** Remembers the last requests that are over, so that a late answer hears why it is late. */
+/** Stores the last closed requests, so that a late answer gets the reason. */
 class SettledRequests {
   readonly #endings = new Map<string, Ending>()
 

@@ -77,7 +77,7 @@ test.each<[PermissionDecision, Partial<PermissionRequestEvent>, object]>([
     { behavior: 'allow', updatedInput: { size: 1 } },
   ],
 ])('%j', (answer, changes, expected) => {
-  // Who answered is not for the answer to say.
+  // An answer cannot state who gave it.
   expect(parseAnswer(request(changes), { ...answer, by: 'policy', rule: 'mine' })).toEqual(expected)
 })
 

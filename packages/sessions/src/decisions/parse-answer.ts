@@ -9,8 +9,8 @@ import {
 import { invalid } from './ask-context.ts'
 
 /**
- * Takes nothing on trust: the answer comes from outside. What is returned is a fresh object with known keys; a key that is
- * not known may be a misspelt limit, so it is refused.
+ * Validates an answer, which comes from outside. Returns a new object with known keys; an unknown key may be a misspelt
+ * limit, so it is refused.
  */
 export function parseAnswer(request: PermissionRequestEvent, answer: unknown): PermissionDecision {
   if (!isRecord(answer)) throw invalid('The answer must be an object with "behavior".')
@@ -71,7 +71,7 @@ function refuseOthers(answer: Record<string, unknown>, known: readonly string[])
   )
 }
 
-/** Own properties only: what a prototype says is nobody's answer. */
+/** Own properties only: values of a prototype are not part of the answer. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -83,7 +83,10 @@ type CopiedObject =
   /** Ends the sentence "updatedInput …". */
   | { value?: undefined; problem: string }
 
-/** A deep copy of plain JSON data, or why it is none: accessors, cycles, odd prototypes and sizes never get further. */
+/**
+ * A deep copy of plain JSON data, or why it is none: accessors, cycles, unusual prototypes and excessive sizes are
+ * refused.
+ */
 function copyJsonObject(value: unknown): CopiedObject {
   const budget = { chars: MAX_CHARS }
   try {
@@ -104,7 +107,7 @@ interface Place {
   depth: number
 }
 
-/** Edited inputs hold whole files at most. */
+/** The largest edited inputs contain whole files. */
 const MAX_CHARS = 4 * 1024 * 1024
 const MAX_DEPTH = 64
 const COST_OF_A_VALUE = 8
@@ -150,14 +153,14 @@ function spend({ budget }: Place, chars: number): void {
 }
 
 /**
- * A question is answered, not allowed: agents take an empty yes for "the user did not answer". What was asked goes back with
- * the answers, since agents check the whole.
+ * A question is answered, not allowed: agents treat an empty allow as "the user did not answer". The questions are
+ * returned with the answers, because agents check the whole input.
  */
 function checkQuestionAnswer(request: PermissionRequestEvent, decision: AllowDecision): AllowDecision {
   if (decision.remember !== undefined) throw invalid('The answer to a question cannot be remembered.')
   const { questions } = factsOf(request)
   if (questions !== undefined) return withAnswers(request, decision, questionNames(questions))
-  // What an MCP server asks is a form, and the form filled in is the answer.
+  // A request of an MCP server is a form, and the filled form is the answer.
   if (request.input.schema !== undefined && decision.updatedInput === undefined)
     throw invalid('Fill in the form: "updatedInput" holds its fields. Or deny.')
   return decision
@@ -187,7 +190,7 @@ function isAnswer(answer: unknown): boolean {
   return texts.length > 0 && texts.every(text => typeof text === 'string' && text.trim() !== '')
 }
 
-/** Agents know a question by its words, Codex also by an id. */
+/** Agents identify a question by its text, Codex also by an id. */
 function questionNames(questions: readonly Question[]): { all: Set<string>; shown: string } {
   const all = new Set(questions.flatMap(({ name, id }) => (id === undefined ? [name] : [id, name])))
   return { all, shown: questions.map(({ name }) => JSON.stringify(name.slice(0, 80))).join(', ') }

@@ -10,24 +10,27 @@ import type { PolicySource } from './policy/policy-source.ts'
 import { argumentText, describeCall } from './policy/tool-call.ts'
 import { SESSION_RULE } from './session-memory.ts'
 
-/** A request of the past: what came of it, and what the rules of today would say. */
+/** A past request: its outcome, and the decision of the current rules. */
 export interface RehearsedRequest {
   sessionId: string
   at: string
   persona: string | null
   toolName: string
-  /** What the rules go by: a command, paths, an address … */
+  /** The value that the rules match: a command, paths, an address … */
   argument: string
-  /** The rule that "always" would have written, as the person was shown it. */
+  /** The rule that "always" would have written, as it was shown. */
   always?: string
   was: PastAnswer
   wouldBe: PolicyVerdict
-  /** A person would be asked who was not, or not asked who was, or it would be denied instead of allowed … */
+  /**
+   * The outcome would differ: a person would be asked who was not, or the other way round, or the call would be denied
+   * …
+   */
   differs: boolean
 }
 
 export interface PastAnswer {
-  /** `open`: nobody had answered when the turn, or the log, ended. */
+  /** `open`: there was no answer when the turn, or the log, ended. */
   outcome: PermissionResolvedEvent['outcome'] | 'open'
   by?: PermissionResolvedEvent['by']
   rule?: string
@@ -36,13 +39,13 @@ export interface PastAnswer {
 export interface RehearseOptions {
   store: SessionStore
   policies: PolicyBook
-  /** Takes the place of the user's policy for the project. */
+  /** Replaces the user's policy for the project. */
   edited?: PolicySource
-  /** A log that cannot be read: it is left out. Without this it ends the rehearsal. */
+  /** Called for a log that cannot be read, which is left out. If undefined, such a log ends the rehearsal. */
   onUnreadable?: (sessionId: string, error: unknown) => void
 }
 
-/** Holds every request in the logs of a project against the rules. Reads only, a batch of events at a time. */
+/** Checks every request in the logs of a project against the rules. Only reads, one batch of events at a time. */
 export async function* rehearsePolicy(
   projectRoot: string,
   options: RehearseOptions,
@@ -78,7 +81,7 @@ type Unanswered = Omit<RehearsedRequest, 'was' | 'differs'>
 async function* rehearseSession(session: PastSession): AsyncGenerator<RehearsedRequest> {
   const log = await readSessionLog(session.projectRoot, session.id)
   if (log === undefined) return
-  // Judged when they are met: inputs can be large, and many requests can be open.
+  // Judged as they are read: inputs can be large, and many requests can be open.
   const open = new Map<string, Unanswered>()
   try {
     for (let seq = 0; seq < log.lastSeq; ) {
@@ -116,7 +119,7 @@ function* rehearseEvent(
 
 function judge(at: string, event: PermissionRequestEvent, session: PastSession): Unanswered {
   const call = describeCall(event, session.projectRoot)
-  // Logs of older versions do not have it; with a risk there was none to show.
+  // Logs of older versions lack it; a request with a risk had none to show.
   const offered = event.always ?? (event.risks ? undefined : alwaysRule(event, session.projectRoot))
   const always = offered?.rule
   const argument = argumentText(call.argument)
@@ -142,7 +145,7 @@ function compared(request: Unanswered, was: PastAnswer): RehearsedRequest {
   return { ...request, was, differs: effectOf(was) !== request.wouldBe.effect }
 }
 
-/** What the rules of the time said. Without a rule of a file it was left to a person, or to what a person had said before. */
+/** The decision of the rules at that time. Without a rule of a file, a person or an earlier answer decided. */
 function effectOf({ outcome, by, rule }: PastAnswer): PolicyVerdict['effect'] {
   if (by !== 'policy' || rule === undefined || rule.startsWith(SESSION_RULE)) return 'ask'
   return outcome === 'allowed' ? 'allow' : 'deny'

@@ -5,12 +5,12 @@ import { ruleMatches } from './policy/match-rule.ts'
 import { argumentText, describeCall, sortedJson } from './policy/tool-call.ts'
 
 interface Allowed {
-  /** By tool and argument: a call that no rule can say is kept, too. */
+  /** By tool and argument, because a call that no rule can express is stored too. */
   calls: Map<string, string>
   rules: Map<string, PolicyRule>
 }
 
-/** What people allowed "for the session": the rule that the request carries, and this very call. Never on disk. */
+/** The calls that people allowed "for the session": the rule on the request, and the exact call. Never on disk. */
 export class SessionMemory {
   readonly #allowed = new Map<string, Allowed>()
 
@@ -24,7 +24,7 @@ export class SessionMemory {
     allowed.calls.set(key, rule === undefined ? text : `${SESSION_RULE}${rule.text}`)
   }
 
-  /** What allows this request, if anything does. */
+  /** The entry that allows this request, if there is one. */
   ruleFor(context: AskContext, request: PermissionRequestEvent): string | undefined {
     const allowed = this.#allowed.get(context.sessionId)
     if (allowed === undefined || request.kind !== 'tool') return undefined
@@ -41,10 +41,13 @@ export class SessionMemory {
   }
 }
 
-/** How an answer by this memory is told from one by a file. */
+/** Distinguishes an answer by this memory from one by a file. */
 export const SESSION_RULE = 'session: '
 
-/** The same tool with the same argument, of an MCP tool all of its input. What asks for more has to be the same in all. */
+/**
+ * The same tool with the same argument; for an MCP tool the whole input. A call that asks for more has to be the same
+ * in every field.
+ */
 function sameCall(
   { projectRoot }: AskContext,
   request: PermissionRequestEvent,

@@ -26,7 +26,7 @@ import type { ProjectReport } from './recover-project.ts'
 export class SessionHost {
   /** For reading; changes go through the host. */
   readonly store: SessionStore
-  /** The personas' requested permissions, and where the user granted them. */
+  /** The permissions that personas request beyond asking, and in which projects the user granted them. */
   readonly consent: PersonaConsent
   /** The cost of projects, and their budgets. */
   readonly budgets: BudgetBook
@@ -67,7 +67,7 @@ export class SessionHost {
       onClosed: id => this.decisions.closeSession(id),
     })
     this.decisions.onProblem((id, message) => this.#warn(id, message))
-    // The request was written to the log and published before the policies were read.
+    // Published again, because the first status of the request went out before the policies were read.
     this.decisions.onChange(id => {
       if (this.#policyProblem(id) === null) return
       const session = this.#projects.sessions().find(one => one.id === id)

@@ -29,7 +29,7 @@ export interface AdoptOptions {
   log: SessionLog
   record: TurnRecord
   harness: AdoptingHarness
-  /** What the log has of the turn; undefined when not even its beginning. */
+  /** The turn's events in the log; undefined if not even its beginning is there. */
   logged: { ended: TurnEndReason | undefined; startedAt: string } | undefined
 }
 
@@ -39,11 +39,11 @@ export function canAdopt(harness: SessionHarness | undefined): harness is Adopti
   return harness?.adoptTurn !== undefined
 }
 
-/** Goes on with a turn of a host that is gone: what the log lacks of it is added, and what its agent still says. */
+/** Continues a turn of a host that has exited: adds the events that the log lacks, and the agent's new ones. */
 export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   const { project, view, log, record, harness, logged } = options
   const { id: sessionId, projectRoot } = view.session
-  // One that is used up by now stops the turn at its next safe point; it must not keep it from being found again.
+  // A budget that is used up by now stops the turn at its next safe point; it must not prevent the adoption.
   const { turnId, budget } = record
   const sessionLimit = () => sessionLimitOf(view)
   const limits = limitsOfTurn({ budget, sessionLimit, project: await project.budget.limitsFor(turnId) })
@@ -89,7 +89,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
 
 type Step = (event: UIEvent) => UIEvent[]
 
-/** What is left of each batch after these steps, and at the end what they held back. */
+/** The rest of each batch after these steps, and at the end the events that they held back. */
 async function* remaining(
   batches: AsyncGenerator<UIEvent[]>,
   isMissing: Step,
@@ -113,9 +113,9 @@ function missing(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
 }
 
 /**
- * The log has the end of the turn, and so all of it but the exit of its process. What the harness tells again of such a
- * turn is not compared: its own notes may be gone by now, and every event that came out a little different would be
- * told twice.
+ * The log has the end of the turn, and so all of it but the exit of its process. The events that the harness restores
+ * for such a turn are not compared: its notes may be deleted by now, and every event with a small difference would be
+ * written twice.
  */
 function missingAfterEnd(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
   let hasExit = false
@@ -126,10 +126,10 @@ function missingAfterEnd(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
   return event => (event.type === 'process:exit' && !hasExit ? [event] : [])
 }
 
-/** A request that ended without an answer is told as what it is: the agent went on, or stopped there. */
+/** A request that ended without an answer gets its real outcome: the agent went on, or stopped there. */
 class Unanswered {
   readonly #open: Map<string, PermissionRequestEvent>
-  /** From such an end on, until the agent says what became of it. */
+  /** From such an end on, until the agent reports the result. */
   #held: UIEvent[] = []
 
   constructor(pending: readonly PermissionRequestEvent[]) {

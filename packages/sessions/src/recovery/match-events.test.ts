@@ -118,7 +118,7 @@ const agentEvent = fc.oneof(
 )
 const aside = fc.constantFrom(budget, status('host'), status('warned'))
 
-/** As the log would have them: pieces joined, and the host's own words in between. */
+/** The events as the log has them: pieces joined, and the host's own events in between. */
 function store(events: UIEvent[], choices: { window: boolean; words: UIEvent | undefined }[]): UIEvent[] {
   const stored: UIEvent[][] = [[]]
   events.forEach((event, at) => {
@@ -130,7 +130,7 @@ function store(events: UIEvent[], choices: { window: boolean; words: UIEvent | u
   return stored.flatMap(joinDeltas)
 }
 
-/** Every word of the agent, with pieces of one text in a row made one. */
+/** Every event of the agent, with consecutive pieces of one text joined. */
 function transcript(events: UIEvent[]): string[] {
   const lines: string[] = []
   let open: string | undefined

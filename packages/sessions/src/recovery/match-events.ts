@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { continuesDelta, deltaText, isDelta, type UIEvent, withDeltaText } from '@chirality/core'
 
 /**
- * Compares the events of a turn, as its harness gives them again, with those that the log has of it. Both are in the same
- * order; the log may have joined pieces of text, has words of the host in between, and ends somewhere, also in the middle
- * of a joined text. What was lost in a damaged part of the log stays lost there: a `log:gap` says so, and to say it
- * later would be out of order.
+ * Compares the events of a turn, as its harness restores them, with those in the log. Both have the same order; the log
+ * may have joined pieces of text, has events of the host in between, and can end anywhere, also in the middle of a
+ * joined text. Events lost in a damaged part of the log stay lost: a `log:gap` marks the place, and adding them later
+ * would be out of order.
  */
 export class EventMatcher {
   readonly #logged: Iterator<UIEvent>
@@ -17,7 +17,7 @@ export class EventMatcher {
     this.#logged = logged[Symbol.iterator]()
   }
 
-  /** What the log does not have of this event: all of it, the rest of a piece of text, or nothing. */
+  /** The part of this event that the log lacks: all of it, the rest of a piece of text, or nothing. */
   missing(event: UIEvent): UIEvent | undefined {
     const at = this.#find(event)
     if (at === undefined) return this.#unknown(event)
@@ -38,7 +38,7 @@ export class EventMatcher {
       : this.missing(withDeltaText(event, piece.slice(logged.length)))
   }
 
-  /** Looks past what others said, but never past a word of the agent. */
+  /** Skips events of the host and the log, but never one of the agent. */
   #find(event: UIEvent): number | undefined {
     for (let at = 0; ; at += 1) {
       const logged = this.#peek(at)
@@ -50,17 +50,17 @@ export class EventMatcher {
 
   #unknown(event: UIEvent): UIEvent | undefined {
     const { firm, gap } = this.#next()
-    // The log ends here: all that follows is new.
+    // The log ends here: all following events are new.
     if (firm === undefined) return event
     if (gap === undefined) return isAside(event) ? undefined : event
     if (isDelta(event) || isAside(event)) return undefined
-    // No more can be lost in a gap than there were lines in it.
+    // A gap can hold no more events than it had lines.
     if (gap.missing <= 0) return event
     gap.missing -= 1
     return undefined
   }
 
-  /** The next word of the agent in the log, and the damage before it. */
+  /** The agent's next event in the log, and the damage before it. */
   #next(): { firm?: UIEvent; gap?: { missing: number } } {
     let gap: { missing: number } | undefined
     for (let at = 0; ; at += 1) {
@@ -75,14 +75,14 @@ export class EventMatcher {
     while (this.#ahead.length <= at && !this.#ended) {
       const { done, value } = this.#logged.next()
       if (done) this.#ended = true
-      // A copy: what is lost in a gap is counted in it.
+      // A copy, because the events lost in a gap are counted in it.
       else this.#ahead.push({ ...value })
     }
     return this.#ahead[at]
   }
 }
 
-/** A piece fits a piece of the same text that begins like it: either may be the longer one. */
+/** Two pieces of the same text match if one begins like the other: either may be longer. */
 function fits(logged: UIEvent, event: UIEvent): boolean {
   if (!isDelta(event) || !isDelta(logged)) return isSameEvent(logged, event)
   if (!continuesDelta(event, logged)) return false
@@ -91,8 +91,8 @@ function fits(logged: UIEvent, event: UIEvent): boolean {
 }
 
 /**
- * Whether an event of the log is this one. What a harness says of itself can come out a little different when it reads a
- * turn again: how long it took, how a process that is gone ended.
+ * Whether an event of the log is this one. Events that a harness makes itself can differ a little when it restores a
+ * turn: the duration, or the exit of a process that no longer exists.
  */
 function isSameEvent(logged: UIEvent, event: UIEvent): boolean {
   if (logged.type !== event.type) return false
@@ -120,22 +120,25 @@ function isSameEvent(logged: UIEvent, event: UIEvent): boolean {
   }
 }
 
-/** The host wrote the list price when it recorded the event. */
+/** The host added the list price when it recorded the event. */
 function unpriced(event: UIEvent): UIEvent {
   return { ...event, estimateUsd: undefined } as UIEvent
 }
 
-/** The version that began the turn may have known no facts, or other ones. */
+/** The version that started the turn may have recorded no facts, or other ones. */
 function factless(event: UIEvent): unknown {
   return { ...event, ...{ facts: undefined, edits: undefined } }
 }
 
-/** What may stand in a log between two events of an agent, said by the host or the log, or by nobody a second time. */
+/**
+ * Events that may be in a log between two events of an agent: those of the host or the log, and those that are not
+ * restored.
+ */
 export function isAside({ type }: UIEvent): boolean {
   return type === 'status' || type === 'budget' || type === 'permission:resolved' || type === 'log:gap'
 }
 
-/** The log keeps JSON, which knows no `undefined`. */
+/** The log stores JSON, which has no `undefined`. */
 function asStored(event: unknown): unknown {
   return JSON.parse(JSON.stringify(event))
 }

@@ -19,14 +19,14 @@ export interface RecoverOptions {
 }
 
 export type Recovery =
-  /** No turn was at work. */
+  /** No turn was running. */
   | { kind: 'none' }
-  /** The turn goes on, or is told to its end. */
+  /** The turn goes on, or its remaining events are read. */
   | { kind: 'adopted'; turn: LiveTurn }
-  /** It could not be found again and ended with the host that ran it. */
+  /** It could not be adopted and ended with the host that ran it. */
   | { kind: 'closed'; turnId: string; stopped: number }
 
-/** After this nothing says that it works and does not: what an earlier host left is found again or closed. */
+/** Adopts or ends the turn that an earlier host left. Afterwards no session is shown as working that is not. */
 export async function recoverSession(options: RecoverOptions): Promise<Recovery> {
   const { project, view, log } = options
   const { id, projectRoot } = view.session
@@ -39,10 +39,11 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
     return last === undefined || last.ended !== undefined ? { kind: 'none' } : close(options, last)
   }
   const harness = project.harnesses.get(record.harness)
-  // A record that came with a checkout could let its own raw log say how the turn ended, and so what is sent next.
+  // A record that came with a checkout could name a forged raw log, and so decide how the turn ended and what is sent
+  // next.
   const isOwn = project.store.isOwn(view.session)
   if (isOwn && harness === undefined) throw unknownHarness(record.harness)
-  // A turn that is not the one on record can only have been left open by something worse than a crash.
+  // An open turn that is not the one on record was left by something worse than a crash.
   if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
   if (record.processes.length > 0 && isOwn && canAdopt(harness)) {
     return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness, logged }) }
@@ -55,7 +56,7 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
   return close(options, logged, stopped)
 }
 
-/** What the stored session does not know yet, because nobody was left to store it. */
+/** Events that the stored session lacks, because the host exited before it stored them. */
 async function replayTail(view: SessionView, log: SessionLog): Promise<void> {
   for await (const page of pagesAfter(log, view.session.lastSeq)) view.replay(page)
 }
@@ -74,12 +75,12 @@ async function close(
     await recorder.record([...told, ...ending], turnId)
     await recorder.flush()
   }
-  // How long its agent worked nobody knows.
+  // It is not known how long its agent worked.
   await settleTurn({ project, session: view.session, turnId, spent: { ...view.turnCost, ms: 0 } })
   return { kind: 'closed', turnId, stopped }
 }
 
-/** An agent at work is paid for: whoever cannot speak to it must not stop it, nor say that its turn is over. */
+/** A running agent costs money: a host without its harness must neither stop it nor report that its turn is over. */
 function unknownHarness(id: HarnessId): HarnessError {
   const message = `A turn of ${id} may be at work here, and this Chirality does not know that harness. Nothing was touched: open the project with one that does.`
   return new HarnessError(message, 'unsupported', id)

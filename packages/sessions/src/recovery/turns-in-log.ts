@@ -4,12 +4,12 @@ import type { SessionLog } from '../log/session-log.ts'
 
 export interface LoggedTurn {
   turnId: string
-  /** Undefined when it never ended. */
+  /** Undefined if it never ended. */
   ended: TurnEndReason | undefined
   startedAt: string
 }
 
-/** The last turn of a log. Reads backwards, and no further than to its beginning. */
+/** The last turn of a log. Reads backwards, no further than to its beginning. */
 export async function lastTurnIn(log: SessionLog): Promise<LoggedTurn | undefined> {
   let turn: LoggedTurn | undefined
   for await (const page of pagesBefore(log, log.lastSeq + 1)) {
@@ -26,7 +26,7 @@ export async function lastTurnIn(log: SessionLog): Promise<LoggedTurn | undefine
   return turn
 }
 
-/** Whether a message that was queued then has had its turn, be it the last one or an earlier one. */
+/** Whether a message that was queued at that time has had its turn, the last one or an earlier one. */
 export async function hasTurn(
   log: SessionLog,
   { id, queuedAt }: { id: string; queuedAt: string },
@@ -41,10 +41,10 @@ export async function hasTurn(
   return false
 }
 
-/** Clocks are set back, and the turn of a message must be found all the same. */
+/** Clocks can be set back, and the turn of a message must still be found. */
 const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
 
-/** The events of a turn after a point, with the damage between them, in order. */
+/** The events of a turn after a position, with the damage between them, in order. */
 export function* eventsOfTurn(
   log: SessionLog,
   { turnId, afterSeq }: { turnId: string; afterSeq: number },

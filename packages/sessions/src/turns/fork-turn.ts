@@ -7,15 +7,15 @@ import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
 import type { ProjectContext } from './host-context.ts'
 
 /**
- * What the agent of a turn goes on from. `own`: the session's conversation, or none. `branch`: the conversation that the
- * session was forked from, all of it or up to `at`. `account`: nothing; it is told in writing what is shown.
+ * What the agent of a turn resumes. `own`: the session's conversation, or none. `branch`: the conversation that the
+ * session was forked from, all of it or up to `at`. `account`: no conversation; the prompt contains a transcript.
  */
 export type TurnHistory =
   | { kind: 'own' }
   | { kind: 'branch'; nativeSessionId: string; at?: string; forkedFrom: ForkOrigin }
   | { kind: 'account'; forkedFrom: ForkOrigin }
 
-/** Decided anew before each turn until the agent has answered: the other session may have gone on since the fork. */
+/** Decided again before each turn until the agent has answered: the other session may have continued since the fork. */
 export async function historyOf(
   session: StoredSession,
   harness: SessionHarness,
@@ -31,7 +31,7 @@ export async function historyOf(
   return session.turnCount > 0 ? { kind: 'account', forkedFrom } : OWN
 }
 
-/** Undefined when the agent cannot go on from the conversation as it was at the fork. */
+/** Undefined if the agent cannot resume the conversation as it was at the fork. */
 async function branchOf(
   { forkedFrom, harness: agent }: StoredSession,
   harness: SessionHarness,
@@ -50,7 +50,7 @@ async function branchOf(
   return point !== undefined && supportsForkAt ? { ...branch, at: point } : undefined
 }
 
-/** What is shown of the session, in writing. */
+/** A transcript of the session as it is shown. */
 export async function accountOf({ projectRoot, id }: StoredSession): Promise<string | undefined> {
   const log = await readSessionLog(projectRoot, id)
   try {

@@ -10,32 +10,32 @@ import type { SessionStore } from '../store/session-store.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 
-/** What every session of a host works with. */
+/** The parts that every session of a host uses. */
 export interface HostContext {
   store: SessionStore
   harnesses: HarnessRegistry<SessionHarness>
   personas: PersonaManager
-  /** What of a persona the user allowed. */
+  /** The persona permissions that the user granted. */
   consent: PersonaConsent
-  /** As they are now: the user's file is read for each turn. Throws what is wrong with it. */
+  /** The current prices: the user's file is read for each turn. Throws if the file has an error. */
   prices: () => PriceTable
   budgets: BudgetBook
   trust: ProjectTrust
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
-  /** Where what an agent asks is put. */
+  /** Handles an agent's permission requests. */
   decider: (context: AskContext) => NonNullable<HarnessTurnOpts['decide']>
-  /** What is wrong with the policies, for as long as a request of the session waits because of it. */
+  /** The error in the policies, for as long as a request of the session waits because of it. */
   policyProblem: (sessionId: string) => string | null
-  /** What holds before each call of a tool. */
+  /** The check before each tool call. */
   guard: (context: AskContext, mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }
 
-/** What the sessions of one project share. */
+/** The parts that the sessions of one project share. */
 export interface ProjectContext extends HostContext {
   projectRoot: string
   harnessLog: HarnessLog
   budget: ProjectBudget
-  /** The other sessions of the project that have a turn: their agents work in the same folder. */
+  /** The other sessions of the project with a running turn: their agents work in the same folder. */
   othersAtWork: (sessionId: string) => SessionStatus[]
 }

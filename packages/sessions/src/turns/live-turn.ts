@@ -15,11 +15,11 @@ export interface LiveTurnOptions {
   record: TurnRecordKeeper
 }
 
-/** A turn at work. */
+/** A running turn. */
 export class LiveTurn {
   readonly turnId: string
   readonly harness: SessionHarness
-  /** How it ended; or that we let go of it. Never rejects. */
+  /** How the turn ended, or that it was left running. Never rejects. */
   readonly done: Promise<TurnRunEnd>
   readonly #options: LiveTurnOptions
 
@@ -43,19 +43,19 @@ export class LiveTurn {
     this.harness.interrupt(this.#options.sessionId)
   }
 
-  /** Resolves when nothing of it runs any more; the log may not say so yet. Never rejects. */
+  /** Resolves when no process of the turn runs any more; the log may not show it yet. Never rejects. */
   async kill(): Promise<void> {
     this.#options.run.forbidRetry()
     await this.harness.kill(this.#options.sessionId).catch(() => {})
   }
 
-  /** Lets go of the agent, which works on. */
+  /** Leaves the agent running. */
   leave(): void {
     this.#options.stop.release()
     this.#options.run.leave()
   }
 
-  /** Puts the record of the turn back if somebody deleted it. */
+  /** Restores the record of the turn if it was deleted. */
   repair(): Promise<boolean> {
     return this.#options.record.repair()
   }

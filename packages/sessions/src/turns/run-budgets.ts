@@ -11,18 +11,18 @@ import { noteClaudeSession } from '../store/project-state.ts'
 import { TurnWatch } from './turn-watch.ts'
 
 export interface RunBudgetsOptions {
-  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the platform's usual folder. */
   home?: string
   /** Default: the list prices, and those of `prices.json` in the user's data folder. */
   prices?: PriceTable
-  /** Told when a run could not be counted. It is counted with the next one of this process. */
+  /** Called if a run could not be counted. It is counted with the next run of this process. */
   onProblem?: (message: string) => void
 }
 
 /**
- * Counts what `ClaudeCodeHarness.run` spends in `state/budget.json` of the folder that the agent works in, notes its
+ * Counts the cost of `ClaudeCodeHarness.run` in `state/budget.json` of the agent's working folder, stores its
  * conversation in `state/claude-session.json`, and stops it when the project's budget is used up: before it begins, or
- * after the tool that runs. `new ClaudeCodeHarness({ account: new RunBudgets() })`.
+ * after the running tool. `new ClaudeCodeHarness({ account: new RunBudgets() })`.
  */
 export class RunBudgets implements RunAccount {
   readonly #options: RunBudgetsOptions

@@ -7,15 +7,15 @@ import { TurnRecordFile } from './record/turn-record.ts'
 
 export interface SettleOptions {
   project: ProjectContext
-  /** As its log has it. */
+  /** The session as its log has it. */
   session: StoredSession
   turnId: string
   spent: Spending
 }
 
 /**
- * Stores what a turn left behind. None of it may fail the turn: what is not stored now is made again from the log, and
- * the record of the turn stays until then.
+ * Stores the results of a turn. A failure here must not fail the turn: state that is not stored is rebuilt from the
+ * log, and the turn's record stays until then.
  */
 export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<void> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session

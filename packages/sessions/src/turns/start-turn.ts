@@ -40,13 +40,16 @@ export interface StartTurnOptions {
 
 export interface StartedTurn {
   turn: LiveTurn
-  /** Resolves when `turn:start` is on the disk: only then may anybody be told that the turn was taken. Never rejects. */
+  /**
+   * Resolves when `turn:start` is on the disk: only then may a caller report that the turn was accepted. Never rejects.
+   */
   stored: Promise<void>
 }
 
 /**
- * The agent has its message as soon as this resolves, and the disk is waited for beside it: a crash of this process loses nothing that
- * was written, and a crash of the machine ends the agent, too. Rejects for what is wrong before `turn:start`, and leaves nothing then.
+ * The agent has its message as soon as this resolves; the sync runs in parallel: a crash of this process loses nothing
+ * that was written, and a crash of the machine also ends the agent. Rejects if the turn cannot start; no file or
+ * process is left then.
  */
 export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
   const { project, view, turnId, message, request } = options
@@ -76,7 +79,7 @@ export async function startTurn(options: StartTurnOptions): Promise<StartedTurn>
   return { turn, stored: writer.flush().catch(() => {}) }
 }
 
-/** What there is to know about the turn. Never rejects: a log that is closed ends the turn itself. */
+/** The notices at the beginning of a turn. Never rejects: a closed log ends the turn itself. */
 async function tellBeginning(
   { project, view, request, message }: StartTurnOptions,
   { plan, harness, history }: PreparedTurn,
@@ -87,10 +90,10 @@ async function tellBeginning(
   const model =
     plan.opts.model ?? view.session.model ?? harness.models().find(({ isDefault }) => isDefault)?.id
   try {
-    // An alias says nothing of a price; what the agent makes of it comes with `session:init`.
+    // An alias has no price; `session:init` brings the model's real name.
     await writer.warn(model && /\d/.test(model) ? model : undefined)
     if (project.budget.problem) await writer.write([notice(id, project.budget.problem)])
-    // The other session went on after the fork was made.
+    // The other session continued after the fork was made.
     if (history.kind === 'account' && history.forkedFrom.history !== 'account')
       await writer.write([accountNotice(id, history.forkedFrom)])
     if (history.kind === 'account' && message.startsWith('/'))
@@ -105,7 +108,7 @@ async function tellBeginning(
     if (retryOfTurnId)
       await writer.write([notice(id, 'This turn repeats an earlier one.', { retryOfTurnId })])
   } catch {
-    // The next event meets the same, and the agent is stopped.
+    // The next event fails in the same way, and the agent is stopped.
   }
 }
 
@@ -135,7 +138,7 @@ async function begin(
     },
   }
   const asLogged = (event: UIEvent): UIEvent[] => {
-    // The log has what the user said.
+    // The user's message is in the log.
     if (event.type === 'turn:start') return [{ ...event, message }]
     const isUncut = event.type === 'status' && event.status === 'resume_failed'
     return isUncut && history.kind === 'branch'
@@ -158,12 +161,12 @@ export interface PreparedTurn {
   harness: SessionHarness
   persona: PersonaConfig | null
   plan: TurnPlan
-  /** What the harness goes on from. */
+  /** The conversation that the harness resumes. */
   from: Session
   history: TurnHistory
 }
 
-/** Everything about a turn that is decided before it starts. */
+/** Everything that is decided before a turn starts. */
 export async function prepareTurn(
   session: StoredSession,
   request: TurnRequest,

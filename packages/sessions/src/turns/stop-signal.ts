@@ -1,6 +1,6 @@
 import type { TurnRequest } from '../queue/turn-request.ts'
 
-/** Stops a turn: by the caller's signal, by time, or by us. */
+/** Stops a turn: by the caller's signal, by a time limit, or by the host. */
 export class StopSignal {
   readonly #controller = new AbortController()
   readonly #outer: AbortSignal | undefined
@@ -14,7 +14,7 @@ export class StopSignal {
     signal?.addEventListener('abort', this.#onOuter, { once: true })
     if (timeoutMs === undefined) return
     const reason = new DOMException(`The turn took longer than ${timeoutMs} ms.`, 'TimeoutError')
-    // A longer time does not fit into a timer, which would fire at once.
+    // A longer delay does not fit into a timer, which would fire at once.
     this.#timer = setTimeout(() => this.#controller.abort(reason), Math.min(timeoutMs, MAX_TIMER_MS))
   }
 
@@ -26,7 +26,7 @@ export class StopSignal {
     this.#controller.abort()
   }
 
-  /** The turn is over: nothing stops it any more. */
+  /** The turn is over: later signals have no effect. */
   release(): void {
     clearTimeout(this.#timer)
     this.#outer?.removeEventListener('abort', this.#onOuter)

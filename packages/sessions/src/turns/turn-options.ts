@@ -23,9 +23,9 @@ import type { ProjectTrustState } from '../trust/project-trust.ts'
 
 export interface TurnPlan {
   opts: HarnessTurnOpts
-  /** What was asked for and cannot be had. To be shown. */
+  /** Notices about requested options that the harness lacks. */
   warnings: string[]
-  /** What the project brings for this agent to run. */
+  /** The project's files that this agent would run. */
   trust?: ProjectTrustState
 }
 
@@ -37,13 +37,14 @@ export interface PlanOptions {
   personas: PersonaManager
   decide?: HarnessTurnOpts['decide']
   trust?: ProjectTrustState
-  /** What holds for a turn in this mode, whether the agent asks or not. */
+  /** The checks for a turn in this mode, whether or not the agent asks. */
   guard?: (mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }
 
 /**
- * What a turn is given: the session's settings, over them the persona's, over them the request's. What the harness
- * cannot do is left out and said; where leaving it out would change what was asked, the turn is refused.
+ * The options of a turn: the session's settings, overridden by the persona's, overridden by the request's. An option
+ * that the harness lacks is left out, with a notice; if leaving it out would change what was requested, the turn is
+ * refused.
  */
 export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { session, persona, harness, request, personas, trust } = options
@@ -51,11 +52,11 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { timeoutMs: _t, decisionTimeoutMs: _d, maxBudgetTokens: _m, ...rest } = request
   const { signal: _s, retryOfTurnId: _r, ...asked } = rest
   const decide = capabilities.supportsDecisions ? options.decide : undefined
-  // Without anybody to ask, what would have to be asked is denied. A pipeline has nobody who watches it.
+  // If nobody can answer, requests are denied. A pipeline has nobody who watches it.
   const isWatched = session.mode !== 'pipeline'
   const permissionMode = session.settings.permissionMode ?? (decide && isWatched ? 'default' : 'dontAsk')
   const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
-  // The host itself holds a persona to its budget, over all turns of the session.
+  // The host itself enforces a persona's budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
   const { budgetUsd: _usd, budgetTokens: _tokens, budgetMinutes: _min, ...settings } = session.settings
   const { projectRoot, mode } = session
@@ -63,7 +64,7 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, append)
   await personas.savePrompt(session.projectRoot, session.id, prompt.text)
   const wanted: HarnessTurnOpts = {
-    // A person who watches stops it; without one a loop would go on for ever.
+    // A person who watches can stop a loop; without one it would go on forever.
     ...(capabilities.supportsMaxTurns ? { maxTurns: isWatched ? null : DEFAULT_MAX_TURNS } : {}),
     ...definedOnly(settings),
     permissionMode,
@@ -100,7 +101,7 @@ function scopeOf(
   return { opts, warnings: isAllowed ? warnings : [consentNotice(chosen), ...warnings] }
 }
 
-/** A harness that asks nobody is told the rules beforehand; one that cannot be told them does not run. */
+/** A harness that sends no requests gets the rules beforehand; if it cannot apply them, the turn is refused. */
 function withGuard(
   wanted: HarnessTurnOpts,
   guard: PolicyGuard | undefined,
@@ -125,7 +126,7 @@ function withGuard(
   return { ...wanted, disallowedTools: [...disallowedTools, ...denied] }
 }
 
-/** Options that this harness does not know, left out and named. */
+/** Removes options that this harness lacks, and names them. */
 function withinCapabilities(
   wanted: HarnessTurnOpts,
   capabilities: HarnessCapabilities,
@@ -143,7 +144,7 @@ function withinCapabilities(
   return { opts, warnings }
 }
 
-/** The host keeps budgets itself, so nothing is lost by an agent that does not. */
+/** The host enforces budgets itself, so an agent that lacks them is no loss. */
 const OPTIONAL: readonly [keyof HarnessTurnOpts, keyof HarnessCapabilities, string | null][] = [
   [
     'systemPromptAppend',
@@ -169,12 +170,12 @@ function isEmpty(value: unknown): boolean {
   )
 }
 
-/** An option that is there but undefined would hide the one that it is spread over. */
+/** An option with the value undefined would replace the value below it in a spread. */
 function definedOnly<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-/** The persona of a session as its file says today. Throws when there is none, or it cannot be used. */
+/** The session's persona by its current file. Throws if there is none, or it cannot be used. */
 export async function choosePersona(
   { persona: id, projectRoot }: Pick<StoredSession, 'persona' | 'projectRoot'>,
   consent: PersonaConsent,
@@ -188,7 +189,7 @@ export async function choosePersona(
   )
 }
 
-/** The one the session has; else the one its persona is meant for; else the first that is registered. */
+/** The session's own; else the one its persona names; else the first registered one. */
 export function chooseHarness(
   { harness }: Pick<StoredSession, 'harness'>,
   persona: PersonaConfig | null,

@@ -1,14 +1,17 @@
 import type { UIEvent } from '@chirality/core'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 
-/** Writes what the specification wants of a turn to harness.log. Processes are the harness's to tell. */
+/**
+ * Writes the rows about a turn that the specification requires to harness.log. The harness writes those about
+ * processes.
+ */
 export class TurnRows {
   readonly #log: HarnessLog
   readonly #sessionId: string
   readonly #startedAt = performance.now()
-  /** Names of the tools that are at work; those that were not logged yet have no input so far. */
+  /** Names of the running tools; those that are not logged yet have no input so far. */
   readonly #tools = new Map<string, { name: string; logged: boolean }>()
-  /** Of the turn so far. */
+  /** The usage of the turn so far. */
   readonly #costUsd: () => number | null
   #inputTokens = 0
   #outputTokens = 0

@@ -3,28 +3,28 @@ import { crashed, isOutput, retrying, turnEnd } from '../log/turn-events.ts'
 
 export interface TurnRunOptions {
   sessionId: string
-  /** Starts the agent; a second time when the first crashed before it answered. */
+  /** Starts the agent; called a second time if the first attempt crashed before it answered. */
   open: (attempt: number) => AsyncGenerator<UIEvent[]>
   /**
-   * Takes the events in order, `turn:end` always alone. Gives a promise when it has to wait; throws or rejects when they can
-   * never be taken.
+   * Receives the events in order, `turn:end` always alone. Returns a promise if it has to wait; throws or rejects if
+   * the events can never be accepted.
    */
   record: (events: UIEvent[]) => Promise<void> | undefined
-  /** Another attempt follows: what was noted of the first is void. */
+  /** Another attempt follows: state of the first one is discarded. */
   onRetry?: () => Promise<void>
-  /** What the log has already, of a turn that an earlier host began. */
+  /** The events that the log already has, for an adopted turn. */
   known?: { message: string; started: boolean; ended: TurnEndReason | undefined }
-  /** How the turn is to end when it is stopped for a reason of ours. */
+  /** The end of a turn that the host itself stops. */
   endAs?: () => TurnEndReason | undefined
 }
 
 export type TurnRunEnd =
   | { kind: 'ended'; reason: TurnEndReason }
-  /** Stopped, but the log cannot say so: the next host has to. */
+  /** Stopped, but the log cannot be written: the next host has to end the turn. */
   | { kind: 'untold' }
   | { kind: 'left' }
 
-/** One turn as its log has it: begun once, ended once, whatever the harness does. */
+/** One turn as its log has it: exactly one beginning and one end, whatever the harness does. */
 export class TurnRun {
   readonly #options: TurnRunOptions
   #batches: AsyncGenerator<UIEvent[]>
@@ -43,7 +43,7 @@ export class TurnRun {
     this.#batches = options.open(1)
   }
 
-  /** Up to `turn:start`. Rejects with what kept the turn from starting; nothing is recorded then. */
+  /** Runs until `turn:start`. Rejects if the turn cannot start; nothing is recorded then. */
   async begin(): Promise<void> {
     const first = await this.#batches.next()
     if (first.done) throw new Error('The harness ended before the turn began.')
@@ -55,13 +55,13 @@ export class TurnRun {
     try {
       await this.#take(first.value)
     } catch (error) {
-      // Without its beginning in the log nobody would know of the agent.
+      // Without its beginning in the log, the agent would be unknown to every later host.
       await this.#batches.return(undefined)
       throw error
     }
   }
 
-  /** To the end. Never rejects. */
+  /** Runs until the end. Never rejects. */
   async finish(): Promise<TurnRunEnd> {
     let failure: unknown
     try {
@@ -69,7 +69,7 @@ export class TurnRun {
         const step = await this.#next()
         if (step === LEFT) return { kind: 'left' }
         if (!step.done) {
-          // Awaiting what is done already would cost more than all the rest of it.
+          // Awaiting a completed call would cost more than the rest of the loop.
           const waiting = this.#take(step.value)
           if (waiting) await waiting
         } else if (this.#crashedWith === undefined) break
@@ -86,18 +86,18 @@ export class TurnRun {
     }
   }
 
-  /** Lets go of the turn and of its agent, which works on. */
+  /** Leaves the turn, and its agent running. */
   leave(): void {
     this.#left = true
     this.#wake()
   }
 
-  /** The turn is to stop, so it is not to be tried again. */
+  /** The turn is to stop, so it is not attempted again. */
   forbidRetry(): void {
     this.#hold.forbid()
   }
 
-  /** Not a race of promises: the one that never ends would remember every batch. */
+  /** Not `Promise.race`: the promise that never settles would keep every batch in memory. */
   #next(): Promise<IteratorResult<UIEvent[]> | typeof LEFT> {
     return new Promise((resolve, reject) => {
       this.#wake = () => resolve(LEFT)
@@ -117,7 +117,7 @@ export class TurnRun {
   }
 
   #counts({ type }: UIEvent): boolean {
-    // The second attempt belongs to the same turn, and of the first only the words count.
+    // A second attempt belongs to the same turn: no second `turn:start`, and no `process:exit` after a crash.
     if (this.#crashedWith !== undefined && type === 'process:exit') return false
     if (type !== 'turn:start') return true
     const isFirst = !this.#started
@@ -152,7 +152,7 @@ export class TurnRun {
     this.#batches = open(2)
   }
 
-  /** The one `turn:end`, where the harness gave none. */
+  /** The one `turn:end`, if the harness emitted none. */
   async #close(failure: unknown): Promise<TurnEndReason> {
     const { sessionId, record, endAs, known } = this.#options
     await this.#record(this.#hold.release().filter(held => this.#counts(held)))
@@ -177,7 +177,7 @@ function whatHappened(failure: unknown): string {
   return `${how} What it did so far is kept; send a message to go on from there.`
 }
 
-/** What may be said now, and whether the attempt is to be made again. */
+/** The events to emit now, and whether to start another attempt. */
 interface Held {
   events: UIEvent[]
   /** The error that the attempt ended with. */
@@ -185,9 +185,8 @@ interface Held {
 }
 
 /**
- * Keeps the end of an attempt back while it may not be the end of the turn: an agent that crashed before the model said
- * anything is started once more. After the first word a turn is never repeated: it was paid for, and may have done
- * something.
+ * Holds the end of an attempt back while another may follow: an agent that crashed before the model's first output is
+ * started once more. After that output a turn is never repeated: it was paid for, and may have changed something.
  */
 class CrashHold {
   #mayRetry: boolean
@@ -198,7 +197,7 @@ class CrashHold {
     this.#mayRetry = mayRetry
   }
 
-  /** From here on the end of the attempt is the end of the turn. */
+  /** From now on the end of the attempt is the end of the turn. */
   forbid(): void {
     this.#mayRetry = false
   }
@@ -223,7 +222,7 @@ class CrashHold {
     return { events, retryAfter: error }
   }
 
-  /** What was kept back, when nothing more comes. */
+  /** The events that were held back, when no more follow. */
   release(): UIEvent[] {
     const held = this.#held
     this.#held = []

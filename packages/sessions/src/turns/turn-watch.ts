@@ -19,20 +19,20 @@ export interface TurnWatchOptions {
   limits: BudgetLimits
   projectBudget: ProjectBudget
   prices: PriceTable
-  /** What the session had spent when the turn began. */
+  /** The session's usage when the turn began. */
   before: Spending
-  /** What it has spent by now, with the last event that was recorded. */
+  /** The session's usage up to the last recorded event. */
   now: () => Spending
-  /** The model of the session, as far as it is known. */
+  /** The model of the session, if it is known. */
   model: () => string | null
 }
 
-/** Follows a turn's events: what it has cost, and whether it has to be stopped for it. */
+/** Follows a turn's events: its cost, and whether a budget stops it. */
 export class TurnWatch {
   readonly #options: TurnWatchOptions
   readonly #safePoint = new SafePoint()
   #toldUnpriced = false
-  /** An answer was paid for after the budget was used up, while a tool was waited for. */
+  /** An answer was paid for after the budget was used up, while a tool was still running. */
   #spendsOn = false
 
   constructor(options: TurnWatchOptions) {
@@ -52,8 +52,8 @@ export class TurnWatch {
   }
 
   /**
-   * A budget is used up, and no tool would be cut short; or more was spent while one that may have no end goes on. Time
-   * that is up stops the turn at once: it is there for what hangs.
+   * Whether to stop: a budget is used up and no tool would be cut short, or more was spent while a tool that may never
+   * end runs. A used-up time limit stops the turn at once, because it is for agents that hang.
    */
   get mustStop(): boolean {
     const { limits } = this.#options
@@ -63,13 +63,13 @@ export class TurnWatch {
     return (this.#safePoint.isSafe || this.#spendsOn) && limits.isExceeded(spent)
   }
 
-  /** How long the turn may go on; undefined when time has no limit. */
+  /** How much longer the turn may run; undefined without a time limit. */
   get leftMs(): number | undefined {
     const { limits } = this.#options
     return limits.hasTime ? limits.leftMs(this.spent) : undefined
   }
 
-  /** Events as they are recorded: with their list price, where the agent states none. What it cost is the same for ever then. */
+  /** Adds the list price to events whose agent states none, so that a recorded cost never changes. */
   priced(events: readonly UIEvent[]): UIEvent[] {
     let model = this.#options.model()
     return events.map(event => {
@@ -88,7 +88,7 @@ export class TurnWatch {
     return estimateUsd === undefined ? event : { ...event, estimateUsd: roundUsd(estimateUsd) }
   }
 
-  /** What is to be said before a turn with this model: whether its budgets in dollars can be counted. */
+  /** The notice before a turn with this model if its budgets in dollars cannot be counted. */
   warning(model: string | null | undefined): UIEvent[] {
     const { sessionId, limits, prices } = this.#options
     const { leftUsd } = limits
@@ -99,7 +99,7 @@ export class TurnWatch {
     return [notice(sessionId, message, { model })]
   }
 
-  /** Takes an event of the turn that is recorded; gives what is to be said after it. */
+  /** Handles a recorded event of the turn; returns the notices that follow it. */
   note(event: UIEvent): UIEvent[] {
     this.#safePoint.note(event)
     if (!COSTS.has(event.type)) return []
@@ -111,7 +111,7 @@ export class TurnWatch {
     return news
   }
 
-  /** What the budgets have to say now. */
+  /** The notices of the budgets. */
   check(): UIEvent[] {
     const { sessionId, turnId, limits, projectBudget } = this.#options
     const { spent } = this
@@ -119,7 +119,7 @@ export class TurnWatch {
     return limits.check(sessionId, spent)
   }
 
-  /** What is to be said before the turn ends. */
+  /** The notices before the turn ends. */
   last(): UIEvent[] {
     return this.#options.limits.last(this.#options.sessionId, this.spent)
   }
@@ -135,7 +135,7 @@ const COSTS: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([
 /** Knows when an agent can be stopped without cutting a tool short. */
 class SafePoint {
   readonly #atWork = new Set<string>()
-  /** Calls that run a sub-agent: what counts there is what the sub-agent does. */
+  /** Calls that run a sub-agent: only the sub-agent's own tools count. */
   readonly #subAgents = new Set<string>()
 
   note(event: UIEvent): void {

@@ -16,13 +16,13 @@ export interface TurnWriterOptions {
   recorder: SessionRecorder
   rows: TurnRows
   watch: TurnWatch
-  /** What the agent asked and nobody answered. */
+  /** The agent's unanswered requests. */
   pending: () => readonly PermissionRequestEvent[]
-  /** A budget is used up: the turn is to be stopped, once. */
+  /** Called once, when a budget is used up: the turn is to be stopped. */
   onOverBudget: () => void
 }
 
-/** Writes the events of one turn, and what its budgets say to them. */
+/** Writes the events of one turn, and the notices of its budgets. */
 export class TurnWriter {
   readonly #options: TurnWriterOptions
   #overBudget = false
@@ -41,13 +41,13 @@ export class TurnWriter {
     return this.#options.watch.spent
   }
 
-  /** Before the agent is asked anything: whether budgets in dollars can be counted for this model. */
+  /** Before the agent gets its message: a notice if budgets in dollars cannot be counted for this model. */
   async warn(model: string | undefined): Promise<void> {
     const { watch, recorder, turnId } = this.#options
     await recorder.record(watch.warning(model), turnId)
   }
 
-  /** A promise only where the log cannot take them now. The end of a turn comes alone. */
+  /** Returns a promise only if the log cannot accept them now. The end of a turn comes alone. */
   write(said: readonly UIEvent[]): Promise<void> | undefined {
     const [first] = said
     if (first?.type === 'turn:end') return this.#writeEnd(first)
@@ -57,7 +57,7 @@ export class TurnWriter {
     return waiting ? waiting.then(() => this.#written(events)) : this.#written(events)
   }
 
-  /** The turn is over, or somebody else goes on with it. */
+  /** The turn is over, or another host continues it. */
   close(): void {
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -90,7 +90,10 @@ export class TurnWriter {
     this.#wakeInTime()
   }
 
-  /** An agent that says nothing is out of time, too. Time stands still while a person is waited for, so it may be early. */
+  /**
+   * A silent agent can run out of time too. The time limit pauses while a person is waited for, so the timer may be
+   * early.
+   */
   #wakeInTime(): void {
     const { leftMs } = this.#options.watch
     if (this.#timer !== undefined || this.#isOver || this.#overBudget || leftMs === undefined) return
@@ -98,13 +101,13 @@ export class TurnWriter {
     const inMs = Math.min(Math.max(leftMs + 1, MIN_WAIT_MS), MAX_WAIT_MS)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      // A log that takes nothing stops the turn by itself.
+      // A log that accepts no events stops the turn by itself.
       void this.#writeNews(this.#options.watch.check()).catch(() => {})
     }, inMs)
     this.#timer.unref()
   }
 
-  /** The log has it already, from an earlier host; only its cost is new here. */
+  /** An event that the log already has, from an earlier host; only its cost is counted here. */
   pass(event: UIEvent): void {
     this.#options.watch.note(event)
   }
@@ -122,7 +125,7 @@ export class TurnWriter {
 }
 
 const MIN_WAIT_MS = 50
-/** A limit that is lowered meanwhile holds after this at the latest. */
+/** A limit that is lowered meanwhile takes effect after this time at the latest. */
 const MAX_WAIT_MS = 60_000
 
 interface MakeWriterOptions {
@@ -135,7 +138,7 @@ interface MakeWriterOptions {
   harness: SessionHarness
 }
 
-/** A writer for a turn, new or found again, that stops the turn when a budget is used up. */
+/** A writer for a new or adopted turn, which stops the turn when a budget is used up. */
 export function makeWriter({
   project,
   view,

@@ -14,8 +14,8 @@ import { ruleMatches } from './match-rule.ts'
 import { describeCall, type ToolCall } from './tool-call.ts'
 
 /**
- * The rule that "always" stands for. The one place that decides it, for every agent: the rule that the agent suggests, if it is
- * one rule and covers this call as rules are read here; else the call itself, word for word. Undefined where no rule can say it.
+ * The rule that "always" stands for. Decided only here, for every agent: the rule that the agent suggests, if it is one
+ * rule and covers this call as this package reads rules; otherwise the exact call. Undefined if no rule can express it.
  */
 export function alwaysRule(
   request: Pick<PermissionRequestEvent, 'kind' | 'toolName' | 'input' | 'suggestions'>,
@@ -34,8 +34,8 @@ export function alwaysRule(
 }
 
 /**
- * A request as it is recorded and answered: with its risks, or with the rule of "always". A dangerous call has no such rule: it
- * is looked at each time. What an agent put into these fields does not count.
+ * A request as it is recorded and answered: with its risks, or with the rule of "always". A dangerous call has no such
+ * rule: a person checks it each time. Values that an agent put into these fields are ignored.
  */
 export function withHostFacts<E extends UIEvent>(event: E, projectRoot: string): E {
   if (event.type !== 'permission:request') return event
@@ -46,7 +46,7 @@ export function withHostFacts<E extends UIEvent>(event: E, projectRoot: string):
   return (always === undefined ? request : { ...request, always }) as E
 }
 
-/** As little as possible: the same argument, or of a tool whose argument is not known all of its input. */
+/** As narrow as possible: the same argument, or the whole input of a tool whose argument is not known. */
 function exactCall({ toolName, argument }: ToolCall): string | undefined {
   switch (argument.kind) {
     case 'command':
@@ -58,7 +58,7 @@ function exactCall({ toolName, argument }: ToolCall): string | undefined {
     }
     case 'url': {
       if (!URL.canParse(argument.url)) return undefined
-      // Without the part that no server sees.
+      // Without the fragment, which no server receives.
       const { origin, pathname, search } = new URL(argument.url)
       return `${toolName}(${escapeGlob(`${origin}${pathname}${search}`)})`
     }

@@ -9,7 +9,7 @@ import {
 } from '@chirality/core'
 import { describeCall, type ToolCall } from './tool-call.ts'
 
-/** What is dangerous about a call, decided once for every agent; empty for most. */
+/** The risks of a call, decided in one place for every agent; empty for most calls. */
 export function callRisks(
   request: Pick<PermissionRequestEvent, 'kind' | 'toolName' | 'input'>,
   projectRoot: string,
@@ -44,7 +44,7 @@ function isOutside(written: string, { root, home, realPath }: ToolCall['place'])
 
 const MAX_PATH_CHARS = 4096
 
-/** Hosts of the repository's remotes, read from its configuration: no git is started for a question. */
+/** Hosts of the repository's remotes, read from its configuration, so that a request starts no git process. */
 function remoteHosts(root: string): ReadonlySet<string> {
   let config: string
   try {

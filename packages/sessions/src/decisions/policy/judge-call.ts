@@ -6,9 +6,9 @@ import { ignoredRules, type PolicySource, problemLines, ruleName } from './polic
 import type { ToolCall } from './tool-call.ts'
 
 /**
- * What the rules say about a call. The first that matches counts, among the user's own and among the project's; of the two
- * the stricter wins, so that a project can take away and never give. A source with an error gives nothing, and with it
- * nothing is allowed.
+ * The decision of the rules about a call. The first match counts, among the user's own and among the project's rules;
+ * the stricter of the two wins, so that a project can only restrict. A source with an error contributes no rules, and
+ * while there is one nothing is allowed.
  */
 export function judgeCall(
   sources: readonly PolicySource[],
@@ -28,7 +28,7 @@ export function judgeCall(
   const verdict = stricter(own, projects)
   if (verdict.effect === 'deny') return verdict
   if (broken.length > 0) return { effect: 'ask', problem: broken.flatMap(problemLines).join('\n') }
-  // Only a person can answer a question, approve a plan, or judge what nobody has seen before.
+  // Only a person can answer a question, approve a plan, or judge an unknown kind of request.
   return verdict.effect === 'allow' && request.kind !== 'tool' ? { effect: 'ask' } : verdict
 }
 

@@ -24,7 +24,7 @@ describe('allow', () => {
     ['../sibling/*', '/home/me/sibling/a'],
     ['.git/hooks/*', '/home/me/project/.git/hooks/x'],
   ])('%j covers %j', (pattern, path) => {
-    // A pattern that leads out of the project has to say so from the root.
+    // A pattern that leads out of the project has to begin at the root.
     expect(allows(pattern, at(path))).toBe(!pattern.startsWith('..'))
   })
 

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { globMatches, isProtectedName, parseGlob } from '@chirality/core'
 
-/** A path that a tool was given: as it was written, made absolute, and where it leads on the disk. */
+/** A path that a tool was given: as written, absolute, and resolved on the disk. */
 export interface CallPath {
   written: string
   lexical: string
@@ -12,13 +12,13 @@ export interface PathPlace {
   /** Real path of the project. */
   root: string
   home: string
-  /** The real path of a pattern's beginning, as far as it has no star. */
+  /** The real path of a pattern's beginning, up to its first star. */
   realPath: (path: string) => string
 }
 
 /**
- * Whether an `allow` pattern covers a path, by where it really leads. Patterns that do not begin with `/` or `~/` reach no
- * further than the project, and a star does not reach into what decides about permissions.
+ * Whether an `allow` pattern covers a path, by its resolved path. Patterns that do not begin with `/` or `~/` cover
+ * only the project, and a star does not match files that decide about permissions.
  */
 export function allowsPath(
   pattern: string,
@@ -31,11 +31,11 @@ export function allowsPath(
   return segmentsMatch(segments, split(path.real), { ignoreCase: false })
 }
 
-/** Whether an `ask` or `deny` pattern finds a path: as it was written or where it leads, or a folder above it. */
+/** Whether an `ask` or `deny` pattern matches a path: as written or resolved, or a folder above it. */
 export function findsPath(pattern: string, path: CallPath, place: PathPlace): boolean {
   const wanted = patternSegments(pattern, place)
   const patterns = [wanted, realSegments(wanted, place)]
-  // A name alone is meant wherever it stands, outside of the project too.
+  // A bare name matches in every folder, also outside the project.
   if (/^\s*(?:\*\*\/|[^/]*$)/.test(pattern)) patterns.push(['**', ...split(pattern.trim().normalize('NFC'))])
   const paths = [path.lexical, path.real].map(value => split(value.normalize('NFC')))
   return patterns.some(segments =>
@@ -53,7 +53,7 @@ function patternSegments(pattern: string, { root, home }: PathPlace): string[] {
   if (open.startsWith('~/')) return split(posix.join(home, open.slice(2)))
   if (open.startsWith('/')) return split(posix.normalize(open.replace(/^\/+/, '/')))
   const relative = open.startsWith('./') ? open.slice(2) : open
-  // As in .gitignore: a name alone is meant wherever it stands.
+  // As in .gitignore, a bare name matches in every folder.
   return relative.includes('/') ? split(posix.join(root, relative)) : [...split(root), '**', relative]
 }
 
@@ -61,7 +61,7 @@ function isAbsolutePattern(pattern: string): boolean {
   return /^\s*(?:\/|~\/)/.test(pattern)
 }
 
-/** `/etc` is a link on some systems; the pattern means where it leads. */
+/** `/etc` is a link on some systems; the pattern means its target. */
 function realSegments(segments: string[], { realPath }: PathPlace): string[] {
   const star = segments.findIndex(segment => segment.includes('*') || segment.includes('\\'))
   const fixed = star === -1 ? segments : segments.slice(0, star)
@@ -72,7 +72,7 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root === '/' ? root : `${root}/`)
 }
 
-/** Each such name in the path has to be in the pattern, too, by its letters. */
+/** Each such name in the path has to be in the pattern too, literally. */
 function isOffLimits(path: string, segments: string[]): boolean {
   return protectedNames(split(path)) > protectedNames(segments)
 }
@@ -85,7 +85,7 @@ function split(path: string): string[] {
   return path.split('/').filter(segment => segment !== '')
 }
 
-/** `**` is any number of folders. The leftmost fit of what stands between two of them is as good as any later one. */
+/** `**` is any number of folders. The leftmost match of the part between two of them is as good as any later one. */
 function segmentsMatch(pattern: string[], path: string[], options: { ignoreCase: boolean }): boolean {
   const globs = pattern.map(parseGlob)
   const fits = (at: number, index: number) => {

@@ -14,7 +14,7 @@ import type { PolicyRule } from '@chirality/personas'
 import { allowsPath, findsPath } from './match-path.ts'
 import { argumentText, type ToolCall } from './tool-call.ts'
 
-/** `allow` rules are read as narrowly as possible, `ask` and `deny` as widely. */
+/** `allow` rules are matched as narrowly as possible, `ask` and `deny` as widely. */
 export function ruleMatches(rule: PolicyRule, call: ToolCall): boolean {
   return rule.effect === 'allow' ? allows(rule, call) : finds(rule, call)
 }
@@ -34,7 +34,7 @@ function allows({ tool, pattern }: PolicyRule, call: ToolCall): boolean {
       return allowsUrl(pattern, argument.url)
     case 'text':
     case 'input':
-      // What a star would span here nobody can foresee.
+      // It is not predictable what a star would match here.
       return literalOf(parseGlob(pattern)) === argumentText(argument)
   }
 }
@@ -47,7 +47,7 @@ function finds({ tool, pattern }: PolicyRule, call: ToolCall): boolean {
   const { argument, place } = call
   switch (argument.kind) {
     case 'command':
-      // `deny *(.env)` is meant for commands that name the file, too.
+      // `deny *(.env)` also applies to commands that name the file.
       return findsCommand(pattern, argument.command) || (tool === '*' && isAnywhere(pattern, call))
     case 'paths':
       return argument.paths.some(path => findsPath(pattern, path, place))
@@ -68,8 +68,8 @@ function toolGlob(tool: string): Glob {
 }
 
 /**
- * Whether an `allow` pattern covers an address. `example.org` and `domain:example.org` are this host alone, by https;
- * `https://*.example.org/docs/*` names the rest. A star in any other place of a host covers nothing.
+ * Whether an `allow` pattern covers an address. `example.org` and `domain:example.org` cover only this host, over
+ * https; `https://*.example.org/docs/*` covers more. A star in any other place of a host matches nothing.
  */
 export function allowsUrl(pattern: string, address: string): boolean {
   const url = parseUrl(address)
@@ -84,7 +84,7 @@ export function allowsUrl(pattern: string, address: string): boolean {
   )
 }
 
-/** Whether an `ask` or `deny` pattern finds an address: a host means those below it too, and any way to get there. */
+/** Whether an `ask` or `deny` pattern matches an address: a host includes its subdomains, and every scheme. */
 export function findsUrl(pattern: string, address: string): boolean {
   const url = parseUrl(address)
   const anyPlace = anywhere(parseGlob(pattern.trim()))

@@ -19,19 +19,19 @@ import { type PolicyProblem, type PolicySource, problemLines, restrictingRules }
 import { describeCall, type ToolCall } from './tool-call.ts'
 
 export interface PolicyBookOptions {
-  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the platform's usual folder. */
   home?: string
   personas?: PersonaManager
   ops?: FileOps
 }
 
-/** Which policy files there are for a project, by the one place that a rule can be written to. */
+/** The policy files of a project, by the file that a rule can be written to. */
 export interface PolicyPlaces {
   global: string
   project: string
 }
 
-/** The rules that hold for a call: from the user's data folder, from the persona, from the project. */
+/** The rules for a call: from the user's data folder, from the persona, from the project. */
 export class PolicyBook implements PolicyJudge {
   readonly #home: string
   readonly #personas: PersonaManager
@@ -45,13 +45,13 @@ export class PolicyBook implements PolicyJudge {
   }
 
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
-    // An "always" that is still being written counts already.
+    // An "always" that is still being written already counts.
     await this.#writing
     const sources = await this.sources(context.projectRoot, context.persona)
     return judgeCall(sources, request, describeCall(request, context.projectRoot))
   }
 
-  /** Holds in every permission mode; with all checks off by name, protected files are free. */
+  /** Applies in every permission mode; if all checks are switched off by name, protected files are free. */
   async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {
     const { projectRoot, persona } = context
     const protects = mode !== 'bypassPermissions'
@@ -62,13 +62,16 @@ export class PolicyBook implements PolicyJudge {
       hasRules: hasRestrictions(sources),
       protects,
       rules: restrictingRules(sources),
-      // Read anew for each call: a rule that is written now holds from now on.
+      // Read again for each call: a new rule applies at once.
       judge: async call =>
         guardCall(await this.sources(projectRoot, persona), describeCall(call, projectRoot), { protects }),
     }
   }
 
-  /** "Always", in the user's own policy for the project: the rule on the request. Nothing in the project is written. */
+  /**
+   * Stores "always" in the user's own policy for the project: the rule on the request. No file in the project is
+   * written.
+   */
   async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
     const root = realPath(context.projectRoot)
     const always = request.always ?? alwaysRule(request, root)
@@ -81,7 +84,7 @@ export class PolicyBook implements PolicyJudge {
     await written
   }
 
-  /** Takes a rule of the user's back, from the next call on. False where its file says something else on that line by now. */
+  /** Removes a rule of the user, from the next call on. False if that line of the file has changed meanwhile. */
   async removeRule(
     projectRoot: string,
     scope: keyof PolicyPlaces,
@@ -105,16 +108,16 @@ export class PolicyBook implements PolicyJudge {
     return { global: userPolicyFile(this.#home), project: userPolicyFile(this.#home, projectRoot) }
   }
 
-  /** A file that is being written, in the place of the user's policy for the project. */
+  /** A draft file that replaces the user's policy for the project. */
   draft(file: string): PolicySource {
     return { kind: 'user-project', file, trusted: true, ...this.#files.read(file, { owned: false }) }
   }
 
-  /** Everything that applies, in the order in which it is asked. Also what is missing. */
+  /** Every source that applies, in the order of evaluation, missing ones included. */
   async sources(projectRoot: string, persona: string | null = null): Promise<PolicySource[]> {
     const root = realPath(projectRoot)
     const own = (kind: PolicySource['kind'], file: string): PolicySource => {
-      // What lies in the project an agent can write there.
+      // An agent can write the files in its project.
       const trusted = !realPath(file).startsWith(root === '/' ? root : `${root}/`)
       return { kind, file, trusted, ...this.#files.read(file, { owned: true }) }
     }
@@ -152,11 +155,11 @@ function personaProblems(error: unknown): PolicyProblem[] {
 }
 
 interface GuardOptions {
-  /** Files that decide what agents may do, or that run by themselves, are not changed unasked. */
+  /** Files that decide what agents may do, or that run by themselves, are not changed without asking. */
   protects: boolean
 }
 
-/** What has to happen before a call, whatever the agent's own mode and rules say. */
+/** The check before a call, whatever the agent's own mode and rules say. */
 function guardCall(
   sources: readonly PolicySource[],
   call: ToolCall,
@@ -166,7 +169,7 @@ function guardCall(
   if (effect === 'deny') return { effect, reason: `Denied by a rule: ${rule}`, ...(rule ? { rule } : {}) }
   if (effect === 'allow') return { effect: 'pass' }
   if (rule !== undefined) return { effect: 'ask', reason: `A rule asks about it: ${rule}` }
-  // A rule that was meant for it may be missing. What an agent only reads, or notes for itself, it may go on with.
+  // A rule that was meant for this call may be missing. Calls that only read, or write the agent's notes, go on.
   if (problem !== undefined && isWeighty(call)) return { effect: 'ask', reason: problem }
   const file = protects ? protectedFile(call) : undefined
   if (file === undefined) return { effect: 'pass' }
@@ -182,7 +185,7 @@ function isWeighty({ toolName, argument }: ToolCall): boolean {
   return argument.kind !== 'paths' || argument.changes
 }
 
-/** In the project: an agent's plans and notes lie in its own folder, and elsewhere it asks by itself. */
+/** In the project: an agent's plans and notes are in its own folder, and elsewhere it asks by itself. */
 function protectedFile({ argument, place }: ToolCall): string | undefined {
   switch (argument.kind) {
     case 'paths':

@@ -14,7 +14,7 @@ import { type ParsedPolicy, parsePolicy } from './policy-source.ts'
 
 export const PROJECT_POLICY = `${CHIRALITY_FOLDER}/policy`
 
-/** The user's policy files: names and places. */
+/** The user's policy files: names and paths. */
 export function userPolicyFile(home: string, projectRoot?: string, persona?: string): string {
   if (projectRoot === undefined) return join(home, 'policies', 'global.policy')
   const hash = createHash('sha256').update(realPath(projectRoot)).digest('hex').slice(0, 32)
@@ -25,7 +25,7 @@ export interface PolicyFile extends ParsedPolicy {
   exists: boolean
 }
 
-/** Policy files as they are now: read again only when they changed on disk. */
+/** Caches policy files, and reads them again only when they changed on disk. */
 export class PolicyFiles {
   readonly #ops: FileOps
   readonly #known = new Map<string, { stamp: string; file: PolicyFile }>()
@@ -34,7 +34,7 @@ export class PolicyFiles {
     this.#ops = ops
   }
 
-  /** Never throws: what cannot be read is a problem of the file. `owned`: others must not be able to write it. */
+  /** Never throws: a read error is a problem of the file. `owned`: other users must not be able to write it. */
   read(path: string, { owned }: { owned: boolean }): PolicyFile {
     try {
       const stats = this.#ops.lstat(path)
@@ -44,7 +44,7 @@ export class PolicyFiles {
       const known = this.#known.get(path)
       if (known?.stamp === stamp) return known.file
       const file = owned && isOpenToOthers(stats) ? OPEN_TO_OTHERS : this.#parse(path)
-      // Written in this very moment, perhaps again in the same tick of the clock: not to be relied on yet.
+      // The file was written just now, and may be written again within the same clock tick, so it is not cached yet.
       if (Date.now() - mtimeMs > SETTLED_MS) this.#remember(path, { stamp, file })
       return file
     } catch (error) {
@@ -52,7 +52,10 @@ export class PolicyFiles {
     }
   }
 
-  /** Adds a rule to a file of the user, which is made if it is missing. The first match wins, so it comes last. */
+  /**
+   * Adds a rule to a file of the user, which is created if it is missing. The first match wins, so the rule is added
+   * last.
+   */
   async append(path: string, rule: string, comment: string): Promise<void> {
     await withStorageErrors(path, async () => {
       const folder = dirname(path)
@@ -66,7 +69,7 @@ export class PolicyFiles {
     })
   }
 
-  /** Takes a rule out of a file of the user. False where that line says something else by now: then nothing is written. */
+  /** Removes a rule from a file of the user. False if that line has changed meanwhile: nothing is written then. */
   async remove(path: string, { line, text }: Pick<PolicyRule, 'line' | 'text'>): Promise<boolean> {
     return withStorageErrors(path, async () => {
       const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? ''

@@ -1,6 +1,6 @@
 import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
 
-/** Where rules come from, in the order in which they are asked. */
+/** The sources of rules, in the order of evaluation. */
 export type PolicySourceKind =
   /** The user's, for one persona of the project. */
   | 'user-persona'
@@ -13,16 +13,16 @@ export type PolicySourceKind =
   /** `.chirality/policy` in the project. */
   | 'project'
 
-/** One file with rules, as it is now. */
+/** One file with rules, in its current state. */
 export interface PolicySource {
   kind: PolicySourceKind
-  /** For people: within the project, or absolute. */
+  /** The path to show: relative to the project, or absolute. */
   file: string
   exists: boolean
-  /** The user's own, out of reach of the project: only then `allow` counts. */
+  /** The user's own file, which the project cannot write: only there does `allow` count. */
   trusted: boolean
   rules: PolicyRule[]
-  /** With any of them none of its rules counts, and everything asks. */
+  /** With any error none of its rules count, and every call asks. */
   problems: PolicyProblem[]
 }
 
@@ -30,18 +30,18 @@ export function ruleName(source: PolicySource, rule: PolicyRule): string {
   return `${source.file}:${rule.line} ${rule.text}`
 }
 
-/** What is wrong with it, a line each. */
+/** Its errors, one for each line. */
 export function problemLines({ file, problems }: PolicySource): string[] {
   return problems.map(({ line, message }) => `${file}${line > 0 ? `:${line}` : ''}: ${message}`)
 }
 
-/** Those of them that count and take something away. */
+/** The rules that count and restrict. */
 export function restrictingRules(sources: readonly PolicySource[]): PolicyRule[] {
   const good = sources.filter(({ problems }) => problems.length === 0)
   return good.flatMap(({ rules }) => rules.filter(({ effect }) => effect !== 'allow'))
 }
 
-/** Rules that are there and do nothing. */
+/** Rules without any effect. */
 export function ignoredRules({ trusted, rules }: PolicySource): PolicyRule[] {
   return trusted ? [] : rules.filter(rule => rule.effect === 'allow')
 }
@@ -53,11 +53,11 @@ export interface PolicyProblem {
 
 export interface ParsedPolicy {
   rules: PolicyRule[]
-  /** With any of them no rule of the file counts: one that was meant to deny may be missing. */
+  /** With any error no rule of the file counts: one that was meant to deny may be missing. */
   problems: PolicyProblem[]
 }
 
-/** A rule a line; empty lines, and lines that begin with `#`, are nothing. */
+/** One rule for each line; empty lines and lines that begin with `#` are skipped. */
 export function parsePolicy(text: string): ParsedPolicy {
   const parsed: ParsedPolicy = { rules: [], problems: [] }
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)
@@ -72,5 +72,5 @@ export function parsePolicy(text: string): ParsedPolicy {
   return parsed
 }
 
-/** Nobody reads more. */
+/** More errors than a person reads. */
 const MAX_PROBLEMS = 20

@@ -4,25 +4,25 @@ import { extraRights, type PermissionRequestEvent, toolSubject } from '@chiralit
 import { realPath } from '../../files/real-path.ts'
 import type { CallPath, PathPlace } from './match-path.ts'
 
-/** What a rule's pattern is held against. */
+/** The value that a rule's pattern is matched against. */
 export type CallArgument =
   | { kind: 'command'; command: string }
   | { kind: 'paths'; paths: CallPath[]; changes: boolean }
   | { kind: 'url'; url: string }
   | { kind: 'text'; text: string }
-  /** A tool of which no one argument is known to be the one that counts: all of its input. */
+  /** A tool without a known main argument: its whole input. */
   | { kind: 'input'; json: string }
 
-/** A call that an agent asks for, in the form that rules are held against. */
+/** A tool call in the form that rules are matched against. */
 export interface ToolCall {
   toolName: string
   argument: CallArgument
-  /** More is asked for than the argument says, so that no `allow` with a pattern covers it. */
+  /** The call asks for more than the argument shows, so no `allow` with a pattern covers it. */
   asksForMore: boolean
   place: PathPlace
 }
 
-/** Looks at the disk, for where paths lead; the rest is pure. */
+/** Reads the disk to resolve paths; the rest is pure. */
 export function describeCall(
   request: Pick<PermissionRequestEvent, 'toolName' | 'input'>,
   projectRoot: string,
@@ -38,7 +38,7 @@ export function describeCall(
   }
 }
 
-/** In one line, for people. */
+/** One line to show. */
 export function argumentText(argument: CallArgument): string {
   switch (argument.kind) {
     case 'command':
@@ -59,7 +59,7 @@ function argumentOf(toolName: string, input: Record<string, unknown>, root: stri
   switch (subject.kind) {
     case 'paths': {
       const { paths, below, changes } = subject
-      // A pattern can lead elsewhere by itself.
+      // A glob pattern can itself lead elsewhere.
       const written = below === undefined ? paths : paths.map(path => resolve(root, path, below))
       return { kind: 'paths', paths: written.flatMap(path => callPaths(path, root)), changes }
     }
@@ -70,17 +70,17 @@ function argumentOf(toolName: string, input: Record<string, unknown>, root: stri
   }
 }
 
-/** Some tools take `..` away before they follow links: where that leads elsewhere, both are meant. */
+/** Some tools remove `..` before they follow links: if that leads elsewhere, both paths count. */
 function callPaths(written: string, root: string): CallPath[] {
   const expanded = written.startsWith('~/') ? resolve(homedir(), written.slice(2)) : written
   const lexical = resolve(root, expanded)
-  // No system opens it, and each of its names would be looked up.
+  // No system opens such a path, and each of its names would be looked up.
   if (written.length > MAX_PATH_CHARS) return [{ written, lexical, real: lexical }]
   const ends = new Set([realPath(expanded, root), realPath(lexical)])
   return [...ends].map(real => ({ written, lexical, real }))
 }
 
-/** Of any other tool the whole input is the argument, and nobody knows what its keys mean. */
+/** For any other tool the whole input is the argument, because the meaning of its keys is not known. */
 function hasKnownInput({ kind }: CallArgument): boolean {
   return kind === 'command' || kind === 'paths'
 }
@@ -93,7 +93,7 @@ function asksForMore(input: Record<string, unknown>, root: string): boolean {
   return real !== root && !real.startsWith(`${root}/`)
 }
 
-/** Nobody knows what a tool makes of a tilde or a NUL in a path, or a disk of what cannot be seen. */
+/** It is not known how a tool treats a tilde or a NUL in a path, or a file system invisible characters. */
 function isPlain(argument: CallArgument): boolean {
   if (argumentText(argument).length > MAX_ARGUMENT_CHARS) return false
   if (argument.kind !== 'paths') return true
@@ -105,7 +105,7 @@ function isPlain(argument: CallArgument): boolean {
 const MAX_ARGUMENT_CHARS = 256 * 1024
 const MAX_PATH_CHARS = 4096
 
-/** The same input is the same text, in whatever order its keys came. */
+/** The same input gives the same text, in whatever order its keys are. */
 export function sortedJson(value: unknown): string {
   return (
     JSON.stringify(value, (_key, item: unknown) =>

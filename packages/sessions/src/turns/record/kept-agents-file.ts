@@ -11,7 +11,7 @@ import { isTurnProcess } from './turn-record.ts'
 
 /**
  * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their start until the session is closed. A
- * turn's own record goes with the turn, but an agent that is kept lives on, and so does what it started.
+ * turn's own record is removed with the turn, but a kept agent and its child processes go on running.
  */
 export class KeptAgentsFile {
   readonly #projectRoot: string
@@ -26,13 +26,13 @@ export class KeptAgentsFile {
     this.#ops = ops
   }
 
-  /** Must come first: `add` cannot wait. */
+  /** Has to be called first, because `add` is synchronous. */
   async prepare(): Promise<void> {
     this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
     this.#processes = await this.read()
   }
 
-  /** Before the agent is given its first word. */
+  /** Called before the agent gets its first message. */
   add(process: TurnProcess): void {
     if (this.#processes.at(-1)?.marker === process.marker) return
     const others = this.#processes.filter(({ marker }) => marker !== process.marker)
@@ -44,7 +44,7 @@ export class KeptAgentsFile {
     )
   }
 
-  /** An agent can write to the file: what is not clearly ours is nothing. */
+  /** An agent can write to the file, so every entry that is not clearly valid is ignored. */
   async read(): Promise<TurnProcess[]> {
     const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
     if (folder === undefined) return []
@@ -60,8 +60,8 @@ export class KeptAgentsFile {
 }
 
 /**
- * Ends the agents that a host kept and left behind, with what they had started; those of turns that were found again are in use.
- * Resolves with how many processes that were.
+ * Stops the agents that a host kept and left running, with their child processes; agents of adopted turns are in use
+ * and stay. Resolves with the number of stopped processes.
  */
 export async function stopKeptAgents(
   projectRoot: string,
@@ -85,6 +85,6 @@ export async function stopKeptAgents(
 }
 
 const FOLDER = ['state', 'agents']
-/** Each is ended by its harness before the next is started; more than one is left only when that went wrong. */
+/** A harness ends each agent before it starts the next; more than one is left only if that failed. */
 const MAX_AGENTS = 8
 const MAX_FILE_BYTES = 1024 * 1024

@@ -4,11 +4,11 @@ import type { SessionLog } from '../../log/session-log.ts'
 
 export interface RecorderOptions {
   log: SessionLog
-  /** Told of each batch once the log has taken it. */
+  /** Called with each batch once the log has accepted it. */
   onRecorded: (envelopes: Envelope[]) => void
 }
 
-/** Writes the events of a session to its log, and waits where the log cannot take them: nothing is dropped. */
+/** Writes the events of a session to its log, and waits while the log cannot accept them: no event is dropped. */
 export class SessionRecorder {
   readonly #log: SessionLog
   readonly #onRecorded: RecorderOptions['onRecorded']
@@ -20,7 +20,10 @@ export class SessionRecorder {
     this.#onRecorded = onRecorded
   }
 
-  /** A promise only where the log cannot take them now: a turn says a hundred things a second. */
+  /**
+   * Returns a promise only if the log cannot accept them now: awaiting each call would be slow at a hundred events a
+   * second.
+   */
   record(events: readonly UIEvent[], turnId: string | null): Promise<void> | undefined {
     if (events.length === 0) return undefined
     let envelopes: Envelope[]
@@ -34,14 +37,14 @@ export class SessionRecorder {
     return undefined
   }
 
-  /** The disk has what was recorded so far, or the log is paused and keeps it. */
+  /** Resolves when the recorded events are on the disk, or the log is paused and keeps them. */
   async flush(): Promise<void> {
     await this.#log.flush().catch((error: unknown) => {
       if (!this.#isPaused(error)) throw error
     })
   }
 
-  /** Waits no more for a log that cannot be written: what comes now is for the next host to find in the raw log. */
+  /** Stops waiting for a log that cannot be written: the next host finds the remaining events in the raw log. */
   giveUp(): void {
     this.#gaveUp = true
     for (const wake of this.#waiting) wake()
@@ -58,7 +61,7 @@ export class SessionRecorder {
     })
   }
 
-  /** A closed log will never take anything, also one that was closed while it was paused. */
+  /** A closed log never accepts an event, also if it was closed while it was paused. */
   #isPaused(error: unknown): boolean {
     return error instanceof LogError && error.code !== 'closed' && this.#log.health.state === 'paused'
   }

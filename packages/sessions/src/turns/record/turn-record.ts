@@ -10,7 +10,7 @@ import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
 import { toStorageError } from '../../files/storage-error.ts'
 import { parseObject, textOrNull } from '../../store/stored-session.ts'
 
-/** Keeps the record of a turn in step with the processes that print for it. */
+/** Updates the record of a turn when its processes change. */
 export class TurnRecordKeeper {
   readonly #file: TurnRecordFile
   #record: TurnRecord
@@ -30,18 +30,18 @@ export class TurnRecordKeeper {
     this.write()
   }
 
-  /** Another attempt: what the first one printed is in the log up to here. */
+  /** Another attempt begins: the first attempt's events are in the log up to here. */
   again(afterSeq: number): void {
     this.#record = { ...this.#record, processes: [], afterSeq }
     this.write()
   }
 
-  /** The turn has ended: from here on its file is missing because it is to be. */
+  /** The turn has ended: from now on a missing file is not restored. */
   close(): void {
     this.#closed = true
   }
 
-  /** Writes the file again if somebody deleted it. */
+  /** Writes the file again if it was deleted. */
   async repair(): Promise<boolean> {
     if (this.#closed || this.#file.exists()) return false
     await this.#file.prepare()
@@ -51,17 +51,17 @@ export class TurnRecordKeeper {
   }
 }
 
-/** What a later host needs to find a turn again, and to tell which of its events the log has. */
+/** The facts by which a later host adopts a turn, and knows which of its events are in the log. */
 export interface TurnRecord extends TurnTrace {
   harness: HarnessId
-  /** Events of this attempt come after it; those of an attempt that crashed before. */
+  /** Events of this attempt come after it; those of a crashed attempt come before. */
   afterSeq: number
   budget: TurnBudget
-  /** How long a request of this turn waits for a person; without it, as long as the host says. */
+  /** How long a request of this turn waits for a person; the host's default if undefined. */
   decisionTimeoutMs?: number
 }
 
-/** `.chirality/state/turns/<sessionId>.json`: there from before the agent is started until all of its turn is stored. */
+/** `.chirality/state/turns/<sessionId>.json`: exists from before the agent's start until all of its turn is stored. */
 export class TurnRecordFile {
   readonly #projectRoot: string
   readonly #name: string
@@ -74,14 +74,14 @@ export class TurnRecordFile {
     this.#ops = ops
   }
 
-  /** Must come first: `write` cannot wait. */
+  /** Has to be called first, because `write` is synchronous. */
   async prepare(): Promise<void> {
     this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
   }
 
   /**
-   * At once and without waiting for the disk: it must be there before the agent is given its first word, and a power
-   * cut that takes the file takes the agent, too.
+   * Synchronous and without a sync to disk: the file must exist before the agent gets its first message, and a power
+   * failure that loses the file also ends the agent.
    */
   write(record: TurnRecord): void {
     writeFileNow(this.#ops, join(this.#folder ?? '', this.#name), `${JSON.stringify(record)}\n`)
@@ -103,21 +103,22 @@ export class TurnRecordFile {
     return this.#folder !== undefined && this.#ops.lstat(join(this.#folder, this.#name)) !== undefined
   }
 
-  /** With a turn: unless the record is of another one. */
+  /** With a turn id, removes only the record of that turn. */
   async remove(turnId?: string): Promise<void> {
     const record = turnId === undefined ? undefined : await this.read()
     if (record !== undefined && record.turnId !== turnId) return
     const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
     if (folder === undefined) return
     removeIfThere(this.#ops, join(folder, this.#name))
-    // A host that was killed while it wrote has left one. Whoever is here holds the project, and `write` does not pause.
+    // A host that was killed while writing left a temporary file. This process owns the project, and `write` is
+    // synchronous, so the file is not in use.
     for (const name of this.#ops.readdir(folder))
       if (name.startsWith(`${this.#name}.`) && TEMPORARY_NAME.test(name))
         removeIfThere(this.#ops, join(folder, name))
   }
 }
 
-/** The sessions that have a record: turns that were at work when their host ended. */
+/** The sessions that have a record: their turns were running when their host exited. */
 export async function sessionsWithRecords(
   projectRoot: string,
   ops: FileOps = realFileOps,
@@ -128,7 +129,7 @@ export async function sessionsWithRecords(
 const FOLDER = ['state', 'turns']
 const MAX_RECORD_BYTES = 16 * 1024 * 1024
 
-/** An agent can write to the file: what is not clearly a record of ours is none. */
+/** An agent can write to the file, so every record that is not clearly valid is ignored. */
 function parseRecord(text: string): TurnRecord | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
@@ -170,7 +171,7 @@ function fields(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** What is no time was changed by somebody else, and must not make a request wait longer. */
+/** A value that is no time was changed by another program, and must not make a request wait longer. */
 function waitOf(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 1
 }
@@ -192,7 +193,7 @@ export function isTurnProcess(value: unknown): value is TurnProcess {
   )
 }
 
-/** Stops what is left of a turn, by the processes on its record. Resolves with how many there were. */
+/** Stops the remaining processes on a turn's record. Resolves with their number. */
 export async function stopRecorded({ processes }: TurnRecord): Promise<number> {
   const reports = await Promise.all(processes.map(process => stopTraced(process)))
   return reports.reduce((sum, { stopped }) => sum + stopped.length, 0)
