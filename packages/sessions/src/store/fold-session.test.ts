@@ -122,7 +122,7 @@ test.each([
   expect(session && new SessionFold(session).summary).toMatchObject({ condition: 'failed', pending: [] })
 })
 
-/** All that is no item of the transcript. */
+/** Everything that is not an item of the transcript. */
 function summaryIn({ items: _items, live: _live, turns: _turns, ...summary }: SessionState): SessionSummary {
   return summary
 }
@@ -141,7 +141,7 @@ function expectSameFolds(log: Envelope[], step: number): void {
   )
   const session = new SessionFold(empty()).add(log).session
   for (let at = 0; at <= log.length; at += step) {
-    // Overlapping on purpose.
+    // The ranges overlap on purpose.
     const [first, rest] = [log.slice(0, at), log.slice(Math.max(0, at - 2))]
     const middle = foldSummary(newSummary(id), first)
     expect(foldSummary(JSON.parse(JSON.stringify(middle)), rest)).toEqual(summary)
@@ -151,7 +151,7 @@ function expectSameFolds(log: Envelope[], step: number): void {
   }
 }
 
-/** Written to its file and read again. */
+/** Writes the session to its file and reads it again. */
 function stored(fold: SessionFold): StoredSession {
   const session = parseSession(formatSession(fold.session), place)
   if (session === undefined) throw new Error('the stored session cannot be read')
@@ -180,7 +180,7 @@ function expectSameViews(log: Envelope[]): void {
   })
 }
 
-/** Long texts of a golden file are cut to a letter. */
+/** Long texts of a golden file are replaced by a letter. */
 function eventsOf(fixture: ReturnType<typeof fixtureCases>[number]): UIEvent[] {
   const shorten = (_key: string, value: unknown) =>
     typeof value === 'object' && value !== null && '$text' in value ? 'x' : value

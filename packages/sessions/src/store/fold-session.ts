@@ -3,8 +3,8 @@ import { originIn } from './fork-history.ts'
 import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
 
 /**
- * Brings a stored session up to date with its log: the summary of core, and where a fork came from. Envelopes at or before its
- * `lastSeq` are skipped, so what overlaps is harmless.
+ * Brings a stored session up to date with its log: the summary of core, and the origin of a fork. Envelopes at or
+ * before its `lastSeq` are skipped, so an overlap is harmless.
  */
 export class SessionFold {
   #stored: StoredSession
@@ -29,7 +29,7 @@ export class SessionFold {
     return phase === 'idle' ? undefined : { turnId: turn?.id ?? null }
   }
 
-  /** What the log does not say: a title that was given, settings. */
+  /** The fields that the log does not have: a given title, settings. */
   change(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
     this.#stored = { ...this.#stored, ...changes }
     if (changes.title !== undefined) this.#summary = { ...this.#summary, title: changes.title }

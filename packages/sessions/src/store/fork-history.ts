@@ -3,17 +3,17 @@ import type { SessionLogReader } from '../log/read-log.ts'
 import { notice } from '../log/turn-events.ts'
 import { type ForkHistory, type ForkOrigin, parseFork } from './stored-session.ts'
 
-/** Whether the conversation goes on after this event. Exits of processes and notices are no part of it. */
+/** Whether the conversation continues after this event. Process exits and notices are no part of it. */
 export function goesOnAfter(log: SessionLogReader, seq: number): boolean {
   return someAfter(log, seq, ({ event }) => event.type === 'turn:start' || isSaid(event))
 }
 
-/** Whether the agent said or did anything after this event, so that it has what it was sent. */
+/** Whether the agent printed or did anything after this event, which shows that it received the message. */
 export function isAnsweredAfter(log: SessionLogReader, seq: number): boolean {
   return someAfter(log, seq, ({ event }) => isSaid(event))
 }
 
-/** What the agent of a fork at this event would get: decided here for the fork itself, and for whoever asks beforehand. */
+/** What the agent of a fork at this event would get: decided here for the fork itself, and for a preview. */
 export function historyAt(
   log: SessionLogReader | undefined,
   seq: number,
@@ -27,8 +27,8 @@ export function historyAt(
 }
 
 /**
- * Where the agent can cut its conversation to know all up to this event: undefined in the middle of a turn, after one that did
- * not come to an answer, and where it has since put a summary in place of what was said.
+ * The point at which the agent can cut its conversation so that it knows everything up to this event: undefined in the
+ * middle of a turn, after a turn without an answer, and if a summary has since replaced the messages.
  */
 function cutAt(log: SessionLogReader, seq: number): { claudeSessionId: string; point: string } | undefined {
   if (someAfter(log, seq, ({ event }) => event.type === 'status' && event.status === 'compacted'))
@@ -36,7 +36,7 @@ function cutAt(log: SessionLogReader, seq: number): { claudeSessionId: string; p
   let point: string | undefined
   for (const event of backwards(log, seq)) {
     if (point !== undefined) {
-      // The conversation that the answer is in. What was before a fork is another one.
+      // The conversation that contains the answer. Before a fork it was another one.
       if (originIn(event) !== null) return undefined
       if (event.type === 'session:init' && event.claudeSessionId !== null)
         return { claudeSessionId: event.claudeSessionId, point }
@@ -49,7 +49,7 @@ function cutAt(log: SessionLogReader, seq: number): { claudeSessionId: string; p
   return undefined
 }
 
-/** Whether the event is in a turn that ends later, or nowhere. */
+/** Whether the event is in a turn that ends later, or never. */
 function isOpenAt(log: SessionLogReader, seq: number): boolean {
   for (const { type } of backwards(log, seq)) {
     if (type === 'turn:end') return false
@@ -68,21 +68,24 @@ function* backwards(log: SessionLogReader, seq: number): Generator<UIEvent> {
   }
 }
 
-/** Says in the log of a fork that what is above was another session's, cost included. */
+/** Notes in the log of a fork that everything above belongs to another session, cost included. */
 function wholeNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
   const message =
     'This is a fork: the agent goes on from its own conversation, with all that it said and did above. What that cost is counted in the session that it was forked from.'
   return { ...notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'whole' } }), level: 'info' }
 }
 
-/** Says in the log of a fork what its agent goes on from. A session that is rebuilt from its log knows it, too. */
+/** Notes in the log of a fork what its agent resumes, so that a session that is rebuilt from its log knows it too. */
 function cutNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
   const message =
     'The agent of this fork goes on from its own conversation as it was here, with all that it said and did. Nothing that came later is in it.'
   return { ...notice(sessionId, message, { forkedFrom: { ...forkedFrom, history: 'cut' } }), level: 'info' }
 }
 
-/** Says in the log of a fork that its agent gets a written account. A session that is rebuilt from its log knows it, too. */
+/**
+ * Notes in the log of a fork that its agent gets a transcript, so that a session that is rebuilt from its log knows it
+ * too.
+ */
 export function accountNotice(sessionId: string, forkedFrom: ForkOrigin): StatusEvent {
   const message =
     'The agent’s own conversation cannot be cut here, so this fork begins a new one. Its first message carries a written account of what is shown above, long texts and results cut; nothing that came later.'
@@ -93,7 +96,7 @@ export const FORK_NOTICES: Readonly<
   Record<ForkHistory, (sessionId: string, forkedFrom: ForkOrigin) => StatusEvent>
 > = { whole: wholeNotice, cut: cutNotice, account: accountNotice }
 
-/** What such a notice says. */
+/** The text of such a notice. */
 export function originIn(event: UIEvent): ForkOrigin | null {
   const isOurs = event.type === 'status' && event.data?.kind === 'chirality'
   return isOurs ? parseFork(event.data?.forkedFrom) : null

@@ -14,15 +14,15 @@ import type { StoredSession } from './stored-session.ts'
 
 export interface WriteLogOptions {
   ops: FileOps
-  /** The session the log is for, still empty. */
+  /** The session that the log is for, still empty. */
   session: StoredSession
-  /** What is to be said at the end. */
+  /** Events to add at the end. */
   closing?: (copied: StoredSession) => UIEvent | undefined
 }
 
 /**
- * Writes a log that did not grow here: it appears as a whole or not at all. Its envelopes are numbered anew and made the
- * session's own; a turn that is open at the end is closed, because nobody runs it. Returns the session as it is then.
+ * Writes a log with copied events: it appears as a whole or not at all. Its envelopes are numbered again and get the
+ * session's id; an open turn at the end is closed, because no process runs it. Returns the resulting session.
  */
 export async function writeWholeLog(
   batches: AsyncIterable<readonly Envelope[]>,
@@ -58,7 +58,7 @@ export async function writeWholeLog(
   }
 }
 
-/** A log up to `lastSeq`, a piece at a time. */
+/** A log up to `lastSeq`, one page at a time. */
 export async function* batchesOf(log: SessionLogReader, lastSeq: number): AsyncGenerator<Envelope[]> {
   for (let seq = 0; seq < lastSeq; ) {
     const batch = log.readAfter(seq, Math.min(BATCH_EVENTS, lastSeq - seq))

@@ -10,7 +10,7 @@ import { narrowBudgets } from './session-settings.ts'
 import { newSession, type StoredSession } from './stored-session.ts'
 import type { IndexEntry, UserIndex } from './user-index.ts'
 
-/** A place in a list, newest first. */
+/** A position in a list, newest first. */
 export interface Place {
   time: number
   id: string
@@ -21,14 +21,14 @@ export interface Listed {
   session: StoredSession
 }
 
-/** The sessions of one project, and the order of them in memory, so that a page costs only the sessions on it. */
+/** The sessions of one project, and their order in memory, so that a page reads only the sessions on it. */
 export class ProjectSessions {
   readonly files: SessionFiles
   readonly #ops: FileOps
   readonly #userIndex: UserIndex
   readonly #writes = new KeyedQueue()
   #stamps = new Map<string, FileStamp>()
-  /** The state of the folder that `#stamps` shows. */
+  /** The state of the folder that `#stamps` reflects. */
   #version: string | undefined
   #order: Place[] | undefined
   readonly #cache = new Map<string, StoredSession>()
@@ -39,7 +39,7 @@ export class ProjectSessions {
     this.#ops = ops
   }
 
-  /** Read from its file; a file that is missing or spoilt is rebuilt from the log. */
+  /** Read from its file; a missing or damaged file is rebuilt from the log. */
   async get(id: string): Promise<StoredSession | undefined> {
     const result = await this.files.read(id)
     const { projectRoot } = this.files
@@ -61,7 +61,10 @@ export class ProjectSessions {
     return this.#enter(id, () => this.files.remove(id))
   }
 
-  /** Our own changes are entered into the list; without that, each would make the next page look at every file again. */
+  /**
+   * Enters this process's own changes into the list; without that, each would make the next page check every file
+   * again.
+   */
   #enter(id: string, change: () => Promise<void>): Promise<void> {
     return this.#writes.run('', async () => {
       const known = this.#version !== undefined && (await this.files.version()) === this.#version
@@ -76,11 +79,14 @@ export class ProjectSessions {
     })
   }
 
-  /** Up to `limit` sessions after `after`, newest first. What cannot be read is left out, and breaks no other. */
+  /**
+   * Up to `limit` sessions after `after`, newest first. An unreadable session is left out and does not affect the
+   * others.
+   */
   async page(limit: number, after?: Place): Promise<Listed[]> {
     const page = await this.#collect(await this.#places(), limit, after)
     if (page.every(({ place, session }) => Math.abs(place.time - timeOf(session)) < COARSE_MS)) return page
-    // Copied or restored: the times of the files say nothing any more.
+    // The files were copied or restored: their times mean nothing any more.
     await this.#correctTimes()
     return this.#collect(await this.#places(), limit, after)
   }
@@ -103,7 +109,7 @@ export class ProjectSessions {
 
   async #load(): Promise<void> {
     const logOnly = await this.#writes.run('', async () => {
-      // The version first: what changes while the files are looked at is then news next time.
+      // The version is read first: a change during the scan is then noticed at the next one.
       this.#version = await this.files.version()
       const stamps = await this.files.stamps()
       this.#adopt(stamps)
@@ -112,7 +118,7 @@ export class ProjectSessions {
     for (const id of logOnly) await this.get(id).catch(() => undefined)
   }
 
-  /** Forgets what was remembered of files that are not the same any more. */
+  /** Forgets the cached state of files that have changed. */
   #adopt(stamps: Map<string, FileStamp | undefined>): void {
     for (const id of this.#cache.keys()) {
       if (stamps.get(id)?.ino !== this.#stamps.get(id)?.ino) this.#cache.delete(id)
@@ -139,13 +145,13 @@ export class ProjectSessions {
     for (const [id, { time }] of [...this.#stamps]) {
       const session = await this.#cached(id)
       if (session === undefined || Math.abs(timeOf(session) - time) < COARSE_MS) continue
-      // Where nothing can be written the order stays as it is.
+      // In a read-only folder the order stays as it is.
       await this.write(session).catch(() => {})
     }
   }
 }
 
-/** Agents can write the files of a project: there a session's budget can only be lowered, and what it spent only raised. */
+/** Agents can write the project's files: there a session's budget can only be lowered, and its cost only raised. */
 function asTheUserKnows(session: StoredSession, entry: IndexEntry | undefined): StoredSession {
   if (entry === undefined) return session
   const known = { ...session, settings: narrowBudgets(session.settings, entry.settings) }
@@ -159,12 +165,12 @@ function asTheUserKnows(session: StoredSession, entry: IndexEntry | undefined): 
   return { ...known, workedMs: Math.max(known.workedMs, spent.workedMs) }
 }
 
-/** Newest first; equal times by id, so that a cursor is one place. */
+/** Newest first; equal times are ordered by id, so that a cursor is one position. */
 export function comparePlaces(a: Place, b: Place): number {
   return b.time - a.time || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
-/** Some file systems keep times only to two seconds. */
+/** Some file systems store times only to two seconds. */
 const COARSE_MS = 2001
 
 function timeOf(session: StoredSession): number {
@@ -187,12 +193,12 @@ function firstAfter(order: Place[], after: Place | undefined): number {
 interface RebuildOptions {
   id: string
   projectRoot: string
-  /** What the user's index knows: persona, mode and a title that was given. */
+  /** The fields that the user's index knows: persona, mode and a given title. */
   entry: IndexEntry | undefined
   ops: FileOps
 }
 
-/** A session from its log, when its own file is gone or spoilt; undefined when nothing of it is left. */
+/** Rebuilds a session from its log if its file is missing or damaged; undefined if the log is missing too. */
 async function rebuildSession({
   id,
   projectRoot,

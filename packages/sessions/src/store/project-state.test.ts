@@ -19,7 +19,7 @@ test('what a role used last is noted beside the others', async () => {
 })
 
 test('two programs that note roles at the same time lose none of them', async () => {
-  // A second copy of the module shares nothing with the first, as in another process.
+  // A second copy of the module shares no state with the first, as in another process.
   vi.resetModules()
   const other = await import('./project-state.ts')
   expect(other.noteClaudeSession).not.toBe(noteClaudeSession)

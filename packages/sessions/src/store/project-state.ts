@@ -38,18 +38,18 @@ export function noteClaudeSession(projectRoot: string, role: string, nativeSessi
 interface StateFileOptions<T> {
   /** In `.chirality/state/`. */
   name: string
-  /** The state in what a file holds, or undefined if it is none. */
+  /** The state in a file's content, or undefined if it is invalid. */
   parse: (value: Record<string, unknown>) => T | undefined
   initial: () => T
 }
 
 export interface StateFile<T> {
   read(projectRoot: string): Promise<T>
-  /** Reads, changes and writes, one at a time, also where several processes do: none loses what another wrote. */
+  /** Reads, changes and writes under a lock, also between processes: no change is lost. */
   update(projectRoot: string, change: (state: T) => T): Promise<T>
 }
 
-/** A small JSON file of a project. One that is spoilt is kept aside and begun anew. */
+/** A small JSON file of a project. A damaged one is renamed and started again. */
 function defineStateFile<T>(options: StateFileOptions<T>, ops: FileOps = realFileOps): StateFile<T> {
   const { name, parse, initial } = options
   const queue = new KeyedQueue()

@@ -11,19 +11,19 @@ import { formatSession, parseSession, type StoredSession } from './stored-sessio
 export type ReadResult =
   | { kind: 'found'; session: StoredSession }
   | { kind: 'missing' }
-  /** It was no session; it is kept under this name. */
+  /** The file was no valid session; it was renamed to this. */
   | { kind: 'corrupt'; keptAs: string }
 
 export interface FileStamp {
-  /** Milliseconds; as exact as the file system is. */
+  /** Milliseconds; as precise as the file system. */
   time: number
-  /** Another one after every save. */
+  /** Different after every save. */
   ino: number
 }
 
 /**
- * The files `sessions/<id>.json` of one project. The time of a file is the `updatedAt` of its session, so the newest can be
- * found without reading them all.
+ * The files `sessions/<id>.json` of one project. A file's modification time is the `updatedAt` of its session, so that
+ * the newest are found without reading all.
  */
 export class SessionFiles {
   readonly projectRoot: string
@@ -66,7 +66,7 @@ export class SessionFiles {
     }
   }
 
-  /** The files there are by id. Undefined stands for a session of which only the log is left. */
+  /** The existing files by id. Undefined marks a session of which only the log is left. */
   async stamps(): Promise<Map<string, FileStamp | undefined>> {
     const sessions = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
     const events = await findProjectFolder(this.projectRoot, EVENTS_FOLDER)
@@ -84,7 +84,7 @@ export class SessionFiles {
     return folder === undefined ? undefined : this.#stampIn(folder, id)
   }
 
-  /** Changes whenever a session was added, saved or removed, by whomever. */
+  /** Changes whenever a session was added, saved or removed, by any process. */
   async version(): Promise<string> {
     const folder = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
     const stats = folder === undefined ? undefined : this.#ops.lstat(folder)
@@ -97,7 +97,7 @@ export class SessionFiles {
   }
 
   #parse(path: string, id: string): StoredSession | undefined {
-    // A link, a folder or a giant is as little a session as rubbish is.
+    // A link, a folder or an oversized file is no session either.
     if (!this.#ops.lstat(path)?.isFile()) return undefined
     if ((this.#ops.lstat(path)?.size ?? 0) > MAX_SESSION_BYTES) return undefined
     const text = readSmallFile(this.#ops, path, MAX_SESSION_BYTES)
@@ -119,7 +119,7 @@ export class SessionFiles {
     })
   }
 
-  /** Left by a process that died while it wrote. */
+  /** Left by a process that died while writing. */
   #removeOldTemporary(path: string): void {
     const stats = this.#ops.lstat(path)
     if (stats !== undefined && Date.now() - stats.ctimeMs > OLD_TEMPORARY_MS) removeIfThere(this.#ops, path)

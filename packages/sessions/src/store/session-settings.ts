@@ -1,21 +1,21 @@
 import type { HarnessTurnOpts, PermissionMode } from '@chirality/core'
 
-/** What a person chose for a session; every turn of it begins with these. */
+/** The settings that a person chose for a session; every turn of it starts with these. */
 export interface SessionSettings {
   model?: string
   permissionMode?: PermissionMode
   thinking?: NonNullable<HarnessTurnOpts['thinking']>
-  /** The most that all turns of the session may cost together. */
+  /** The maximum cost of all turns of the session together. */
   budgetUsd?: number
-  /** The most rounds of model and tools in one turn. */
+  /** The maximum number of model and tool rounds in one turn. */
   maxTurns?: number
-  /** The most tokens that models may read and write in all of its turns together. */
+  /** The maximum number of tokens that models may read and write in all of its turns together. */
   budgetTokens?: number
-  /** The most time that all of its turns may take together, without what they wait for a person. */
+  /** The maximum duration of all of its turns together, without the time they wait for a person. */
   budgetMinutes?: number
 }
 
-/** What is wrong in a file is left out: a setting is never guessed. */
+/** An invalid setting in a file is dropped, never guessed. */
 export function parseSettings(value: unknown): SessionSettings {
   if (typeof value !== 'object' || value === null) return {}
   const fields = value as Record<string, unknown>
@@ -35,8 +35,8 @@ export function parseSettings(value: unknown): SessionSettings {
 const BUDGETS = ['budgetUsd', 'budgetTokens', 'budgetMinutes'] as const
 
 /**
- * The budgets of a file that lies in the project can only narrow what the user's own data folder says: an agent can write
- * it.
+ * Budgets in a file of the project can only lower those in the user's own data folder, because an agent can write the
+ * file.
  */
 export function narrowBudgets(own: SessionSettings, users: SessionSettings): SessionSettings {
   const settings = { ...own }
@@ -53,8 +53,8 @@ export function hasBudget(settings: SessionSettings): boolean {
 }
 
 /**
- * The file lies in the project, where an agent or a clone can write: it may not take all checks away. Whoever wants
- * that says so with the turn.
+ * An agent or a clone can write the file in the project, so it must not switch all checks off. That mode has to be
+ * passed with each turn.
  */
 function isPermissionMode(value: unknown): value is PermissionMode {
   return value === 'default' || value === 'acceptEdits' || value === 'dontAsk' || value === 'plan'

@@ -172,7 +172,7 @@ describe('listing', () => {
     const added = await other.create(project.root, null, 'direct')
     await other.rename(kept.id, 'Other title')
     const listed = await store.list(project.root)
-    // The file of the first is gone and it has no log, but the user's index still knows it until it is deleted.
+    // The file of the first is deleted and it has no log, but the user's index still has it until it is deleted.
     expect(listed.map(({ id, title }) => [id, title])).toEqual([
       [added.id, null],
       [kept.id, 'Other title'],

@@ -19,9 +19,9 @@ import { type ForkHistory, newSession, type StoredSession } from './stored-sessi
 import { UserIndex } from './user-index.ts'
 
 export interface SessionStoreOptions {
-  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the platform's usual folder. */
   home?: string
-  /** Called before a session is deleted: stop what runs in it. */
+  /** Called before a session is deleted, to stop its work. */
   beforeDelete?: (sessionId: string) => Promise<void>
   now?: () => Date
   ops?: FileOps
@@ -35,13 +35,13 @@ export interface CreateOptions {
 }
 
 export interface PageOptions {
-  /** Default: every project the user has sessions in. */
+  /** Default: every project in which the user has sessions. */
   projectRoot?: string
-  /** Those of these projects. One of them that was moved away does not hide the others. */
+  /** Only sessions of these projects. A project that was moved away does not hide the others. */
   projectRoots?: readonly string[]
   /** Default 50. */
   limit?: number
-  /** Where the page before this one ended. */
+  /** The end of the previous page. */
   cursor?: string
 }
 
@@ -52,12 +52,15 @@ export interface SessionPage {
 }
 
 export interface ForkOptions {
-  /** The last event the fork shares. Default: all of them. */
+  /** The last event that the fork shares. Default: all events. */
   atSeq?: number
   title?: string
 }
 
-/** Sessions of all projects, on `{projectRoot}/.chirality/`. What is in the files is true; nothing here outlives them. */
+/**
+ * Sessions of all projects, in `{projectRoot}/.chirality/`. The files are the truth; this class caches nothing that
+ * outlives them.
+ */
 export class SessionStore {
   readonly #ops: FileOps
   readonly #now: () => Date
@@ -86,7 +89,7 @@ export class SessionStore {
     return session
   }
 
-  /** A native session as one of ours, history and all. */
+  /** Imports a native session, with its history. */
   async import({ session, envelopes }: ImportedSession): Promise<StoredSession> {
     const projectRoot = realProjectRoot(session.projectRoot)
     const id = requireSessionId(session.id)
@@ -100,14 +103,14 @@ export class SessionStore {
     return kept
   }
 
-  /** Undefined when there is no such session. */
+  /** Undefined if there is no such session. */
   get(sessionId: string): Promise<StoredSession | undefined> {
     return this.#inTurn(sessionId, async project => project?.get(sessionId))
   }
 
   /**
-   * Whether this user has had the session in this very folder. The files of a project can come from anywhere, with a
-   * checkout or out of an archive; what the user's own data folder says of them can not.
+   * Whether this user has used the session in this exact folder. The files of a project can come from a checkout or an
+   * archive; the entries in the user's own data folder cannot.
    */
   isOwn({ id, projectRoot }: Pick<StoredSession, 'id' | 'projectRoot'>): boolean {
     return this.#userIndex.get(id)?.projectRoot === projectRoot
@@ -119,7 +122,7 @@ export class SessionStore {
     throw notFound(sessionId)
   }
 
-  /** Fields that `session` does not have keep their value. An `updatedAt` that was not touched becomes now. */
+  /** Fields that `session` lacks keep their value. An `updatedAt` that was not changed becomes the current time. */
   async save(session: Session & Partial<StoredSession>): Promise<void> {
     await this.#change(session.id, stored => {
       const untouched = session.updatedAt === stored.updatedAt
@@ -128,7 +131,7 @@ export class SessionStore {
     })
   }
 
-  /** Changes some fields and leaves the session where it is in the list, unless `updatedAt` is one of them. */
+  /** Changes some fields without moving the session in the list, unless `updatedAt` is one of them. */
   update(sessionId: string, changes: Partial<StoredSession>): Promise<StoredSession> {
     return this.#change(sessionId, stored => ({ ...stored, ...changes }))
   }
@@ -139,7 +142,7 @@ export class SessionStore {
     return session
   }
 
-  /** Keeps what a session with a budget has spent where its agents cannot write. */
+  /** Stores the cost of a session with a budget where its agents cannot write. */
   async noteSpent(session: StoredSession): Promise<void> {
     if (session.persona !== null || hasBudget(session.settings)) await this.#userIndex.put(session)
   }
@@ -150,7 +153,7 @@ export class SessionStore {
     return session
   }
 
-  /** All of them, newest first. `page` is for long lists. */
+  /** All sessions, newest first. Use `page` for long lists. */
   async list(projectRoot?: string): Promise<StoredSession[]> {
     const { sessions } = await this.page({ limit: Number.POSITIVE_INFINITY, projectRoot })
     return sessions
@@ -165,7 +168,7 @@ export class SessionStore {
     const pages = await Promise.all(
       roots.map(root =>
         withStorageErrors(root, () => this.#project(root).page(limit + 1, after)).catch((error: unknown) => {
-          // One project that was moved away must not hide the others.
+          // A project that was moved away must not hide the others.
           if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
           return []
         }),
@@ -180,8 +183,8 @@ export class SessionStore {
   }
 
   /**
-   * A new session with the same history, up to a point. `forkedFrom.history` says what its agent gets: at the end of the
-   * conversation all of it, before that its conversation up to there where the agent can cut it, else a written account.
+   * A new session with the same history, up to an event. `forkedFrom.history` says what its agent gets: at the end of
+   * the conversation all of it; before that, the conversation up to there if the agent can cut it, else a transcript.
    */
   async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
@@ -208,7 +211,7 @@ export class SessionStore {
         ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty, closing })
         : empty
       const forkedFrom = { ...origin, history }
-      // Two conversations must not go on under one native id; the harness gets a new one from `forkedFrom`.
+      // Two conversations must not continue under one native id; the harness creates a new one from `forkedFrom`.
       const fork = { ...copied, claudeSessionId: null, updatedAt: createdAt, forkedFrom }
       await this.#add(fork)
       return fork
@@ -217,7 +220,7 @@ export class SessionStore {
     }
   }
 
-  /** What the agent of such a fork would get. Makes nothing. */
+  /** What the agent of such a fork would get. Creates nothing. */
   async forkHistory(sessionId: string, { atSeq }: Pick<ForkOptions, 'atSeq'> = {}): Promise<ForkHistory> {
     const source = await this.resume(sessionId)
     const log = await readSessionLog(source.projectRoot, sessionId, this.#ops)
@@ -229,14 +232,15 @@ export class SessionStore {
     }
   }
 
-  /** Stops what runs in it, and removes everything that is kept of it, raw logs included. */
+  /** Stops the session's work, and deletes all its files, raw logs included. */
   async delete(sessionId: string): Promise<void> {
     if (this.#projectOf(sessionId) === undefined) return
     await this.#beforeDelete(sessionId)
     await this.#inTurn(sessionId, async project => {
       if (project === undefined) return
       const { projectRoot } = project.files
-      // Its log first: a session without a log can be deleted again, a log without a session would bring it back.
+      // The log is deleted first: a session without a log can be deleted again, but a log without a session would
+      // restore it.
       await removeSessionLog(projectRoot, sessionId, this.#ops)
       await this.#removeTraces(projectRoot, sessionId)
       await project.remove(sessionId)
@@ -255,14 +259,14 @@ export class SessionStore {
     return this.#inTurn(sessionId, async project => {
       const stored = await project?.get(sessionId)
       if (project === undefined || stored === undefined) throw notFound(sessionId)
-      // Neither can change: they say where the file is.
+      // Neither can change, because they determine the file's path.
       const changed = { ...change(stored), id: stored.id, projectRoot: stored.projectRoot }
       await project.write(changed)
       return changed
     })
   }
 
-  /** One thing at a time with a session. */
+  /** Runs one operation at a time for a session. */
   #inTurn<T>(sessionId: string, work: (project: ProjectSessions | undefined) => Promise<T>): Promise<T> {
     return withStorageErrors(sessionId, () =>
       this.#queue.run(sessionId, async () => work(this.#projectOf(sessionId))),
@@ -304,7 +308,7 @@ export class SessionStore {
     return project
   }
 
-  /** Asked of the user's index; for a session that it has lost, of the projects that are in use. */
+  /** Looked up in the user's index; for a session that it lacks, in the projects that are in use. */
   #projectOf(sessionId: string): ProjectSessions | undefined {
     requireSessionId(sessionId)
     const projectRoot = this.#userIndex.get(sessionId)?.projectRoot

@@ -8,7 +8,7 @@ import { requireSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseObject } from './stored-session.ts'
 
-/** Where the native lines of a turn begin. A turn has several when its agent was started again. */
+/** The position of a turn's native lines. A turn has several if its agent was started again. */
 export interface SpoolEntry {
   turnId: string
   at: string
@@ -16,13 +16,13 @@ export interface SpoolEntry {
   /** The name of the file in `logs/<harness>`. */
   spool: string
   from: number
-  /** Set when the spool is shared with other sessions: the conversations in it that are the turn's. */
+  /** Set if other sessions share the spool: the conversations in it that belong to the turn. */
   nativeSessionIds?: string[]
 }
 
 /**
- * `.chirality/state/spools/<sessionId>.ndjson`: which spool each turn printed to, and from where. The trace of a turn goes
- * with the turn; this stays.
+ * `.chirality/state/spools/<sessionId>.ndjson`: which spool each turn printed to, and at which offset. A turn's record
+ * is deleted with the turn; this file stays.
  */
 export class SpoolIndex {
   readonly #projectRoot: string
@@ -37,7 +37,7 @@ export class SpoolIndex {
     this.#ops = ops
   }
 
-  /** Must come first: `add` cannot wait. Neither fails: no turn may, for what only tells where to look later. */
+  /** Has to be called first, because `add` is synchronous. Neither throws: a missing entry must not fail a turn. */
   async prepare(): Promise<void> {
     this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER).catch(() => undefined)
   }
@@ -56,11 +56,11 @@ export class SpoolIndex {
       this.#append(join(this.#folder, this.#name), entry)
       this.#known.add(key)
     } catch {
-      // A full disk, or somebody took the folder away.
+      // The disk is full, or the folder was deleted.
     }
   }
 
-  /** In the order they were added. */
+  /** In the order in which they were added. */
   async read(): Promise<SpoolEntry[]> {
     const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
     if (folder === undefined) return []
@@ -81,7 +81,7 @@ export class SpoolIndex {
   #append(path: string, entry: SpoolEntry): void {
     const fd = openRegular(this.#ops, path, OPEN.appendOrCreate)
     try {
-      // On a line of its own, also behind one that a crash cut off.
+      // Begins on a new line, also after a line that a crash cut off.
       const begin = this.#ops.stat(fd).size === 0 ? '' : '\n'
       writeAll(this.#ops, fd, Buffer.from(`${begin}${JSON.stringify(entry)}`))
     } finally {
@@ -93,7 +93,7 @@ export class SpoolIndex {
 const FOLDER = ['state', 'spools']
 const MAX_INDEX_BYTES = 64 * 1024 * 1024
 
-/** An agent can write to the file: what is not clearly an entry is none. */
+/** An agent can write to the file, so every entry that is not clearly valid is ignored. */
 function parseEntry(line: string): SpoolEntry[] {
   const { turnId, at, harness, spool, from, nativeSessionIds } = parseObject(line) ?? {}
   if (!isText(turnId) || !isText(at) || !isText(harness) || !isText(spool)) return []

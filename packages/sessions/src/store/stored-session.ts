@@ -20,7 +20,7 @@ import { isSessionId } from '../files/session-id.ts'
 import { isSound, isUsage } from '../log/envelope-line.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
 
-/** A session as it is kept in `sessions/<id>.json`. A cache: its log says the same, and can rebuild it. */
+/** A session as it is stored in `sessions/<id>.json`. A cache: it can be rebuilt from the log. */
 export interface StoredSession extends Session {
   title: string | null
   harness: HarnessId | null
@@ -28,22 +28,22 @@ export interface StoredSession extends Session {
   status: SessionPhase
   /** How the last turn ended. */
   lastTurn: TurnEndReason | null
-  /** In the last turn the agent asked while Chirality was gone: it stopped there, or went on without an answer. */
+  /** In the last turn the agent asked while no server was running: it stopped there, or went on without an answer. */
   leftUnanswered: boolean
   turnCount: number
-  /** Null when tokens were used and nobody knows their price. Never falls. */
+  /** Null if tokens were used whose price is unknown. Never decreases. */
   costUsd: number | null
   /** A part of it is by list price, or has no price. */
   costIsEstimate: boolean
-  /** All that models read and wrote, cached or not. */
+  /** All tokens that models read and wrote, cached or not. */
   tokens: number
-  /** Of all turns, without what they waited for a person. */
+  /** The duration of all turns, without the time they waited for a person. */
   workedMs: number
-  /** What cost and tokens are made of, so that the log need not be read again. */
+  /** The parts of cost and tokens, so that the log need not be read again. */
   ledger: CostLedger
-  /** The last `seq` of the log that is in here. */
+  /** The last `seq` of the log that is included. */
   lastSeq: number
-  /** The rest of the summary, so that the fold can go on from here and the log need not be read again. */
+  /** The rest of the summary, so that the fold can continue from here without reading the log again. */
   progress: SessionProgress
   forkedFrom: ForkOrigin | null
   settings: SessionSettings
@@ -91,13 +91,13 @@ export function withSummary(session: StoredSession, summary: SessionSummary): St
 export interface ForkOrigin {
   sessionId: string
   seq: number
-  /** The agent's own id of the conversation that was forked; a harness that can fork starts from it. */
+  /** The agent's own id of the forked conversation; a harness that can fork starts from it. */
   claudeSessionId: string | null
-  /** Where the agent can cut that conversation, if it said so. */
+  /** The point at which the agent can cut that conversation, if it reported one. */
   point?: string
   /**
-   * What the agent of the fork gets: all of that conversation, where the fork is at its end; what it was at `point`; or a
-   * written account of what is shown. When the other session goes on before the fork's first turn, `whole` is cut, too.
+   * What the agent of the fork gets: the whole conversation, if the fork is at its end; the conversation up to `point`;
+   * or a transcript. If the other session continues before the fork's first turn, `whole` is cut too.
    */
   history?: ForkHistory
 }
@@ -117,7 +117,7 @@ function progressOf(summary: SessionSummary): SessionProgress {
 
 const NO_PROGRESS: SessionProgress = progressOf(newSummary(''))
 
-/** Of a session that has not done anything yet. */
+/** The state of a session without any turn. */
 const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
 
 export interface NewSession {
@@ -157,8 +157,8 @@ export function newSession(start: NewSession): StoredSession {
 }
 
 /**
- * The session in a file, or undefined if it is none. The fields of the specification must be right; ours may be missing,
- * for the file may come from another program. The project is the one the file was found in, also after a move.
+ * The session in a file, or undefined if it is invalid. The fields of the specification must be valid; others may be
+ * missing, because another program may have written the file. The project is the folder of the file, also after a move.
  */
 export function parseSession(
   text: string,
@@ -222,7 +222,7 @@ function parseLedger(value: unknown): CostLedger | undefined {
   return { ...NO_COST, ...Object.fromEntries(numbers), model: textOrNull(value.model) ?? '' }
 }
 
-/** A file of an earlier version has none, and one that others wrote may have anything. */
+/** A file of an earlier version has none, and one that another program wrote may have any value. */
 function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
   const stored = isRecord(value) ? value : {}
   const { pending, activity, error, usage } = stored

@@ -11,7 +11,7 @@ import { toStorageError } from '../files/storage-error.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
 import { isMode, parseCost, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
 
-/** What is known about a session outside its project, and what its log does not say. */
+/** The facts about a session that are stored outside its project and that its log lacks. */
 export interface IndexEntry {
   id: string
   projectRoot: string
@@ -20,7 +20,7 @@ export interface IndexEntry {
   mode: SessionMode
   title: string | null
   settings: SessionSettings
-  /** Of a session with a budget: what it had spent by an event of its log. */
+  /** For a session with a budget: its cost up to an event of its log. */
   spent?: SpentBy
 }
 
@@ -29,8 +29,8 @@ export interface SpentBy extends Pick<StoredSession, 'ledger' | 'workedMs'> {
 }
 
 /**
- * Which project a session belongs to, and which projects there are: `sessions/<id>.json` and `projects/<hash>.json` in the
- * user's data folder. A file each, because servers of several projects write here at the same time.
+ * Which project a session belongs to, and which projects exist: `sessions/<id>.json` and `projects/<hash>.json` in the
+ * user's data folder. One file each, because servers of several projects write here at the same time.
  */
 export class UserIndex {
   readonly #folder: string
@@ -103,7 +103,7 @@ export class UserIndex {
       const text = readSmallFile(this.#ops, join(this.#folder, kind, name), MAX_ENTRY_BYTES)
       return text === undefined ? undefined : parseObject(text.toString('utf8'))
     } catch {
-      // An entry that cannot be read is found again when its project is looked through.
+      // An entry that cannot be read is found again when its project is listed.
       return undefined
     }
   }
