@@ -1,8 +1,8 @@
-/** The WebSocket subprotocol that a page asks for. */
+/** The WebSocket subprotocol that a page requests. */
 export const SOCKET_PROTOCOL = 'chirality'
 
-/** Beside it, with the page's token behind it: a browser can set no header of a handshake, and the token says who it is. */
+/** A second subprotocol, followed by the page's token: a browser cannot set headers of a handshake. */
 export const TOKEN_PROTOCOL = 'chirality.token.'
 
-/** What a socket is closed with whose token is not, or no longer, one of the server's. */
+/** The close code of a socket whose token the server does not know, or no longer. */
 export const SIGNED_OUT_CLOSE = 4401

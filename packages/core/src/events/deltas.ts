@@ -1,11 +1,11 @@
 import type { ChatDeltaEvent, ChatThinkingEvent, ToolInputEvent, UIEvent } from './ui-event.ts'
 
-/** A piece of something longer. */
+/** A piece of a longer text, thinking block or tool input. */
 export type DeltaEvent = ChatDeltaEvent | ChatThinkingEvent | Extract<ToolInputEvent, { delta: string }>
 
 /**
- * Joins neighbouring pieces of the same text, thinking or tool input, as far as one event stays readable. How much there is to
- * join is decided where the agent's output is read: what one read brings comes here together.
+ * Joins adjacent pieces of the same text, thinking or tool input, as far as one event stays readable. The reader of the
+ * agent's output decides how much there is to join: the events of one read arrive here together.
  */
 export function joinDeltas(events: readonly UIEvent[]): UIEvent[] {
   const joined: UIEvent[] = []
@@ -35,7 +35,7 @@ export function joinDeltas(events: readonly UIEvent[]): UIEvent[] {
   return joined
 }
 
-/** The envelope around a piece of this size is some percent of it, and a page of a log holds many. */
+/** At this size the envelope is only some percent of a piece, and a page of a log still holds many. */
 const MAX_JOINED_CHARS = 16 * 1024
 
 export function isDelta(event: UIEvent): event is DeltaEvent {
@@ -54,7 +54,7 @@ export function isDelta(event: UIEvent): event is DeltaEvent {
 const CHAT_FIELDS = new Set(['type', 'sessionId', 'text', 'messageId', 'parentToolUseId', 'final'])
 const TOOL_FIELDS = new Set(['type', 'sessionId', 'delta', 'toolUseId', 'parentToolUseId', 'input'])
 
-/** A field that this version does not know cannot be joined, so such an event stays alone. */
+/** Pieces with a field that this version does not know are not joined. */
 function hasOnly(event: UIEvent, fields: ReadonlySet<string>): boolean {
   for (const field in event) if (!fields.has(field)) return false
   return true

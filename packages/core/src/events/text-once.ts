@@ -1,33 +1,33 @@
 import type { ChatCompleteEvent, ChatMessageEvent, Envelope, UIEvent } from './ui-event.ts'
 
-/** Stands for a text that the reader has had already, piece by piece. */
+/** Stands for a text that the reader has already received in pieces. */
 export interface TextRef {
   messageId: string
   parentToolUseId?: string
-  /** The event that the text began with. */
+  /** The `seq` of the event that the text began with. */
   from: number
   chars: number
 }
 
-/** A whole text that is sent without it: `text` is empty, and `textOf` says where it was. */
+/** A whole text that is sent without its content: `text` is empty, and `textOf` says where it was. */
 export type SentOnce = (ChatMessageEvent | ChatCompleteEvent) & { textOf: TextRef }
 
 interface Told {
   ref: Omit<TextRef, 'chars'>
   pieces: string[]
-  /** Its `chat:message` came. More pieces under its name begin another text. */
+  /** Its `chat:message` has arrived. Further pieces under its id begin another text. */
   isWhole: boolean
 }
 
 /**
- * The texts of a turn as they are told. `chat:message` and `chat:complete` repeat what came as `chat:delta`: who sends events leaves it
- * out there (`once`), and who receives them puts it back (`restored`). Each sees every event, in order.
+ * The texts of a turn. `chat:message` and `chat:complete` repeat the text of `chat:delta`: a sender leaves it out there
+ * (`once`), and a receiver restores it (`restored`). Each has to see every event, in order.
  */
 export class TextsOnce {
   readonly #told = new Map<string, Told>()
   #last: Told | undefined
 
-  /** The envelope without a text that was told already; undefined when it has none. */
+  /** The envelope without a text that was already sent; undefined if there is none to leave out. */
   once(envelope: Envelope): Envelope | undefined {
     const { event } = envelope
     const told = this.#see(envelope, event)
@@ -40,7 +40,7 @@ export class TextsOnce {
     return { ...envelope, event: sent }
   }
 
-  /** The envelope as the log has it. */
+  /** The envelope as it is in the log. */
   restored(envelope: Envelope): Envelope {
     const { event } = envelope
     if (!isSentOnce(event)) {
@@ -54,7 +54,7 @@ export class TextsOnce {
     return whole
   }
 
-  /** The text that this event belongs to, with this event in it. */
+  /** The text that this event belongs to, including this event. */
   #see({ seq }: Envelope, event: UIEvent): Told | undefined {
     switch (event.type) {
       case 'turn:start':

@@ -1,31 +1,32 @@
-// What is known of a tool call whichever agent made it. Decided once, by the translator; readers look at nothing else.
+// Facts about a tool call that are the same for every agent. The translator derives them once; readers use nothing
+// else.
 
 export type ToolKind = 'read' | 'edit' | 'execute' | 'search' | 'fetch' | 'think' | 'task' | 'other'
 
 export interface ToolFacts {
   kind: ToolKind
-  /** The tool in a word or two for people: `Bash`, `Edit`, `github list`. */
+  /** The tool in a word or two, for display: `Bash`, `Edit`, `github list`. */
   label: string
-  /** What the call is about, in one line: the command, the path, the pattern. Empty while that is not known. */
+  /** The subject of the call in one line: the command, the path, the pattern. Empty while it is not known. */
   object: string
-  /** All of it, without the shell around it. */
+  /** The whole command, without the shell around it. */
   command?: string
-  /** What the call is for, in the agent's own words. */
+  /** The purpose of the call, in the agent's own words. */
   purpose?: string
-  /** The files that the call changes. Missing where it changes none, or where nobody can tell. */
+  /** The files that the call changes. Undefined if it changes none, or if they are not known. */
   edits?: FileEdit[]
   todos?: Todo[]
   questions?: Question[]
 }
 
 /**
- * What a call does to one file. `hunks` where the agent tells lines with their numbers; else `text`, all of a file that is added
- * or deleted, or `swaps`, texts that take the place of others. None of them: the agent tells the path only.
+ * The change of one file. `hunks` if the agent reports lines with their numbers; else `text`, the whole content of a
+ * file that is added or deleted, or `swaps`, replaced texts. None of them: the agent reports only the path.
  */
 export interface FileEdit {
   path: string
   change: 'add' | 'update' | 'delete'
-  /** The file has this path afterwards. */
+  /** The path of the file after a move. */
   movedTo?: string
   hunks?: DiffHunk[]
   text?: string
@@ -45,7 +46,7 @@ export interface DiffHunk {
 export interface TextSwap {
   before: string
   after: string
-  /** Wherever it stands, not only once. */
+  /** Replaces every occurrence, not only one. */
   all?: boolean
 }
 
@@ -55,9 +56,9 @@ export interface Todo {
 }
 
 export interface Question {
-  /** The question's own words, by which every agent knows it; its answer is filed under them. */
+  /** The text of the question, by which every agent identifies it; its answer is stored under this key. */
   name: string
-  /** Codex has a shorter name for it as well. */
+  /** A shorter name that Codex gives it. */
   id?: string
   header: string | null
   options: QuestionOption[]

@@ -1,5 +1,5 @@
-// What a person is shown. The first eight keep the names and fields of the harness specification; the rest are
-// ours. docs/events.md numbers the rules each event follows.
+// The events that a person is shown. The first eight keep the names and fields of the harness specification; the others
+// are additions. docs/events.md numbers the rules each event follows.
 
 import type { FileEdit, Todo, ToolFacts } from './tool-facts.ts'
 
@@ -31,7 +31,7 @@ interface Base {
   sessionId: string
 }
 
-/** Set on everything that a sub-agent says or does: the id of the tool call that started it. */
+/** Set on every event of a sub-agent: the id of the tool call that started it. */
 interface MaybeNested {
   parentToolUseId?: string
 }
@@ -43,11 +43,11 @@ export interface ChatDeltaEvent extends Base, MaybeNested {
   messageId?: string
 }
 
-/** The agent's final answer, as the agent itself states it. */
+/** The final answer, as the agent itself states it. */
 export interface ChatCompleteEvent extends Base {
   type: 'chat:complete'
   text: string
-  /** Present when a JSON schema was asked for and met. */
+  /** Set if a JSON schema was requested and met. */
   structuredOutput?: unknown
 }
 
@@ -57,7 +57,7 @@ export interface ToolStartEvent extends Base, MaybeNested {
   toolUseId: string
   name: string
   input: Record<string, unknown>
-  /** By every translator; missing in logs of earlier versions, which `factsOf` makes up for. */
+  /** Set by every translator; missing in logs of earlier versions, for which `factsOf` derives it. */
   facts?: ToolFacts
 }
 
@@ -66,15 +66,15 @@ export interface ToolResultEvent extends Base, MaybeNested {
   toolUseId: string
   content: string
   isError: boolean
-  /** What the agent knows beyond the text: exit streams, a structured patch … */
+  /** What the agent reports beyond the text: exit streams, a structured patch … */
   detail?: unknown
-  /** What the call changed, where the result says more of it than the call did. */
+  /** The changes of the call, if the result has more details than the call. */
   edits?: FileEdit[]
 }
 
 export interface SessionInitEvent extends Base {
   type: 'session:init'
-  /** The agent's own id, whichever agent it is; used only to resume. */
+  /** The agent's own session id, for every agent; used only to resume. */
   claudeSessionId: string | null
   model: string
   tools: string[]
@@ -84,22 +84,27 @@ export interface SessionInitEvent extends Base {
   permissionMode?: string
   mcpServers?: { name: string; status: string }[]
   slashCommands?: string[]
-  /** Who pays: `none` means no API key, so a subscription or nobody. */
+  /** The source of the credential: `none` means no API key, so a subscription or none at all. */
   apiKeySource?: string
 }
 
 export interface SessionCompleteEvent extends Base {
   type: 'session:complete'
-  /** Cost since the previous result, never the running total that agents report. Absent: the agent knows no prices. */
+  /**
+   * Cost since the previous result, never the running total that agents report. Undefined: the agent knows no prices.
+   */
   costUsd?: number
-  /** By list price, where the agent stated no cost. Written by the host when the event is recorded. */
+  /** Cost by list price, if the agent stated none. Set by the host when the event is recorded. */
   estimateUsd?: number
   usage: UsageInfo
   durationMs?: number
   numTurns?: number
-  /** Why this result came, when not from the user's message: `task-notification` … */
+  /** The cause of this result, if it was not the user's message: `task-notification` … */
   origin?: string
-  /** Where the agent can cut its own conversation to know all up to here and nothing later. For `HarnessTurnOpts.forkAt`. */
+  /**
+   * The point at which the agent can cut its own conversation so that it knows everything up to here and nothing later.
+   * For `HarnessTurnOpts.forkAt`.
+   */
   forkPoint?: string
 }
 
@@ -107,13 +112,13 @@ export interface SessionErrorEvent extends Base {
   type: 'session:error'
   error: string
   code: SessionErrorCode
-  /** HTTP status of the model API, where that is what failed. */
+  /** HTTP status of the model API, if a request failed. */
   apiStatus?: number
-  /** The variable whose key was refused: a login does not help against it. */
+  /** The variable whose key was refused: a login does not help then. */
   credential?: string
-  /** True when the turn goes on all the same, as after a resume that had to start afresh. */
+  /** True if the turn goes on, as after a resume that had to start a new conversation. */
   recovered?: boolean
-  /** Failing costs money too. */
+  /** A failed turn costs money too. */
   costUsd?: number
   /** As in `session:complete`. */
   estimateUsd?: number
@@ -137,28 +142,28 @@ export type SessionErrorCode =
   | 'session_not_found'
   | 'process_crashed'
   | 'not_installed'
-  /** This release of the agent does not take what the turn needs. */
+  /** This release of the agent lacks a feature that the turn needs. */
   | 'unsupported'
   | 'timeout'
   | 'unknown'
 
-/** The last event of a turn whose process ended in it or with it. An agent that is kept for the next turn has none. */
+/** The last event of a turn whose process exited in it or with it. A turn whose agent is kept has none. */
 export interface ProcessExitEvent extends Base {
   type: 'process:exit'
   code: number | null
   signal: string | null
-  /** Processes of the turn that were still alive after everything was tried. Absent when nobody can know that there are none. */
+  /** Processes of the turn that still ran after every attempt to stop them. Undefined if it could not be determined. */
   leftRunning?: number
 }
 
 export interface TurnStartEvent extends Base {
   type: 'turn:start'
   message: string
-  /** How many images or documents came with the message. */
+  /** The number of images or documents with the message. */
   attachments?: number
 }
 
-/** Exactly one per turn, whatever happens. */
+/** Exactly one for each turn, whatever happens. */
 export interface TurnEndEvent extends Base {
   type: 'turn:end'
   reason: TurnEndReason
@@ -191,7 +196,7 @@ export interface ChatMessageEvent extends Base, MaybeNested {
   model?: string
   /** The user or an error cut it short. */
   aborted?: boolean
-  /** The streamed pieces were withdrawn (a broken stream that is tried again): forget them. */
+  /** The streamed pieces were withdrawn (a broken stream is retried): discard them. */
   discarded?: boolean
 }
 
@@ -208,31 +213,37 @@ export interface PermissionRequestEvent extends Base, MaybeNested {
   kind: 'tool' | 'question' | 'plan' | 'unknown'
   toolName: string
   input: Record<string, unknown>
-  /** As on the call that it asks about. */
+  /** As on the call that the request is about. */
   facts?: ToolFacts
   toolUseId?: string
   reason?: string
   suggestions?: unknown[]
-  /** What "always" writes. Set by the host when it records the request; absent where no rule says exactly what is asked. */
+  /**
+   * The rule that "always" writes. Set by the host when it records the request; undefined if no rule expresses exactly
+   * this call.
+   */
   always?: AlwaysRule
-  /** Why the call needs a second look. Set by the host, too; absent where nothing dangerous was found. Never with `always`. */
+  /**
+   * Why the call needs a closer look. Also set by the host; undefined if no risk was found. Never together with
+   * `always`.
+   */
   risks?: CallRisk[]
   agentId?: string
   raw: unknown
 }
 
-/** The one rule that "always" stands for: cards show it, and the user's policy gets it, word for word. */
+/** The one rule that "always" stands for: cards show it, and it is written to the user's policy unchanged. */
 export interface AlwaysRule {
   /** A line of a policy: `allow Bash(npm test)`. */
   rule: string
-  /** How much that is: `this exact command`, `every call of this tool, with any input`. */
+  /** The scope of the rule: `this exact command`, `every call of this tool, with any input`. */
   words: string
 }
 
-/** Why a call needs a second look: what can happen, and the part of the command that does it. */
+/** Why a call needs a closer look: the possible effect, and the part of the command that causes it. */
 export interface CallRisk {
   kind: RiskKind
-  /** The words of the call that are meant, as far as they stand in it: `rm -rf dist`. */
+  /** The part of the call that is meant, as far as it occurs literally: `rm -rf dist`. */
   part: string
   /** The effect, as a sentence. */
   words: string
@@ -245,12 +256,12 @@ export interface PermissionResolvedEvent extends Base {
   requestId: string
   outcome: 'allowed' | 'denied' | 'cancelled'
   by: 'person' | 'policy' | 'timeout' | 'agent' | 'turn-end' | 'failure'
-  /** The rule of a policy that answered. */
+  /** The policy rule that answered. */
   rule?: string
   message?: string
 }
 
-/** Something a person should know that is neither text, a tool nor an end. Shown as one quiet line. */
+/** A notice that is neither text, a tool nor an end. Shown as one line. */
 export interface StatusEvent extends Base, MaybeNested {
   type: 'status'
   status: StatusKind
@@ -258,7 +269,7 @@ export interface StatusEvent extends Base, MaybeNested {
   level: 'info' | 'warn' | 'error'
   toolUseId?: string
   data?: Record<string, unknown>
-  /** The agent's plan, of one that keeps it outside of its tools. */
+  /** The plan of an agent that keeps it outside of its tools. */
   todos?: Todo[]
 }
 
@@ -282,36 +293,36 @@ export type StatusKind =
   | 'cleanup'
   | 'notice'
 
-/** Token counts as they become known. One per model answer; the turn's total is in `session:complete`. */
+/** Token counts as they become known. One for each model answer; the turn's total is in `session:complete`. */
 export interface UsageEvent extends Base, MaybeNested {
   type: 'usage'
   usage: UsageInfo
   model?: string
-  /** By list price; absent for a model without one. Written by the host when the event is recorded. */
+  /** Cost by list price; undefined for a model without one. Set by the host when the event is recorded. */
   estimateUsd?: number
 }
 
-/** A budget is nearly or fully used up. One of the three pairs of numbers is there, by what the budget counts. */
+/** A budget is nearly or fully used up. One of the three pairs of numbers is set, by the unit of the budget. */
 export interface BudgetEvent extends Base {
   type: 'budget'
   scope: BudgetScope
-  /** With what tokens without a price count as. */
+  /** Includes the assumed cost of tokens without a price. */
   spentUsd?: number
   limitUsd?: number
   spentTokens?: number
   limitTokens?: number
-  /** Time of turns, without what they waited for a person. */
+  /** Duration of turns, without the time they waited for a person. */
   spentMs?: number
   limitMs?: number
-  /** The turn is stopped for it. */
+  /** The turn is stopped because of it. */
   exceeded: boolean
-  /** For people: what was spent, and of what. */
+  /** Text for display: what was spent, and of which budget. */
   message?: string
 }
 
 export type BudgetScope = 'turn' | 'session' | 'persona' | 'project'
 
-/** A native event this version does not know. Kept whole and shown with a "protocol drift" mark. */
+/** A native event that this version does not know. Kept whole and shown with a "protocol drift" mark. */
 export interface NativeUnknownEvent extends Base {
   type: 'native:unknown'
   harness: string
@@ -335,14 +346,14 @@ export interface UsageInfo {
   cache_creation_input_tokens?: number
 }
 
-/** One line of a session's log: an event, where it stands, when it came and in which turn. */
+/** One line of a session's log: an event with its number, time and turn. */
 export interface Envelope {
-  /** Dense and increasing from 1 within a session. The only order there is; clocks jump. */
+  /** Consecutive numbers from 1 within a session. They define the order, because clocks can jump. */
   seq: number
   /** ISO 8601 with milliseconds. */
   at: string
   sessionId: string
-  /** null for what happens between turns. */
+  /** null for events between turns. */
   turnId: string | null
   event: UIEvent
 }

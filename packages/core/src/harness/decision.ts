@@ -1,34 +1,39 @@
-/** The answer to a `permission:request`. Whatever is not clearly `allow` means no. */
+/** The answer to a `permission:request`. Every answer that is not clearly `allow` is a denial. */
 export type PermissionDecision = AllowDecision | DenyDecision
 
 export interface AllowDecision {
   behavior: 'allow'
-  /** Replaces the input that was asked for. Answers to a question are here, too: `{ ...input, answers: { question: text } }`. */
+  /**
+   * Replaces the requested input. Also holds the answers to a question: `{ ...input, answers: { question: text } }`.
+   */
   updatedInput?: Record<string, unknown>
   /**
-   * Do not ask for the like again, in this session or ever. To a host: by the rule that the request carries as `always`. To a
-   * harness itself: by the narrowest rule that the agent suggests.
+   * Do not ask again for similar calls, in this session or ever. A host uses the request's `always` rule; a harness
+   * itself uses the narrowest rule that the agent suggests.
    */
   remember?: 'session' | 'always'
   by?: DecidedBy
-  /** The rule of a policy that answered. */
+  /** The policy rule that answered. */
   rule?: string
 }
 
 export interface DenyDecision {
   behavior: 'deny'
-  /** For the agent: why, or what to do instead. */
+  /** For the agent: the reason, or what to do instead. */
   message?: string
-  /** Ends the turn, too. */
+  /** Also ends the turn. */
   interrupt?: boolean
   by?: DecidedBy
   rule?: string
 }
 
-/** Default `person`. `policy` is a rule; `turn-end` nobody any more; `failure` that no answer could be had. */
+/**
+ * Default `person`. `policy` is a rule; `turn-end` means the turn ended first; `failure` that no answer could be
+ * obtained.
+ */
 export type DecidedBy = 'person' | 'policy' | 'timeout' | 'turn-end' | 'failure'
 
-/** A call that an agent is about to make. */
+/** A tool call that an agent is about to make. */
 export interface GuardedCall {
   toolName: string
   input: Record<string, unknown>
@@ -36,19 +41,19 @@ export interface GuardedCall {
 }
 
 export type GuardVerdict =
-  /** What the agent's own mode and rules say counts. */
+  /** The agent's own mode and rules decide. */
   | { effect: 'pass' }
-  /** Whoever decides is asked, whatever the mode. Without anybody to ask it is denied. */
+  /** `decide` is called, whatever the mode. Without `decide` the call is denied. */
   | { effect: 'ask'; reason: string }
   | { effect: 'deny'; reason: string; rule?: string }
 
 export interface Guard {
   judge(call: GuardedCall): Promise<GuardVerdict>
-  /** There are rules that ask or deny. An agent that shows calls only by asking about each of them does so only then. */
+  /** There are rules that ask or deny. An agent that reports calls only by asking about each does so only then. */
   hasRules: boolean
-  /** Those rules, for an agent that has to be told them beforehand. */
+  /** Those rules, for an agent that needs them beforehand. */
   rules?: readonly GuardRule[]
-  /** It asks about changes of files that decide what agents may do, and somebody is there to answer. */
+  /** It asks about changes of files that decide what agents may do, and someone can answer. */
   protects?: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { HarnessId } from '../session/session.ts'
 import type { HarnessErrorCode } from './harness.ts'
 
-/** Something is wrong before a turn can start. What goes wrong during a turn is an event, not an exception. */
+/** An error before a turn can start. An error during a turn is an event, not an exception. */
 export class HarnessError extends Error {
   readonly code: HarnessErrorCode
   readonly harnessId: HarnessId
@@ -38,7 +38,7 @@ export class HarnessAuthError extends HarnessError {
   }
 }
 
-/** A turn was asked of a session that has one running. */
+/** The session already has a running turn. */
 export class HarnessBusyError extends HarnessError {
   constructor(harnessId: HarnessId, sessionId: string) {
     super(

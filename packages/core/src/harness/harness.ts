@@ -20,7 +20,7 @@ export interface Harness<M = unknown> {
   /** Whether the agent is installed and has a credential. Spends no tokens. */
   checkInstallStatus(): Promise<HarnessInstallStatus>
 
-  /** What can be typed after a slash in this folder. Spends no tokens. */
+  /** The slash commands in this folder. Spends no tokens. */
   discoverSlashCommands(
     cwd: string,
     signal?: AbortSignal,
@@ -28,15 +28,15 @@ export interface Harness<M = unknown> {
   ): Promise<SlashCommand[]>
 
   /**
-   * What the folder brings along that the agent would run, or take addresses from, and uses only in a turn with
-   * `trustProject`. Missing where a project has no such say.
+   * The folder's files that the agent would run, or take addresses from, and that it uses only in a turn with
+   * `trustProject`. Undefined if a project has no such files for this agent.
    */
   projectFiles?(cwd: string): Promise<ProjectFiles>
 
   /**
-   * Runs one turn. Throws a HarnessError for what is wrong before the start (no binary, bad query); what goes wrong
-   * later is an `error` event. When `signal` fires the agent is stopped, with everything it started, and the
-   * generator returns.
+   * Runs one turn. Throws a HarnessError for an error before the start (no binary, invalid query); a later error is an
+   * `error` event. When `signal` is aborted the agent is stopped, with everything it started, and the generator
+   * returns.
    */
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
 }
@@ -44,66 +44,68 @@ export interface Harness<M = unknown> {
 /** A harness that also runs the turns of sessions and shows them as UI events. */
 export interface SessionHarness<M = unknown> extends Harness<M> {
   /**
-   * One turn. Starts when the first event is asked for, and rejects then if the session has a turn running or the
-   * turn cannot start. From `turn:start` on every way out is an event; leaving the loop early stops the agent.
+   * One turn. Starts when the first event is requested, and rejects then if the session has a running turn or the turn
+   * cannot start. After `turn:start` every outcome is an event; leaving the loop early stops the agent.
    */
   startTurn(session: Session, userMessage: string, opts?: HarnessTurnOpts): TurnEvents
 
-  /** Like Ctrl-C. If the agent does not heed it, it is ended all the same. */
+  /** Like Ctrl-C. An agent that ignores it is killed. */
   interrupt(sessionId: string): void
 
   /**
-   * Ends the session's turn and its agent now, with everything that the agent started; also an agent that is kept while no
-   * turn runs. Resolves when nothing of it runs any more, also when nobody reads its events. The next turn starts the agent
-   * again.
+   * Ends the session's turn and its agent now, with everything that the agent started; also an agent that is kept while
+   * no turn runs. Resolves when none of its processes runs any more, also if its events are not read. The next turn
+   * starts the agent again.
    */
   kill(sessionId: string): Promise<void>
 
-  /** `kill`, and what was remembered of the session is forgotten, too: it is deleted, or goes to another program. */
+  /** Like `kill`, and also forgets the session's state: the session is deleted, or moves to another process. */
   release(sessionId: string): Promise<void>
 
-  /** Whether a turn runs. An agent that is kept between turns and does nothing is not running. */
+  /** Whether a turn runs. An idle agent that is kept between turns is not running. */
   isRunning(sessionId: string): boolean
 
   /**
-   * All that a turn of an earlier Chirality printed, from its beginning, and then what it still prints: the same events
-   * that `startTurn` gave, up to `turn:end`. Whoever has some of them already skips those. A turn whose process is gone
-   * ends as its last words say. Without this a turn ends with the program that ran it.
+   * All events of a turn that a previous server started, from its beginning, followed by its new ones: the same events
+   * that `startTurn` gave, up to `turn:end`. A caller that has some of them skips those. A turn whose process has
+   * exited ends as its output says. Without this method a turn ends with the process that ran it.
    */
   adoptTurn?(session: Session, trace: TurnTrace, opts?: AdoptTurnOpts): TurnEvents
 
-  /** Gives a message to the turn that is running. False when it is too late, and nothing was sent. */
+  /** Sends a message to the running turn. False if it is too late; nothing was sent then. */
   steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
 
-  /** Which rules of the user this agent cannot be held to in a mode, each as a sentence for people. Missing: it is held to all. */
+  /**
+   * The user's rules that this agent cannot apply in a mode, each as a sentence for display. Undefined: it applies all.
+   */
   unheldRules?(rules: readonly GuardRule[], mode: PermissionMode): string[]
 
-  /** Starts the agent ahead of the first message, and tells `onProcess` of it. Does nothing more when it is there already. */
+  /** Starts the agent ahead of the first message, and reports it to `onProcess`. Does nothing if it already runs. */
   prewarm?(session: Session, opts?: HarnessTurnOpts): Promise<void>
 
-  /** For the turn that is running and those to come. */
+  /** For the running turn and later ones. */
   setPermissionMode?(sessionId: string, mode: PermissionMode): Promise<void>
 
-  /** How full the model's context is, by the agent's own account. Undefined when it is not there to ask. */
+  /** The context usage, as the agent reports it. Undefined if no agent runs. */
   contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
 
-  /** Ends whatever the harness keeps alive between turns. */
+  /** Ends every process that the harness keeps between turns. */
   close(): Promise<void>
 
-  /** The conversations that the agent keeps, newest first, also those that were started without us. */
+  /** The conversations that the agent stores, newest first, also those that were started without Chirality. */
   listNativeSessions?(options?: ListNativeSessionsOptions): Promise<NativeSession[]>
 
-  /** One of them as a session of ours, with its history. `cwd` is where it is looked for first. Changes nothing. */
+  /** Imports one of them as a session, with its history. `cwd` is searched first. Changes nothing. */
   importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
 }
 
 /** The events of a turn, one at a time. A plain async generator is one. */
 export interface TurnEvents extends AsyncGenerator<UIEvent> {
-  /** The same, as they were read: what came together stays together. Instead of reading them one at a time, not beside it. */
+  /** The events in the batches in which they were read. Use this or the single events, not both. */
   batches?(): AsyncGenerator<UIEvent[]>
 }
 
-/** In batches as large as the harness gives them. */
+/** In the batches that the harness gives. */
 export function turnBatches(events: TurnEvents): AsyncGenerator<UIEvent[]> {
   return events.batches?.() ?? oneByOne(events)
 }
@@ -112,12 +114,12 @@ async function* oneByOne(events: TurnEvents): AsyncGenerator<UIEvent[]> {
   for await (const event of events) yield [event]
 }
 
-/** What a turn can be given beyond the specification's options. A harness refuses what it cannot do. */
+/** Options of a turn beyond the specification's. A harness refuses an option that it lacks. */
 export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxTurns'> {
   turnId?: string
-  /** Null: as many as it takes. Left out it is the specification's 25. */
+  /** Null: no limit. Undefined: the specification's 25. */
   maxTurns?: number | null
-  /** `bypassPermissions` is for those who ask for it by name. */
+  /** `bypassPermissions` has to be requested by name. */
   permissionMode?: PermissionMode
   /** Images, and texts between them, that follow the message. */
   images?: PromptPart[]
@@ -127,7 +129,7 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   maxBudgetUsd?: number
   mcpServers?: Record<string, McpServerConfig>
   clientTools?: ClientToolDefinition[]
-  /** How long the handler of a client tool may take. Default a day: it may ask a person. */
+  /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
   clientToolTimeoutMs?: number
   additionalDirectories?: string[]
   /** As in a query. */
@@ -137,26 +139,26 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   forkAt?: string
   /** As in a query. */
   account?: string
-  /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
+  /** A preferred id for a new conversation, if the agent accepts one. `session:init` has the actual id. */
   newSessionId?: string
   outputSchema?: JsonSchema
   env?: Record<string, string>
-  /** Answers what the agent asks. Without it, and when it throws, the answer is no. */
+  /** Answers the agent's requests. Without it, and if it throws, requests are denied. */
   decide?: (request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>
   /**
-   * Asked before every call of a tool, also before those that the agent would not ask about: in every permission mode, for
-   * tools that are approved beforehand, and with all checks off. When it throws, the call is denied.
+   * Called before every tool call, also before those that the agent would not ask about: in every permission mode, for
+   * tools that are approved beforehand, and with all checks off. If it throws, the call is denied.
    */
   guard?: Guard
-  /** Told of each process that prints for this turn, as soon as it runs. With it `adoptTurn` finds the turn again. */
+  /** Called for each process of this turn, as soon as it runs. `adoptTurn` needs these records. */
   onProcess?: (process: TurnProcess) => void
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
   signal?: AbortSignal
-  /** Silence after which the user is told. */
+  /** The silence after which a stall is reported. */
   stallMs?: number
 }
 
-/** What the one who adopts a turn can say about it; the rest was decided when it started. */
+/** The options for adopting a turn; the others were decided when it started. */
 export type AdoptTurnOpts = Pick<HarnessTurnOpts, 'decide' | 'signal' | 'stallMs' | 'onProcess'>
 
 export interface ContextUsage {
@@ -164,7 +166,7 @@ export interface ContextUsage {
   maxTokens: number
 }
 
-/** Files of a folder that have a say in what runs. */
+/** Files of a folder that decide what runs. */
 export interface ProjectFiles {
   files: ProjectFile[]
   /** Why they cannot be trusted as a whole: one cannot be read, or there are too many. */
@@ -172,7 +174,7 @@ export interface ProjectFiles {
 }
 
 export interface ProjectFile {
-  /** From the folder: `.mcp.json`, `../.claude/settings.json`. */
+  /** Relative to the folder: `.mcp.json`, `../.claude/settings.json`. */
   path: string
   content: Uint8Array
 }
@@ -186,11 +188,11 @@ export interface HarnessModel {
 export interface HarnessInstallStatus {
   installed: boolean
   version?: string
-  /** What is known of this version. A turn with one that is `too-old` is refused. */
+  /** Whether the tests run this version. A turn with a `too-old` one is refused. */
   support?: VersionSupport
   path?: string
   authType: 'api-key' | 'account' | 'none'
-  /** A credential is there. That it is a valid one shows only when it is used. */
+  /** A credential exists. Whether it is valid shows only when it is used. */
   authenticated: boolean
   authInstructions?: string
 }
@@ -202,18 +204,18 @@ export interface HarnessCapabilities {
   supportsMcp: boolean
   supportsResume: boolean
   supportsFork: boolean
-  /** Takes `forkAt`, and tells the points for it. */
+  /** Accepts `forkAt`, and reports the points for it. */
   supportsForkAt: boolean
   supportsClientTools: boolean
   supportsStreamingTokens: boolean
-  /** Of `query()`, where it differs from a turn of a session. */
+  /** The capabilities of `query()`, if they differ from those of a session's turn. */
   streamsTokensInQuery?: boolean
   supportsCostTracking: boolean
   supportsNamedTools: boolean
   supportsImages: boolean
-  /** Raises `permission:request`, and heeds the answer; heeds `guard`. */
+  /** Emits `permission:request` and obeys the answer; obeys `guard`. */
   supportsDecisions: boolean
-  /** Takes messages while a turn runs. */
+  /** Accepts messages while a turn runs. */
   supportsSteering: boolean
   /** Keeps the agent between turns, and can start it ahead. */
   supportsPrewarm: boolean
@@ -241,8 +243,8 @@ export interface HarnessQuery {
   /** Merged over the filtered environment of the child. */
   env?: Record<string, string>
   /**
-   * The agent may use what the folder brings along: settings, hooks, MCP servers, commands. It runs programs of whoever wrote
-   * the folder, and may send the credential to an address of theirs. Default false: only the folder's texts are read.
+   * The agent may use the folder's settings, hooks, MCP servers and commands. It then runs programs of the folder's
+   * author, and may send the credential to an address of theirs. Default false: only the folder's texts are read.
    */
   trustProject?: boolean
 
@@ -255,38 +257,39 @@ export interface HarnessQuery {
   resumeSessionId?: string
   forkSession?: boolean
   /**
-   * With `forkSession`: a `forkPoint` of this agent. The new conversation knows what came up to there, and nothing later. Where
-   * that cannot be had it begins without history, as with a conversation that is gone, and that is told.
+   * With `forkSession`: a `forkPoint` of this agent. The new conversation contains everything up to there, and nothing
+   * later. If that is not possible it begins without history, as for a conversation that no longer exists, and an event
+   * reports it.
    */
   forkAt?: string
-  /** Sent before the prompt when the conversation to go on from is not to be had: what was said in it, in writing. */
+  /** Sent before the prompt if the conversation to resume is not available: a transcript of it. */
   account?: string
-  /** Continue the newest conversation of `cwd`. */
+  /** Resumes the newest conversation of `cwd`. */
   continueLast?: boolean
-  /** A wish: the id for a new conversation, where the agent lets one choose. `session:init` says what it became. */
+  /** A preferred id for a new conversation, if the agent accepts one. `session:init` has the actual id. */
   newSessionId?: string
 
   // Permissions
-  /** How far the agent may go when nothing finer is said. */
+  /** The general permission level, if `permissionMode` is not set. */
   mode: 'read-only' | 'workspace-write' | 'yolo'
-  /** Finer than `mode`, and wins over it. */
+  /** Finer than `mode`, and overrides it. */
   permissionMode?: PermissionMode
-  /** Which tools exist for the agent: names, `default`, or an empty string for none. */
+  /** The tools that the agent has: names, `default`, or an empty string for none. */
   tools?: string
   /** Tools that run without asking. */
   allowedTools?: string[]
-  /** Tools that are taken away. */
+  /** Tools that are removed. */
   disallowedTools?: string[]
 
   // Limits
-  /** Rounds of model and tools. Null: as many as it takes. */
+  /** Rounds of model and tools. Null: no limit. */
   maxTurns?: number | null
   maxBudgetUsd?: number
 
   // Integrations
   mcpServers?: Record<string, McpServerConfig>
   clientTools?: ClientToolDefinition[]
-  /** How long the handler of a client tool may take. Default a day: it may ask a person. */
+  /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
   clientToolTimeoutMs?: number
   /** JSON Schema the final answer has to meet. */
   outputSchema?: JsonSchema
@@ -304,7 +307,7 @@ export type PermissionMode = 'default' | 'acceptEdits' | 'dontAsk' | 'plan' | 'b
 export type PromptPart =
   | { type: 'text'; text: string }
   | { type: 'image'; source: ImageSource }
-  /** A PDF or a plain text. A harness whose agent takes none refuses it. */
+  /** A PDF or a plain text. A harness whose agent accepts none refuses it. */
   | { type: 'document'; source: DocumentSource }
 
 export type DocumentSource = ImageSource
@@ -335,9 +338,9 @@ export interface ClientToolDefinition {
   name: string
   description: string
   inputSchema: JsonSchema
-  /** It changes nothing: agents may call it in read-only modes, too. */
+  /** The tool changes nothing: agents may also call it in read-only modes. */
   readOnly?: boolean
-  /** `signal` fires when nobody waits for the result any more. */
+  /** `signal` is aborted when the result is no longer waited for. */
   handler: (args: Record<string, unknown>, context: { signal: AbortSignal }) => Promise<ClientToolResult>
 }
 

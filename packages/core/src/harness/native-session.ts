@@ -1,31 +1,31 @@
 import type { Envelope } from '../events/ui-event.ts'
 import type { HarnessId, Session } from '../session/session.ts'
 
-/** A conversation as the agent itself keeps it, whoever started it. */
+/** A conversation as the agent itself stores it, whichever program started it. */
 export interface NativeSession {
   harness: HarnessId
   nativeSessionId: string
-  /** Where it was started, and where it has to be continued. */
+  /** The folder in which it was started, and has to be resumed. */
   cwd: string
   /** Given by the user or the agent, else the first message; one line. */
   title: string
   createdAt?: string
   updatedAt: string
-  /** Of the agent's file about it. */
+  /** The times of the agent's file. */
   sizeBytes?: number
 }
 
 export interface ListNativeSessionsOptions {
-  /** Only those of this folder. Default: of every folder. */
+  /** Only conversations of this folder. Default: of every folder. */
   cwd?: string
-  /** No more than this many, the newest ones. Default 100. */
+  /** The maximum number, newest first. Default 100. */
   limit?: number
 }
 
-/** A native session as one of ours. Its history folds with `reduceSession` like a log that we wrote ourselves. */
+/** A native session as a Chirality session. `reduceSession` folds its history like any log. */
 export interface ImportedSession {
-  /** New, with `claudeSessionId` set: its next turn goes on where the agent stopped. */
+  /** New, with `claudeSessionId` set: its next turn resumes the agent's conversation. */
   session: Session
-  /** With the times and turns of the original. A `log:gap` stands where something could not be read. */
+  /** With the times and turns of the original. A `log:gap` marks a part that could not be read. */
   envelopes: Envelope[]
 }

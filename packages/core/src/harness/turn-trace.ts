@@ -1,30 +1,30 @@
-/** A process that prints for a turn, as far as a later Chirality needs it to find process and output again. */
+/** A process of a turn: the facts by which a restarted server finds the process and its output. */
 export interface TurnProcess {
   pid: number
-  /** When the process began, as the operating system tells it: a pid alone is used again. */
+  /** The start time of the process, as the operating system reports it: a pid alone can be reused. */
   startTime: string
-  /** In the environment of the process and of all that it starts. */
+  /** Set in the environment of the process and of everything it starts. */
   marker: string
   spoolPath: string
   stderrPath: string
-  /** Where in the spool this turn begins; a process that is kept between turns has one spool for all of them. */
+  /** Offset in the spool at which this turn begins; a kept process has one spool for all its turns. */
   spoolOffset: number
   /**
-   * Of a process that serves several conversations at once: the turn's own, and those of its sub-agents so far. Only what
-   * the spool says of these belongs to the turn.
+   * For a process that serves several conversations at once: the turn's own, and those of its sub-agents so far. Only
+   * lines about these belong to the turn.
    */
   nativeSessionIds?: string[]
 }
 
-/** What is kept of a turn while it runs. */
+/** The record of a running turn. */
 export interface TurnTrace {
   turnId: string
   startedAt: string
   message: string
-  /** How many images or documents came with the message. */
+  /** The number of images or documents with the message. */
   attachments?: number
-  /** The native session that the turn continued. */
+  /** The native session that the turn resumed. */
   resumeSessionId?: string
-  /** In the order they were started: a resume that failed is followed by a fresh start. */
+  /** In the order of their start: a failed resume is followed by a new start. */
   processes: TurnProcess[]
 }

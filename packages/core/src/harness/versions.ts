@@ -1,22 +1,22 @@
-/** Which releases of an agent a harness knows. */
+/** The releases of an agent that a harness knows. */
 export interface HarnessVersions {
   /** Releases that the tests run. */
   tested: readonly string[]
   /** The first release that works. An older one is refused before its first turn. */
   oldest: string
-  /** What that release has and older ones lack, in words that follow "lacks". */
+  /** The feature that older releases lack, as words that follow "lacks". */
   lacking?: string
-  /** What to do about an old one: a sentence with the command in it. */
+  /** How to update: a sentence with the command in it. */
   update?: string
 }
 
 /**
- * `tested`: the tests run this release. `untested`: between the oldest and the newest that is tested. `newer`: than every
- * release that is tested. `too-old`: refused.
+ * `tested`: the tests run this release. `untested`: between the oldest and the newest tested one. `newer`: newer than
+ * every tested one. `too-old`: refused.
  */
 export type VersionSupport = 'tested' | 'untested' | 'newer' | 'too-old'
 
-/** What is known of a release. Undefined when it is no version, or the harness names none. */
+/** The support of a release. Undefined if it is no version, or the harness names none. */
 export function versionSupport(
   version: string | undefined,
   versions: HarnessVersions | undefined,
@@ -27,7 +27,7 @@ export function versionSupport(
   return versions.tested.every(tested => compareVersions(version, tested) > 0) ? 'newer' : 'untested'
 }
 
-/** Below 0 when `a` came before `b`. A prerelease comes before its release; what is no version comes first. */
+/** Below 0 if `a` is older than `b`. A prerelease is older than its release; a text that is no version comes first. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [parsed(a), parsed(b)]
   if (!left || !right) return Number(left !== undefined) - Number(right !== undefined)
@@ -38,7 +38,7 @@ export function compareVersions(a: string, b: string): number {
   return comparePrereleases(left.prerelease, right.prerelease)
 }
 
-/** What a person reads beside the version. Undefined for a release that is tested. */
+/** The text beside the version. Undefined for a tested release. */
 export function versionNote(
   support: VersionSupport | undefined,
   versions: HarnessVersions,

@@ -40,7 +40,7 @@ test('cost never falls: an estimate that was too high stays until the stated sum
   })
   expect(shown).toEqual([...shown].sort((a, b) => a - b))
   expect(shown.at(3)).toBe(3)
-  // The error is that of one turn, and does not add up.
+  // The error is that of one turn, and does not accumulate.
   expect(costSoFar(ledger)).toMatchObject({ usd: 6, isEstimate: false })
 })
 

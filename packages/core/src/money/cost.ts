@@ -1,33 +1,33 @@
 import type { SessionCompleteEvent, SessionErrorEvent, UIEvent, UsageInfo } from '../events/ui-event.ts'
 import { costOf } from './prices.ts'
 
-/** What is known of the cost of a session or a turn. */
+/** The cost of a session or a turn, as far as it is known. */
 export interface Cost {
-  /** Null when tokens were used and nobody knows their price. Never falls. */
+  /** Null if tokens were used whose price is unknown. Never decreases. */
   usd: number | null
   /** A part of it is by list price, or has no price. */
   isEstimate: boolean
-  /** All that models read and wrote, cached or not. Never falls. */
+  /** All tokens that models read and wrote, cached or not. Never decreases. */
   tokens: number
-  /** Those of them that have no price and whose cost no agent stated. */
+  /** The tokens without a price whose cost no agent stated. */
   unpricedTokens: number
 }
 
 /**
- * The account that `addCost` keeps; plain JSON. What agents state is believed; until they do, each answer counts by its
- * list price. An estimate that turns out too high stays until the true sum has caught up with it, so that no number falls.
+ * The state of `addCost`; plain JSON. A cost that an agent states is used; until then, each answer counts by its list
+ * price. An estimate that was too high stays until the true sum has reached it, so that no shown number decreases.
  */
 export interface CostLedger {
   model: string
-  /** By the agent's own word. */
+  /** As the agents stated it. */
   statedUsd: number
-  /** Of turns that ended without the agent's word. */
+  /** For turns that ended without a stated cost. */
   estimatedUsd: number
   unpricedTokens: number
-  /** Of answers since the last stated cost. */
+  /** For answers since the last stated cost. */
   openUsd: number
   openUnpricedTokens: number
-  /** The most that was ever shown. */
+  /** The highest cost that was ever shown. */
   highUsd: number
   settledTokens: number
   openTokens: number
@@ -47,7 +47,7 @@ export const NO_COST: CostLedger = {
   highTokens: 0,
 }
 
-/** The one fold of cost: server, dashboard, command line and exports all show what it says. Pure. */
+/** The only fold of cost: server, dashboard, command line and exports all use it. Pure. */
 export function addCost(ledger: CostLedger, event: UIEvent): CostLedger {
   switch (event.type) {
     case 'session:init':
@@ -72,7 +72,7 @@ export function addCost(ledger: CostLedger, event: UIEvent): CostLedger {
   }
 }
 
-/** What the ledger comes to. */
+/** The sums of the ledger. */
 export function costSoFar(ledger: CostLedger): Cost {
   const unpricedTokens = ledger.unpricedTokens + ledger.openUnpricedTokens
   const isEstimate = unpricedTokens > 0 || ledger.highUsd !== roundUsd(ledger.statedUsd)
@@ -80,7 +80,7 @@ export function costSoFar(ledger: CostLedger): Cost {
   return { usd, isEstimate, tokens: ledger.highTokens, unpricedTokens }
 }
 
-/** What was spent from one point of a ledger to a later one. The parts of a session add up to its whole. */
+/** The cost between two states of a ledger. The parts of a session add up to its whole. */
 export function costBetween(before: CostLedger, after: CostLedger): Cost {
   const from = costSoFar(before)
   const to = costSoFar(after)
@@ -95,19 +95,22 @@ export function costBetween(before: CostLedger, after: CostLedger): Cost {
   }
 }
 
-/** Every token is in one of the four. */
+/** Every token is counted in exactly one of the four. */
 export function allTokens(usage: UsageInfo): number {
   const { input_tokens, output_tokens, cache_read_input_tokens = 0, cache_creation_input_tokens = 0 } = usage
   return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens
 }
 
-/** To a nanodollar: sums of prices come as 0.0038200000000000005. A number beyond all money, or none at all, is no price. */
+/**
+ * Rounds to a nanodollar, because sums of prices give 0.0038200000000000005. An absurdly large number, or NaN, is no
+ * price.
+ */
 export function roundUsd(usd: number): number {
   const rounded = Math.round(usd * 1e9) / 1e9
   return Number.isFinite(rounded) ? rounded : 0
 }
 
-/** `$0.0123`, `≈ $1.50`, or undefined where nobody knows it. */
+/** `$0.0123`, `≈ $1.50`, or undefined if it is not known. */
 export function costText(cost: Pick<Cost, 'usd' | 'isEstimate'>): string | undefined {
   if (cost.usd === null) return undefined
   return `${cost.isEstimate && cost.usd > 0 ? '≈ ' : ''}${usdText(cost.usd)}`
@@ -117,7 +120,7 @@ export function usdText(usd: number): string {
   return `$${usd.toFixed(usd > 0 && usd < 1 ? 4 : 2)}`
 }
 
-/** The cost of answers is known with the turn; where no agent stated it, the estimate is all that there will be. */
+/** The stated cost of the answers comes at the end of the turn; if no agent states it, the estimate is final. */
 function settled(ledger: CostLedger): CostLedger {
   return {
     ...ledger,
@@ -137,13 +140,13 @@ function withResult(ledger: CostLedger, event: SessionCompleteEvent | SessionErr
     tokens > 0
       ? { settledTokens: ledger.settledTokens + Math.max(tokens, ledger.openTokens), openTokens: 0 }
       : {}
-  // An agent that knows no prices says nothing, or 0: then the estimate stays.
+  // An agent that knows no prices states nothing, or 0: the estimate stays then.
   if (costUsd) {
     const statedUsd = ledger.statedUsd + costUsd
     return raised({ ...ledger, ...counted, statedUsd, openUsd: 0, openUnpricedTokens: 0 })
   }
   if (usage === undefined || tokens <= ledger.openTokens) return raised({ ...ledger, ...counted })
-  // A voice without counts of single answers: all that there is comes with the result.
+  // An agent that reports no counts for single answers: the result has all of them.
   const usd = event.estimateUsd ?? costOf(usage, ledger.model)
   const openUnpricedTokens =
     usd === undefined ? Math.max(ledger.openUnpricedTokens, tokens) : ledger.openUnpricedTokens

@@ -6,16 +6,16 @@ export interface ModelPrice {
   output: number
   cacheRead: number
   cacheWrite: number
-  /** A call whose prompt has more tokens costs this many times as much, all of it. */
+  /** A call with a longer prompt than this costs this many times as much, all of it. */
   longPrompt?: { aboveTokens: number; input: number; output: number }
 }
 
-/** By the beginning of the model's name; the longest that fits counts. */
+/** By the prefix of the model's name; the longest match counts. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>
 
 /**
- * What the tokens cost, or undefined for a model without a price. An estimate: agents that state a cost are believed
- * instead, and whoever has other prices passes their own.
+ * The price of the tokens, or undefined for a model without one. An estimate: a cost that an agent states replaces it,
+ * and callers with other prices pass their own.
  */
 export function costOf(usage: UsageInfo, model: string, prices: PriceTable = PRICES): number | undefined {
   const price = priceOf(model, prices)
@@ -39,12 +39,13 @@ export function priceOf(model: string, prices: PriceTable = PRICES): ModelPrice 
   return longest === undefined ? undefined : prices[longest]
 }
 
-/** Tokens of a model without a price count as this much towards budgets in dollars: more than an agent's usual mix costs. */
+/** The assumed price of tokens without one, for budgets in dollars: higher than an agent's usual mix. */
 export const ASSUMED_USD_PER_MILLION = 10
 
 /**
- * List prices of the vendors as of 2026-11-16, standard tier, for every model that our harnesses list. A new Claude of a known family
- * costs what the family does until it is listed; OpenAI's differ too much for that, from 6 on each has its own line.
+ * List prices of the vendors as of 2026-11-16, standard tier, for every model that the harnesses list. A new Claude of
+ * a known family costs what the family does until it is listed; OpenAI's prices differ too much for that, so from 6 on
+ * each model has its own line.
  */
 export const PRICES: PriceTable = {
   'claude-fable-5': anthropic(10, 50),
@@ -87,12 +88,12 @@ export const PRICES: PriceTable = {
   'gpt-4.1': openai(2, 8, { cacheRead: 0.5 }),
 }
 
-/** Reading from the cache is a tenth of the input unless said otherwise, writing to it for five minutes a quarter more. */
+/** A cache read costs a tenth of the input price by default, a cache write for five minutes a quarter more than it. */
 function anthropic(input: number, output: number, more: Partial<ModelPrice> = {}): ModelPrice {
   return { input, output, cacheRead: input * 0.1, cacheWrite: input * 1.25, ...more }
 }
 
-/** A prompt of more than 272,000 tokens costs twice as much to read, and half as much again to answer. */
+/** A prompt of more than 272,000 tokens costs twice as much for input, and half as much again for output. */
 function openai(input: number, output: number, more: Partial<ModelPrice> = {}): ModelPrice {
   const longPrompt = { aboveTokens: 272_000, input: 2, output: 1.5 }
   return { input, output, cacheRead: input * 0.1, cacheWrite: input * 1.25, longPrompt, ...more }
@@ -101,8 +102,8 @@ function openai(input: number, output: number, more: Partial<ModelPrice> = {}): 
 export type ParsedPrices = { prices: PriceTable } | { problem: string }
 
 /**
- * A user's own prices: `{ "model": { "input": 2, "output": 10, "cacheRead": 0.2, "cacheWrite": 2.5 } }`, USD for a million
- * tokens. They are added to ours and win over them. `problem` names the field that is wrong.
+ * A user's own prices: `{ "model": { "input": 2, "output": 10, "cacheRead": 0.2, "cacheWrite": 2.5 } }`, USD for a
+ * million tokens. They override the built-in ones. `problem` names the invalid field.
  */
 export function parsePrices(text: string): ParsedPrices {
   let value: unknown

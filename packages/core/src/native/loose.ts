@@ -1,4 +1,4 @@
-// What an agent prints is only believed field by field: each reader gives the value if it has the right type.
+// An agent's output is checked field by field: each reader returns the value only if it has the right type.
 
 export type JsonObject = Record<string, unknown>
 
@@ -6,7 +6,7 @@ export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** An empty string says as little as a missing one. */
+/** An empty string counts as missing. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
@@ -36,8 +36,8 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Stands for the `type` of what this version does not know: any other word. TypeScript cannot say "any other word": a plain
- * `string` here would take every `case` of a reader's `switch` for its own, and no known variant would narrow. So it is a shape
- * that no known name has; do not compare with it.
+ * The `type` of an event that this version does not know: any other string. TypeScript cannot express that: with a
+ * plain `string` no known variant would narrow in a reader's `switch`. So it is a shape that no known name has; do not
+ * compare with it.
  */
 export type UnknownName = `unknown/${string}`

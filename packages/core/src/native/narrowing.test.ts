@@ -2,7 +2,7 @@ import { expectTypeOf, test } from 'vitest'
 import type { ClaudeApiStreamEvent, ClaudeContentBlock, ClaudeDelta } from './claude/message-events.ts'
 import type { CodexItem } from './codex/exec-events.ts'
 
-// What a reader writes who shows native events. It fails in `tsc`, not when it runs.
+// Code of a reader that shows native events. It fails in `tsc`, not at run time.
 
 test('the blocks of a message narrow by their type', () => {
   const show = (block: ClaudeContentBlock): string => {

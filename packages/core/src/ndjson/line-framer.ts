@@ -3,7 +3,7 @@ import { utf8 } from './utf8.ts'
 
 export const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024
 
-/** V8 has no longer string (2^29 - 24), and a line never has more UTF-16 units than bytes. */
+/** V8's longest string (2^29 - 24); a line never has more UTF-16 units than bytes. */
 const MAX_STRING_BYTES = 0x1fffffe8
 
 /**
@@ -15,7 +15,7 @@ export type LineRecord =
   | { kind: 'oversize'; bytes: number; offset: number }
 
 export interface LineFramerOptions {
-  /** A longer line is counted but not kept. Never above what one string can hold, about 512 MiB. */
+  /** A longer line is counted but not kept. Limited to the size of one string, about 512 MiB. */
   maxLineBytes?: number
 }
 
@@ -24,7 +24,7 @@ export class LineFramer {
   readonly #maxLineBytes: number
   readonly #pending = new PendingBytes()
   #lineOffset = 0
-  /** Bytes of the unfinished line. More than `#pending` holds when the line is over the cap and was dropped. */
+  /** Bytes of the incomplete line. More than `#pending` holds if the line exceeds the limit and was dropped. */
   #lineBytes = 0
 
   constructor(options: LineFramerOptions = {}) {
@@ -33,7 +33,7 @@ export class LineFramer {
     this.#maxLineBytes = Math.min(maxLineBytes, MAX_STRING_BYTES)
   }
 
-  /** The lines that this chunk completes. The framer copies what it keeps, so the chunk may be reused. */
+  /** The lines that this chunk completes. The framer copies the bytes it keeps, so the chunk may be reused. */
   push(chunk: Uint8Array): LineRecord[] {
     const view = utf8.view(chunk)
     const records: LineRecord[] = []
@@ -48,7 +48,7 @@ export class LineFramer {
     return records
   }
 
-  /** The last line, if the stream stopped without a newline. */
+  /** The last line, if the stream ended without a newline. */
   end(): LineRecord[] {
     return this.#lineBytes === 0 ? [] : [this.#flush()]
   }

@@ -181,7 +181,7 @@ describe('large lines', () => {
   })
 })
 
-/** Cuts at the given sizes; what is left is the last chunk. A size of 0 is an empty chunk. */
+/** Cuts at the given sizes; the rest is the last chunk. A size of 0 is an empty chunk. */
 function cut(input: Uint8Array, sizes: number[]): Uint8Array[] {
   const chunks: Uint8Array[] = []
   let at = 0
@@ -237,7 +237,7 @@ describe('many malformed lines in a row', () => {
     expect(records.length).toBeLessThan(60)
     const lines = records.map(record => (record.kind === 'malformed' ? (record.lines ?? 1) : 0))
     expect(lines.reduce((sum, count) => sum + count)).toBe(50_000)
-    // One begins where the other ended: the spool has every byte of them.
+    // Each begins where the previous one ended: the spool has all of their bytes.
     for (const [i, { offset, bytes }] of records.entries())
       expect(offset + bytes + 1).toBe(records[i + 1]?.offset ?? input.length)
   })

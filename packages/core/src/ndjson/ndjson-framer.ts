@@ -1,14 +1,15 @@
 import { LineFramer, type LineFramerOptions, type LineRecord } from './line-framer.ts'
 
-/** How much of a malformed line its record shows; the spool has the rest at `offset`. */
+/** How much of a malformed line its record contains; the spool has the rest at `offset`. */
 export const MALFORMED_TEXT_CHARS = 4096
 
 /** `offset` is the byte offset of the line in the stream, `bytes` its length without the newline. */
 export type NdjsonRecord =
   | { kind: 'json'; value: unknown; bytes: number; offset: number }
   /**
-   * With `lines` it stands for so many malformed lines in a row, and `text` and `error` are of the first of them. `isTorn`: an
-   * object that breaks off where the stream ends, or before a whole one on its line. A write failed, and what followed is missing.
+   * With `lines` it stands for that many consecutive malformed lines, with `text` and `error` of the first. `isTorn`:
+   * an object that breaks off at the end of the stream, or before a complete one on its line, because a write failed;
+   * the rest of it is lost.
    */
   | {
       kind: 'malformed'
@@ -24,14 +25,14 @@ export type NdjsonRecord =
 export type NdjsonFramerOptions = LineFramerOptions
 
 /**
- * Bytes to JSON values, one per line. No input makes it throw: what is not JSON becomes a `malformed` record, a line
- * over the cap an `oversize` record, and reading goes on. Blank lines are skipped. Of many malformed lines in a row the first are
- * records of their own, the others are told together: a program that prints 20 MB of short junk lines must not become a million
- * events. Which lines are told together depends on the lines alone, not on the chunks they come in.
+ * Bytes to JSON values, one for each line. No input makes it throw: a line that is not JSON becomes a `malformed`
+ * record, a line over the limit an `oversize` record, and reading goes on. Blank lines are skipped. Of many consecutive
+ * malformed lines the first become records of their own, and the others share records: 20 MB of short junk lines must
+ * not become a million events. The grouping depends on the lines alone, not on the chunks.
  */
 export class NdjsonFramer {
   readonly #lines: LineFramer
-  /** Malformed lines in a row so far. */
+  /** The number of consecutive malformed lines so far. */
   #inRow = 0
   #together: (NdjsonRecord & { kind: 'malformed'; lines: number }) | undefined
 
@@ -43,7 +44,7 @@ export class NdjsonFramer {
     return this.#parse(this.#lines.push(chunk))
   }
 
-  /** The last line, if the stream stopped without a newline. */
+  /** The last line, if the stream ended without a newline. */
   end(): NdjsonRecord[] {
     const records = this.#parse(this.#lines.end())
     this.#endRow(records)
@@ -90,11 +91,13 @@ export class NdjsonFramer {
   }
 }
 
-/** So many are records of their own: enough to see what it is that the program prints. */
+/** This many get records of their own: enough to see what the program prints. */
 const MALFORMED_IN_ROW = 20
 const MALFORMED_TOGETHER = 10_000
 
-/** An error with its stack costs more than all else that is done with a short line, so one that cannot be JSON is not tried. */
+/**
+ * An error with its stack costs more than all other work for a short line, so a line that cannot be JSON is not parsed.
+ */
 function parseAfterJunk(line: LineRecord & { kind: 'line' }): NdjsonRecord | undefined {
   const { text, bytes, offset } = line
   if (JSON_START.test(text) || text.trim() === '') return parseLine(line)
@@ -121,16 +124,16 @@ function parseLine(line: LineRecord & { kind: 'line' }): NdjsonRecord | undefine
   }
 }
 
-/** Inside a string of JSON the quote would be escaped, so each of these begins an object. */
+/** Inside a JSON string the quote would be escaped, so each match begins an object. */
 const OBJECT_START = '{"'
-/** So many objects may have begun before the place where the first of them breaks off. */
+/** The number of object starts that are tried before the place where the first object breaks off. */
 const MAX_STARTS = 64
 
 function isTorn(text: string): boolean {
   if (!text.startsWith(OBJECT_START) || !text.trimEnd().endsWith('}')) return false
   let start = text.indexOf(OBJECT_START, 1)
   for (let tries = 0; start !== -1 && tries < MAX_STARTS; tries += 1) {
-    // Two whole values on a line are odd, but nothing is missing.
+    // Two complete values on a line are unusual, but nothing is lost.
     if (isJson(text.slice(start))) return !isJson(text.slice(0, start))
     start = text.indexOf(OBJECT_START, start + 1)
   }

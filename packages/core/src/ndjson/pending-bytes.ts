@@ -1,7 +1,7 @@
 import { utf8 } from './utf8.ts'
 
 const INITIAL_BYTES = 4 * 1024
-/** What a huge line grew past this is let go after it: hundreds of idle framers must not each hold 64 MB. */
+/** A larger buffer is released after its line: hundreds of idle framers must not each hold 64 MB. */
 const KEEP_BYTES = 1024 * 1024
 /**
  * Fresh memory costs a page fault where it is first written, and for a huge line those cost more than the copying:

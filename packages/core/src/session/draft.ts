@@ -4,13 +4,13 @@ import type { TurnState } from './summary.ts'
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * A state under change. Lists are copied the first time they are written to, once for a whole batch of envelopes:
- * copying them per event would make opening a long session quadratic.
+ * A state that is being changed. Lists are copied the first time they are written to, once for a whole batch of
+ * envelopes: copying them for each event would make opening a long session quadratic.
  */
 export class SessionDraft {
   readonly state: Mutable<SessionState>
   private readonly base: SessionState
-  /** Where the newest item of each id is; made when it is needed. */
+  /** The index of the newest item of each id; built on demand. */
   #places: Map<string, number> | undefined
 
   constructor(base: SessionState) {
@@ -24,7 +24,10 @@ export class SessionDraft {
     this.#places?.set(placeOf(item), items.length - 1)
   }
 
-  /** Replaces the newest item with this id and kind. Searches from the end: what changes is almost always recent. */
+  /**
+   * Replaces the newest item with this id and kind. Searches from the end, because changed items are almost always
+   * recent.
+   */
   updateItem<K extends SessionItem['kind']>(
     kind: K,
     id: string,
@@ -52,7 +55,7 @@ export class SessionDraft {
       if (item?.id === id && item.kind === kind) return i
     }
     if (recent === 0) return -1
-    // What is not there has to be looked for everywhere, but once for a batch: a long log is full of such messages.
+    // A missing item is searched for in the whole list, but only once for a batch: a long log has many such messages.
     this.#places ??= new Map(items.map((item, index) => [placeOf(item), index]))
     return this.#places.get(placeOf({ kind, id })) ?? -1
   }
@@ -62,7 +65,7 @@ export class SessionDraft {
     live[id] = (live[id] ?? '') + text
   }
 
-  /** Takes the live text out: what is written is no longer being written. */
+  /** Removes the live text of an item that is complete. */
   takeLive(id: string): string {
     const text = this.state.live[id]
     if (text === undefined) return ''
@@ -90,14 +93,14 @@ export class SessionDraft {
   }
 
   private ownLive(): Record<string, string> {
-    // Ids are the agent's: `__proto__` must be one like any other.
+    // Ids come from the agent, so `__proto__` must work like any other.
     if (this.state.live === this.base.live)
       this.state.live = Object.assign(Object.create(null), this.base.live)
     return this.state.live as Record<string, string>
   }
 }
 
-/** Almost everything that changes is this near to the end. */
+/** Almost every change is this close to the end. */
 const RECENT_ITEMS = 200
 
 function placeOf({ kind, id }: Pick<SessionItem, 'kind' | 'id'>): string {

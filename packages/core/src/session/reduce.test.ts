@@ -168,7 +168,7 @@ describe('tools', () => {
   test('E25: what a person took to decide is not the time of the tool', () => {
     const asked = [start('u'), quiet, request('r', 'u'), quiet, quiet, quiet, resolved('r', 'allowed'), quiet]
     expect(durations(fold([...asked, result('u')]))).toEqual({ u: 2000 })
-    // Asked again in the middle of it: only the second wait is taken off what it ran since the first.
+    // A second request in the middle of the run: only the second wait is subtracted from the time since the first.
     const again = [...asked, request('r2', 'u'), quiet, resolved('r2', 'allowed'), result('u')]
     expect(durations(fold(again))).toEqual({ u: 3000 })
   })

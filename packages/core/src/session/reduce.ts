@@ -19,8 +19,8 @@ import { isTransient, summarize } from './summary.ts'
 import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'
 
 /**
- * Folds envelopes into the state: `summarize` folds the summary, and this adds the items of the transcript to it.
- * Pure; an envelope at or before `state.seq` was seen already and is skipped, so overlapping replays are harmless.
+ * Folds envelopes into the state: `summarize` folds the summary, and this adds the items of the transcript. Pure; an
+ * envelope at or before `state.seq` is skipped, so overlapping replays are harmless.
  */
 export function reduceSession(state: SessionState, envelopes: Envelope | readonly Envelope[]): SessionState {
   const batch = Array.isArray(envelopes) ? (envelopes as readonly Envelope[]) : [envelopes as Envelope]
@@ -37,7 +37,7 @@ export function reduceSession(state: SessionState, envelopes: Envelope | readonl
 
 function apply(draft: SessionDraft, envelope: Envelope): void {
   const { turn: before } = draft.state
-  // Items first: how long a tool waited needs the requests that were open until now.
+  // Items come first: a tool's waiting time depends on the requests that were open until now.
   addToItems(draft, envelope)
   summarize(draft.state, envelope)
   const { turn } = draft.state
@@ -104,7 +104,7 @@ function startTurn(draft: SessionDraft, envelope: Envelope, event: TurnStartEven
   })
 }
 
-/** Nothing may say "working" after this: open text is closed, tools without a result are marked. */
+/** No item may be shown as working after this: open text is closed, tools without a result are marked. */
 function endTurn(draft: SessionDraft, envelope: Envelope): void {
   for (let i = draft.state.items.length - 1; i >= 0; i--) {
     const item = draft.state.items[i]
@@ -147,7 +147,7 @@ function think(draft: SessionDraft, envelope: Envelope, event: ChatThinkingEvent
   const id = event.messageId
   if (event.final) {
     draft.takeLive(id)
-    // An empty block takes back what was streamed: a broken answer that is tried again.
+    // An empty block withdraws the streamed text of a broken answer that is retried.
     if (event.text === '') return draft.removeItem('thinking', id)
     const done = { text: event.text, streaming: false }
     if (draft.updateItem('thinking', id, item => ({ ...item, ...done }))) return
@@ -160,7 +160,7 @@ function think(draft: SessionDraft, envelope: Envelope, event: ChatThinkingEvent
   draft.appendLive(id, event.text)
 }
 
-/** The final answer repeats the last text; only an agent that streamed no text at all is shown by it. */
+/** The final answer repeats the last text, so it is shown only for an agent that streamed no text. */
 function completeChat(draft: SessionDraft, envelope: Envelope, text: string): void {
   if (text === '' || turnHasText(draft, envelope.turnId)) return
   draft.addItem({
@@ -228,7 +228,7 @@ function fail(draft: SessionDraft, envelope: Envelope, event: SessionErrorEvent)
   })
 }
 
-/** A budget has one line in a turn, which its latest news replace. */
+/** A budget has one line in a turn, which later events update. */
 function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent): void {
   const { scope, exceeded, limitUsd, limitTokens, limitMs } = event
   const unit = limitTokens !== undefined ? '-tokens' : limitMs !== undefined ? '-time' : ''
@@ -246,7 +246,7 @@ function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent)
 function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
   if (isTransient(event)) return
   seeTask(draft, envelope, event)
-  // A background task reports often; it is one line that changes.
+  // A background task reports often, so its line is updated.
   const taskId = event.status === 'task' ? event.data?.taskId : undefined
   const id = typeof taskId === 'string' ? `task-${taskId}` : `notice-${envelope.seq}`
   const notice = {

@@ -1,13 +1,13 @@
 /** A conversation with one agent in one project. */
 export interface Session {
-  /** UUIDv4, ours. */
+  /** UUIDv4 of Chirality. */
   id: string
   createdAt: string
   updatedAt: string
   projectRoot: string
   persona: string | null
   mode: SessionMode
-  /** The agent's own id, whatever the harness; used only to resume. */
+  /** The agent's own id, for every harness; used only to resume. */
   claudeSessionId: string | null
 }
 
@@ -15,7 +15,7 @@ export type SessionMode = 'workbench' | 'pipeline' | 'direct'
 
 export const SESSION_MODES: readonly SessionMode[] = ['workbench', 'pipeline', 'direct']
 
-/** What can be set for one turn. `…Override` wins over the plain field, which wins over the persona's. */
+/** The options of one turn. `…Override` wins over the plain field, which wins over the persona's. */
 export interface TurnOpts {
   permissionMode?: 'default' | 'acceptEdits' | 'dontAsk' | 'plan'
   tools?: string
@@ -33,5 +33,5 @@ export interface TurnOpts {
 
 export const DEFAULT_MAX_TURNS = 25
 
-/** `claude-code`, `codex` …: a name that stays, because logs and settings hold it. */
+/** `claude-code`, `codex` …: never changes, because logs and settings contain it. */
 export type HarnessId = string

@@ -2,13 +2,13 @@ import type { FileEdit, Todo, ToolFacts } from '../events/tool-facts.ts'
 import type { BudgetScope, SessionErrorCode, StatusEvent } from '../events/ui-event.ts'
 import { newSummary, type SessionSummary, type TurnState } from './summary.ts'
 
-/** All that a view of one session needs, folded from its log by `reduceSession`: the summary and the transcript. */
+/** The state for a view of one session, folded from its log by `reduceSession`: the summary and the transcript. */
 export interface SessionState extends SessionSummary {
-  /** In the order they appeared. Append-only, but for streamed text that the agent withdrew. */
+  /** In the order of appearance. Append-only, except for streamed text that the agent withdrew. */
   items: readonly SessionItem[]
   /**
-   * What is still being written, by item id: text, thinking or the JSON of a tool's input. Kept beside `items` so that
-   * a delta costs the same in a conversation of ten items and of ten thousand.
+   * The content that is still being written, by item id: text, thinking or the JSON of a tool's input. Separate from
+   * `items` so that a delta costs the same in a conversation of ten items and of ten thousand.
    */
   live: Readonly<Record<string, string>>
   turns: readonly TurnState[]
@@ -25,12 +25,12 @@ export type SessionItem =
   | GapItem
 
 interface ItemBase {
-  /** The number of the event that it began with: unlike `id`, which is the agent's, no other item has it. */
+  /** The `seq` of its first event: unlike `id`, which is the agent's, it is unique. */
   seq: number
   id: string
   at: string
   turnId: string | null
-  /** The tool call of the sub-agent this belongs to. */
+  /** The id of the sub-agent's tool call that this belongs to. */
   parentToolUseId?: string
 }
 
@@ -58,29 +58,29 @@ export interface ToolItem extends ItemBase {
   kind: 'tool'
   name: string
   input: Record<string, unknown>
-  /** Read them with `factsOf`: the events of an older log have none. */
+  /** Read with `factsOf`: events of an older log have none. */
   facts?: ToolFacts
   status: 'running' | 'done' | 'failed' | 'unfinished'
   content: string | null
   detail?: unknown
-  /** What the result said of changed files. Read them with `editsOf`. */
+  /** The changed files by the result. Read with `editsOf`. */
   edits?: FileEdit[]
   endedAt: string | null
-  /** The tool's own time, without what a person took to decide. Null while it runs, and for a call that was denied. */
+  /** The tool's own duration, without the time a person took to decide. Null while it runs, and for a denied call. */
   durationMs: number | null
-  /** There as soon as its time is not simply that since `at`. */
+  /** Set if its duration is not simply the time since `at`. */
   wait?: ToolWait
 }
 
 export interface ToolWait {
   /** When the call was complete. */
   from: string
-  /** Since when somebody is asked about it. */
+  /** The start of the pending request about it. */
   askedAt: string | null
-  /** What earlier requests took. */
+  /** The total duration of earlier requests. */
   waitedMs: number
   denied?: boolean
-  /** The call only began something; its result is not its end. */
+  /** The call only started a background task; its result is not the end. */
   background?: boolean
 }
 
@@ -102,7 +102,7 @@ export interface ErrorItem extends ItemBase {
   credential?: string
 }
 
-/** A budget that is nearly or fully used up; the latest word of a turn about it. */
+/** A budget that is nearly or fully used up; the latest state in a turn. */
 export interface BudgetItem extends ItemBase {
   kind: 'budget'
   scope: BudgetScope
@@ -119,7 +119,7 @@ export interface GapItem extends ItemBase {
   reason: string
 }
 
-/** A transcript that begins where `summary` ends: what comes is told with all that was before in its sums. */
+/** A transcript that begins where `summary` ends: the sums include everything before. */
 export function stateAfter(summary: SessionSummary): SessionState {
   return { ...summary, items: [], live: Object.create(null) as Record<string, string>, turns: [] }
 }

@@ -21,12 +21,12 @@ import {
 import { lineOf } from '../words/last-line.ts'
 
 /**
- * What a session is and has come to, without its transcript: plain JSON, a few kilobytes however long the session is.
- * Server, dashboard, command line and exports all show what this fold says; `reduceSession` adds the items of the transcript.
+ * The state of a session without its transcript: plain JSON, a few kilobytes for any length of session. Server,
+ * dashboard, command line and exports all use this fold; `reduceSession` adds the items of the transcript.
  */
 export interface SessionSummary {
   sessionId: string
-  /** The last `seq` that was folded in: the cursor to go on after. */
+  /** The last folded `seq`: the cursor to continue after. */
   seq: number
   /** The time of the last event; null before the first. */
   updatedAt: string | null
@@ -38,33 +38,33 @@ export interface SessionSummary {
   turnCount: number
   /** The last turn. */
   turn: TurnState | null
-  /** How the last turn that ended did so: while one runs, the one before it. */
+  /** How the last completed turn ended; while one runs, the one before it. */
   lastTurn: TurnEndReason | null
-  /** What the agent is doing now; cleared by whatever comes next. */
+  /** The agent's current activity; cleared by the next event. */
   activity: StatusEvent | null
   /** Requests that wait for a decision, oldest first. Empty as soon as the turn has ended. */
   pending: readonly PermissionRequestEvent[]
-  /** In the last turn the agent asked while Chirality was gone: it stopped there, or went on without an answer. */
+  /** In the last turn the agent asked while no server was running: it stopped there, or went on without an answer. */
   leftUnanswered: boolean
   /** Why the last turn failed. */
   error: SessionFailure | null
-  /** Null when tokens were used and nobody knows their price. Never falls. */
+  /** Null if tokens were used whose price is unknown. Never decreases. */
   costUsd: number | null
   /** A part of it is by list price, or has no price. */
   costIsEstimate: boolean
-  /** All that models read and wrote, cached or not. Never falls. */
+  /** All tokens that models read and wrote, cached or not. Never decreases. */
   tokens: number
-  /** What cost and tokens are made of, now and when the last turn began. */
+  /** The parts of cost and tokens, now and at the beginning of the last turn. */
   ledger: CostLedger
   turnLedger: CostLedger
   usage: UsageInfo
-  /** Tokens the latest model answer of the main conversation had in view. */
+  /** The context tokens of the latest model answer of the main conversation. */
   contextTokens: number
-  /** Of all turns up to the last event, without the time that a person was waited for. */
+  /** The duration of all turns up to the last event, without the time they waited for a person. */
   workedMs: number
-  /** The last thing the agent said or did, in one line. */
+  /** The agent's last message or action, in one line. */
   lastLine: string | null
-  /** The agent's plan, as it told it last; not that of its sub-agents. */
+  /** The agent's latest plan; not that of its sub-agents. */
   todos: readonly Todo[]
   /** Native events this version does not know. */
   driftCount: number
@@ -73,9 +73,9 @@ export interface SessionSummary {
 export type SessionPhase = 'idle' | 'running' | 'waiting'
 
 /**
- * How a session stands, in one word. `waiting`: for a decision. `unanswered`: its agent asked while nobody could answer.
- * At rest it is how the last turn ended: `stopped` by a person, `limit` for a budget, a timeout or the number of steps,
- * `failed` by the agent's own word, `crashed` without one.
+ * The state of a session in one word. `waiting`: for a decision. `unanswered`: its agent asked while no one could
+ * answer. When idle it is how the last turn ended: `stopped` by a person, `limit` for a budget, a timeout or the number
+ * of steps, `failed` as the agent reported, `crashed` without a report.
  */
 export type SessionCondition =
   | 'new'
@@ -112,12 +112,12 @@ export interface SessionFailure {
   credential?: string
 }
 
-/** A summary under change; only its fields are replaced, nothing inside of them is. */
+/** A summary that is being changed; only its fields are replaced, never values inside them. */
 export type SummaryDraft = { -readonly [K in keyof SessionSummary]: SessionSummary[K] }
 
 /**
- * Folds envelopes into a summary. Pure. An envelope at or before `summary.seq` was folded in already and is skipped, so
- * overlapping batches are harmless. An event costs the same in a session of ten events and of a million.
+ * Folds envelopes into a summary. Pure. An envelope at or before `summary.seq` is skipped, so overlapping batches are
+ * harmless. An event costs the same in a session of ten events and of a million.
  */
 export function foldSummary(summary: SessionSummary, envelopes: readonly Envelope[]): SessionSummary {
   let draft: SummaryDraft | undefined
@@ -130,7 +130,7 @@ export function foldSummary(summary: SessionSummary, envelopes: readonly Envelop
   return draft ?? summary
 }
 
-/** The part of an event that is not about an item of the transcript. Changes `draft`. */
+/** Handles the part of an event that is not about an item of the transcript. Changes `draft`. */
 export function summarize(
   draft: SummaryDraft,
   { event, at, turnId }: Pick<Envelope, 'event' | 'at' | 'turnId'>,
@@ -159,7 +159,7 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
     case 'turn:end':
       draft.phase = 'idle'
       draft.activity = null
-      // Where the start is lost, or before the part of the log that is read, how it ended is known all the same.
+      // If the start is lost, or before the part of the log that is read, the end is still known.
       draft.turn = { ...(draft.turn ?? turnFrom(turnId, at)), endedAt: at, reason: event.reason }
       draft.lastTurn = event.reason
       return
@@ -171,7 +171,7 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
         version: event.version ?? draft.agent.version,
         permissionMode: event.permissionMode ?? draft.agent.permissionMode,
       }
-      // An agent that was started ahead of any turn is ready, not at work.
+      // An agent that was started ahead of any turn is ready, not working.
       if (draft.phase === 'idle' && turnId !== null) draft.phase = 'running'
       return
     case 'chat:delta':
@@ -201,8 +201,8 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
 }
 
 /**
- * The requests that are open after an event: the one place that says when a request is. The end of a turn ends them all, and
- * so does the start of the next one, for a log that lost the end.
+ * The open requests after an event, decided only here. The end of a turn closes all of them, and so does the start of
+ * the next one, for a log that lost the end.
  */
 export function nextPending(
   pending: readonly PermissionRequestEvent[],
@@ -210,7 +210,7 @@ export function nextPending(
 ): readonly PermissionRequestEvent[] {
   switch (event.type) {
     case 'permission:request':
-      // A turn that is found again may ask again what it asked before.
+      // An adopted turn may repeat a request.
       return [...pending.filter(request => request.requestId !== event.requestId), event]
     case 'permission:resolved':
       return pending.filter(request => request.requestId !== event.requestId)
@@ -222,7 +222,7 @@ export function nextPending(
   }
 }
 
-/** One word for how a session stands. `phase` may be that of a host, which also knows turns that start and end. */
+/** The state of a session in one word. `phase` may come from a host, which also knows turns that start and end. */
 export function conditionOf(facts: {
   phase: string
   leftUnanswered: boolean
@@ -256,9 +256,9 @@ function todosIn(event: UIEvent): readonly Todo[] | undefined {
   return 'facts' in event ? event.facts?.todos : undefined
 }
 
-/** The time since the last event, unless a person was waited for. */
+/** The time since the last event, unless the session waited for a person. */
 function work(draft: SummaryDraft, event: UIEvent, at: string): void {
-  // A gap is found, not said: its time is that of the reading.
+  // A gap has the time at which it was read, not the time of its events.
   if (event.type === 'log:gap') return
   const passed = draft.updatedAt === null ? 0 : Date.parse(at) - Date.parse(draft.updatedAt)
   if (draft.phase === 'running' && passed > 0) draft.workedMs += passed
@@ -279,14 +279,14 @@ function spend(draft: SummaryDraft, event: UIEvent): void {
   draft.turn = { ...draft.turn, costUsd: turn.usd, costIsEstimate: turn.isEstimate }
 }
 
-/** What the last turn has cost so far; of a log without turns, all of it. The turns of a session add up to its cost. */
+/** The cost of the last turn so far; for a log without turns, all of it. The turns of a session add up to its cost. */
 export function turnCost({ turnLedger, ledger }: Pick<SessionSummary, 'turnLedger' | 'ledger'>): Cost {
   return costBetween(turnLedger, ledger)
 }
 
 function complete(draft: SummaryDraft, usage: UsageInfo | undefined): void {
   draft.activity = null
-  // A log that was translated without a turn around it has no turn:end to rest on.
+  // A log that was translated without a turn around it has no `turn:end`.
   if (draft.turnCount === 0) draft.phase = 'idle'
   if (usage !== undefined) draft.usage = sum(draft.usage, usage)
 }
@@ -308,7 +308,10 @@ function setStatus(draft: SummaryDraft, event: StatusEvent): void {
   if (event.data?.kind === HOST_NOTICE && isObject(event.data.forkedFrom)) beginFork(draft)
 }
 
-/** What a log holds before the notice of a fork was copied: the conversation, the work and the money were another session's. */
+/**
+ * Everything in a log before the notice of a fork was copied: its conversation, work and cost belong to another
+ * session.
+ */
 function beginFork(draft: SummaryDraft): void {
   const { sessionId, ledger, agent } = draft
   const { costUsd, costIsEstimate, tokens, workedMs, usage } = newSummary(sessionId)
@@ -317,7 +320,7 @@ function beginFork(draft: SummaryDraft): void {
   Object.assign(draft, reset, { agent: { ...agent, nativeSessionId: null }, leftUnanswered: false })
 }
 
-/** Shown while it lasts and then gone; every other status stays in the transcript as a quiet line. */
+/** Shown while it lasts; every other status stays in the transcript as one line. */
 export function isTransient({ status }: StatusEvent): boolean {
   return TRANSIENT.has(status)
 }
@@ -333,7 +336,7 @@ const TRANSIENT: ReadonlySet<StatusKind> = new Set([
 /** `data.kind` of a notice that comes from Chirality itself and not from an agent. */
 export const HOST_NOTICE = 'chirality'
 
-/** In `data` of such a notice: the agent asked while nobody could answer, and went on without, or stopped there. */
+/** In `data` of such a notice: the agent asked while no one could answer, and went on, or stopped there. */
 export const UNANSWERED = { wentOn: 'wentOnUnanswered', stopped: 'stoppedUnanswered' } as const
 
 function isLeftUnanswered({ data }: StatusEvent): boolean {
@@ -351,7 +354,7 @@ function isObject(value: unknown): boolean {
 
 const MAX_TITLE_CHARS = 80
 
-/** The first line of what was asked; null when there is none. */
+/** The first line of the message; null if there is none. */
 function titleFrom(message: string): string | null {
   const line = message.trim().split('\n', 1)[0]?.trim() ?? ''
   if (line === '') return null

@@ -9,9 +9,9 @@ import type { SessionDraft } from './draft.ts'
 import type { ToolItem, ToolWait } from './state.ts'
 
 /**
- * How long the tool itself took: from when its call was complete and nobody had to be asked any more. A person who
- * thinks about it for ten minutes makes no tool slow. Null for a call that was denied, which never ran, and for one that only
- * began something in the background: how long that takes is told at its end.
+ * The duration of the tool itself: from the time when its call was complete and no request was pending. The time a
+ * person takes to decide does not count. Null for a denied call, which never ran, and for one that only started a
+ * background task, whose end reports the duration.
  */
 export function toolDuration(item: ToolItem, event: ToolResultEvent, at: string): number | null {
   const { wait } = item
@@ -23,14 +23,14 @@ export function toolDuration(item: ToolItem, event: ToolResultEvent, at: string)
   return Math.max(0, between(wait?.from ?? item.at, at) - waited)
 }
 
-/** While the model still writes the call, the tool does not run. */
+/** The tool does not run while the model still writes the call. */
 export function callComplete(item: ToolItem, at: string): ToolItem {
   return { ...item, wait: { ...waitOf(item), from: at } }
 }
 
 /**
- * The call waits from here on, and the sub-agent that it belongs to with it. Before a call is asked about for the first
- * time it does not run either: it stood in line behind another.
+ * The call waits from now on, and with it the call of its sub-agent. Before its first request the call did not run
+ * either: it was queued behind another.
  */
 export function beginWait(draft: SessionDraft, envelope: Envelope, event: PermissionRequestEvent): void {
   for (const id of waitingTools(event)) {
@@ -58,7 +58,7 @@ export function endWait(draft: SessionDraft, envelope: Envelope, event: Permissi
   }
 }
 
-/** What a call began in the background has its own end, long after the result that says it was begun. */
+/** A background task has its own end, long after the result that reports its start. */
 export function seeTask(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
   const { toolUseId, data } = event
   if (event.status !== 'task' || toolUseId === undefined) return
@@ -81,7 +81,7 @@ function waitOf({ at, wait }: ToolItem): ToolWait {
   return wait ?? { from: at, askedAt: null, waitedMs: 0 }
 }
 
-/** Agents that measure a call say so in `durationMs`. */
+/** Agents that measure a call report it in `durationMs`. */
 function statedDuration(detail: unknown): number | undefined {
   if (typeof detail !== 'object' || detail === null || !('durationMs' in detail)) return undefined
   const { durationMs } = detail

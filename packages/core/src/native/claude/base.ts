@@ -1,6 +1,6 @@
 /**
- * What every native event shares. Only `type` and `subtype` are ever checked: the other fields are declared as the CLI
- * documents and prints them, may be missing or wrong in another version, and fields not declared here are kept.
+ * The fields that every native event shares. Only `type` and `subtype` are ever checked: the other fields are declared
+ * as the CLI documents and prints them, may be missing or wrong in another version, and undeclared fields are kept.
  */
 export interface ClaudeEventBase {
   uuid?: string

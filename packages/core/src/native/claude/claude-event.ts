@@ -38,18 +38,18 @@ export type ClaudeEvent =
   | ClaudeKeepAliveEvent
   | ClaudeUnknownEvent
 
-/** A value that this version has no type for, whole. */
+/** A value that this version has no type for, unchanged. */
 export interface ClaudeUnknownEvent {
   type: 'unknown'
-  /** `type`, or `type/subtype` of a system event; `not-an-object` or `no-type` where there is no name. */
+  /** `type`, or `type/subtype` of a system event; `not-an-object` or `no-type` if there is no name. */
   nativeType: string
   raw: unknown
 }
 
 /**
- * Gives a parsed line its type. Never throws and never copies: a known event is the very object that came in. Only
- * `type` and a system event's `subtype` are looked at. A `result` or `control_request` with a new subtype is still
- * one: a turn has to end, and a question has to be answered.
+ * Gives a parsed line its type. Never throws and never copies: a known event is the same object. Only `type` and a
+ * system event's `subtype` are checked. A `result` or `control_request` with a new subtype is accepted, because a turn
+ * has to end and a request has to be answered.
  */
 export function parseClaudeEvent(json: unknown): ClaudeEvent {
   if (!isObject(json)) return unknownEvent('not-an-object', json)
@@ -71,7 +71,7 @@ function unknownEvent(nativeType: string, raw: unknown): ClaudeUnknownEvent {
 
 type KnownType = Exclude<ClaudeEvent['type'], 'unknown' | 'system'>
 
-// As records, so that a type that is added to the union and forgotten here does not compile.
+// Records, so that a type that is added to the union but not here does not compile.
 const EVENT_TYPES: ReadonlySet<string> = keys<KnownType>({
   active_goal: true,
   assistant: true,
