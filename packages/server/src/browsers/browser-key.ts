@@ -19,7 +19,7 @@ export function parseBrowserKey(spki: string): KeyObject | undefined {
   }
 }
 
-/** What the page signs. The origin is in it: what was signed for one address is worth nothing at another. */
+/** The text that the page signs. It contains the origin: a signature for one address is invalid at another. */
 export function signInText(origin: string, challenge: string): string {
   return `chirality sign-in ${origin} ${challenge}`
 }
@@ -30,8 +30,9 @@ export function isSignedBy(key: KeyObject, text: string, signature: string): boo
 }
 
 /**
- * What a browser signs to prove that it has its key. A challenge carries its own end and our seal, so that those who only ask for
- * them cost no memory; one that was answered is remembered until its end, so that nobody answers it twice.
+ * The challenge that a browser signs to prove that it has its key. A challenge contains its expiry and the server's
+ * seal, so that unanswered ones use no memory; an answered one is stored until its expiry, so that it cannot be
+ * answered twice.
  */
 export class Challenges {
   readonly #seal = randomBytes(32)
@@ -47,7 +48,7 @@ export class Challenges {
     return `${text}.${this.#sealOf(text).toString('base64url')}`
   }
 
-  /** Whether it is one of ours that nobody has answered yet and that is not too old. Uses it up. */
+  /** Whether it is the server's own, unanswered and not expired. Marks it as answered. */
   use(challenge: string): boolean {
     const match = /^((\d{1,16})\.[\w-]{22})\.([\w-]{43})$/.exec(challenge)
     if (match === null) return false

@@ -9,19 +9,19 @@ import { BROWSER_ID, Challenges, isSignedBy, parseBrowserKey, signInText } from 
 /** A browser that may use the server. */
 export interface SignedInBrowser {
   id: string
-  /** As "Firefox on Linux": what it said of itself. */
+  /** Derived from its User-Agent, for example "Firefox on Linux". */
   name: string
   /** The address of the page that signed in. */
   origin: string
   addedAt: string
   lastSignInAt: string
-  /** False where it has no key of its own: then it is signed in until the server stops. */
+  /** False if it has no key of its own: it is signed in until the server stops. */
   remembered: boolean
 }
 
 export interface BrowserSignIn {
   token: string
-  /** Null where the browser has no key to come back with. */
+  /** Null if the browser has no key to sign in with again. */
   browser: string | null
 }
 
@@ -31,14 +31,14 @@ interface Arrival {
 }
 
 /**
- * The browsers that are signed in. Each has a key pair that never leaves it; the data folder has the public half, which is worth
- * nothing to whoever reads it. By it a browser gets a new token when the server was started anew.
+ * The signed-in browsers. Each has a key pair whose private half never leaves it; the data folder has the public half,
+ * which is useless to anyone who reads it. With it a browser gets a new token after a restart of the server.
  */
 export class SignedInBrowsers {
   readonly #home: string
   readonly #keys: Keys
   readonly #challenges = new Challenges()
-  /** Those without a key. */
+  /** Browsers without a key. */
   readonly #passing = new Map<string, SignedInBrowser>()
 
   constructor(home: string, keys: Keys) {
@@ -50,7 +50,7 @@ export class SignedInBrowsers {
     return this.#challenges.create()
   }
 
-  /** Lets in a browser that brought a link. With a key, and a page of ours that it belongs to, it stays signed in. */
+  /** Signs in a browser that opened a link. With a key, and from a page of this server, it stays signed in. */
   async add({ origin, userAgent }: Arrival, publicKey: string | undefined): Promise<BrowserSignIn> {
     const id = randomBytes(ID_BYTES).toString('hex')
     const now = new Date().toISOString()
@@ -80,7 +80,8 @@ export class SignedInBrowsers {
     if (!this.#challenges.use(challenge)) return undefined
     const now = new Date()
     try {
-      // Its time of change says when it was seen last: a file that was just removed is not made again.
+      // The file's modification time is when the browser was last seen: a file that was just removed is not created
+      // again.
       await utimes(path.join(this.#home, nameOf(id)), now, now)
     } catch {
       return undefined
@@ -93,14 +94,14 @@ export class SignedInBrowsers {
     return [...stored, ...this.#passing.values()].sort((a, b) => b.lastSignInAt.localeCompare(a.lastSignInAt))
   }
 
-  /** False when there is no such browser. */
+  /** False if there is no such browser. */
   async revoke(id: string): Promise<boolean> {
     const known = this.#passing.delete(id) || (await removeBrowser(this.#home, id))
     this.#keys.revoke(id)
     return known
   }
 
-  /** A browser that is signed in and opens another link is the same one. */
+  /** A signed-in browser that opens another link is the same one. */
   async #withKey(origin: string, publicKey: string): Promise<string | undefined> {
     for (const { id } of await listBrowsers(this.#home)) {
       const file = await readBrowser(this.#home, id)
@@ -117,7 +118,7 @@ export class SignedInBrowsers {
   }
 }
 
-/** Those that stay signed in, also while no server runs. */
+/** The browsers that stay signed in, also while no server runs. */
 export async function listBrowsers(home: string): Promise<SignedInBrowser[]> {
   const names = await listUserFiles(home, FOLDER)
   const found = await Promise.all(
@@ -144,7 +145,7 @@ async function readBrowser(home: string, id: string): Promise<BrowserFile | unde
     const file = FILE.parse(JSON.parse((await readUserFile(home, nameOf(id))) ?? ''))
     return file.id === id ? file : undefined
   } catch {
-    // One that others can write, or that is damaged, lets nobody in.
+    // A file that other users can write, or that is damaged, signs nobody in.
     return undefined
   }
 }
@@ -166,14 +167,14 @@ function nameOf(id: string): string {
   return path.join(FOLDER, `${id}.json`)
 }
 
-/** A browser as a person knows it, from its `User-Agent`: "Firefox on Linux". Never anything that it made up. */
+/** A short name from the `User-Agent`: "Firefox on Linux". Contains only known names, never text of the browser. */
 function browserName(userAgent: string | undefined): string {
   const program = PROGRAMS.find(([mark]) => userAgent?.includes(mark))?.[1] ?? 'A browser'
   const system = SYSTEMS.find(([mark]) => userAgent?.includes(mark))?.[1]
   return system === undefined ? program : `${program} on ${system}`
 }
 
-/** In this order: each of them also names those below it. */
+/** The order matters: each of them also names those below it. */
 const PROGRAMS: readonly (readonly [mark: string, name: string])[] = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],

@@ -3,7 +3,7 @@ import { type DiffHunk, editsOf, type FileEdit, type ToolStartEvent, type UIEven
 import type { SessionLog } from '@chirality/sessions'
 import type { Changes, FileChange } from '../contract/file-answers.ts'
 
-/** What the tools of a turn say they changed. Undefined when the log has no such turn. */
+/** The changes of a turn as its tools report them. Undefined if the log has no such turn. */
 export function changesFromTools(
   log: Pick<SessionLog, 'readAfter' | 'lastSeq'>,
   turnId: string,
@@ -37,13 +37,13 @@ interface ToolChange {
 
 const KINDS = { add: 'added', delete: 'deleted', update: 'changed' } as const
 
-/** Undefined for what is not in the project. */
+/** Undefined for a path outside the project. */
 function within(root: string, file: string): string | undefined {
   const relative = path.relative(root, path.resolve(root, file)).split(path.sep).join('/')
   return relative === '' || relative === '..' || relative.startsWith('../') ? undefined : relative
 }
 
-/** Of a file that a turn changed more than once. */
+/** Joins the changes of a file that a turn changed more than once. */
 function combined(known: FileChange | undefined, { path: file, from, kind, hunks }: ToolChange): FileChange {
   const lines = hunks.flatMap(hunk => hunk.lines)
   const renamedFrom = known?.renamedFrom ?? (known?.kind === 'added' ? undefined : from)
@@ -69,7 +69,7 @@ function* eventsOf(log: Pick<SessionLog, 'readAfter' | 'lastSeq'>, turnId: strin
     after = last.seq
     const ours = page.filter(envelope => envelope.turnId === turnId)
     for (const { event } of ours) yield event
-    // Turns do not overlap: once it is past, the rest of a long log need not be read.
+    // Turns do not overlap: after its end, the rest of a long log need not be read.
     if (seen && last.turnId !== turnId && last.turnId !== null) return
     seen ||= ours.length > 0
   }
@@ -96,7 +96,7 @@ function* editsIn(events: Iterable<UIEvent>, onEvent: () => void): Generator<Fil
   }
 }
 
-/** With the numbers of their lines. Where those are not known there are none: a made-up number would mislead. */
+/** With line numbers. If they are not known there are no hunks: an invented number would mislead. */
 function hunksOf({ change, hunks, text = '' }: FileEdit): DiffHunk[] {
   if (hunks !== undefined || change === 'update') return hunks ?? []
   if (text === '') return []

@@ -17,13 +17,13 @@ import {
 import { changesFromTools } from './changes-from-tools.ts'
 import { TurnTrees } from './turn-trees.ts'
 
-/** What changed in the files of a project: since the last commit, and in each turn. */
+/** The changed files of a project: since the last commit, and in each turn. */
 export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #running = new Map<string, string>()
   readonly #pending = new Set<Promise<void>>()
   readonly #limits: SnapshotLimits
-  /** Who reads or writes the snapshots of a project: they are trimmed when nobody does. */
+  /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
   #stop: () => void = () => {}
 
@@ -42,7 +42,7 @@ export class TurnChanges {
     await Promise.allSettled(this.#pending)
   }
 
-  /** Null where there is no git. */
+  /** Null if there is no git repository. */
   async workingTree(root: string): Promise<Changes | null> {
     const repository = await findRepository(root)
     if (repository === undefined) return null
@@ -85,7 +85,7 @@ export class TurnChanges {
       .then(async tree => {
         if (tree !== undefined) await this.#trees.write(root, { ...place, tree })
       })
-      // A diff is worth having, and no turn waits for it: without one the tools tell.
+      // No turn waits for a snapshot: if it fails, the tools' reports are used.
       .catch(() => {})
       .finally(() => this.#pending.delete(work))
     this.#pending.add(work)
@@ -132,7 +132,7 @@ export class TurnChanges {
   }
 }
 
-/** Beside everything else of ours in the project, and ignored by git like it: a snapshot must not hold itself. */
+/** In `.chirality` of the project, and ignored by git: a snapshot must not contain itself. */
 async function stateFolderOf(root: string): Promise<string> {
   let folder = root
   for (const part of ['.chirality', 'state', 'snapshots']) {

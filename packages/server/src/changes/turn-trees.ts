@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { readOwnFile } from '../files/read-file.ts'
 import { writePrivateFile } from '../system/user-files.ts'
 
-/** The files of the project when a turn began and when it ended, as git trees. */
+/** The project's files at the beginning and end of a turn, as git trees. */
 export interface TreesOfTurn {
   before: string
-  /** Missing while the turn runs. */
+  /** Undefined while the turn runs. */
   after?: string
 }
 
@@ -63,7 +63,7 @@ function fileOf(root: string, sessionId: string): string {
   return path.join(root, '.chirality', 'state', 'snapshots', `${sessionId}.json`)
 }
 
-/** A file in the project is nobody's word: whatever is not exactly ours is nothing. */
+/** Other programs can write this file, so everything that is not exactly valid is ignored. */
 async function readTrees(file: string): Promise<Map<string, TreesOfTurn>> {
   try {
     return new Map(Object.entries(FILE.parse(JSON.parse(await readOwnFile(file)))))

@@ -10,11 +10,11 @@ import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
 import { permissionMode } from './values.ts'
 
-// What the server says about agents and personas.
+// The server's answers about agents and personas.
 
 const count = z.int().nonnegative()
 
-/** Of a harness that another package brings: its own words about itself, passed on as they are. */
+/** Options of a harness from another package: its own descriptions, passed on unchanged. */
 export const harnessInfo = z
   .custom<HarnessInfo>(value => typeof (value as HarnessInfo)?.id === 'string')
   .meta({
@@ -32,7 +32,7 @@ export const harnessInfo = z
 export interface HarnessInfo extends HarnessMeta {
   models: HarnessModel[]
   capabilities: HarnessCapabilities
-  /** It runs what the files of a project say, once the user trusts them. */
+  /** It runs code from a project's files, once the user trusts them. */
   usesProjectFiles: boolean
 }
 

@@ -25,7 +25,8 @@ import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
 import { harnessId, mode, permissionMode, thinking, turnOptions } from './values.ts'
 
-// What the server says. Each schema is held to the type of the package that makes the value, so neither can change alone.
+// The server's answers. Each schema is checked against the type of the package that makes the value, so neither can
+// change alone.
 
 const count = z.int().nonnegative()
 /** ISO 8601. */
@@ -102,7 +103,7 @@ const settings = z.strictObject({
 
 export const forkHistory = z.enum(['whole', 'cut', 'account']) satisfies z.ZodType<ForkHistory>
 
-/** What is known of a session in its file and in a list of running ones alike. */
+/** The fields that a stored session and the status of a running one share. */
 const sessionFacts = {
   projectRoot: z.string(),
   title: z.string().nullable(),
@@ -120,7 +121,7 @@ const sessionFacts = {
   lastSeq: count,
 }
 
-/** How far the fold of the log was when the session was stored: for the server, which goes on from there. */
+/** How far the log was folded when the session was stored: the server continues from there. */
 const progress = z
   .custom<StoredSession['progress']>(value => typeof value === 'object')
   .meta({
@@ -156,7 +157,7 @@ export const sessionPage = z.strictObject({
   nextCursor: z.string().optional(),
 }) satisfies z.ZodType<SessionPage>
 
-/** Kept as it was given, with what the server chose for it: read back from a file that a person may edit. */
+/** Stored as it was given, with the server's defaults: read from a file that the user may edit. */
 const queuedRequest = z
   .custom<QueuedMessage['request']>(value => typeof value === 'object')
   .meta({
@@ -321,7 +322,7 @@ export const sessionProcesses = z.strictObject({
   processes: z.array(z.strictObject({ pid: z.int(), parentPid: z.int() })),
 })
 
-/** Where somebody new can try it without an account, and what a session that does so is made with. */
+/** The demo project that needs no account, and the settings of a session in it. */
 export const demo = z.strictObject({
   projectRoot: z.string(),
   prompt: z.string(),

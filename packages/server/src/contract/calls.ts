@@ -4,8 +4,8 @@ import * as answers from './answers.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as values from './values.ts'
 
-// Every tRPC procedure: what it takes and what it answers. Router, OpenAPI and tests read these; clients get their types from the
-// router. `yields` is what a subscription sends; one without `output` answers with nothing.
+// Every tRPC procedure with its input and output. Router, OpenAPI and tests read these; clients get their types from
+// the router. `yields` is the output of a subscription; a procedure without `output` returns nothing.
 
 const { bySession, byProject, project, sessionId } = values
 const nothing = z.void()

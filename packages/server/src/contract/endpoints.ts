@@ -6,19 +6,19 @@ import type { RouteKind } from '../guard/guard.ts'
 import * as answers from './answers.ts'
 import * as values from './values.ts'
 
-/** A REST or SSE route: who may call it, what it takes, what it answers. */
+/** A REST or SSE route: its access, input and output. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'DELETE'
-  /** Segments; `:name` takes any one, a last `*` the rest. */
+  /** Segments; `:name` matches any one, a last `*` the rest. */
   path: string
   kind: RouteKind
   summary: string
   query?: z.ZodObject
   body?: z.ZodType
-  /** It goes on after the event with this number: the header `Last-Event-ID`, or `after`. */
+  /** It continues after the event with this number: the header `Last-Event-ID`, or `after`. */
   resumes?: true
   answer: Answer
-  /** The statuses it can refuse with, beside those that every route has. */
+  /** The error statuses of this route, beside those that every route has. */
   refuses?: readonly number[]
 }
 
@@ -63,7 +63,7 @@ const signIn = z.union([
 const timestamp = z.int()
 const call = { id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()), timestamp }
 
-/** What `GET /events` sends: whole texts and whole calls. */
+/** The events of `GET /events`: whole texts and whole calls. */
 export const coreEvent = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.enum(['user', 'text', 'reasoning']), content: z.string(), timestamp }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-// What the server says about files of a project.
+// The server's answers about files of a project.
 
 const entry = z.strictObject({
   name: z.string(),

@@ -6,8 +6,8 @@ import { cursor } from './values.ts'
 type Json = Record<string, unknown>
 
 /**
- * What `GET /openapi.json` answers and `docs/openapi.json` holds: every route and every procedure, made of the schemas that the
- * server itself checks with. Made when it is asked for: it costs more than the rest of a start.
+ * The content of `GET /openapi.json` and `docs/openapi.json`: every route and every procedure, from the schemas that
+ * the server itself checks with. Built on demand, because it costs more than the rest of a start.
  */
 export function openApi(version: string, procedures: ReadonlyMap<string, 'query' | 'mutation'>): Json {
   const schemas = new Components()
@@ -58,7 +58,7 @@ function operation(endpoint: Endpoint, schemas: Components): Json {
   }
 }
 
-/** Statuses that any route can answer with: bad input, no token, not from there, a fault of ours. */
+/** Statuses of every route: invalid input, no token, a forbidden origin, an internal error. */
 const COMMON = [400, 401, 403, 500]
 
 function resumeParameters(schemas: Components): Json[] {
@@ -102,7 +102,7 @@ function json(schema: unknown): Json {
   return { 'application/json': { schema } }
 }
 
-/** Schemas with an `id` stand once, under `components`. */
+/** Schemas with an `id` are listed once, under `components`. */
 class Components {
   readonly #named = new Map<string, unknown>()
 
@@ -125,7 +125,7 @@ class Components {
   }
 }
 
-/** References of one schema to those of the whole. */
+/** Rewrites references within one schema to references within the document. */
 function pointed(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -2,7 +2,7 @@ import type { HarnessTurnOpts } from '@chirality/core'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 
-// What calls may bring. Nothing here chooses a program, its arguments, its environment or a folder outside a project.
+// The inputs of calls. None of them chooses a program, its arguments, its environment or a folder outside a project.
 
 export const sessionId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a session')
 export const project = z.string().min(1, 'must be the path of a project').max(4096)
@@ -11,7 +11,7 @@ export const harnessId = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness: lower-case letters, digits and dashes')
 export const personaId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
-/** Never begins with a dash: it becomes an argument. */
+/** Must not begin with a dash, because it becomes an argument. */
 export const model = z.string().regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')
 export const mode = z.enum(['workbench', 'pipeline', 'direct'])
 export const permissionMode = z.enum(['default', 'acceptEdits', 'dontAsk', 'plan', 'bypassPermissions'])
@@ -103,10 +103,10 @@ export const decision = z.discriminatedUnion('behavior', [
   z.strictObject({ behavior: z.literal('deny'), interrupt: z.boolean().optional(), ...decidedBy }),
 ])
 
-/** An answer to what an agent asked. */
+/** An answer to an agent's request. */
 export const answer = z.strictObject({ sessionId, requestId: z.string().min(1).max(200), decision })
 
-/** What a project brings for its agents to run is agreed to by the fingerprint of what was shown. */
+/** The user agrees to a project's files by the fingerprint of the files that were shown. */
 export const trustInput = z.strictObject({
   project,
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/, 'must be the fingerprint of the files that were shown'),

@@ -1,9 +1,9 @@
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server'
 
-/** A call that cannot be done, in words for the one who called. */
+/** A call that fails, with a message for the caller. */
 export class CallError extends Error {
   readonly code: TRPC_ERROR_CODE_KEY
-  /** What programs may rely on; finer than `code`. */
+  /** A stable code for programs; finer than `code`. */
   readonly reason: string
 
   constructor(code: TRPC_ERROR_CODE_KEY, reason: string, message: string, cause?: unknown) {
@@ -14,13 +14,13 @@ export class CallError extends Error {
   }
 }
 
-/** An answer that is not what was asked for. `code` stays the same from version to version; `message` is for people. */
+/** An error answer. `code` is stable between versions; `message` is for people. */
 export class HttpError extends Error {
   readonly status: number
   readonly code: string
 
   constructor(status: number, code: string, message: string) {
-    // Whoever is refused is refused cheaply: a stack costs as much as all the rest of it, and tells nobody anything.
+    // No stack is captured: it would cost as much as the rest of a refusal, and is never shown.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message)

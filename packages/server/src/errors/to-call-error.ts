@@ -21,8 +21,8 @@ import { ZodError, type z } from 'zod'
 import { CallError, HttpError } from './call-error.ts'
 
 /**
- * What an error means to the one who called. Errors that our packages make for people keep their words; of everything else
- * nothing gets out, for it may hold anything.
+ * An error as the caller gets it. Errors of Chirality's own packages keep their message; the text of any other error is
+ * withheld, because it may contain anything.
  */
 export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error
@@ -132,7 +132,7 @@ const START_CODES: Record<SessionStartErrorCode, TRPC_ERROR_CODE_KEY> = {
   budget: 'PRECONDITION_FAILED',
 }
 
-/** What is wrong with an input, in one line: where, and what would be right. */
+/** The error in an input, in one line: the field, and the valid form. */
 export function describeProblems({ issues }: z.ZodError): string {
   const shown = issues.slice(0, MAX_SHOWN).map(({ path, message }) => {
     const place = path.map(String).join('.')
@@ -146,11 +146,11 @@ const MAX_SHOWN = 5
 
 interface FailedCall {
   error: TRPCError
-  /** Undefined for what is wrong with a socket or a message, which is its sender's fault. */
+  /** Undefined for an error in a socket or a message, which is its sender's fault. */
   path: string | undefined
 }
 
-/** Passes on what is a fault of ours; everything else the caller has heard in full. */
+/** Reports internal errors; every other error the caller has received in full. */
 export function reportFault({ error, path }: FailedCall, onFault: (error: unknown) => void): void {
   if (path === undefined || error.code !== 'INTERNAL_SERVER_ERROR') return
   const { cause } = error

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { errnoOf } from '@chirality/runner'
 import { CallError } from '../errors/call-error.ts'
 
-/** The real path of something in a project. Neither `..` nor a link leads out of it, nor into what is ours or git's. */
+/** The real path of a file in a project. Neither `..` nor a link can lead out of it, or into `.chirality` or `.git`. */
 export async function confine(root: string, relative: string): Promise<string> {
   if (relative.includes('\0') || path.isAbsolute(relative)) throw outside(relative)
   const wanted = path.resolve(root, relative)
@@ -16,8 +16,8 @@ export async function confine(root: string, relative: string): Promise<string> {
 }
 
 /**
- * After it was opened: a folder on the way may have become a link meanwhile. Where the system does not tell where an open file is, its path is looked up
- * once more.
+ * Checks the path after opening: a folder on the way may have been replaced by a link. If the system does not report
+ * the path of an open file, the path is resolved again.
  */
 export async function requireStillInside(
   root: string,
@@ -31,7 +31,7 @@ export async function requireStillInside(
   if (dev !== opened.dev || ino !== opened.ino) throw outside(relative)
 }
 
-/** What the system says about a file, for those who asked for it. */
+/** A file system error as a message for the caller. */
 export function toFileError(error: unknown, relative: string): unknown {
   const name = relative || '.'
   switch (errnoOf(error)) {
@@ -58,14 +58,14 @@ export function toFileError(error: unknown, relative: string): unknown {
   }
 }
 
-/** Folders that are not shown: git's own, and ours with the transcripts of all sessions. */
+/** Folders that are not shown: git's own, and `.chirality` with the transcripts of all sessions. */
 export const HIDDEN_FOLDERS: ReadonlySet<string> = new Set(['.git', '.chirality'])
 
 function requireInside(root: string, file: string, relative: string): void {
   const inside = path.relative(root, file)
   const parts = inside.split(path.sep)
   const [first = ''] = parts
-  // A repository in the project has its own `.git`, with addresses and what is needed to log in there.
+  // A nested repository has its own `.git`, with remote addresses and credentials.
   const isHidden =
     HIDDEN_FOLDERS.has(first.toLowerCase()) || parts.some(part => part.toLowerCase() === '.git')
   if (first === '..' || path.isAbsolute(inside) || isHidden) throw outside(relative)

@@ -4,7 +4,7 @@ import { findRepository } from '../git/find-repository.ts'
 import { git } from '../git/git.ts'
 import { HIDDEN_FOLDERS } from './confine.ts'
 
-/** Paths of a project, best first, in which the letters of `query` come in this order. Names count for more than folders. */
+/** Paths of a project that contain the letters of `query` in this order, best first. Names count more than folders. */
 export async function findFiles(root: string, query: string, limit: number): Promise<string[]> {
   const wanted = query.toLowerCase()
   return (await listFiles(root))
@@ -17,7 +17,7 @@ export async function findFiles(root: string, query: string, limit: number): Pro
     .map(({ file }) => file)
 }
 
-/** What git has or would take, else what a walk finds. */
+/** The files that git tracks or would track; without git, those of a directory walk. */
 async function listFiles(root: string): Promise<string[]> {
   const repository = await findRepository(root)
   if (repository === undefined) return walk(root)
@@ -35,7 +35,7 @@ async function listFiles(root: string): Promise<string[]> {
     .slice(0, MAX_FILES)
 }
 
-/** Links are not followed, so it stays in the project and comes to an end. */
+/** Links are not followed, so the walk stays in the project and ends. */
 async function walk(root: string): Promise<string[]> {
   const found: string[] = []
   const folders = ['']
@@ -56,11 +56,11 @@ function isLeftOut(folder: string): boolean {
 }
 
 const MAX_FILES = 50_000
-/** A million files: whoever has as many finds the first ones, and not nothing. */
+/** The limit: in a project with more than a million files, only the first are found. */
 const MAX_LISTED_BYTES = 64 * 1024 * 1024
 const MAX_FOLDERS = 5_000
 
-/** 0 for a name that begins with it; undefined for a path that does not have it. */
+/** 0 for a name that begins with it; undefined for a path that does not match. */
 function costOf(file: string, wanted: string): number | undefined {
   const name = file.slice(file.lastIndexOf('/') + 1)
   if (name.startsWith(wanted)) return 0

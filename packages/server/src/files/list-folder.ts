@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { FolderEntry, FolderListing } from '../contract/file-answers.ts'
 import { confine, HIDDEN_FOLDERS, toFileError } from './confine.ts'
 
-/** One level of a project's files; a tree asks for the next when it is opened. */
+/** One level of a project's files; a tree requests the next level when it is opened. */
 export async function listFolder(root: string, relative: string): Promise<FolderListing> {
   const folder = await confine(root, relative)
   const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
@@ -46,7 +46,7 @@ function byKindAndName(a: Dirent, b: Dirent): number {
   return BY_NAME.compare(a.name, b.name) || (a.name < b.name ? -1 : 1)
 }
 
-/** `file2` before `file10`. The same everywhere, whatever the language of the machine. */
+/** `file2` before `file10`, independent of the machine's locale. */
 const BY_NAME = new Intl.Collator('en', { numeric: true })
 
 function slashes(relative: string): string {

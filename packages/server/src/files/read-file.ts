@@ -8,7 +8,8 @@ import { confine, requireStillInside, toFileError } from './confine.ts'
 /** A file of a project, as far as it can be shown. */
 export async function readProjectFile(root: string, relative: string): Promise<FileContent> {
   const file = await confine(root, relative)
-  // Without waiting: a pipe in the project must not hold the server. The path is real, so a link now was put there since.
+  // Non-blocking: a FIFO in the project must not block the server. The path is resolved, so a link here was created
+  // since.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
   const handle = await open(file, flags).catch((error: unknown) => {
     throw toFileError(error, relative)
@@ -43,7 +44,7 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** So many bytes from its beginning, or all that there are. */
+/** At most this many bytes from the beginning. */
 export async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytes)
   let filled = 0
@@ -55,11 +56,11 @@ export async function readStart(handle: FileHandle, bytes: number): Promise<Buff
   return buffer.subarray(0, filled)
 }
 
-/** Undefined when it is no text: a NUL, or bytes that are not UTF-8. */
+/** Undefined if it is not text: it contains a NUL, or bytes that are not UTF-8. */
 function decode(bytes: Buffer, cut: boolean): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
-    // A character that the cut goes through is left out, not an error.
+    // A character that the limit cuts is left out, and is no error.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut })
   } catch {
     return undefined
@@ -67,8 +68,8 @@ function decode(bytes: Buffer, cut: boolean): string | undefined {
 }
 
 /**
- * A small file that we keep in a project. An agent, or whoever made the repository, may have put something else in its place: a
- * link to what has no end, or a pipe that nobody writes to. Throws when it is not an ordinary file, or too large to be ours.
+ * Reads a small state file in a project. An agent, or the author of the repository, may have replaced it with a link to
+ * an endless file, or a FIFO without a writer. Throws if it is not a regular file, or too large.
  */
 export async function readOwnFile(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)

@@ -5,7 +5,7 @@ import { snapshotEnvironment } from './snapshot.ts'
 export interface TreePair {
   from: string
   to: string
-  /** Where our own objects are. */
+  /** The folder of Chirality's own objects. */
   stateFolder: string
 }
 
@@ -74,7 +74,7 @@ function parseCounts(text: string): Map<string, [added: number | null, removed: 
   for (let i = 0; i < words.length; i += 1) {
     const [added, removed, path] = words[i]?.split('\t') ?? []
     if (added === undefined || removed === undefined || path === undefined) continue
-    // After a rename both names follow as words of their own.
+    // After a rename both names follow as separate fields.
     const name = path === '' ? words[i + 2] : path
     if (path === '') i += 2
     if (name !== undefined) counts.set(name, [toCount(added), toCount(removed)])

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { type GitRepository, type GitSetting, git } from './git.ts'
 
-/** The repository that a project is in, or undefined. Nothing in it is run by finding it. */
+/** The repository that a project is in, or undefined. Nothing in it is executed. */
 export async function findRepository(root: string): Promise<GitRepository | undefined> {
   for (let folder = root; ; folder = path.dirname(folder)) {
     if (await isRepository(path.join(folder, '.git'))) {
@@ -13,19 +13,19 @@ export async function findRepository(root: string): Promise<GitRepository | unde
   }
 }
 
-/** As git sees it; and ours, for with an explicit folder git no longer asks whose it is. */
+/** Checks the owner too, because git does not check it when the folder is given explicitly. */
 async function isRepository(gitFolder: string): Promise<boolean> {
   const stats = await lstat(gitFolder).catch(() => undefined)
   if (stats === undefined || (process.geteuid !== undefined && stats.uid !== process.geteuid())) return false
-  // A work tree of its own has a file that says where the rest is.
+  // A linked work tree has a `.git` file that names the repository.
   if (stats.isFile()) return true
   const head = await lstat(path.join(gitFolder, 'HEAD')).catch(() => undefined)
   return stats.isDirectory() && head !== undefined
 }
 
 /**
- * Settings on top of those that a repository brings itself. Of the user's own the filters are trusted (of LFS, say); whoever made
- * the repository could have written anything into its config.
+ * Settings that override those of the repository. The filters in the user's own config are trusted (for example LFS);
+ * the repository's config could contain anything.
  */
 async function distrust(top: string): Promise<GitSetting[]> {
   const listed = await git({ top, overrides: [] }, ['config', '--list', '--show-scope', '--name-only', '-z'])
@@ -53,5 +53,5 @@ function withoutFilter(driver: string): GitSetting[] {
   ]
 }
 
-/** Read to their end, which /dev/zero does not have. As `git config` spells them. */
+/** These files are read to their end, and /dev/zero has none. Spelled as in `git config`. */
 const FILES = ['core.attributesfile', 'core.excludesfile']

@@ -3,7 +3,7 @@ import { CallError } from '../errors/call-error.ts'
 import { findRepository } from './find-repository.ts'
 import { git } from './git.ts'
 
-/** What has changed since the last commit, or null where there is no git. */
+/** The changes since the last commit, or null if there is no git repository. */
 export async function gitStatus(root: string): Promise<GitStatus | null> {
   const repository = await findRepository(root)
   if (repository === undefined) return null
@@ -11,7 +11,7 @@ export async function gitStatus(root: string): Promise<GitStatus | null> {
     const options = [`--untracked-files=${untracked}`, '--ignore-submodules=all', '--branch', '-z']
     return git(repository, ['status', '--porcelain=v2', ...options, '--', repository.prefix || '.'])
   }
-  // A folder with a million new files is told as one.
+  // A folder with a million new files is reported as one entry.
   const output = await run('all').catch((error: unknown) => {
     if (error instanceof CallError && error.reason === 'too-large') return run('normal')
     throw error
@@ -35,7 +35,7 @@ export function parseStatus(text: string, prefix = ''): GitStatus {
         status.files.push(entry(word, inProject(fieldsAfter(word, word[0] === '1' ? 8 : 10))))
         break
       case '2':
-        // The old name is a word of its own.
+        // The old name is a separate field.
         i += 1
         status.files.push({
           ...entry(word, inProject(fieldsAfter(word, 9))),
@@ -66,7 +66,7 @@ function entry(line: string, file: string): ChangedFile {
   return { path: file, index: line[2] ?? '.', worktree: line[3] ?? '.' }
 }
 
-/** The path, which may hold spaces, comes after so many fields. */
+/** The path, which may contain spaces, comes after this many fields. */
 function fieldsAfter(line: string, count: number): string {
   return line.split(' ').slice(count).join(' ')
 }

@@ -4,11 +4,11 @@ import { buildChildEnv, processEnv } from '@chirality/runner'
 import { CallError } from '../errors/call-error.ts'
 
 export interface GitRepository {
-  /** Where `.git` is; the project or a folder above it. */
+  /** The folder of `.git`: the project or one of its parents. */
   top: string
-  /** The project below `top`, with `/`; empty when it is the same. */
+  /** The path of the project below `top`, with `/`; empty if they are the same. */
   prefix: string
-  /** Config that takes away what the repository itself names: programs to run, files elsewhere to read. */
+  /** Config that overrides programs and external files that the repository itself names. */
   overrides: GitSetting[]
 }
 
@@ -19,11 +19,11 @@ export interface GitOptions {
   input?: string | Buffer
   maxBytes?: number
   timeoutMs?: number
-  /** Exit codes that are no failure. Default only 0. */
+  /** Exit codes that count as success. Default only 0. */
   okCodes?: number[]
 }
 
-/** Runs git in a repository. Its own config, hooks and attributes get nothing to run, and no network. */
+/** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
 export async function git(
   { top, overrides }: Pick<GitRepository, 'top' | 'overrides'>,
   args: string[],
@@ -67,7 +67,7 @@ const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 const MAX_ERROR_CHUNKS = 16
 const TIMEOUT_MS = 15_000
 
-/** Each of these would let a repository name a program, or change what we read. */
+/** Each of these settings would let a repository name a program, or change the output. */
 const HARDENING: GitSetting[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
@@ -78,7 +78,7 @@ const HARDENING: GitSetting[] = [
   ['core.sshCommand', 'false'],
   ['credential.helper', ''],
   ['diff.external', ''],
-  // Read as a whole, and it may be /dev/zero.
+  // Read completely, and it may be /dev/zero.
   ['diff.orderFile', '/dev/null'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
@@ -105,11 +105,11 @@ function gitEnvironment(top: string): Record<string, string> {
     ...env,
     LC_ALL: 'C',
     GIT_DIR: path.join(top, '.git'),
-    // `core.worktree` of a hostile repository would have us read the whole disk.
+    // `core.worktree` of a hostile repository would make git read the whole disk.
     GIT_WORK_TREE: top,
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
-    // A partial clone fetches what is missing, from a place that its config names.
+    // A partial clone would fetch missing objects from an address in its config.
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: 'none',
     GIT_LITERAL_PATHSPECS: '1',

@@ -3,16 +3,16 @@ import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 
-/** The tree object that stands for all files of the project as they are now. */
+/** The tree object of all files of the project in their current state. */
 export interface Snapshot {
   tree: string
 }
 
 export interface SnapshotLimits {
-  /** What all snapshots of a project may take on the disk, before the one that is being made. */
+  /** The disk space limit of all snapshots of a project, before the one that is being made. */
   maxBytes: number
   maxObjects: number
-  /** A larger file is kept only if git has it already. */
+  /** A larger file is stored only if git already has it. */
   maxFileBytes: number
 }
 
@@ -23,8 +23,9 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
 }
 
 /**
- * Records the files of a project as a git tree, with an index and an object folder of our own: the user's index, refs and objects
- * are only read. Ignored files are left out. Of a large file that git does not have, a line stands there that says so.
+ * Records the files of a project as a git tree, with an index and an object folder of its own: the user's index, refs
+ * and objects are only read. Ignored files are left out. A large file that git does not have is replaced by a line that
+ * says so.
  */
 export async function takeSnapshot(
   repository: GitRepository,
@@ -55,14 +56,16 @@ export async function takeSnapshot(
   }
 }
 
-/** To see whether one has changed, `git add` would run `git status` in it, with whatever its own config names. */
+/**
+ * To check a submodule for changes, `git add` would run `git status` in it, with the programs that its config names.
+ */
 async function passOverSubmodules(
   repository: GitRepository,
   tree: string,
   options: GitOptions,
 ): Promise<void> {
   const folders = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], options)
-  // Byte for byte: a name need not be UTF-8.
+  // Byte for byte, because a name need not be UTF-8.
   const submodules = folders
     .toString('latin1')
     .split('\0')
@@ -72,7 +75,7 @@ async function passOverSubmodules(
   await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], { ...options, input })
 }
 
-/** Each change of such a file would be kept as a whole. Its size and time still tell that it changed. */
+/** Each version of such a file would be stored whole. Its size and time still show that it changed. */
 async function passOverLargeFiles(
   repository: GitRepository,
   maxFileBytes: number,
@@ -104,7 +107,10 @@ async function passOverLargeFiles(
   await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], asInput(passed))
 }
 
-/** Begins anew when the snapshots take too much: old turns are then told by their tools. Nobody else may use them meanwhile. */
+/**
+ * Deletes all snapshots when they use too much space: the changes of old turns then come from their tools. No other
+ * reader may be active.
+ */
 export async function trimSnapshots(
   repository: GitRepository,
   stateFolder: string,
@@ -120,7 +126,7 @@ export async function trimSnapshots(
   await mkdir(stateFolder, { recursive: true, mode: 0o700 })
 }
 
-/** The tree of the last commit; the empty one before the first. */
+/** The tree of the last commit; the empty tree before the first. */
 export async function headTree(repository: GitRepository): Promise<string> {
   const tree = await git(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], {
     okCodes: [0, 1, 128],
@@ -128,7 +134,7 @@ export async function headTree(repository: GitRepository): Promise<string> {
   return tree.toString('utf8').trim() || EMPTY_TREE
 }
 
-/** Both trees may be ours or the user's: our objects, and behind them theirs. */
+/** Both trees may be in Chirality's objects or the user's, so both folders are searched. */
 export async function snapshotEnvironment(
   repository: GitRepository,
   stateFolder: string,

@@ -5,7 +5,7 @@ import type { Keys } from './keys.ts'
 /** Far more than a browser sends. */
 export const MAX_HEADERS = 64
 
-/** What the guard needs to know, from a request of node. */
+/** The facts about a node request that the guard needs. */
 export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): RequestFacts {
   const { headers } = request
   return {
@@ -24,7 +24,10 @@ export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): 
   }
 }
 
-/** Node keeps the first of two such headers; another reader might keep the second. Two are as wrong as a strange one. */
+/**
+ * Node keeps the first of two such headers, another reader might keep the second. So two are refused like an invalid
+ * one.
+ */
 function single(request: IncomingMessage, name: string): string | undefined {
   const values = request.headersDistinct[name]
   return values === undefined || values.length === 1 ? values?.[0] : values.join(', ')

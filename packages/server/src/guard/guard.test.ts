@@ -8,7 +8,7 @@ const PORT = 4096
 const place = placeOf({ port: PORT })
 const HERE = `http://127.0.0.1:${PORT}`
 
-/** A request that gets in; tests change one thing about it. */
+/** A request that is accepted; each test changes one thing about it. */
 function facts(changes: Partial<RequestFacts> = {}): RequestFacts {
   return {
     headersComplete: true,
@@ -69,7 +69,7 @@ describe('the name of the server', () => {
     const proxied = placeOf({ port: PORT, publicOrigins: ['https://agents.example'] })
     const verdict = guard(facts({ host: 'agents.example', origin: 'https://agents.example' }), proxied)
     expect(verdict).toEqual({ allow: true })
-    // It may call us by our own name.
+    // It may use the server's own name.
     expect(guard(facts({ origin: 'https://agents.example' }), proxied)).toEqual({ allow: true })
   })
 
@@ -156,7 +156,7 @@ describe('the page that asks', () => {
     ['page', 'navigate', 'iframe', '403 cross-site'],
     ['page', 'no-cors', 'script', '403 cross-site'],
     ['page', 'cors', 'empty', '403 cross-site'],
-    // What a service worker makes of a navigation that it sends on, of a frame as well as of a tab.
+    // The request of a service worker that forwards a navigation, of a frame as well as of a tab.
     ['page', 'navigate', 'empty', '403 cross-site'],
     ['page', 'same-origin', 'serviceworker', '403 cross-site'],
     ['call', 'navigate', 'document', '403 cross-site'],
@@ -232,7 +232,7 @@ describe('the token', () => {
     ['call', undefined, 'wrong', '401 token-wrong'],
     ['call', HERE, 'none', '401 token-missing'],
     ['call', HERE, 'wrong', '401 token-wrong'],
-    // A browser cannot set the header of a socket: it has five seconds to send the token.
+    // A browser cannot set headers of a socket: it has five seconds to send the token.
     ['socket', HERE, 'none', 'in'],
     ['socket', HERE, 'wrong', '401 token-wrong'],
     ['socket', HERE, 'valid', 'in'],

@@ -1,15 +1,15 @@
 import type { Place } from './places.ts'
 
-/** What a request says about itself, before a byte of its body is read. */
+/** The facts about a request that are known before its body is read. */
 export interface RequestFacts {
-  /** False when there may be headers that we do not see. */
+  /** False if there may be headers that node dropped. */
   headersComplete: boolean
   method: string
-  /** What is asked for: each kind is guarded in its own way. */
+  /** The kind of request: each has its own rules. */
   kind: RouteKind
   host: string | undefined
   origin: string | undefined
-  /** From browsers only, and no page can forge them. */
+  /** Sent by browsers only; a page cannot forge them. */
   fetchSite: string | undefined
   fetchMode: string | undefined
   fetchDest: string | undefined
@@ -19,8 +19,8 @@ export interface RequestFacts {
 }
 
 /**
- * `page`: files of the dashboard and what is as public. `sign-in`: trades a secret for the token. `call`: everything that
- * reads or does something. `socket`: a WebSocket, which may bring its token in its first message.
+ * `page`: files of the dashboard and other public answers. `sign-in`: exchanges a secret for a token. `call`:
+ * everything that reads or changes something. `socket`: a WebSocket, which may send its token in its first message.
  */
 export type RouteKind = 'page' | 'sign-in' | 'call' | 'socket'
 
@@ -39,12 +39,12 @@ export type GuardReason =
   | 'token-wrong'
 
 /**
- * Whether a request may go on. The one gate in front of everything: who is on loopback is not who we trust, for every page
- * in the user's browser is there, too.
+ * Whether a request is accepted. The only gate in front of everything: a request from loopback is not trusted, because
+ * every page in the user's browser comes from there too.
  */
 export function guard(facts: RequestFacts, place: Place): GuardVerdict {
   if (!facts.headersComplete) return refuse(431, 'headers')
-  // A name that is not ours resolves to us only when somebody rebinds it.
+  // A foreign host name resolves to this server only after DNS rebinding.
   if (facts.host === undefined || !place.hosts.has(facts.host)) return refuse(403, 'host')
   if (!METHODS[facts.kind].has(facts.method)) return refuse(405, 'method')
   if (!isOwnPage(facts, place)) return refuse(403, 'origin')
@@ -75,20 +75,20 @@ const METHODS: Record<RouteKind, ReadonlySet<string>> = {
   socket: new Set(['GET']),
 }
 
-/** Or no page at all. */
+/** Or no Origin at all. */
 function isOwnPage({ origin, host }: RequestFacts, place: Place): boolean {
   if (origin === undefined) return true
   const called = place.origins.get(origin)
   return called === null || (called !== undefined && called === host)
 }
 
-/** A link may lead to the page from anywhere: it holds no secret, and cannot be framed. */
+/** Any site may link to the page: it contains no secret, and cannot be framed. */
 function isSameSite({ kind, fetchSite, fetchMode, fetchDest }: RequestFacts): boolean {
   if (fetchSite === undefined || fetchSite === 'same-origin' || fetchSite === 'none') return true
   return kind === 'page' && fetchMode === 'navigate' && fetchDest === 'document'
 }
 
-/** Forms can send anything but JSON without asking first. */
+/** Without a preflight, forms can send any content type but JSON. */
 function isJson(contentType: string | undefined): boolean {
   return /^application\/json(?:\s*;\s*charset=utf-8)?$/i.test(contentType ?? '')
 }

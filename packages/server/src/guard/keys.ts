@@ -1,22 +1,22 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { TokenVerdict } from './guard.ts'
 
-/** What became of the secret of a link that somebody brings. */
+/** The state of a link's secret. */
 export type LinkUse = 'good' | 'used' | 'expired' | 'unknown'
 
-/** How long a link works. Said wherever one is printed. */
+/** How long a link is valid. Stated wherever one is printed. */
 export const LINK_MINUTES = 10
 
 /**
- * The tokens of one start of the server: one for the user's own programs, and one for each time a browser signed in. Also the
+ * The tokens of one run of the server: one for the user's own programs, and one for each sign-in of a browser. Also the
  * secrets of links, each of which signs one browser in.
  */
 export class Keys {
-  /** For programs of the user: it is in the file of the server, and belongs to no browser. */
+  /** For the user's programs: it is in the server's file, and belongs to no browser. */
   readonly token = newSecret()
   readonly #tokenDigest = digest(this.token)
   readonly #now: () => number
-  /** By the digest of the token. A Map keeps the order in which they were given. */
+  /** By the digest of the token. A Map keeps the order of creation. */
   readonly #browserTokens = new Map<string, string>()
   readonly #onRevoked = new Map<string, Set<() => void>>()
   #links: Link[] = []
@@ -25,7 +25,7 @@ export class Keys {
     this.#now = now
   }
 
-  /** What an `Authorization` header is worth. */
+  /** The result of checking an `Authorization` header. */
   judgeHeader(authorization: string | undefined): TokenVerdict {
     if (authorization === undefined) return 'none'
     const given = bearerOf(authorization)
@@ -36,12 +36,12 @@ export class Keys {
     return timingSafeEqual(digest(given), this.#tokenDigest) || this.browserOf(given) !== undefined
   }
 
-  /** The browser that was given this token; undefined for the token of programs, and for what is none. */
+  /** The browser with this token; undefined for the token of programs, and for an invalid one. */
   browserOf(token: string | undefined): string | undefined {
     return token === undefined ? undefined : this.#browserTokens.get(digest(token).toString('hex'))
   }
 
-  /** A token for a browser. Its oldest one goes when it has too many: it signs in again by itself. */
+  /** A token for a browser. If it has too many, its oldest is dropped, and that page signs in again by itself. */
   newBrowserToken(browserId: string): string {
     const token = newSecret()
     this.#browserTokens.set(digest(token).toString('hex'), browserId)
@@ -50,14 +50,14 @@ export class Keys {
     return token
   }
 
-  /** Ends every token of a browser, and all that it has open. */
+  /** Revokes every token of a browser, and closes its connections. */
   revoke(browserId: string): void {
     for (const [hash, owner] of this.#browserTokens) if (owner === browserId) this.#browserTokens.delete(hash)
     for (const listener of [...(this.#onRevoked.get(browserId) ?? [])]) listener()
     this.#onRevoked.delete(browserId)
   }
 
-  /** Calls back when the browser of this token is revoked. Returns how to stop listening. */
+  /** Calls back when the browser of this token is revoked. Returns the function that removes the listener. */
   whenRevoked(token: string | undefined, listener: () => void): () => void {
     const browserId = this.browserOf(token)
     if (browserId === undefined) return () => {}
@@ -66,7 +66,7 @@ export class Keys {
     return () => listeners.delete(listener)
   }
 
-  /** A secret for a link. The oldest one goes when there are too many. */
+  /** A secret for a link. If there are too many, the oldest is dropped. */
   newSignInSecret(): string {
     const secret = newSecret()
     const link = { digest: digest(secret), expiresAt: this.#now() + LINK_MINUTES * 60_000, used: false }
@@ -74,10 +74,10 @@ export class Keys {
     return secret
   }
 
-  /** Uses up the link of this secret. Those that no longer work are known for a while, to say why. */
+  /** Marks the link of this secret as used. Expired ones are kept for a while, so that the error can say why. */
   useLink(secret: string): LinkUse {
     const given = digest(secret)
-    // All are compared, so that the time tells nothing about which one it was.
+    // All secrets are compared, so that the duration does not reveal which one matched.
     const [link] = this.#links.filter(known => timingSafeEqual(known.digest, given))
     if (link === undefined) return 'unknown'
     if (link.used) return 'used'
@@ -106,7 +106,7 @@ function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** Digests have one length, whatever was given: comparing them takes the same time. */
+/** Digests have one length for every input, so a comparison always takes the same time. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -1,9 +1,10 @@
-/** Under which names this server is reached. Exact strings: no pattern, no prefix, no port left open. */
+/** The host names and origins of this server. Exact strings: no pattern, no prefix, no open port. */
 export interface Place {
   hosts: ReadonlySet<string>
   /**
-   * Each with the host that its pages call, or null for any of ours: a proxy in front may put another in its place. A page of
-   * `localhost` never calls `127.0.0.1`; one that does comes from somebody else who listens on that port of `::1`.
+   * Each origin with the host that its pages call, or null for any of the server's: a proxy in front may replace the
+   * host. A page of `localhost` never calls `127.0.0.1`; one that does comes from another program that listens on that
+   * port of `::1`.
    */
   origins: ReadonlyMap<string, string | null>
 }
@@ -14,14 +15,14 @@ export interface PlaceOptions {
   loopback?: string
   /** The server itself speaks TLS. */
   tls?: boolean
-  /** Other names, as `https://agents.example`: of a proxy in front, or of a host that is not loopback. */
+  /** Other origins, such as `https://agents.example`: of a proxy in front, or of a host that is not loopback. */
   publicOrigins?: string[]
 }
 
 export function placeOf({ port, loopback, tls = false, publicOrigins = [] }: PlaceOptions): Place {
   const scheme = tls ? 'https' : 'http'
   const names = loopback === undefined ? LOOPBACK_NAMES : [...LOOPBACK_NAMES, urlHost(loopback)]
-  // `URL` leaves the default port out, as browsers do.
+  // `URL` omits the default port, as browsers do.
   const own = names.map(name => new URL(`${scheme}://${name}:${port}`))
   const named = publicOrigins.flatMap(origin => parseOrigin(origin) ?? [])
   return {
@@ -35,12 +36,12 @@ export function placeOf({ port, loopback, tls = false, publicOrigins = [] }: Pla
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 
-/** An address as URLs have it. */
+/** An address in the form of URLs. */
 export function urlHost(address: string): string {
   return address.includes(':') ? `[${address}]` : address
 }
 
-/** Undefined when there is anything beside scheme, name and port. */
+/** Undefined if there is more than scheme, name and port. */
 export function parseOrigin(origin: string): URL | undefined {
   const url = URL.canParse(origin) ? new URL(origin) : undefined
   return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === origin ? url : undefined

@@ -2,11 +2,11 @@ export interface RateLimitOptions {
   /** How many at once. */
   burst: number
   perSecond: number
-  /** Milliseconds that never go back. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number
 }
 
-/** A bucket that fills steadily; each request takes a drop, and without one it is refused. */
+/** A token bucket that fills steadily; each request takes one token, and is refused without one. */
 export class RateLimit {
   readonly #options: Required<RateLimitOptions>
   #drops: number

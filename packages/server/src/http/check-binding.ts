@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { parseOrigin } from '../guard/places.ts'
 import type { TlsFiles } from './http-server.ts'
 
-/** Says that others may reach the server, and how they are kept out: TLS here, or a proxy in front. */
+/** Confirms that other machines may reach the server, and how access is protected: TLS here, or a proxy in front. */
 export type Exposed = { tls: TlsFiles } | { proxy: true }
 
 export interface Binding {
@@ -12,12 +12,15 @@ export interface Binding {
   publicOrigins?: string[]
 }
 
-/** The options would let others in without anything that keeps them out. */
+/** The options would expose the server without any protection. */
 export class BindingError extends Error {
   override readonly name = 'BindingError'
 }
 
-/** Whoever reaches the server has the user's shell, so it stays on loopback unless its user says twice otherwise. */
+/**
+ * Anyone who reaches the server can use the user's shell, so it stays on loopback unless the user confirms the
+ * exposure.
+ */
 export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }: Binding): void {
   for (const origin of publicOrigins) {
     if (parseOrigin(origin) !== undefined) continue
@@ -53,7 +56,7 @@ function checkTls(tls: TlsFiles): void {
   }
 }
 
-/** `localhost` is what the resolver says, which need not be loopback: only numbers count, and that one name. */
+/** `localhost` is what the resolver returns, which need not be loopback: only addresses count, and that one name. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true
   switch (isIP(host)) {

@@ -6,7 +6,7 @@ import type { TlsFiles } from './http-server.ts'
 
 export interface DoorOptions {
   host: string
-  /** The first to try; 0 takes any. */
+  /** The first port to try; 0 takes any. */
   port: number
   tls?: TlsFiles
   publicOrigins?: string[]
@@ -16,16 +16,16 @@ export interface DoorOptions {
 export interface Doors {
   servers: readonly Server[]
   port: number
-  /** Where programs of this machine reach it. */
+  /** The address for programs of this machine. */
   url: string
-  /** Where browsers do. */
+  /** The address for browsers. */
   pageUrl: string
   place: Place
 }
 
 /**
- * Listens where it is told to, and where that is of no use to the user's own programs, on loopback as well. They would have to
- * trust a certificate that is for another name, or send the token over the network.
+ * Listens on the given address and, if the user's own programs cannot use that, on loopback as well. Otherwise they
+ * would have to trust a certificate for another name, or send the token over the network.
  */
 export async function openDoors({
   host,
@@ -60,19 +60,19 @@ export async function openDoors({
 
 const INNER_HOST = '127.0.0.1'
 
-/** Whether the user's own programs cannot use what others use. */
+/** Whether the user's own programs cannot use the public address. */
 export function needsInnerDoor(host: string, tls?: TlsFiles): boolean {
   return tls !== undefined || !(isLoopback(host) || host in WILDCARDS)
 }
 
-/** Where this machine reaches a server that listens on `address`: a wildcard is not a name that anybody is reached under. */
+/** The address at which this machine reaches a server that listens on `address`: a wildcard cannot be connected to. */
 function ownHost(address: string): string {
   return urlHost(WILDCARDS[address] ?? address)
 }
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/** Not the same one: some systems would let it take over what a wildcard has. */
+/** Another port: some systems would let a second listener take over a part of a wildcard's. */
 function nextPort(preferred: number, port: number): number {
   return preferred === 0 || port === MAX_PORT ? 0 : port + 1
 }
@@ -86,13 +86,13 @@ function joined(one: Place, other: Place): Place {
 
 interface ListenOptions {
   host: string
-  /** Tried first; then those after it. 0 takes any. */
+  /** Tried first, then the following ones. 0 takes any. */
   port: number
   /** How many ports to try. */
   attempts?: number
 }
 
-/** Listens on the preferred port or on one near it, and says which. */
+/** Listens on the preferred port or on one near it, and returns it. */
 export async function listen(
   server: Server,
   { host, port, attempts = ATTEMPTS }: ListenOptions,
@@ -112,7 +112,7 @@ export class ListenError extends Error {
 const ATTEMPTS = 20
 export const MAX_PORT = 65_535
 
-/** Undefined when somebody else has it. */
+/** Undefined if another program uses it. */
 function tryPort(server: Server, host: string, port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {

@@ -16,25 +16,25 @@ export interface TlsFiles {
 }
 
 export interface HttpServerOptions {
-  /** Known once the port is. Until then nobody gets in. */
+  /** Set once the port is known. Until then every request is refused. */
   place: () => Place
   keys: Keys
   routes: readonly Route[]
   files: StaticFiles
   tls?: TlsFiles
-  /** Told of a connection whose request has shown a token. */
+  /** Called for a connection whose request had a valid token. */
   onTrusted?: (socket: Socket) => void
-  /** How long a connection may take to say who it is and what it wants. */
+  /** How long a connection may take to send its request. */
   headersMs?: number
-  /** How long an answer waits for a reader that does not read. */
+  /** How long an answer waits for a client that does not read. */
   unreadMs?: number
-  /** What a thrown error means to the one who asked; what it means to us goes to `onFault`. */
+  /** Turns a thrown error into an answer for the caller; internal errors go to `onFault`. */
   toHttpError: (error: unknown) => HttpError
 }
 
 /**
- * By hand on `node:http`: a framework would put its own routing, parsing and defaults between the guard and what it guards, and
- * there are some twenty routes.
+ * Written on `node:http`: a framework would put its own routing, parsing and defaults between the guard and the routes,
+ * and there are only about twenty routes.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
   const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -42,7 +42,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       if (isDeparture(error, response)) response.destroy()
       else sendError(response, options.toHttpError(error))
     }
-    // Without a listener, one write too many would end the process.
+    // Without a listener, a write after the end would end the process.
     response.on('error', fail)
     closeWithConnection(request, response)
     whenItsTurn(request, response)
@@ -55,7 +55,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     requestTimeout: Math.max(headersMs, REQUEST_TIMEOUT_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // By default node looks every 30 s, and what is over its time stays for as long.
+    // By default node checks its timeouts every 30 s, and expired connections would stay that long.
     connectionsCheckingInterval: Math.min(headersMs, CHECK_MS),
   }
   const server = options.tls
@@ -63,11 +63,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
     : createServer(limits, handle)
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = options.unreadMs ?? UNREAD_MS
-  // A handler that takes its time has written nothing; a reader that does not read leaves what was written lying.
+  // A slow handler has written nothing; a client that does not read leaves written data unsent.
   server.on('timeout', socket => {
     if (socket.writableLength > 0) socket.destroy()
   })
-  // One more than we take: node drops the rest without a word, and what it drops may be the Origin.
+  // One more than the limit: node drops further headers silently, and one of them may be the Origin.
   server.maxHeadersCount = MAX_HEADERS + 1
   server.on('clientError', (error, socket) => refuseSocket(error, socket as Socket))
   return server
@@ -79,7 +79,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5_000
 const UNREAD_MS = 30_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** More than the sockets that are served, so that one too many hears why. */
+/** More than the connections that are served, so that one above the limit gets an error. */
 const MAX_CONNECTIONS = 2048
 
 async function answer(
@@ -95,7 +95,7 @@ async function answer(
   const verdict = guard(facts, options.place())
   if (!verdict.allow) throw refusal(verdict.status, verdict.reason)
   if (facts.token === 'valid') options.onTrusted?.(request.socket)
-  // A stream that a browser reads ends with its sign-in.
+  // A stream of a browser ends when the browser is signed out.
   const token = bearerOf(request.headers.authorization)
   response.once(
     'close',
@@ -114,7 +114,7 @@ async function answer(
   }
 }
 
-/** Only the path counts: a whole address in the request line is for proxies, which we are not. */
+/** Only the path counts: an absolute URL in the request line is for proxies. */
 export function requestUrl(request: IncomingMessage): URL | undefined {
   const target = request.url ?? ''
   return target.startsWith('/') && URL.canParse(`http://server${target}`)
@@ -122,7 +122,7 @@ export function requestUrl(request: IncomingMessage): URL | undefined {
     : undefined
 }
 
-/** Whoever is not let in does not learn which routes there are. */
+/** A refused request does not reveal which routes exist. */
 function kindOf(match: RouteMatch, pathname: string): RouteKind {
   if (match.found === 'route') return match.route.kind
   return match.found === 'path' || isApi(pathname) ? 'call' : 'page'
@@ -149,14 +149,14 @@ const REFUSALS: Record<GuardReason, string> = {
 }
 
 function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): void {
-  // After the beginning of an answer there is no saying another.
+  // Once an answer has begun, no other can be sent.
   if (socket.writable && socket.bytesWritten === 0) endSocket(socket, BROKEN[error.code ?? ''] ?? 400)
   else socket.destroy()
 }
 
 const BROKEN: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }
 
-/** The one who asked has left in the middle: nobody's fault, and nobody to tell. */
+/** The client left in the middle: no error, and no one to report it to. */
 function isDeparture(error: unknown, response: ServerResponse): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return (response.req.socket.destroyed || response.destroyed) && DEPARTURES.has(code)
@@ -168,12 +168,13 @@ const DEPARTURES: ReadonlySet<string> = new Set([
 
 const answers = new WeakMap<Socket, Set<ServerResponse>>()
 
-/** Far more than a browser or a script has under way at once. */
+/** Far more than a browser or a script has pending at once. */
 const MAX_WAITING = 128
 
 /**
- * Resolves when the answers before this one on the same connection are sent: what waits behind a reader that does not read opens no
- * file and does no work. False when it is too late, or when there are too many: then the connection ends.
+ * Resolves when the previous answers on the same connection are sent: a request behind a client that does not read
+ * opens no file and does no work. False if the connection is closed, or if too many requests wait: the connection ends
+ * then.
  */
 async function whenItsTurn({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const open = [...(answers.get(socket) ?? [])]
@@ -184,8 +185,8 @@ async function whenItsTurn({ socket }: IncomingMessage, response: ServerResponse
 }
 
 /**
- * Closes an answer with its connection. Node does that for the one that is being sent; those that wait behind it would never
- * hear of it, and keep what they opened for ever.
+ * Closes an answer with its connection. Node does so only for the answer that is being sent; the waiting ones would
+ * never notice, and keep their files open forever.
  */
 function closeWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
   const open = answers.get(socket) ?? watch(socket)

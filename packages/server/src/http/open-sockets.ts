@@ -2,11 +2,11 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Every connection of some servers. Node itself loses sight of those that were upgraded or refused, and then waits for them, for
- * ever, when it closes.
+ * Every connection of some servers. Node loses track of upgraded and refused ones, and would wait for them forever when
+ * it closes.
  */
 export class OpenSockets {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #sockets = new Map<string, Socket>()
   readonly #trusted = new Set<string>()
 
@@ -23,15 +23,15 @@ export class OpenSockets {
     })
   }
 
-  /** A connection that has shown a token: from now on it makes room for nobody. */
+  /** A connection with a valid token: it is never closed to make room. */
   trust(socket: Socket): void {
     const name = nameOf(socket)
     if (this.#sockets.has(name)) this.#trusted.add(name)
   }
 
   /**
-   * The one that has been here longest without a token makes room, whatever it said meanwhile: a half-written request keeps a
-   * place as well as silence does. The newcomer has not had its chance yet.
+   * Closes the oldest connection without a token, whatever it sent: a half-written request occupies a place as silence
+   * does. The new connection has not had its chance yet.
    */
   #dropStranger(newcomer: string): void {
     for (const [name, socket] of this.#sockets) {
@@ -50,10 +50,10 @@ export class OpenSockets {
   }
 }
 
-/** By its two ends: with TLS the socket of a request is another object than that of its connection. */
+/** By both of its addresses: with TLS a request's socket is another object than its connection's. */
 function nameOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
   return `${localAddress}:${localPort} ${remoteAddress}:${remotePort}`
 }
 
-/** Well below what the server takes at all. */
+/** Well below the server's own limit. */
 const CROWDED = 1024

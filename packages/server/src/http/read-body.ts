@@ -5,11 +5,11 @@ import { describeProblems } from '../errors/to-call-error.ts'
 
 export interface BodyLimits {
   maxBytes: number
-  /** Whoever takes longer is cut off. */
+  /** A slower body is cut off. */
   withinMs?: number
 }
 
-/** The JSON of a request, checked. Whatever is wrong with it is an HttpError that says what. */
+/** The validated JSON of a request. Any error in it is an HttpError that says what is wrong. */
 export async function readBody<S extends z.ZodType>(
   request: IncomingMessage,
   schema: S,
@@ -35,7 +35,7 @@ async function readText(request: IncomingMessage, maxBytes: number): Promise<str
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** No body is the same as an empty object: `POST /cancel` has none. */
+/** No body is treated as an empty object: `POST /cancel` has none. */
 function parse(text: string): unknown {
   if (text === '') return {}
   try {

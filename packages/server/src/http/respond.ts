@@ -16,7 +16,7 @@ export function sendNothing(response: ServerResponse): void {
   response.writeHead(204).end()
 }
 
-/** Errors in one shape for every route. The connection ends where a body may still be on its way. */
+/** Errors in the same form for every route. The connection is closed if a body may still arrive. */
 export function sendError(response: ServerResponse, { status, code, message }: HttpError): void {
   if (response.headersSent) {
     response.destroy()
@@ -27,8 +27,8 @@ export function sendError(response: ServerResponse, { status, code, message }: H
 }
 
 /**
- * The last word on a connection. Whether the other side closes, too, or reads it at all, is not waited for: one that does
- * neither would stay for ever.
+ * The last answer on a connection. It does not wait for the client to read or close: one that does neither would stay
+ * forever.
  */
 export function endSocket(socket: Duplex, status: number): void {
   const deadline = setTimeout(() => socket.destroy(), LAST_WORD_MS)
@@ -41,11 +41,11 @@ export function endSocket(socket: Duplex, status: number): void {
 
 const LAST_WORD_MS = 1000
 
-/** On every answer, whatever it is. */
+/** Headers of every answer. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
-    // Text of agents ends up in the page: nothing that it could smuggle in may run, or reach another host.
+    // Agents' text is shown in the page: no injected code may run, or reach another host.
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",

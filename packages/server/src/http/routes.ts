@@ -5,12 +5,12 @@ export interface RouteRequest {
   request: IncomingMessage
   response: ServerResponse
   url: URL
-  /** What stands where the path has `:name`. */
+  /** The values of the path's `:name` segments. */
   params: Readonly<Record<string, string>>
 }
 
 export interface Route extends Pick<Endpoint, 'method' | 'path' | 'kind'> {
-  /** What it takes and answers. Null for tRPC, whose procedures say that for themselves. */
+  /** Its input and output. Null for tRPC, whose procedures have their own. */
   endpoint: Endpoint | null
   handle: (request: RouteRequest) => void | Promise<void>
 }
@@ -20,7 +20,7 @@ export type RouteMatch =
   | { found: 'path'; allowed: string[] }
   | { found: 'nothing' }
 
-/** Which route a request is for. A path that exists with other methods is told apart from one that does not. */
+/** The route of a request. Distinguishes an unknown path from one that has other methods. */
 export function matchRoute(routes: readonly Route[], method: string, pathname: string): RouteMatch {
   const wanted = method === 'HEAD' ? 'GET' : method
   const given = pathname.split('/')

@@ -28,7 +28,7 @@ class HeldOutlet implements Outlet {
   }
 }
 
-/** Whether a turn has come, without waiting for it. */
+/** Whether `turn()` has resolved, without waiting for it. */
 function watch(turn: Promise<boolean>): { result: boolean | undefined } {
   const seen: { result: boolean | undefined } = { result: undefined }
   void turn.then(result => {

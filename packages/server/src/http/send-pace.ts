@@ -1,10 +1,10 @@
-/** The end that events are sent through: a WebSocket, or the response of an SSE route. */
+/** The connection that events are sent through: a WebSocket, or the response of an SSE route. */
 export interface Outlet {
-  /** Bytes that were handed over and that the other side has not taken. */
+  /** Bytes that were written and not yet sent. */
   buffered(): number
-  /** Called when the other side has taken everything. */
+  /** Called when everything was sent. */
   onDrain(listener: () => void): void
-  /** It has taken nothing for too long. */
+  /** The client has read nothing for too long. */
   giveUp(): void
 }
 
@@ -14,9 +14,9 @@ export interface SendPaceOptions {
 }
 
 /**
- * When the next batch may be sent: as soon as the other side has room. How large a batch is was decided where the agent's output
- * was read. All subscriptions of a connection wait together for a reader that is slow: what it has not read stays in the log and
- * not in memory.
+ * When the next batch may be sent: as soon as the connection has room. The size of a batch was decided where the
+ * agent's output was read. All subscriptions of a connection wait together for a slow client: its unread events stay in
+ * the log and not in memory.
  */
 export class SendPace {
   readonly #outlet: Outlet
@@ -34,7 +34,7 @@ export class SendPace {
     outlet.onDrain(() => this.#wake())
   }
 
-  /** Resolves when it is time to send. False when there is nobody left to send to. */
+  /** Resolves when the next batch may be sent. False if the connection is closed. */
   async turn(): Promise<boolean> {
     while (!this.#closed && this.#isFull) await new Promise<void>(resolve => this.#waitWith(resolve))
     return !this.#closed
@@ -84,5 +84,5 @@ export class SendPace {
 
 const MAX_BUFFERED_BYTES = 1024 * 1024
 const STALL_MS = 30_000
-/** Buffers shrink without a `drain` while more is written behind them. */
+/** Buffers shrink without a `drain` event while more is written behind them, so this polls. */
 const FULL_CHECK_MS = 100

@@ -4,7 +4,7 @@ import { type Outlet, SendPace } from './send-pace.ts'
 
 export interface ServerSentEvent {
   id?: number
-  /** Left out, it is a plain `message` to an EventSource. */
+  /** Without a name it is a plain `message` for an EventSource. */
   event?: string
   data: unknown
 }
@@ -36,7 +36,7 @@ export class SseStream {
   }
 
   send(events: ServerSentEvent[]): void {
-    // After its end a response stays open until a slow reader has it all, and takes nothing more.
+    // After its end a response stays open until a slow client has read it, and accepts no more.
     if (events.length > 0 && this.#isOpen()) this.#response.write(events.map(format).join(''))
   }
 
@@ -65,13 +65,13 @@ export function responseOutlet(response: ServerResponse): Outlet {
   }
 }
 
-/** JSON holds no line break, so one `data` line is enough. */
+/** JSON contains no line break, so one `data` line is enough. */
 function format({ id, event, data }: ServerSentEvent): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
   return `${head}data: ${JSON.stringify(data)}\n\n`
 }
 
-/** Where a reader goes on: what its EventSource sends by itself, or `?after=`. Undefined when it says nothing. */
+/** The cursor of a client: the header that its EventSource sends, or `?after=`. Undefined without either. */
 export function cursorOf(request: IncomingMessage, url: URL): number | undefined {
   const given = request.headers['last-event-id'] ?? url.searchParams.get('after') ?? undefined
   if (given === undefined) return undefined

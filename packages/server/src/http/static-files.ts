@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
 import { HttpError } from '../errors/call-error.ts'
 
-/** Serves the built dashboard. A path without a file is a page of the app, which finds its own way. */
+/** Serves the built dashboard. A path without a file gets the app's page, which does its own routing. */
 export class StaticFiles {
   readonly #folder: string | undefined
   #realFolder: Promise<string | undefined> | undefined
@@ -39,11 +39,11 @@ interface OpenFile {
   handle: FileHandle
   size: number
   modifiedMs: number
-  /** The build has made a smaller one of it. Undefined where it cannot have one. */
+  /** Whether the build has a compressed copy of the file. Undefined if it cannot have one. */
   encoding?: 'br' | 'gzip' | 'identity'
 }
 
-/** Undefined for what cannot be a file of ours: `..`, dot files, NUL, backslashes, broken escapes. */
+/** Undefined for a path that cannot be a file of the dashboard: `..`, dot files, NUL, backslashes, invalid escapes. */
 function safePath(pathname: string): string | undefined {
   const decoded = decode(pathname)
   if (decoded === undefined || /[\0\\]/.test(decoded)) return undefined
@@ -77,8 +77,9 @@ async function openInside(root: string, relative: string): Promise<OpenFile | un
 }
 
 /**
- * What the build compressed, for a browser that takes it. Only these files: nobody but the build writes them. Answers of the API are
- * never compressed: they hold secrets beside what others can write, which their length would then tell of.
+ * The compressed copy from the build, for a browser that accepts it. Only these files: only the build writes them. API
+ * answers are never compressed: they contain secrets beside text that others control, and their length would reveal the
+ * secrets.
  */
 async function smaller(root: string, file: OpenFile, { headers }: IncomingMessage): Promise<OpenFile> {
   if (!COMPRESSED.has(path.extname(file.path))) return file
@@ -87,7 +88,7 @@ async function smaller(root: string, file: OpenFile, { headers }: IncomingMessag
     if (!taken.has(encoding)) continue
     const other = await openInside(root, `${path.relative(root, file.path)}${extension}`)
     if (other === undefined) continue
-    // One that is older was made of another file.
+    // An older copy was made from another file.
     if (other.modifiedMs >= file.modifiedMs) {
       await file.handle.close()
       return { ...other, path: file.path, encoding }
@@ -103,7 +104,7 @@ const ENCODINGS = [
 ] as const
 const COMPRESSED: ReadonlySet<string> = new Set(['.html', '.js', '.css', '.json', '.svg'])
 
-/** Without those that the browser says it does not want: `gzip;q=0`. */
+/** Without the encodings that the browser refuses: `gzip;q=0`. */
 function takenEncodings(header: string | string[] | undefined): Set<string> {
   const entries = String(header ?? '')
     .toLowerCase()
@@ -144,7 +145,10 @@ async function send(file: OpenFile, request: IncomingMessage, response: ServerRe
   stream.pipe(response)
 }
 
-/** By this the dashboard's service worker tells our page from that of another program that has the port later. */
+/**
+ * By this header the dashboard's service worker recognises a page of this server, and not of another program that uses
+ * the port later.
+ */
 const OURS = { 'x-chirality': 'dashboard' }
 
 /** The bundler puts a hash of the content into these names, so they never change. */

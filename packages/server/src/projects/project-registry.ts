@@ -12,18 +12,18 @@ import {
 } from '../system/user-files.ts'
 import { typedFolder } from './typed-folder.ts'
 
-/** A folder that the user said agents may work in. */
+/** A folder that the user registered for agents. */
 export interface RegisteredProject {
-  /** Its real path, which is its id, too. */
+  /** Its real path, which is also its id. */
   root: string
   name: string
   addedAt: string
 }
 
 /**
- * The folders that the user trusts: `trusted/<hash>.json` in the user's own data folder. Nothing runs in any other: a path in a
- * request, or a session that lies around in a cloned repository, is not the user's word. A file each, because several servers
- * of one user change them at the same time, and of one list one of them would lose what the other added.
+ * The folders that the user registered: `trusted/<hash>.json` in the user's own data folder. No agent runs in any other
+ * folder: a path in a request, or a session in a cloned repository, is not the user's consent. One file each, because
+ * several servers of one user change them at the same time, and with one list a change could be lost.
  */
 export class ProjectRegistry {
   readonly #home: string
@@ -51,7 +51,7 @@ export class ProjectRegistry {
     const project = { root, name: name ?? path.basename(root), addedAt }
     const text = `${JSON.stringify(project)}\n`
     if (name === undefined) {
-      // Another server that was faster may have given it a name.
+      // Another server may have registered it first, with a name.
       if (await createUserFile(this.#home, file, text)) return project
       const other = await this.#read(file)
       if (other) return other
@@ -60,7 +60,7 @@ export class ProjectRegistry {
     return project
   }
 
-  /** What is in the folder stays. */
+  /** The folder's content stays. */
   async remove(root: string): Promise<void> {
     await this.require(root)
     await this.#onRemove(root)
@@ -80,7 +80,10 @@ export class ProjectRegistry {
     throw unknownProject(folder)
   }
 
-  /** Read each time: another server of the same user may have changed it. Undefined when it does not say what its name says. */
+  /**
+   * Read each time, because another server of the same user may have changed it. Undefined if its content does not
+   * match its name.
+   */
   async #read(file: string): Promise<RegisteredProject | undefined> {
     const project = parseProject((await readUserFile(this.#home, file)) ?? '')
     return project && fileOf(project.root) === file ? project : undefined
@@ -127,11 +130,14 @@ async function realFolder(typed: string): Promise<string> {
   return root
 }
 
-/** An agent in git's own folder, or in the one with the user's token and policies, would read or change what guards it. */
+/**
+ * An agent in git's own folder, or in the data folder with the user's token and policies, could change what restricts
+ * it.
+ */
 async function requireNotOurs(root: string, home: string): Promise<void> {
   const isGit = root.split(path.sep).some(part => part.toLowerCase() === '.git')
   const inData = path.relative(await realpath(home).catch(() => home), root).split(path.sep)
-  // The project to try things in is there.
+  // The demo project is in the data folder.
   const isData = !['..', 'demo'].includes(inData[0] ?? '') && !path.isAbsolute(inData[0] ?? '')
   if (!isGit && !isData) return
   const what = isGit ? "git's own folder" : 'in the data folder of Chirality'

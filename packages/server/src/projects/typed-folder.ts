@@ -2,14 +2,14 @@ import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 
-/** A folder as people type it: from `/` on, from `~`, or from the home folder, which is where `~` and other paths begin. */
+/** A folder as a user types it: absolute, from `~`, or relative to the home folder. */
 export function typedFolder(typed: string, home = homedir()): string {
   const text = typed.trim()
   if (text === '~') return home
   return path.resolve(home, text.startsWith('~/') ? text.slice(2) : text)
 }
 
-/** The folders that what was typed so far can become, in the words of who types: `~/co` gives `~/code/`. */
+/** Completions of a typed folder, in the same form: `~/co` gives `~/code/`. */
 export async function completeFolder(typed: string, home = homedir()): Promise<string[]> {
   const text = typed.trim() === '~' ? '~/' : typed.trim()
   const begun = text.slice(text.lastIndexOf('/') + 1)
@@ -19,7 +19,7 @@ export async function completeFolder(typed: string, home = homedir()): Promise<s
   const names: string[] = []
   for (const entry of entries) {
     const { name } = entry
-    // Hidden ones are shown to who begins with a dot.
+    // Hidden folders are listed only after a dot.
     if (!startsWith(name, begun) || (name.startsWith('.') && !begun.startsWith('.'))) continue
     if (entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(path.join(folder, name))))) {
       names.push(name)
