@@ -5,8 +5,8 @@ import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from './exit-code.ts'
 
 /**
- * What agents are given their share of: an environment, in which the names that the user lets through besides are listed. They are in
- * `CHIRALITY_ALLOW_ENV`, one a line in the file `allow-env` of the user's data folder, and named by an option.
+ * The environment that agents get a part of, and the names that the user adds to the allow-list. These are in
+ * `CHIRALITY_ALLOW_ENV`, one for each line in the file `allow-env` of the user's data folder, and in an option.
  */
 export function agentEnvironment(
   environment: Record<string, string> = processEnv(),
@@ -17,7 +17,7 @@ export function agentEnvironment(
   return names.length === 0 ? environment : { ...environment, [ALLOW_VARIABLE]: names.join(',') }
 }
 
-/** Where the user lists names that go to every agent. */
+/** The file in which the user lists names that every agent gets. */
 export function allowFile(): string {
   return path.join(userDataFolder(), 'allow-env')
 }
@@ -41,7 +41,7 @@ function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    // Hardly anybody has one. What is wrong with the data folder itself is told where it is used.
+    // The file is optional. Errors of the data folder itself are reported where it is used.
     if (code === 'ENOENT' || code === 'ENOTDIR') return ''
     throw new UsageError(`${file} cannot be read (${code}). It lists names of variables, one a line.`)
   }

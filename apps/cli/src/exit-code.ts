@@ -1,6 +1,6 @@
 import type { SessionErrorCode, TurnEndReason } from '@chirality/core'
 
-/** What scripts that call `chirality` rely on. */
+/** The exit codes that scripts rely on. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -46,7 +46,7 @@ export function exitCodeOfError(error: { code: string }): ExitCode {
   }
 }
 
-/** The command was called wrongly. Its message is shown with a pointer to the help, and the exit code is 2. */
+/** The command was called wrongly. Its message is shown with a reference to the help, and the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)

@@ -1,8 +1,8 @@
 import { EXIT, type ExitCode, exitCodeOfError } from './exit-code.ts'
 
 /**
- * What a person is told about an error that ended a command, and the exit code for it. Errors are known by their name: `run`
- * is bundled by itself, so its classes are not those of the rest.
+ * The message for an error that ended a command, and its exit code. Errors are recognised by their name: `run` is
+ * bundled separately, so its classes differ from the others.
  */
 export function explain(error: unknown): { message: string; code: ExitCode } {
   if (error instanceof Error) {
@@ -10,12 +10,12 @@ export function explain(error: unknown): { message: string; code: ExitCode } {
     const hint = error.name === 'UsageError' ? '\nSee `chirality --help`.' : ''
     if (code !== undefined) return { message: `chirality: ${error.message}${hint}\n`, code }
   }
-  // A fault of ours: whoever reports it needs to say where.
+  // An internal error: a bug report needs the stack.
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { message: `chirality: ${text}\n`, code: EXIT.failed }
 }
 
-/** Undefined for an error that nobody expected. */
+/** Undefined for an unexpected error. */
 function expectedCode(error: Error): ExitCode | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   switch (error.name) {
@@ -45,7 +45,7 @@ function expectedCode(error: Error): ExitCode | undefined {
   }
 }
 
-/** What is not about how the command was called, or the project that it was called for. */
+/** Errors that are not about the command line or the project. */
 const STORAGE_FAULTS: ReadonlySet<string> = new Set([
   'not-found',
   'no-space',

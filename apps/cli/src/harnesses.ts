@@ -4,18 +4,18 @@ import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
 import { oneOf } from './options.ts'
 
-/** All that can run a turn. */
+/** All harnesses that can run a turn. */
 export const HARNESS_IDS: readonly HarnessId[] = HARNESSES.map(({ meta }) => meta.id)
 export const DEFAULT_HARNESS: HarnessId = HARNESSES[0].meta.id
-/** The room that an id needs in a table. */
+/** The width of an id in a table. */
 export const HARNESS_WIDTH = Math.max(...HARNESS_IDS.map(id => id.length))
 
-/** How an agent is called in a sentence. */
+/** The name of an agent in a sentence. */
 export function agentName(id: HarnessId | null | undefined): string {
   return harnessMeta(id)?.name ?? id ?? HARNESSES[0].meta.name
 }
 
-/** A harness whose agent keeps conversations of its own. */
+/** A harness whose agent stores conversations of its own. */
 export type NativeKeeper = SessionHarness &
   Required<Pick<SessionHarness, 'listNativeSessions' | 'importSession'>>
 
@@ -26,8 +26,8 @@ export async function createHarnesses(): Promise<HarnessRegistry<NativeKeeper>> 
 }
 
 /**
- * For a turn. Those that hardly any turn needs are loaded when they are asked for: most of the time that the command takes to
- * start goes into reading code. A turn that one of the others has left at work in the project is none of its business.
+ * The harnesses for a turn. Rarely used ones are imported on demand, because most of the command's start time is spent
+ * on loading code. Turns of the others that are still running in the project are left alone.
  */
 export class RunHarnesses extends HarnessRegistry<SessionHarness> {
   readonly #options: HarnessOptions
@@ -58,7 +58,7 @@ async function registerKeepers(
 ): Promise<void> {
   for (const { meta, create } of HARNESSES) {
     if (meta.nativeSessions !== meta.id) continue
-    // One turn, and the command is over: nothing is worth keeping.
+    // The command ends after one turn, so no agent is kept.
     const harness = await create({ ...options, keepAlive: false })
     if (isKeeper(harness)) harnesses.register(harness)
   }
@@ -70,11 +70,11 @@ function isKeeper(harness: SessionHarness): harness is NativeKeeper {
 
 export interface NativeKeepers {
   harnesses: NativeKeeper[]
-  /** What a person should know who asked for another. */
+  /** The notice for a user who requested another one. */
   note?: string
 }
 
-/** Who is to be asked for conversations that agents keep: all, or the one that `--harness` means. */
+/** The harnesses to ask for native conversations: all, or the one that `--harness` names. */
 export async function nativeKeepers(given: string | undefined): Promise<NativeKeepers> {
   const harness = oneOf('harness', given, HARNESS_IDS)
   const registry = await createHarnesses()

@@ -106,7 +106,7 @@ Exit codes: 0 done, 1 the turn failed, 2 wrong usage, 3 the agent is not install
 5 budget or turn limit reached, 130 interrupted.
 `
 
-/** The first is the one that runs when none is named. */
+/** The first is the default. */
 function agents([first, ...others]: readonly string[]): string {
   const last = others.at(-1)
   return (
@@ -128,7 +128,7 @@ function keptElsewhere(): string {
   return lines.map(line => `${' '.repeat(29)}${line}`).join('\n')
 }
 
-/** One line a choice, as the dashboard words it. A function, so that it stands below what it is for. */
+/** One line for each choice, worded as in the dashboard. A function, so that it can be defined below its use. */
 function choices(words: Readonly<Record<string, ChoiceWords>>): string {
   const width = Math.max(...Object.keys(words).map(name => name.length))
   return Object.entries(words)

@@ -4,7 +4,7 @@ import { Output, tell } from './output.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
 
-/** Each command is loaded when it is called: starting fast is half of what a person notices. */
+/** Each command is imported when it is called, so that the start is fast. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./commands/serve.ts')).serve,
   link: async () => (await import('./commands/link.ts')).link,
@@ -20,11 +20,11 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }
 
-/** Runs one command. Resolves to the exit code when all that it printed has been read. */
+/** Runs one command. Resolves to the exit code when all of its output has been read. */
 export async function main(argv: string[]): Promise<number> {
   const output = new Output(process.stdout)
   const code = await dispatch(argv, output).catch(async (error: unknown) => {
-    // Loaded only now: what it needs to know an error by is half of what a command loads.
+    // Imported on demand: the error classes are half of the code that a command loads.
     const { explain } = await import('./explain.ts')
     const { message, code } = explain(error)
     await tell(message)

@@ -6,7 +6,7 @@ import { UsageError } from './exit-code.ts'
 
 export interface OptionSpec {
   type: 'string' | 'boolean'
-  /** An empty value is most often a shell variable that was not set, so it has to be asked for. */
+  /** An empty value is usually an unset shell variable, so it is allowed only if the option says so. */
   mayBeEmpty?: boolean
 }
 
@@ -14,12 +14,12 @@ export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
 type Values<S extends OptionSpecs> = { [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string }
 
-/** Reads a command's options. A wrong one is a UsageError that says what would be right. */
+/** Reads a command's options. An invalid one throws a UsageError that names the valid form. */
 export function readOptions<const S extends OptionSpecs>(
   args: string[],
   specs: S,
 ): { values: Values<S>; positionals: string[] } {
-  // Not strict: its own messages do not know which option was meant, nor that a prompt may begin with a dash.
+  // Not strict: the built-in messages do not name the option that was meant, and a prompt may begin with a dash.
   const { tokens } = parseArgs({ args, options: optionTypes(specs), strict: false, tokens: true })
   const values: Record<string, string | boolean> = {}
   const positionals: string[] = []
@@ -107,7 +107,7 @@ export async function projectFolder(given: string | undefined): Promise<string> 
   )
 }
 
-/** The word after a command that has several things to do, and what follows it. */
+/** The action after a command that has several, and the remaining arguments. */
 export function chooseAction<A>(
   command: string,
   [name, ...rest]: string[],

@@ -1,6 +1,6 @@
 import { plain } from './render/style.ts'
 
-/** stdout, for as long as someone takes what is written to it. */
+/** stdout, for as long as its reader reads. */
 export class Output {
   readonly #stream: NodeJS.WriteStream
   readonly #onLost = new Set<() => void>()
@@ -10,7 +10,7 @@ export class Output {
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
-    // Without a listener, `chirality run … | head -1` would end in a stack trace, and leave the agent running.
+    // Without a listener, `chirality run … | head -1` would end with a stack trace, and leave the agent running.
     stream.on('error', (error: NodeJS.ErrnoException) => this.#lose(error))
   }
 
@@ -18,17 +18,17 @@ export class Output {
     return this.#stream.isTTY === true
   }
 
-  /** What went wrong, unless the reader just left: that is its right. */
+  /** The write error, unless the reader just closed the pipe, which is no error. */
   get failure(): NodeJS.ErrnoException | null {
     return this.#failure?.code === 'EPIPE' ? null : this.#failure
   }
 
-  /** Nobody takes it any more, for whatever reason. */
+  /** The output is no longer read, for whatever reason. */
   get lost(): boolean {
     return this.#failure !== null
   }
 
-  /** False when nobody takes it any more. Waits for a slow reader instead of filling memory. */
+  /** False if the output is no longer read. Waits for a slow reader, so that memory does not fill. */
   async write(text: string): Promise<boolean> {
     if (text === '' || this.#failure) return this.#failure === null
     try {
@@ -39,24 +39,24 @@ export class Output {
     return this.#failure === null
   }
 
-  /** Calls back once, when what is written is lost. */
+  /** Calls back once, when written output is lost. */
   onLost(callback: () => void): () => void {
     this.#onLost.add(callback)
     return () => this.#onLost.delete(callback)
   }
 
-  /** We are told to end: a reader that has stopped reading must not keep us. */
+  /** The process is to end: a reader that has stopped reading must not delay it. */
   hurry(): void {
     this.#hurries = true
     this.#stopWaiting?.()
   }
 
-  /** Resolves when all that was written is taken, or when we are told to end and the reader does not take it. */
+  /** Resolves when all output was read, or when the process is to end and the reader does not read. */
   flushed(): Promise<void> {
     if (this.#failure) return Promise.resolve()
     return new Promise(resolve => {
       const timer = this.#hurries ? setTimeout(resolve, LAST_WORDS_MS) : undefined
-      // Called in order: once this is written, or has failed, so has everything before it.
+      // Callbacks run in order: once this is written, or has failed, so has everything before it.
       this.#stream.write('', () => {
         clearTimeout(timer)
         resolve()
@@ -86,7 +86,7 @@ export class Output {
 /** Long enough for any reader that reads at all. */
 const LAST_WORDS_MS = 2_000
 
-/** For people, on stderr. Resolves when it is written, or cannot be. */
+/** Messages for people, on stderr. Resolves when written, or when that failed. */
 export function tell(text: string): Promise<void> {
   return new Promise(resolve => {
     process.stderr.once('error', () => resolve())

@@ -1,6 +1,6 @@
 import { listServerFiles, type ServerFile } from '@chirality/server'
 
-/** A call of a server that runs, with its token. Without a body it is a GET. */
+/** Calls a running server with its token. Without a body it is a GET. */
 export async function callServer(server: ServerFile, path: string, body?: unknown): Promise<Response> {
   const response = await fetch(`${server.url}${path}`, {
     headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
@@ -12,7 +12,7 @@ export async function callServer(server: ServerFile, path: string, body?: unknow
   const { error } = (await response.json().catch(() => ({}))) as {
     error?: { code: string | number; message: string; data?: { reason?: string } }
   }
-  // Another program may have the port by now.
+  // Another program may use the port by now.
   if (error === undefined) throw unreachable(server, `it said ${response.status}`)
   throw new ServerRefusedError(error.data?.reason ?? String(error.code), error.message)
 }
@@ -23,14 +23,14 @@ function unreachable({ url, pid }: ServerFile, why: unknown): ServerRefusedError
   return new ServerRefusedError('unreachable', message)
 }
 
-/** The result of a tRPC call: of a mutation with its input, of a query without. */
+/** The result of a tRPC call: a mutation if there is input, otherwise a query. */
 export async function callProcedure<T>(server: ServerFile, name: string, input?: unknown): Promise<T> {
   const response = await callServer(server, `/trpc/${name}`, input)
   const { result } = (await response.json()) as { result: { data: T } }
   return result.data
 }
 
-/** A link that signs one browser in. Undefined when the server does not answer, or is another one by now. */
+/** A link that signs one browser in. Undefined if the server does not answer, or is another one by now. */
 export async function newLink(server: ServerFile): Promise<{ url: string; minutes: number } | undefined> {
   try {
     return await callProcedure(server, 'system.newSignInLink', {})
@@ -40,7 +40,7 @@ export async function newLink(server: ServerFile): Promise<{ url: string; minute
   }
 }
 
-/** The servers of this user that answer. The file of one that was killed may still be there. */
+/** The servers of this user that answer. The file of a killed one may still exist. */
 export async function runningServers(home: string): Promise<ServerFile[]> {
   const files = await listServerFiles(home)
   const answers = await Promise.all(
@@ -55,10 +55,10 @@ export async function runningServers(home: string): Promise<ServerFile[]> {
   return answers.flat()
 }
 
-/** A server at work on a loaded machine takes its time. */
+/** A busy server on a loaded machine answers slowly. */
 const ANSWER_MS = 10_000
 
-/** The server refused. The message is its own. */
+/** The server refused. The message is the server's. */
 export class ServerRefusedError extends Error {
   readonly code: string
 

@@ -28,49 +28,49 @@ import { type AppServices, type Demo, RemovedSessions } from './trpc/context.ts'
 import { appRouter } from './trpc/router.ts'
 
 export interface ServerOptions {
-  /** The agents that can be run. `onLog` of each should be given to `onHarnessLog`. */
+  /** The available agents. Pass `onHarnessLog` as `onLog` to each. */
   harnesses: HarnessRegistry<SessionHarness>
-  /** Folders that the user names by starting the server: they are registered, and opened. */
+  /** Folders that the user names at the start of the server: they are registered and opened. */
   projects?: string[]
-  /** Default 127.0.0.1. Anything beyond loopback needs `exposed`. */
+  /** Default 127.0.0.1. Any address beyond loopback needs `exposed`. */
   host?: string
-  /** The first to try; 0 takes any. Default 4096. */
+  /** The first port to try; 0 takes any. Default 4096. */
   port?: number
   exposed?: Exposed
-  /** Names under which the server is also reached, as `https://agents.example`. */
+  /** Other origins of the server, such as `https://agents.example`. */
   publicOrigins?: string[]
-  /** The built dashboard. */
+  /** The folder of the built dashboard. */
   dashboard?: string
   /** The user's data folder. */
   home?: string
   version?: string
-  /** A project that only shows how it works, and what to say to its agent. */
+  /** The demo project, and the first message to its agent. */
   demo?: Demo
-  /** How long a request of an agent waits for a person. Null, the default: for ever. */
+  /** How long an agent's request waits for a person. Null, the default: no limit. */
   decisionTimeoutMs?: number | null
   limits?: Partial<SocketLimits>
   pace?: SendPaceOptions
-  /** Told of errors that are faults of ours. They are in harness.log of every open project, too. */
+  /** Called with internal errors. They are also written to harness.log of every open project. */
   onFault?: (error: unknown) => void
 }
 
 export interface RunningServer {
-  /** Where this machine reaches it: `http://127.0.0.1:4096`. */
+  /** The address for this machine: `http://127.0.0.1:4096`. */
   readonly url: string
-  /** The one that others reach, which is another than that of `url` where they come over TLS or to another address. */
+  /** The public address, which differs from `url` if it uses TLS or another host. */
   readonly port: number
   /** For `Authorization: Bearer`. */
   readonly token: string
   /** Opens the dashboard and signs a browser in, once, within `LINK_MINUTES`. */
   readonly link: string
   readonly host: SessionHost
-  /** What it answers to, beside the files of the dashboard. */
+  /** Its routes, beside the files of the dashboard. */
   readonly routes: readonly Omit<Route, 'handle'>[]
   /** For `onLog` of the harnesses. */
   log(entry: RunnerLogEntry): void
-  /** Stops taking calls, then ends the agents or leaves them to work on. */
+  /** Refuses new calls, then ends the agents or leaves them running. */
   close(options?: { agents?: 'stop' | 'leave' }): Promise<void>
-  /** Ends the agents at once, for who does not wait for `close`. */
+  /** Kills the agents at once, for a caller that does not wait for `close`. */
   killAgents(): Promise<void>
 }
 
@@ -102,7 +102,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       unreadMs: options.limits?.unreadMs,
       toHttpError: error => {
         const answer = toHttpError(error)
-        // What we refuse on purpose, as with too many streams, is no fault.
+        // An intended refusal, such as too many streams, is no internal error.
         if (answer.status >= 500 && !(error instanceof HttpError)) onFault(error)
         return answer
       },
@@ -147,9 +147,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   let closing: Promise<void> | undefined
   const close = async (agents: 'stop' | 'leave') => {
-    // Nobody gets in any more, also on connections that are open.
+    // Refuses every further request, also on open connections.
     place = NOWHERE
-    // At once: whoever stops us twice does not wait for the rest.
+    // Prepared at once: a second stop signal does not wait for the rest.
     await removeServerFile(home, url)
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
@@ -157,7 +157,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await host.close({ agents })
       await changes.close()
     } finally {
-      // Not before: whoever reads a stream hears how its turn ended.
+      // Only now: clients of a stream receive the end of its turn.
       await api.close()
       sockets.terminate()
       connections.destroy()
@@ -185,7 +185,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** A project whose folder is gone is not open for long, and must not stay in the list for ever. */
+/** A project whose folder was deleted is closed soon, and must not stay in the list forever. */
 async function closeIfThere(host: SessionHost, root: string): Promise<void> {
   await host.closeProject(root).catch((error: unknown) => {
     if (!(error instanceof StorageError) || !GONE.has(error.code)) throw error

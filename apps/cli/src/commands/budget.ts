@@ -11,7 +11,7 @@ import type { BudgetOwner } from './budget/set-limits.ts'
 import { findPersona } from './personas/find-persona.ts'
 import { findSession } from './sessions/find-session.ts'
 
-/** What a project, a session or a persona may spend, and has. */
+/** Shows and sets the budget of a project, a session or a persona. */
 export async function budget(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, OPTIONS)
   const { run, rest } = chooseAction('budget', positionals.length > 0 ? positionals : ['show'], ACTIONS)
@@ -51,7 +51,7 @@ async function set(owner: BudgetOwner, amounts: Amounts): Promise<BudgetSheet> {
     throw new UsageError('Say which limit: --usd, --tokens, --minutes or --turns, each a number or none.')
   if (owner.kind !== 'project' && amounts.turns !== undefined)
     throw new UsageError('--turns is a limit of a project: leave out --session and --persona.')
-  // Loaded only now: to show a budget asks no server.
+  // Imported on demand: showing a budget needs no server.
   const { setLimits } = await import('./budget/set-limits.ts')
   await setLimits(owner, amounts)
   return sheetOf(owner)
@@ -76,7 +76,9 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-/** One budget as it is shown: what was spent, of what. `spent` is absent where each session counts for itself. */
+/**
+ * One budget as it is shown: what was spent, of which limit. `spent` is undefined if each session counts for itself.
+ */
 interface BudgetSheet {
   kind: 'project' | 'session' | 'persona'
   /** The folder, the id, or the file. */
@@ -89,7 +91,7 @@ interface BudgetSheet {
 }
 
 interface Line {
-  /** null is a cost that nobody knows. */
+  /** null is an unknown cost. */
   spent?: number | null
   limit: number | null
 }

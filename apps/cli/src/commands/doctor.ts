@@ -11,7 +11,7 @@ import { plain, type Style, style, wantsColour } from '../render/style.ts'
 import { type Check, checkAgent } from './doctor/check-agent.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
-/** Looks at everything a first turn needs. Spends no tokens. 0 if at least one agent can be tried. */
+/** Checks everything a first turn needs. Spends no tokens. Exits with 0 if at least one agent can be tried. */
 export async function doctor(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
@@ -21,10 +21,10 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const node = checkNode(process.versions.node)
   const project = await checkProject(values.project)
   const cwd = project.ok ? project.detail : undefined
-  // Those of the dashboard, so that both say the same.
+  // The harnesses of the dashboard, so that both report the same.
   const environment = agentEnvironment(await serverEnvironment())
   const harnesses = await serverHarnesses(() => {}, undefined, { environment })
-  // One that fails to answer is reported like one that is missing, beside the others.
+  // A harness that fails to answer is reported like a missing one, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
     harnesses.getAll().map(harness => checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, cwd)),
@@ -48,7 +48,7 @@ export function checkNode(version: string): Check {
 const UNKNOWN: HarnessInstallStatus = { installed: false, authType: 'none', authenticated: false }
 const MIN_NODE = { major: 20, minor: 19 }
 
-/** What needs no installing does not count: whoever has nothing else is told what to install. */
+/** An agent without an install does not count: a user without any other is told what to install. */
 function codeOfAgents(found: readonly HarnessInstallStatus[]): ExitCode {
   const agents = found.filter(({ support }) => support !== 'too-old')
   if (agents.some(agent => agent.installed && agent.authenticated)) return EXIT.done
@@ -63,7 +63,7 @@ function line({ check, ok, detail, fix }: Check, paint: Style): string {
 
 const NAME_WIDTH = HARNESS_WIDTH + ' commands'.length
 
-/** Which variables reach every agent, and how to let another one through. */
+/** The variables that every agent gets, and how to add one. */
 function checkEnvironment(environment: Record<string, string>): Check {
   const { env } = buildChildEnv({ source: environment })
   const listed = new Set((environment[ALLOW_VARIABLE] ?? '').split(/[\s,]+/).filter(Boolean))
@@ -87,7 +87,7 @@ function checkEnvironment(environment: Record<string, string>): Check {
   }
 }
 
-/** Whether a turn can keep its raw log there: without that no agent is started. */
+/** Whether a turn can write its raw log there: without it no agent is started. */
 async function checkProject(given: string | undefined): Promise<Check> {
   const folder = path.resolve(given ?? '.')
   const fault = await faultOf(folder)

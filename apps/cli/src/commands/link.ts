@@ -6,7 +6,7 @@ import { type Output, tell } from '../output.ts'
 import { minute, plain } from '../render/style.ts'
 import { callProcedure, newLink, runningServers } from '../running-server.ts'
 
-/** A new link into a server that runs; with --list and --revoke, the browsers that were let in. */
+/** Prints a new link to a running server; with --list and --revoke, handles the signed-in browsers. */
 export async function link(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     port: { type: 'string' },
@@ -54,7 +54,7 @@ export function linkText(address: string, { url, minutes }: { url: string; minut
   return `Chirality is at ${address}. This link signs one browser in, once, within ${minutes} minutes:\n\n  ${url}\n\n`
 }
 
-/** Those in the data folder, and those that only a server knows, because they have no key to come back with. */
+/** The browsers in the data folder, and those that only a server knows, because they have no key. */
 async function browsersOf(home: string, servers: readonly ServerFile[]): Promise<SignedInBrowser[]> {
   const known = await Promise.all([
     listBrowsers(home),
@@ -77,7 +77,7 @@ function line({ id, name, origin, lastSignInAt, remembered }: SignedInBrowser): 
   return `${id}  ${minute(lastSignInAt)}  ${plain(name)} at ${plain(origin)}${lasts}\n`
 }
 
-/** Every server is told: each has given out tokens of its own. */
+/** Every server is told, because each has issued tokens of its own. */
 async function revoke(home: string, servers: readonly ServerFile[], wanted: string): Promise<number> {
   const browsers = await browsersOf(home, servers)
   const chosen = wanted === 'all' ? browsers : browsers.filter(({ id }) => id === wanted)

@@ -3,7 +3,7 @@ import type { Output } from '../output.ts'
 import { allowPersona, revokePersona } from './personas/allow.ts'
 import { listPersonas, promptPersona, showPersona } from './personas/show.ts'
 
-/** The personas of a project: which there are, what they may do, what an agent is told, and what they may do unasked. */
+/** The personas of a project: the list, their permissions, their system prompt, and consent to them. */
 export function personas(args: string[], output: Output): Promise<number> {
   const { run, rest } = chooseAction('personas', args, ACTIONS)
   return run(rest, output)

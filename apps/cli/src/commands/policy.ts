@@ -6,7 +6,7 @@ import { checkPolicy, showPolicy } from './policy/check.ts'
 import { rehearse } from './policy/rehearse.ts'
 import { type PolicyRequest, readDraft } from './policy/sources.ts'
 
-/** The rules that answer agents: what they are, whether they can be read, what they would have changed. Writes nothing. */
+/** The rules that answer agents: their list, their errors, and what they would have changed. Writes nothing. */
 export async function policy(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },

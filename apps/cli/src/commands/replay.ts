@@ -8,7 +8,7 @@ import { wantsColour } from '../render/style.ts'
 import { findSession } from './sessions/find-session.ts'
 import { conversationWriter } from './sessions/transcript.ts'
 
-/** Shows a session again as it happened, only without the long silences. */
+/** Shows a session again as it happened, with shortened pauses. */
 export async function replay(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     speed: { type: 'string' },
@@ -37,17 +37,17 @@ export async function replay(args: string[], output: Output): Promise<number> {
     releaseOutput()
     log.close()
   }
-  // A reader that has seen enough, as with `| head`, is no failure.
+  // A closed pipe, as with `| head`, is no failure.
   return stop.signal.aborted && !output.lost ? EXIT.interrupted : EXIT.done
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** Long enough to feel like waiting, too short to be one. */
+/** Long enough to be noticed as a pause, too short to be annoying. */
 const MAX_GAP_MS = 2000
 const BATCH_EVENTS = 500
 const MAX_SPEED = 10_000
 
-/** Divides all times; at infinity nothing is waited for. */
+/** Divides all times; at infinity there are no pauses. */
 function readSpeed(given: string | undefined): number {
   if (given === 'max' || given === '0') return Number.POSITIVE_INFINITY
   const speed = given === undefined ? 1 : Number(given)

@@ -15,7 +15,7 @@ import { type RunRequest, readRequest } from './run/request.ts'
 import { showTurn } from './run/show-turn.ts'
 import { startHere } from './run/start-here.ts'
 
-/** One turn of a session, shown while it happens, out of the log that keeps it. */
+/** Runs one turn of a session, and shows it live from its log. */
 export async function run(args: string[], output: Output): Promise<number> {
   hideEnvironment()
   let host: SessionHost | undefined
@@ -23,7 +23,7 @@ export async function run(args: string[], output: Output): Promise<number> {
   const request = await readRequest(args, harnesses)
   const decisions = new DecisionBroker({ policies: new HeadlessJudge() })
   host = new SessionHost({ harnesses, address: 'chirality run', decisions })
-  // Turns that another host has left at work are found again here, and go on when we leave.
+  // Turns that another host left running are adopted here, and go on when this process exits.
   let agents: 'stop' | 'leave' = 'stop'
   try {
     if (request.trustProject) await trustFiles(host, request.session.projectRoot)
@@ -39,31 +39,31 @@ export async function run(args: string[], output: Output): Promise<number> {
   }
 }
 
-/** In the user's data folder, so that it also counts in the server that has the project. */
+/** Stored in the user's data folder, so that it also applies in the server that owns the project. */
 async function trustFiles({ trust }: SessionHost, projectRoot: string): Promise<void> {
   const { files, fingerprint } = await trust.state(projectRoot)
   if (files.length > 0) await trust.allow(projectRoot, fingerprint)
 }
 
-/** In the server that has the project: two that write to it would lose what the other wrote. */
+/** Runs in the server that owns the project: two processes that write to it would lose each other's changes. */
 async function runThere(
   address: string,
   request: RunRequest,
   output: Output,
   locked: unknown,
 ): Promise<number> {
-  // Loaded only now: hardly any turn needs it.
+  // Imported on demand: few turns need it.
   const { startThere } = await import('./run/start-there.ts')
   return showTurn(startThere(address, request, locked), request, output)
 }
 
-/** By its name, as everywhere: this command is bundled by itself. */
+/** Recognised by its name, because this command is bundled separately. */
 function addressOfOwner(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'ProjectLockedError') return undefined
   return (error as { owner?: { address?: string } }).owner?.address
 }
 
-/** Written rules, and no where they would have somebody asked: there is nobody. */
+/** Applies written rules, and denies requests for which they would ask, because no one can answer. */
 class HeadlessJudge implements PolicyJudge {
   readonly #book = new PolicyBook()
 

@@ -4,7 +4,7 @@ import { readOptions, wholeNumber } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain } from '../render/style.ts'
 
-/** Serves a script as a model until it is told to stop. */
+/** Serves a script as a model until it is stopped. */
 export async function scriptedModel(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     script: { type: 'string' },
@@ -25,7 +25,7 @@ export async function scriptedModel(args: string[], output: Output): Promise<num
 
 const MAX_PORT = 65_535
 
-/** Only the first counts: who asks twice wants it to end at once. */
+/** Only the first signal is handled: a second one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())

@@ -24,7 +24,7 @@ import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
-/** Runs the server until it is told to stop. */
+/** Runs the server until it is stopped. */
 export async function serve(args: string[], output: Output): Promise<number> {
   hideEnvironment()
   const options = await readServeOptions(args)
@@ -54,7 +54,7 @@ export async function serve(args: string[], output: Output): Promise<number> {
   return EXIT.done
 }
 
-/** Who asks twice does not wait. Agents that were to end are killed then: none may work on for nobody. */
+/** A second signal does not wait. Agents that were to end are killed then: none may be left running. */
 async function close(server: RunningServer, options: ServeOptions, second: Promise<void>): Promise<void> {
   const closed = server.close({ agents: options.leaveAgents ? 'leave' : 'stop' })
   const hurried = second.then(async () => {
@@ -65,7 +65,7 @@ async function close(server: RunningServer, options: ServeOptions, second: Promi
   await Promise.race([closed, hurried])
 }
 
-/** For the logs to be written to their end. */
+/** Waits for the logs to be written completely. */
 const LAST_WORDS_MS = 1000
 
 type Start =
@@ -94,7 +94,7 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
         void tell(`chirality: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`),
     })
     const { host: sessions } = server
-    // What ends us is on record then, beside what the agents did.
+    // A fatal error is then recorded beside the agents' lines.
     process.on('uncaughtExceptionMonitor', error => sessions.logFault(error))
     return { kind: 'started', server }
   } catch (error) {
@@ -106,7 +106,7 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
   }
 }
 
-/** A server of this user has the project already: whoever wants in gets a link, and its agents work on. */
+/** A server of this user already owns the project: prints a link to it, and leaves its agents running. */
 async function leadTo(locked: ProjectLockedError, options: ServeOptions, output: Output): Promise<number> {
   const home = userDataFolder()
   const running = await readServerFile(home, locked.owner.address)
@@ -133,23 +133,23 @@ async function leadTo(locked: ProjectLockedError, options: ServeOptions, output:
   return EXIT.done
 }
 
-/** For a browser to read the page that leads it on. */
+/** How long the browser has to read the page that redirects it. */
 const OPENED_MS = 10_000
 
-/** The bundle lies as deep below the manifest as this file. */
+/** The bundle is as deep below the manifest as this file. */
 async function version(): Promise<string> {
   const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
 }
 
-/** Those that were named; else this folder, unless that is where everything of the user lies. */
+/** The named folders; otherwise the current one, unless it is the home folder. */
 async function projectFolders(named: string[]): Promise<string[]> {
   if (named.length > 0) return Promise.all(named.map(folder => projectFolder(folder)))
   const here = process.cwd()
   return [homedir(), path.parse(here).root].includes(here) ? [] : [here]
 }
 
-/** Straight to a session that waits to be tried. */
+/** A link to the session of the demo. */
 async function demoLink({ host, link }: RunningServer, demo: RunningDemo): Promise<string> {
   const sessions = await host.store.list(demo.projectRoot)
   const untried = sessions.find(({ title }) => title === demo.session.title)
@@ -164,7 +164,7 @@ function welcome(addresses: string[], link: string): string {
   return `Chirality is at ${addresses.join(', ')}. This link signs one browser in, once, within ${LINK_MINUTES} minutes:\n\n  ${link}\n\n\`chirality link\` prints another. Ctrl-C stops the server.\n`
 }
 
-/** Who asks twice wants it to end at once. */
+/** A second signal ends the process at once. */
 function stopSignals(): { first: Promise<void>; second: Promise<void> } {
   const asked: (() => void)[] = []
   const first = new Promise<void>(resolve => asked.push(resolve))

@@ -8,7 +8,7 @@ import { listCommand } from './sessions/list.ts'
 import { searchCommand } from './sessions/search.ts'
 import { showCommand } from './sessions/show.ts'
 
-/** The sessions of projects: which there are, what was said in them, and what to do with one. */
+/** The sessions of projects: list, show, search, export, fork, import and delete. */
 export function sessions(args: string[], output: Output): Promise<number> {
   const { run, rest } = chooseAction('sessions', args, ACTIONS)
   return run(rest, output)

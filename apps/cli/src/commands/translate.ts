@@ -5,7 +5,7 @@ import { DEFAULT_HARNESS } from '../harnesses.ts'
 import { oneOf, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 
-/** Raw NDJSON in, UI events out: to see what a log means without running anything. */
+/** Translates raw NDJSON to UI events, to read a log without running an agent. */
 export async function translate(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { harness: { type: 'string' } })
   const harness = oneOf('harness', values.harness, TRANSLATABLE_HARNESSES) ?? DEFAULT_HARNESS
@@ -15,7 +15,7 @@ export async function translate(args: string[], output: Output): Promise<number>
   const framer = new NdjsonFramer()
   for await (const chunk of input(positionals[0])) {
     const events = framer.push(chunk).flatMap(record => translator.translateRecord(record))
-    // `… | head` has what it wanted.
+    // A closed pipe, as with `… | head`, is no failure.
     if (!(await output.write(lines(events)))) return EXIT.done
   }
   const last = framer.end().flatMap(record => translator.translateRecord(record))

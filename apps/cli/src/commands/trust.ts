@@ -6,7 +6,7 @@ import { chooseAction, noArgument, projectFolder, readOptions } from '../options
 import { type Output, tell } from '../output.ts'
 import { plain, style, wantsColour } from '../render/style.ts'
 
-/** The settings, hooks and servers that a project brings for its agents: what they are, and whether they are used. */
+/** The settings, hooks and servers in a project's files: the list, and whether agents use them. */
 export async function trust(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
@@ -36,7 +36,7 @@ async function show({ project, trust, rest, ...printed }: TrustRequest): Promise
   return EXIT.done
 }
 
-/** What is shown, or has the fingerprint that was shown before, and nothing else. */
+/** Only the files that are shown, or that have the given fingerprint. */
 async function allow({ project, trust, rest, yes, ...printed }: TrustRequest): Promise<number> {
   const [fingerprint, ...more] = rest
   noArgument(more)

@@ -7,7 +7,7 @@ import { processEnv } from '@chirality/runner'
 export const BROKEN_LINE = "  return 'Hello ' + name"
 export const FIXED_LINE = "  return 'Hello, ' + name + '!'"
 
-/** A tiny project with one bug that its own test shows. It lies in the user's data folder. */
+/** A tiny project with one bug that its own test shows. It is in the user's data folder. */
 export async function makeDemoProject(dataFolder: string): Promise<string> {
   const folder = path.join(dataFolder, 'demo', 'greeter')
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -16,7 +16,7 @@ export async function makeDemoProject(dataFolder: string): Promise<string> {
   return folder
 }
 
-/** As it was before anybody mended it. */
+/** The files with the bug. */
 export async function breakDemoProject(folder: string): Promise<void> {
   for (const [name, text] of Object.entries(FILES)) await writeFile(path.join(folder, name), text)
 }
@@ -37,7 +37,7 @@ test('greets politely', () => {
 
 const run = promisify(execFile)
 
-/** With a commit there is something to compare with. Without git the changes are those that the agent tells of. */
+/** A commit gives the changes a base to compare with. Without git they come from the agent's reports. */
 async function commitAll(folder: string): Promise<void> {
   const { PATH = '' } = processEnv()
   const env = {
@@ -51,6 +51,6 @@ async function commitAll(folder: string): Promise<void> {
     await git('add', '--', ...Object.keys(FILES))
     await git('commit', '--quiet', '--allow-empty', '--message', 'A greeter with a fault')
   } catch {
-    // No git, or one that does not want to.
+    // There is no git, or it failed.
   }
 }

@@ -4,8 +4,8 @@ import { BROKEN_LINE, FIXED_LINE } from './demo-project.ts'
 export const DEMO_PROMPT = 'The test fails. Find out why and mend it.'
 
 /**
- * What the model says in the demo. The agent, its tools, the files and the test run are real, so what it says next depends
- * on what came back: any number of sessions can be played, and a person may deny whatever they like.
+ * The model's answers in the demo. The agent, its tools, the files and the test run are real, so each answer depends on
+ * the last result: any number of sessions can run, and the user may deny any call.
  */
 export function demoScript(): Script {
   return {
@@ -65,7 +65,7 @@ const CHANGED = `One line in \`greet.js\`:
 
 This is the demo, with a model that plays a script. Add a project of your own to work with a real one.`
 
-/** Each time the tool's result has it, however often. */
+/** Matches every time the tool's result contains it. */
 function when(toolResultContains: string, otherwise: ScriptAnswer) {
   return { when: { toolResultContains }, answers: [], otherwise }
 }

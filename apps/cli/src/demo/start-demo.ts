@@ -13,12 +13,12 @@ import { breakDemoProject, makeDemoProject } from './demo-project.ts'
 import { DEMO_PROMPT, demoScript } from './demo-script.ts'
 
 export interface RunningDemo extends Demo {
-  /** The Messages API, which plays a script in the demo's project and nowhere else. */
+  /** The Messages API harness, which uses the script as its model in the demo project and nowhere else. */
   harness(onLog: (entry: RunnerLogEntry) => void): SessionHarness
   close(): Promise<void>
 }
 
-/** A project with a bug, and an agent that mends it: no account, no network, no other program. */
+/** A project with a bug, and an agent that fixes it: no account, no network, no other program. */
 export async function startDemo(): Promise<RunningDemo> {
   const projectRoot = await makeDemoProject(userDataFolder())
   const model = await startScriptedModel(demoScript())
@@ -45,17 +45,17 @@ const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
 interface DemoPlace {
   projectRoot: string
-  /** Of the model that plays the script. */
+  /** The address of the model that plays the script. */
   modelUrl: string
 }
 
 /**
- * An agent that works for real. In the demo's project a script is its model, and the fault is there whenever the demo begins, also the
- * second time; in every other project it is the Messages API with the user's own key, or the word that there is none.
+ * A real agent. In the demo project a script is its model, and the bug is restored whenever the demo begins; in every
+ * other project it uses the Messages API with the user's own key, or reports that there is none.
  */
 function demoHarness({ projectRoot, modelUrl }: DemoPlace, config: MessagesApiHarnessConfig): SessionHarness {
   const agent = messagesApiAgent(config)
-  // The user's own token would go to the script, too.
+  // Without this the user's own token would be sent to the script.
   const env = { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: 'demo', ANTHROPIC_AUTH_TOKEN: '' }
   return createHarness({
     ...agent,

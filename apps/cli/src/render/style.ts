@@ -10,7 +10,7 @@ export interface Style {
   cyan(text: string): string
 }
 
-/** Six escapes; a dependency for them would be larger than they are. */
+/** Six escape sequences; a dependency for them would be larger. */
 export function style(colour: boolean): Style {
   const wrap = (open: number, close: number) => (text: string) =>
     colour ? `\x1b[${open}m${text}\x1b[${close}m` : text
@@ -24,7 +24,7 @@ export function style(colour: boolean): Style {
   }
 }
 
-/** Only a terminal that can show it, and whose user has not said no (no-color.org). */
+/** Only for a terminal that supports colours, and whose user has not disabled them (no-color.org). */
 export function wantsColour(isTerminal: boolean, readEnv: typeof processEnv = processEnv): boolean {
   if (!isTerminal) return false
   const { NO_COLOR, TERM } = readEnv()
@@ -32,14 +32,14 @@ export function wantsColour(isTerminal: boolean, readEnv: typeof processEnv = pr
 }
 
 /**
- * What others wrote, an agent or whoever named a folder, made harmless: no sequence that moves the cursor, sets the title or fills the clipboard, and
- * nothing that shows text in another order than it has.
+ * Makes text of others, such as an agent or a folder's name, harmless: it removes sequences that move the cursor, set
+ * the title or fill the clipboard, and characters that change the order in which text is shown.
  */
 export function plain(text: string): string {
   return stripVTControlCharacters(text).replace(HARMFUL, control => (KEPT.has(control) ? control : ''))
 }
 
-/** Control characters, and the marks that turn the direction of writing. */
+/** Control characters, and the marks that change the writing direction. */
 const HARMFUL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 const KEPT = new Set(['\n', '\t'])
 

@@ -17,7 +17,7 @@ function shown(events: UIEvent[], colour = false): string {
 }
 
 describe('each event alone', () => {
-  // One row for every type: a new one does not compile before it has its place here.
+  // One row for every event type: a new type does not compile until it is listed here.
   const ROWS: { [T in UIEventType]: [Body<T>, string][] } = {
     'turn:start': [[{ message: 'Hi' }, '']],
     'session:init': [

@@ -21,14 +21,14 @@ import { agentName } from '../harnesses.ts'
 import { plain, type Style, style } from './style.ts'
 import { ToolLines } from './tool-lines.ts'
 
-/** Turns UI events into text for a terminal: streamed answers, a line for each tool, the cost at the end. */
+/** Turns UI events into text for a terminal: streamed answers, one line for each tool, the cost at the end. */
 export class TerminalRenderer {
   readonly #paint: Style
   readonly #tools: ToolLines
   readonly #streamed = new Set<string>()
   readonly #strange = new Set<string>()
   #header = ''
-  /** The fold that the dashboard and the budgets use. */
+  /** The same fold as in the dashboard and the budgets. */
   readonly #summary = newSummary('')
   #hasAnswer = false
   #atLineStart = true
@@ -94,7 +94,7 @@ export class TerminalRenderer {
     }
   }
 
-  /** A process that goes on after its answer says again what it is. */
+  /** A process that goes on after its answer repeats its `session:init`. */
   #once(header: string): string {
     if (header === this.#header) return ''
     this.#header = header
@@ -105,20 +105,20 @@ export class TerminalRenderer {
     return risks.length === 0 ? '' : this.#paint.red(` · ${plain(riskTitle(risks))}`)
   }
 
-  /** What "always" would write, in one line. */
+  /** The rule that "always" would write, in one line. */
   #always({ always }: PermissionRequestEvent): string {
     return always === undefined ? '' : this.#paint.dim(` · always: ${plain(always.rule)}`)
   }
 
   #message(event: ChatMessageEvent): string {
     const wasStreamed = this.#streamed.has(event.messageId)
-    // What stands in a terminal cannot be taken back.
+    // Text in a terminal cannot be withdrawn.
     if (event.discarded) return wasStreamed ? this.#line(this.#paint.yellow('· Broke off; starts again')) : ''
     this.#hasAnswer = true
     return wasStreamed ? this.#fresh() : this.#line(plain(event.text))
   }
 
-  /** The answer of a slash command is in no message. */
+  /** The answer of a slash command is not part of any message. */
   #complete(event: ChatCompleteEvent): string {
     const isNew = !this.#hasAnswer
     this.#hasAnswer = false
@@ -131,7 +131,7 @@ export class TerminalRenderer {
     return this.#line(paint(`· ${plain(event.message)}`))
   }
 
-  /** Said once for each kind: a program that prints garbage prints a lot of it, and the raw log has it all. */
+  /** Printed once for each kind: a program that prints garbage prints a lot of it, and the raw log has all of it. */
   #unknown({ nativeType }: NativeUnknownEvent): string {
     if (this.#strange.has(nativeType)) return ''
     this.#strange.add(nativeType)
@@ -147,12 +147,12 @@ export class TerminalRenderer {
     return this.#line(isStop ? '' : paint(`✗ ${plain(event.error)}`), cost)
   }
 
-  /** Of the turn so far. */
+  /** The usage of the turn so far. */
   get #cost(): Cost {
     return turnCost(this.#summary)
   }
 
-  /** Whole lines, on lines of their own. */
+  /** Prints whole lines, on lines of their own. */
   #line(...lines: string[]): string {
     const shown = lines.filter(line => line !== '')
     return shown.length === 0 ? '' : `${this.#fresh()}${shown.join('\n')}\n`
@@ -163,9 +163,9 @@ export class TerminalRenderer {
   }
 }
 
-/** Came from outside, so no error of the agent tells of it. */
+/** A stop from outside, which no error of the agent reports. */
 const STOPPED: ReadonlySet<TurnEndReason> = new Set(['interrupted', 'killed', 'timeout'])
-/** The end of the turn says it. */
+/** The end of the turn reports it. */
 const STOP_CODES: ReadonlySet<SessionErrorEvent['code']> = new Set(['interrupted', 'timeout'])
 
 const QUIET: ReadonlySet<StatusEvent['status']> = new Set([
@@ -180,7 +180,7 @@ const UNREADABLE: ReadonlyMap<string, string> = new Map([
   ['oversize', 'The agent printed a line that is too long to read; the raw log has it'],
 ])
 
-/** `$0.0012 · 100 in · 20 out · 300 ms`; without the cost where nobody knows it, and with ≈ where a part is by list price. */
+/** `$0.0012 · 100 in · 20 out · 300 ms`; without the cost if it is unknown, and with ≈ if a part is by list price. */
 function costLine(turn: {
   cost: Pick<Cost, 'usd' | 'isEstimate'>
   usage: UsageInfo

@@ -7,7 +7,7 @@ import {
 } from '@chirality/core'
 import { plain, type Style } from './style.ts'
 
-/** A line for each call and one for each result. Knows which tools run. */
+/** One line for each call and one for each result. Tracks which tools run. */
 export class ToolLines {
   readonly #paint: Style
   readonly #running = new Map<string, { name: string; nested: boolean }>()
@@ -26,7 +26,7 @@ export class ToolLines {
     return Object.keys(event.input).length > 0 ? this.#call(event.toolUseId, factsOf(event)) : ''
   }
 
-  /** All of the input is known, which is when the tool starts to run. */
+  /** The whole input is known, and the tool starts to run. */
   complete(event: ToolInputEvent): string {
     const { toolUseId, input, facts } = event
     if (input === undefined) return ''
@@ -48,13 +48,13 @@ export class ToolLines {
     this.#running.delete(event.toolUseId)
     const indent = tool?.nested ? '    ' : '  '
     const mark = event.isError ? this.#paint.red('✗') : this.#paint.green('✓')
-    // Results of parallel tools come in any order: only the one right below its call needs no name.
+    // Results of parallel tools come in any order: only a result directly below its call needs no name.
     const whose = event.toolUseId === this.#lastShown ? '' : `${tool?.name ?? 'tool'}: `
     return `${indent}${mark} ${this.#paint.dim(whose + plain(resultSummary(event.content)))}`
   }
 }
 
-/** The first line of a result, and how many there are. */
+/** The first line of a result, and the number of lines. */
 export function resultSummary(content: string): string {
   const text = content.trim()
   if (text === '') return 'no output'
@@ -67,7 +67,7 @@ const MAX_CHARS = 100
 
 /** Cut between characters, never inside one. */
 function oneLine(text: string): string {
-  // A file that is written can be the input: most of it need not be looked at.
+  // The input can be a whole file: only its beginning is needed.
   const line = text
     .slice(0, MAX_CHARS * 20)
     .replace(/\s+/g, ' ')

@@ -79,7 +79,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5_000
 const UNREAD_MS = 30_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** More than the connections that are served, so that one above the limit gets an error. */
+/** More than the limit of WebSockets, so that one above that limit gets an error. */
 const MAX_CONNECTIONS = 2048
 
 async function answer(

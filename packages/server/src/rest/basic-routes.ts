@@ -6,10 +6,10 @@ import { RateLimit } from '../guard/rate-limit.ts'
 import type { Route } from '../http/routes.ts'
 import { route } from './route.ts'
 
-/** Who we are, and the ways in: by a link, once, and then by the key that the browser made for itself. */
+/** The server's identity, and the sign-in: by a link, once, and then by the key that the browser created. */
 export function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: string): Route[] {
   const mistakes = new RateLimit({ burst: MISTAKE_BURST, perSecond: MISTAKES_PER_SECOND })
-  // Who guesses is slowed down; who has the link or the key is let in, however many guess meanwhile.
+  // Failed guesses are rate limited; a valid link or key is accepted, however many guesses arrive meanwhile.
   const refuse = (error: HttpError): never => {
     if (!mistakes.take())
       throw new HttpError(429, 'too-many', 'Too many attempts. Wait a minute and try again.')
@@ -36,7 +36,7 @@ export function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: str
   ]
 }
 
-/** Anybody may begin one. */
+/** Needs no token. */
 const SIGN_IN_LIMITS = { maxBytes: 1024, withinMs: 5_000 }
 const MISTAKE_BURST = 20
 const MISTAKES_PER_SECOND = 1

@@ -7,11 +7,11 @@ import {
 } from '@chirality/core'
 import type { CoreEvent } from '../contract/endpoints.ts'
 
-/** UI events to the few of the core harness: whole texts and whole calls, no pieces. */
+/** Converts UI events to the few of the core harness: whole texts and whole calls, no pieces. */
 export class CoreEvents {
   /** Calls whose input the model is still writing. */
   readonly #unfinished = new Map<string, string>()
-  /** Requests that wait for leave. */
+  /** Requests that wait for permission. */
   #pending: readonly PermissionRequestEvent[] = []
 
   from({ event, at }: Envelope): CoreEvent[] {
@@ -91,7 +91,7 @@ export class CoreEvents {
       : this.#toolCall(event.toolUseId, event.input, timestamp)
   }
 
-  /** Once for each call. */
+  /** Emitted once for each call. */
   #toolCall(id: string, input: Record<string, unknown>, timestamp: number): CoreEvent[] {
     const name = this.#unfinished.get(id)
     if (name === undefined) return []

@@ -29,7 +29,7 @@ export function coreRoutes(services: AppServices, streams: OpenStreams): Route[]
       if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
       const stream = streams.open(response)
       const events = new CoreEvents()
-      // Calls that were begun before the cursor and end after it.
+      // Calls that began before the cursor and end after it.
       for (const envelope of log.readBefore(after + 1, LOOK_BACK)) events.from(envelope)
       for await (const batch of eventBatches(log, after, stream)) {
         stream.send(batch.flatMap(envelope => numbered(events.from(envelope), envelope.seq)))
@@ -55,14 +55,14 @@ export function coreRoutes(services: AppServices, streams: OpenStreams): Route[]
 
 const LOOK_BACK = 500
 
-/** Only the last event of an envelope has its number: whoever resumes there has all of them. */
+/** Only the last event of an envelope has its number: a client that resumes there has all of them. */
 function numbered(events: CoreEvent[], seq: number): ServerSentEvent[] {
   return events.map((data, index) => (index === events.length - 1 ? { id: seq, data } : { data }))
 }
 
 /**
- * The session of routes that name none: made when it is first needed, in the first project, with the agent that needs no
- * program where there is one. It lasts as long as the server; after that it is a session like any other.
+ * The session of routes that name none: created when it is first needed, in the first project, preferably with the
+ * agent that needs no program. It is the default until the server stops; after that it is a session like any other.
  */
 class DefaultSession {
   readonly #services: AppServices
@@ -77,7 +77,7 @@ class DefaultSession {
     try {
       return await liveSession(this.#services, await this.#id)
     } catch (error) {
-      // It may have been deleted, and what failed may be mended: the next call makes another.
+      // The session may have been deleted, and an error may be fixed by now: the next call creates another.
       this.#id = undefined
       throw error
     }
@@ -89,7 +89,7 @@ class DefaultSession {
     if (root === undefined) throw new HttpError(409, 'no-project', 'There is no project yet. Add one first.')
     const all = harnesses.getAll()
     const harness = (all.find(one => one.meta().install === undefined) ?? all[0])?.id
-    // Its clients may not know that an agent can ask: it denies what it would have to ask for, and goes on.
+    // Its clients may not handle permission requests: they are denied, and the turn goes on.
     const chosen = { harness, title: 'Default', permissionMode: 'dontAsk' as const }
     const session = await host.createSession(await projects.require(root), chosen)
     return session.id

@@ -65,7 +65,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       reply({ session })
     }),
 
-    /** What a project brings for its agents to run; `POST` agrees to exactly what was shown. */
+    /** The project's files that agents would run; `POST` agrees to exactly the files that were shown. */
     route(ENDPOINTS.showTrust, async ({ query, reply }) => {
       const root = await services.projects.require(query.projectRoot)
       reply(shown(await services.host.trust.state(root)))
@@ -107,7 +107,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       await pipeline(exportSession(projectRoot, id, { format, home: services.facts.home }), response)
     }),
 
-    /** Everything that happens in a session, from a cursor on: for those who lost the stream of a turn. */
+    /** All events of a session, from a cursor on: for clients that lost the stream of a turn. */
     route(ENDPOINTS.sessionEvents, async ({ request, response, url, params, query }) => {
       const { log } = await liveSession(services, idOf(params))
       const after = cursorOf(request, url) ?? 0
@@ -120,7 +120,7 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
   ]
 }
 
-/** UI events; with `?as=envelopes` also when they came and in which turn. */
+/** UI events; with `?as=envelopes` also their time and turn. */
 function eventFormat({ as }: { as?: 'events' | 'envelopes' }): (envelope: Envelope) => ServerSentEvent {
   const whole = as === 'envelopes'
   return envelope => ({

@@ -2,19 +2,19 @@ import type { ServerResponse } from 'node:http'
 import { HttpError } from '../errors/call-error.ts'
 import { SseStream } from '../http/sse.ts'
 
-/** The SSE responses that are open: few enough, and ended when the server stops. */
+/** The open SSE responses: limited in number, and ended when the server stops. */
 export class OpenStreams {
   readonly #streams = new Set<SseStream>()
   #onGone: () => void = () => {}
 
-  /** For whoever is about to do what cannot be undone when there is no stream for it. */
+  /** For a caller that is about to do something irreversible that needs a stream. */
   requireRoom(): void {
     if (this.#streams.size >= MAX_STREAMS) throw new HttpError(503, 'too-many', 'Too many open streams.')
   }
 
   open(response: ServerResponse): SseStream {
     this.requireRoom()
-    // Its `close` has been, and would never end the stream.
+    // The `close` event has already fired, and would never end the stream.
     if (response.destroyed)
       throw Object.assign(new Error('The client closed the connection before the stream began.'), {
         code: 'ECONNRESET',
@@ -28,7 +28,10 @@ export class OpenStreams {
     return stream
   }
 
-  /** When the logs are closed: streams send what is left in them and end by themselves. Who does not read is not waited for. */
+  /**
+   * Called when the logs are closed: streams send the remaining events and end by themselves. A client that does not
+   * read is not waited for.
+   */
   async close(): Promise<void> {
     const deadline = setTimeout(() => {
       for (const stream of this.#streams) stream.end()

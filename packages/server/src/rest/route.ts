@@ -13,11 +13,11 @@ type Json<E extends Endpoint> = E['answer'] extends { json: infer S extends z.Zo
 export interface EndpointCall<E extends Endpoint> extends RouteRequest {
   query: Parsed<E['query']>
   readBody(limits: BodyLimits): Promise<Parsed<E['body']>>
-  /** The answer that the endpoint names, with its status; nothing for a stream or a file, which write themselves. */
+  /** The answer of the endpoint, with its status; undefined for a stream or a file, which write themselves. */
   reply(...answer: Json<E>): void
 }
 
-/** A route as the contract has it: what comes is checked by its schemas, and what it answers has their types. */
+/** A route of the contract: its input is checked by the schemas, and its answer has their types. */
 export function route<const E extends Endpoint>(
   endpoint: E,
   handle: (call: EndpointCall<E>) => void | Promise<void>,

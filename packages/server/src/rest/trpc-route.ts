@@ -13,7 +13,7 @@ export interface TrpcRouteOptions {
   onFault: (error: unknown) => void
 }
 
-/** tRPC over HTTP, for programs, and for calls that are too large for a socket's message. */
+/** tRPC over HTTP, for programs, and for calls that exceed a socket's message size. */
 export async function serveTrpcRequest(
   { request, response, url }: RouteRequest,
   { router, services, onFault }: TrpcRouteOptions,

@@ -16,42 +16,42 @@ export interface SocketServerOptions {
   path: string
   limits?: Partial<SocketLimits>
   onSocket: (socket: AcceptedSocket) => void
-  /** Told of the connection of a socket that has shown a token. */
+  /** Called for the connection of a socket with a valid token. */
   onTrusted?: (stream: Duplex) => void
 }
 
 export interface SocketLimits {
   maxSockets: number
-  /** Of those, how many may be there without a token. */
+  /** How many of them may be without a token. */
   maxUnauthenticated: number
   maxPayloadBytes: number
-  /** How long a socket has to show its token, and any connection to say what it wants. */
+  /** How long a socket has to send its token, and any connection to send its request. */
   authenticateMs: number
   handshakesPerSecond: number
-  /** How long an answer over HTTP waits for a reader that does not read. */
+  /** How long an answer over HTTP waits for a client that does not read. */
   unreadMs: number
 }
 
 export interface AcceptedSocket {
   socket: WebSocket
-  /** What `socket` is written to, for its `drain`. */
+  /** The stream below `socket`, for its `drain` event. */
   stream: Duplex
   request: IncomingMessage
   server: WebSocketServer
-  /** To be called with what the first message brings. False closes the socket. */
+  /** Has to be called with the token of the first message. False closes the socket. */
   authenticate(token: string | undefined): boolean
 }
 
 /**
- * WebSockets from our own `upgrade` handler. tRPC's `prefix` is never used: sockets on other paths would have nobody who listens
- * for their errors, and four bad bytes would end the process.
+ * WebSockets from an `upgrade` handler of our own. tRPC's `prefix` is not used: sockets on other paths would have no
+ * error listener, and four invalid bytes would end the process.
  */
 export class SocketServer {
   readonly #options: SocketServerOptions
   readonly #limits: SocketLimits
   readonly #server: WebSocketServer
   readonly #handshakes: RateLimit
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #unauthenticated = new Set<WebSocket>()
 
   constructor(options: SocketServerOptions) {
@@ -72,7 +72,7 @@ export class SocketServer {
   }
 
   readonly upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
-    // At once: a client that goes away during the handshake must not be an uncaught error.
+    // Registered at once: a client that leaves during the handshake must not cause an uncaught error.
     stream.on('error', () => stream.destroy())
     const facts = factsOf(request, 'socket', this.#options.keys)
     const verdict = guard(facts, this.#options.place())
@@ -85,7 +85,7 @@ export class SocketServer {
     )
   }
 
-  /** Tells every client that it may come back, and lets go of those who do not answer. */
+  /** Tells every client that it may reconnect, and closes those that do not answer. */
   close(): void {
     for (const socket of this.#server.clients) socket.close(GOING_AWAY, 'The server stops.')
     this.#server.close()
@@ -96,8 +96,9 @@ export class SocketServer {
   }
 
   /**
-   * The valid token of a handshake: in the header of a program, or beside the protocol of a page, which can set no header. A wrong
-   * one there counts as none: a page cannot read why a handshake failed, but it can read why an open socket is closed.
+   * The valid token of a handshake: in a program's header, or in a page's second subprotocol, because a page cannot set
+   * headers. An invalid one there counts as none: a page cannot read why a handshake failed, but it can read the close
+   * code of an open socket.
    */
   #tokenOf({ headers }: IncomingMessage): string | undefined {
     const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
@@ -111,7 +112,7 @@ export class SocketServer {
     if (!trusted && !this.#handshakes.take()) return false
     const isFull = this.size >= maxSockets || (!trusted && this.#unauthenticated.size >= maxUnauthenticated)
     if (!isFull) return true
-    // The one that has said nothing for longest makes room, so that silent ones keep nobody out.
+    // The longest silent socket is closed to make room, so that silent ones cannot keep others out.
     const [oldest] = this.#unauthenticated
     if (oldest === undefined) return false
     this.#unauthenticated.delete(oldest)
@@ -128,7 +129,7 @@ export class SocketServer {
     }: { stream: Duplex; request: IncomingMessage; token: string | undefined },
   ): void {
     socket.on('error', () => socket.terminate())
-    // Whoever sends pings and reads nothing would have us keep an answer to each.
+    // A client that sends pings and reads nothing would make the server buffer an answer to each.
     socket.on('ping', data => {
       if (socket.bufferedAmount < MAX_UNREAD_BYTES) socket.pong(data)
     })

@@ -18,7 +18,7 @@ export interface TrpcSocketOptions {
   onFault: (error: unknown) => void
 }
 
-/** Serves tRPC on one socket. Each has limits, a pace and a context of its own. */
+/** Serves tRPC on one socket. Each socket has its own limits, pace and context. */
 export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions): void {
   const { socket, stream, request, authenticate } = accepted
   const pace = new SendPace(
@@ -27,7 +27,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
       onDrain: listener => stream.on('drain', listener),
       giveUp: () => {
         socket.close(TRY_AGAIN_LATER, 'Nothing was read for too long. Resume from the last event.')
-        // The close frame waits behind what is not read.
+        // The close frame would wait behind unread data.
         setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref()
       },
     },
@@ -43,7 +43,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
     experimental_encoder: limitedEncoder({ maxBatch: MAX_BATCH, takeRate: calls => rate.take(calls) }),
     createContext: ({ info }): CallContext => {
       if (!authenticate(info.connectionParams?.token)) {
-        // After the answer, and before tRPC closes without a word.
+        // After the answer, and before tRPC closes the socket without a reason.
         setImmediate(() => socket.close(SIGNED_OUT_CLOSE, 'The token is not one of this server.'))
         throw new TRPCError({
           code: 'UNAUTHORIZED',
@@ -58,9 +58,9 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
 }
 
 /**
- * The first message goes at once, and what else is sent in the same turn reaches the kernel in one more write: with two hundred
- * sessions on a socket, writes are most of the cost. The ticks run when the promises of this turn have, and with them all who
- * had something to send.
+ * The first message is written at once, and further ones of the same event loop turn reach the kernel in one more
+ * write: with two hundred sessions on a socket, writes are most of the cost. `nextTick` runs after the promises of this
+ * turn, and so after everything that had a message to send.
  */
 function corkTogether(socket: WebSocket, stream: Duplex): void {
   const send = socket.send.bind(socket) as WebSocket['send']

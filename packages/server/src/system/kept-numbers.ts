@@ -1,8 +1,8 @@
 import { readUserFile, writeUserFile } from './user-files.ts'
 
 /**
- * A number for each session, in one file of the user's data folder: up to where it was read, how large its context is. Read
- * before each change, because several servers of one user may write it; what cannot be read is nothing known.
+ * A number for each session, in one file of the user's data folder: the last read event, or the context size. Read
+ * before each change, because several servers of one user may write it; an unreadable file counts as empty.
  */
 export class KeptNumbers {
   readonly #home: string
@@ -22,7 +22,7 @@ export class KeptNumbers {
     return (await this.#read()).get(sessionId)
   }
 
-  /** One that is there already stays if it is larger. */
+  /** An existing number stays if it is larger. */
   raise(sessionId: string, value: number): Promise<void> {
     return this.#change(sessionId, known => Math.max(known ?? 0, value))
   }
@@ -31,7 +31,7 @@ export class KeptNumbers {
     return this.#change(sessionId, () => value)
   }
 
-  /** One after the other: two changes at once would lose one of them. */
+  /** Changes run one after the other: two at once would lose one of them. */
   #change(sessionId: string, next: (known: number | undefined) => number): Promise<void> {
     const change = this.#last.then(async () => {
       const numbers = await this.#read()
@@ -53,7 +53,7 @@ export class KeptNumbers {
   }
 }
 
-/** The oldest go first. */
+/** The oldest are dropped first. */
 const MAX_SESSIONS = 5000
 
 function parseNumbers(text: string): [string, number][] {

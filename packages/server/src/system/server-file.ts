@@ -4,7 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { listUserFiles, readUserFile, writeUserFile } from './user-files.ts'
 
-/** What the command line needs to use a server that runs: kept for the user only. */
+/** The facts that the command line needs to use a running server; readable by the user only. */
 export interface ServerFile {
   url: string
   token: string
@@ -15,14 +15,14 @@ export async function writeServerFile(home: string, server: ServerFile): Promise
   await writeUserFile(home, nameOf(server.url), `${JSON.stringify(server)}\n`)
 }
 
-/** The servers of this user that run, or were killed and could not take their file away. */
+/** The servers of this user that run, or were killed before they could remove their file. */
 export async function listServerFiles(home: string): Promise<ServerFile[]> {
   const names = await listUserFiles(home, FOLDER)
   const files = await Promise.all(names.map(name => readIn(home, path.join(FOLDER, name))))
   return files.filter(file => file !== undefined)
 }
 
-/** Undefined when no server of this user has that address, as far as one can know. */
+/** Undefined if no known server of this user has that address. */
 export async function readServerFile(home: string, url: string): Promise<ServerFile | undefined> {
   const server = await readIn(home, nameOf(url))
   return server?.url === url ? server : undefined
@@ -30,14 +30,14 @@ export async function readServerFile(home: string, url: string): Promise<ServerF
 
 async function readIn(home: string, name: string): Promise<ServerFile | undefined> {
   try {
-    // One that others can write could name another server, and send our token there: it is not read.
+    // A file that other users can write could name another server and reveal the token to it, so it is not read.
     return FILE.parse(JSON.parse((await readUserFile(home, name)) ?? ''))
   } catch {
     return undefined
   }
 }
 
-/** What cannot be removed is worth nothing once the server is gone. */
+/** A file that cannot be removed is useless once the server has stopped. */
 export async function removeServerFile(home: string, url: string): Promise<void> {
   await rm(path.join(home, nameOf(url)), { force: true }).catch(() => {})
 }

@@ -7,7 +7,7 @@ import { readOwnFile } from '../files/read-file.ts'
 
 export type SessionProcesses = z.infer<typeof answers.sessionProcesses>
 
-/** The processes of the turns that run, found by the marker that each inherits. */
+/** The processes of the running turns, found by the marker that each inherits. */
 export async function sessionProcesses(host: SessionHost, sessionId?: string): Promise<SessionProcesses[]> {
   const running = host
     .statuses()
@@ -36,7 +36,7 @@ const RECORD = z.object({
 type TracedTurn = z.infer<typeof RECORD>
 export type TracedProcess = TracedTurn['processes'][number]
 
-/** The agents of the turn that runs in a session, from the record that is kept of it; undefined when there is none. */
+/** The agents of a session's running turn, from its record; undefined if there is none. */
 export async function tracedProcesses(
   projectRoot: string,
   sessionId: string,
@@ -50,11 +50,11 @@ export async function tracedProcesses(
 }
 
 /**
- * Ends every agent of this process, and all that they started, without asking: for a user who does not wait until they end by
- * themselves. None of them may be left behind, at work for nobody.
+ * Kills every agent of this process, and everything they started: for a user who does not wait until they exit by
+ * themselves. None of them may be left running.
  */
 export async function killAgents(host: SessionHost): Promise<void> {
-  // Whoever runs us, an agent perhaps, has a marker that we and its other children carry, too.
+  // If an agent runs this server, its marker is also on this process and on its other children.
   const outer = new Set(processEnv()[MARKER_VARIABLE]?.split(':'))
   const markers = new Set<string>()
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -63,7 +63,7 @@ export async function killAgents(host: SessionHost): Promise<void> {
       const own = carried.at(-1)
       if (parentPid === process.pid && own !== undefined && !outer.has(own)) markers.add(own)
     }
-    // Those that an earlier server left to us are nobody's children.
+    // Agents that an earlier server left are not children of this process.
     const adopted = (await sessionProcesses(host)).flatMap(({ processes }) => processes)
     const ours = marked.filter(({ markers: carried }) => carried.some(marker => markers.has(marker)))
     const pids = new Set([...ours, ...adopted].map(({ pid }) => pid))
@@ -72,13 +72,13 @@ export async function killAgents(host: SessionHost): Promise<void> {
   }
 }
 
-/** What forks faster than we look needs another. */
+/** Processes that fork faster than they are listed need another round. */
 const MAX_ROUNDS = 5
 
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // Gone since it was listed.
+    // The process has exited since it was listed.
   }
 }

@@ -6,7 +6,7 @@ import { type TracedProcess, tracedProcesses } from './session-processes.ts'
 
 export type TurnLeftovers = NonNullable<z.infer<typeof leftovers>>
 
-/** Remembers which processes a turn had when it was stopped: its own record is gone with the turn. */
+/** Stores which processes a turn had when it was stopped, because its own record is deleted with the turn. */
 export class StoppedTurns {
   readonly #host: SessionHost
   readonly #traced = new Map<string, readonly TracedProcess[]>()
@@ -17,13 +17,13 @@ export class StoppedTurns {
 
   async note({ id, status }: Pick<LiveSession, 'id' | 'status'>): Promise<void> {
     const traced = await tracedProcesses(status.projectRoot, id)
-    // Asked once more at the end of the turn, the record may be gone already: what was known before counts.
+    // At the end of the turn the record may already be deleted, so the earlier list counts.
     if (traced && traced.processes.length > 0) this.#traced.set(id, traced.processes)
   }
 
   /**
-   * Null when it cannot be told: nothing was noted, or what runs is of several sessions that work with one agent, and nobody
-   * knows of which. That nothing runs is true for each of them.
+   * Null if it is not known: nothing was stored, or the running processes belong to several sessions that share one
+   * agent. If nothing runs, that holds for each of them.
    */
   async leftovers({ id }: Pick<LiveSession, 'id'>): Promise<TurnLeftovers | null> {
     const traced = this.#traced.get(id)
@@ -47,8 +47,8 @@ export class StoppedTurns {
 }
 
 /**
- * A loop that is part of this server is traced by an id that no system gives out; what else is traced with it are commands, and
- * those are left over.
+ * The Messages API loop runs inside this server and has an id that no system assigns; the other processes of such a
+ * turn are commands, which count as left over.
  */
 function hasAgent(traced: readonly TracedProcess[]): boolean {
   return traced.every(({ pid }) => pid < NO_PROCESS_ID)
@@ -56,12 +56,12 @@ function hasAgent(traced: readonly TracedProcess[]): boolean {
 
 const NO_PROCESS_ID = 2 ** 31 - 1
 
-/** A pid alone is used again. */
+/** A pid alone can be reused. */
 function isSame({ pid, startTime }: TracedProcess, entry: MarkedProcess): boolean {
   return entry.pid === pid && (startTime === '' || entry.startedAt === startTime)
 }
 
-/** Servers that an agent keeps for its tools live in its group; what its tools run has groups of its own. */
+/** MCP servers that an agent keeps are in its process group; commands of its tools have groups of their own. */
 function isGroupOf({ groupId }: MarkedProcess): (agent: MarkedProcess) => boolean {
   return agent => agent.groupId === groupId
 }

@@ -4,12 +4,12 @@ import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
 import { StorageError, type StorageErrorCode, temporaryName } from '@chirality/sessions'
 
-/** Files in the user's data folder: what only the user may say, and what only the user may know. */
+/** Files in the user's data folder: consents that only the user may give, and secrets. */
 export function writeUserFile(home: string, name: string, text: string): Promise<void> {
   return inUserFolder(home, name, file => writePrivateFile(file, text))
 }
 
-/** The same where there is none yet; false when there is. */
+/** Creates the file; false if it exists. */
 export function createUserFile(home: string, name: string, text: string): Promise<boolean> {
   return inUserFolder(home, name, file => createPrivateFile(file, text))
 }
@@ -45,13 +45,13 @@ export async function listUserFiles(home: string, folder: string): Promise<strin
 }
 
 /**
- * Undefined when there is none. One that others can write says nothing of the user's. Small, and asked for by each call: the way
- * through the thread pool would cost more than the file.
+ * Undefined if there is none. A file that other users can write is ignored. Synchronous: the file is small and read for
+ * each call, and the thread pool would cost more than the read.
  */
 export async function readUserFile(home: string, name: string): Promise<string | undefined> {
   const file = path.join(home, name)
   try {
-    // Without waiting: a pipe in its place must not hold the server.
+    // Non-blocking: a FIFO at this path must not block the server.
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const { mode, uid } = fstatSync(fd)
@@ -96,12 +96,12 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
 
 const OTHER_ADVICE = 'Your data folder must be yours and writable; CHIRALITY_HOME names another.'
 
-/** Replaces a file as a whole, for its owner only. A link in its place is replaced, not followed. */
+/** Replaces a file as a whole, readable by its owner only. A link at this path is replaced, not followed. */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   await withTemporary(file, text, temporary => rename(temporary, file))
 }
 
-/** The same where there is none yet; false when there is. */
+/** Creates the file; false if it exists. */
 function createPrivateFile(file: string, text: string): Promise<boolean> {
   return withTemporary(file, text, async temporary => {
     try {

@@ -7,7 +7,7 @@ export const budgetsRouter = router({
     async ({ ctx, input }) => (await ctx.host.budgets.read(await ctx.projects.require(input.project))).state,
   ),
 
-  /** null is no limit; what is left out stays. */
+  /** null is no limit; undefined leaves a limit unchanged. */
   set: call(CALLS.budgets.set).mutation(async ({ ctx, input }) => {
     const { maxCostUsd, maxIterations, maxTokens, maxMinutes } = input
     return ctx.host.budgets.setLimits(await ctx.projects.require(input.project), {
@@ -18,7 +18,7 @@ export const budgetsRouter = router({
     })
   }),
 
-  /** What all turns of a session may spend together. null is no limit; what is left out stays. */
+  /** The limits of all turns of a session together. null is no limit; undefined leaves a limit unchanged. */
   setSession: call(CALLS.budgets.setSession).mutation(async ({ ctx, input }) => {
     const session = await liveSession(ctx, input.sessionId)
     const { budgetUsd: usd, budgetTokens: tokens, budgetMinutes: minutes } = input

@@ -11,7 +11,7 @@ import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
 
-/** What every call works with. */
+/** The dependencies of every call. */
 export interface AppServices {
   host: SessionHost
   harnesses: HarnessRegistry<SessionHarness>
@@ -21,9 +21,9 @@ export interface AppServices {
   browsers: SignedInBrowsers
   removed: RemovedSessions
   stopped: StoppedTurns
-  /** Up to which event each session was read, in whichever browser. */
+  /** The last read event of each session, in any browser. */
   readMarks: KeptNumbers
-  /** How large the context of each session's model is, as the agent last said. */
+  /** The context size of each session's model, as the agent last reported it. */
   contextSizes: KeptNumbers
   facts: ServerFacts
 }
@@ -34,7 +34,7 @@ export interface ServerFacts {
   address: () => string
   /** WebSockets that are open. */
   sockets: () => number
-  /** All connections, those included. */
+  /** All open connections, WebSockets included. */
   connections: () => number
   /** The user's data folder. */
   home: string
@@ -46,13 +46,13 @@ export interface ServerFacts {
 export type Demo = z.infer<typeof demo>
 
 export interface CallContext extends AppServices {
-  /** When the next batch of events may be sent to the one who called. */
+  /** When the next batch of events may be sent to the caller. */
   pace: SendPace
-  /** A socket takes events as the JSON that they are in the log. */
+  /** A socket accepts events as the JSON text of the log. */
   takesJson: boolean
 }
 
-/** Who wants to know that a session is gone. */
+/** Listeners for deleted sessions. */
 export class RemovedSessions {
   readonly #listeners = new Set<(sessionId: string) => void>()
 

@@ -6,7 +6,7 @@ export interface EncoderLimits {
   takeRate: (calls: number) => boolean
 }
 
-/** tRPC's JSON, with limits on what comes in, and with events as the log has them. */
+/** tRPC's JSON, with limits for the input, and with events as text of the log. */
 export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   return {
     encode: data => encodeEvents(data) ?? jsonEncoder.encode(data),
@@ -20,7 +20,7 @@ export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
   }
 }
 
-/** Stands for envelopes that are JSON already. Only our encoder can write it, so it may only go to a socket. */
+/** Marks envelopes that are already JSON. Only this encoder can write it, so it may only be sent to a socket. */
 export class JsonEvents {
   readonly text: string
 

@@ -12,11 +12,11 @@ import type { SseStream } from '../http/sse.ts'
 export interface ReadPace {
   pace: SendPace
   signal?: AbortSignal
-  /** The reader puts texts back that came in pieces. */
+  /** The reader restores texts that came in pieces. */
   textOnce?: boolean
 }
 
-/** Waits for the reader before it reads on: what is not sent yet stays in the log, where it costs nothing. */
+/** Waits for the reader before it reads on: unsent events stay in the log and use no memory. */
 export async function* eventBatches(
   log: SessionLog,
   after: number,
@@ -25,7 +25,7 @@ export async function* eventBatches(
   const subscription = log.subscribe(after)
   const end = () => void subscription.return?.()
   signal?.addEventListener('abort', end)
-  // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
+  // An already-aborted signal never fires; without this check an idle session would keep the subscription open.
   if (signal?.aborted) end()
   try {
     for await (const envelopes of subscription) {
@@ -38,7 +38,7 @@ export async function* eventBatches(
   }
 }
 
-/** As `eventBatches`, for a socket: JSON that is passed on as it stands in the log, and what came meanwhile in the same batch. */
+/** Like `eventBatches`, for a socket: JSON text of the log, and events that arrived meanwhile in the same batch. */
 export class EventTexts {
   readonly #log: SessionLog
   readonly #reading: ReadPace
@@ -49,11 +49,11 @@ export class EventTexts {
     this.#reading = reading
     this.#subscription = log.subscribeText(after, reading)
     reading.signal?.addEventListener('abort', this.close)
-    // Who left before this began is not told of again, and where nothing happens would be waited with for ever.
+    // An already-aborted signal never fires; without this check an idle session would keep the subscription open.
     if (reading.signal?.aborted) this.close()
   }
 
-  /** Undefined when there is nobody to read it, or nothing more to come. */
+  /** Undefined if the reader has left, or no more events follow. */
   async next(): Promise<EventText | undefined> {
     const first = await this.#subscription.next()
     if (first.done || !(await this.#reading.pace.turn())) return undefined
@@ -78,7 +78,7 @@ export class EventTexts {
 }
 
 const MAX_BATCH_EVENTS = 512
-/** What waits beyond the buffer of a connection that is full. */
+/** The limit of the data that waits beyond the buffer of a full connection. */
 const MAX_BATCH_CHARS = 128 * 1024
 
 interface TurnStream {
@@ -102,14 +102,14 @@ export async function* turnEvents(
     if (ours.length > 0) yield ours
     if (lastSeq === undefined && ours.some(({ event }) => event.type === 'turn:end')) {
       await turnOver(host, session, { turnId, signal })
-      // What comes after this is of other turns, and there may always be more of it.
+      // Later events belong to other turns, and there may always be more of them.
       lastSeq = session.log.lastSeq
     }
     if (lastSeq !== undefined && (batch.at(-1)?.seq ?? 0) >= lastSeq) return
   }
 }
 
-/** Resolves when the session has done with the turn: nothing more is said about it. */
+/** Resolves when the session has finished the turn: no event of it follows. */
 function turnOver(
   host: TurnStream['host'],
   session: LiveSession,

@@ -11,8 +11,8 @@ import { procedure, router, toTrpcError } from './trpc.ts'
 
 export const sessionRouter = router({
   /**
-   * All events of a session after `lastEventId`, first from the log and then as they happen. With `textOnce` a whole text that came
-   * in pieces is sent without it (`textOf`): a client that takes it puts it back with `TextsOnce`.
+   * All events of a session after `lastEventId`, first from the log and then live. With `textOnce` a whole text that
+   * came in pieces is sent without its content (`textOf`): the client restores it with `TextsOnce`.
    */
   events: procedure.input(CALLS.session.events.input).subscription(async function* ({ ctx, input, signal }) {
     let texts: EventTexts | undefined
@@ -36,16 +36,16 @@ export const sessionRouter = router({
   }),
 })
 
-/** That is what a client gets of it. */
+/** The type as a client receives it. */
 function asEnvelopes(events: JsonEvents): Envelope[] {
   return events as unknown as Envelope[]
 }
 
-/** First all sessions of registered projects that are open here; then those that look different now, and those that are gone. */
+/** First all open sessions of registered projects; then the changed and the deleted ones. */
 export type FleetEvent = z.infer<typeof CALLS.fleet.events.yields>
 
 export const fleetRouter = router({
-  /** What every session does, costs and waits for: all of it once, then what changes. */
+  /** The status of every session: all once, then the changes. */
   events: procedure.subscription(async function* ({ ctx, signal }): AsyncGenerator<FleetEvent> {
     const changes = new StatusChanges(ctx)
     const end = () => changes.close()
@@ -65,10 +65,10 @@ export const fleetRouter = router({
   }),
 })
 
-/** The latest status of each session that changed since they were taken, and which are gone. */
+/** The latest status of each session that changed since the last call, and the deleted ones. */
 class StatusChanges {
   readonly #projects: AppServices['projects']
-  /** Whether a project was registered, and when that was looked up: statuses change far more often than the list. */
+  /** Whether a project is registered, and when that was looked up: statuses change far more often than the list. */
   readonly #lookups = new Map<string, { at: number; registered: boolean }>()
   readonly #shown = new Set<string>()
   readonly #changed = new Map<string, SessionStatus>()
@@ -85,7 +85,7 @@ class StatusChanges {
         this.#wake()
       }),
       removed.onRemoved(sessionId => {
-        // What its end had to say comes before: it is gone for good.
+        // A pending status of the session is sent before its deletion.
         this.#changed.delete(sessionId)
         this.#removed.add(sessionId)
         this.#wake()
@@ -93,7 +93,7 @@ class StatusChanges {
     ]
   }
 
-  /** Resolves when there are any; false when it is over. */
+  /** Resolves when there are changes; false when the subscription is over. */
   async some(): Promise<boolean> {
     while (!this.#closed && this.#changed.size === 0 && this.#removed.size === 0) {
       await new Promise<void>(resolve => {
@@ -103,7 +103,7 @@ class StatusChanges {
     return !this.#closed
   }
 
-  /** Sessions of registered projects, and the ids of those that were shown and are not to be any more. */
+  /** Sessions of registered projects, and the ids of those that were shown and no longer belong to one. */
   async registered(statuses: SessionStatus[]): Promise<{ shown: SessionStatus[]; hidden: string[] }> {
     const roots = new Set(statuses.map(({ projectRoot }) => projectRoot))
     await Promise.all([...roots].map(root => this.#lookUp(root)))
@@ -135,5 +135,5 @@ class StatusChanges {
   }
 }
 
-/** How long another program's change of the list of projects may go unnoticed. */
+/** How long a change of the project list by another process may go unnoticed. */
 const LOOKUP_MS = 1000

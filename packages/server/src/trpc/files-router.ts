@@ -14,7 +14,7 @@ export const filesRouter = router({
     listFolder(await ctx.projects.require(input.project), input.path),
   ),
 
-  /** Files whose path has the letters of `query`, best first: for who types a name. */
+  /** Files whose path contains the letters of `query`, best first: for completion of a typed name. */
   find: call(CALLS.files.find).query(async ({ ctx, input }) =>
     findFiles(await ctx.projects.require(input.project), input.query, input.limit ?? DEFAULT_FOUND),
   ),
@@ -23,17 +23,17 @@ export const filesRouter = router({
     readProjectFile(await ctx.projects.require(input.project), input.path),
   ),
 
-  /** Null where there is no git. */
+  /** Null if there is no git repository. */
   status: call(CALLS.files.status).query(async ({ ctx, input }) =>
     gitStatus(await ctx.projects.require(input.project)),
   ),
 
-  /** Everything since the last commit, new files included. Null where there is no git. */
+  /** All changes since the last commit, new files included. Null if there is no git repository. */
   diff: call(CALLS.files.diff).query(async ({ ctx, input }) =>
     ctx.changes.workingTree(await ctx.projects.require(input.project)),
   ),
 
-  /** What one turn changed. */
+  /** The changes of one turn. */
   turnDiff: call(CALLS.files.turnDiff).query(async ({ ctx, input }) =>
     ctx.changes.turn(await liveSession(ctx, input.sessionId), input.turnId),
   ),

@@ -11,7 +11,7 @@ export const harnessesRouter = router({
     })),
   ),
 
-  /** What is installed and logged in, by harness. */
+  /** Whether each harness is installed and logged in. */
   status: ask(CALLS.harnesses.status).query(async ({ ctx }) => {
     return Object.fromEntries(await ctx.harnesses.checkAllInstallStatus())
   }),

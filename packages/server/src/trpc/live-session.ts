@@ -9,7 +9,7 @@ import type {
 } from '@chirality/sessions'
 import type { AppServices } from './context.ts'
 
-/** A session whose project the user registered. Its project is opened if it is not yet. */
+/** A session of a registered project. The project is opened if needed. */
 export async function liveSession(services: AppServices, sessionId: string): Promise<LiveSession> {
   const { host, projects } = services
   const open = host.openSession(sessionId)
@@ -30,13 +30,13 @@ export async function storedSession(
   return session
 }
 
-/** A session, with what it does now. */
+/** A session with its current state. */
 export async function shownSession(services: AppServices, sessionId: string): Promise<StoredSession> {
   const session = await storedSession(services, sessionId)
   return asItIsNow(services, [session])[0] ?? session
 }
 
-/** Newest first, with what each does now; of all registered projects when none is named. */
+/** Newest first, each with its current state; of all registered projects if none is named. */
 export async function shownSessions(
   services: AppServices,
   { projectRoot, ...page }: PageOptions,
@@ -50,7 +50,7 @@ export async function shownSessions(
   return { ...found, sessions: asItIsNow(services, found.sessions) }
 }
 
-/** What waits for a person in the projects that the user registered, oldest first. */
+/** The open requests in registered projects, oldest first. */
 export async function pendingDecisions(
   services: AppServices,
   sessionId?: string,
@@ -64,7 +64,7 @@ export async function pendingDecisions(
   return host.decisions.pending(sessionId).filter(pending => shown.has(pending.sessionId))
 }
 
-/** A person's answer. That of a session which nobody knows is for a request that nobody knows. */
+/** A person's answer. For an unknown session the request is reported as unknown. */
 export async function answerDecision(
   { host, projects }: AppServices,
   { sessionId, requestId, decision }: DecisionAnswer,
@@ -80,7 +80,9 @@ export interface DecisionAnswer {
   decision: PermissionDecision
 }
 
-/** The file of a session says what it did when the file was written. One that is not open here does nothing that we know of. */
+/**
+ * The file of a session has the state at the time of writing. A session that is not open here counts as not running.
+ */
 function asItIsNow({ host }: AppServices, sessions: StoredSession[]): StoredSession[] {
   const phases = new Map(host.statuses().map(({ sessionId, phase }) => [sessionId, phase]))
   return sessions.map(session => {
@@ -97,7 +99,7 @@ const PHASES = {
   ending: 'running',
 } as const satisfies Record<SessionStatus['phase'], StoredSession['status']>
 
-/** Ends what runs in it, removes everything that is kept of it, and says so. */
+/** Stops the session's work, deletes all its files, and notifies the clients. */
 export async function deleteSession(services: AppServices, sessionId: string): Promise<void> {
   const { projectRoot } = await storedSession(services, sessionId)
   await services.host.deleteSession(sessionId)

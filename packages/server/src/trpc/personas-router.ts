@@ -5,7 +5,7 @@ import type { CallContext } from './context.ts'
 import { call, router } from './trpc.ts'
 
 export const personasRouter = router({
-  /** All files that are, or should be, personas; those that cannot be used say why. */
+  /** All files that are, or should be, personas; invalid ones with the reason. */
   list: call(CALLS.personas.list).query(async ({ ctx, input }) =>
     ctx.personas.listAll(await ctx.projects.require(input.project)),
   ),
@@ -14,7 +14,7 @@ export const personasRouter = router({
     loadPersona(ctx, await ctx.projects.require(input.project), input.id),
   ),
 
-  /** What it would do without asking, and whether the user allowed that. */
+  /** Its permissions without asking, and whether the user granted them. */
   consent: call(CALLS.personas.consent).query(async ({ ctx, input }) => {
     const root = await ctx.projects.require(input.project)
     const found = await ctx.host.consent.load(root, input.id)
@@ -23,7 +23,7 @@ export const personasRouter = router({
     return { grants, isAllowed, fingerprint }
   }),
 
-  /** Allows what was shown: the fingerprint is of that text. */
+  /** Grants exactly what was shown: the fingerprint is of that text. */
   allow: call(CALLS.personas.allow).mutation(async ({ ctx, input }) => {
     const root = await ctx.projects.require(input.project)
     if (await ctx.host.consent.allow(root, input.id, input.fingerprint)) return
@@ -35,7 +35,7 @@ export const personasRouter = router({
     await ctx.host.consent.revoke(await ctx.projects.require(input.project), input.id)
   }),
 
-  /** The system prompt that a turn would get, with its tokens and what was cut. */
+  /** The system prompt of a turn, with its token count and the parts that were cut. */
   prompt: call(CALLS.personas.prompt).query(async ({ ctx, input }) => {
     const root = await ctx.projects.require(input.project)
     const persona = input.id === null ? null : await loadPersona(ctx, root, input.id)

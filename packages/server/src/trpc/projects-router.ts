@@ -16,21 +16,21 @@ export const projectsRouter = router({
     return Promise.all(registered.map(entry => describe(entry, open.has(entry.root))))
   }),
 
-  /** Says that agents may work in a folder. */
+  /** Registers a folder for agents. */
   register: call(CALLS.projects.register).mutation(async ({ ctx, input }) => {
     const entry = await ctx.projects.add(input.path, input.name)
     return describe(entry, ctx.host.projects().includes(entry.root))
   }),
 
-  /** For who types the path of a folder to add: what it can become. Names of folders only. */
+  /** Completions of a typed folder path. Names of folders only. */
   folders: call(CALLS.projects.folders).query(({ input }) => completeFolder(input.typed)),
 
-  /** Takes the project for this server, and goes on with turns that an earlier one left. */
+  /** Makes this server the owner of the project, and adopts turns that an earlier server left. */
   open: call(CALLS.projects.open).mutation(async ({ ctx, input }) => {
     return ctx.host.openProject(await ctx.projects.require(input.project))
   }),
 
-  /** Forgets the folder and lets go of it. Nothing in it is deleted. */
+  /** Unregisters and closes the folder. Nothing in it is deleted. */
   remove: call(CALLS.projects.remove).mutation(async ({ ctx, input }) => {
     await ctx.projects.remove(await ctx.projects.require(input.project))
   }),

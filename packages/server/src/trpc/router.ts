@@ -28,14 +28,14 @@ export const appRouter = router({
   fleet: fleetRouter,
 })
 
-/** All that the dashboard needs to know of the server. */
+/** All procedures of the dashboard. */
 export type AppRouter = typeof appRouter
 
-/** What each procedure takes and answers, by router and name, as a client sees it. */
+/** Input and output of each procedure, by router and name, as a client sees them. */
 export type CallInputs = inferRouterInputs<AppRouter>
 export type CallOutputs = inferRouterOutputs<AppRouter>
 
-/** Which procedures are asked and which change something, by path. Subscriptions are neither. */
+/** Which procedures are queries and which are mutations, by path. Subscriptions are neither. */
 export function callTypes(of: AppRouter): Map<string, 'query' | 'mutation'> {
   const known = of._def.procedures as unknown as Record<string, { _def: { type: string } }>
   return new Map(

@@ -19,13 +19,13 @@ export const sessionsRouter = router({
     return ctx.host.createSession(await ctx.projects.require(root), options)
   }),
 
-  /** Newest first; of all registered projects when none is named. */
+  /** Newest first; of all registered projects if none is named. */
   list: call(CALLS.sessions.list).query(async ({ ctx, input }) => {
     const { project: projectRoot, ...page } = input ?? {}
     return shownSessions(ctx, { ...page, projectRoot })
   }),
 
-  /** Up to which event each session was read, by whichever browser of the user. */
+  /** The last read event of each session, in any browser of the user. */
   readMarks: ask(CALLS.sessions.readMarks).query(({ ctx }) => ctx.readMarks.all()),
 
   markRead: call(CALLS.sessions.markRead).mutation(({ ctx, input }) =>
@@ -34,21 +34,21 @@ export const sessionsRouter = router({
 
   get: call(CALLS.sessions.get).query(({ ctx, input }) => shownSession(ctx, input.sessionId)),
 
-  /** Events before a point, oldest first: for a reader who scrolls back. */
+  /** Events before a number, oldest first: for a reader who scrolls back. */
   history: call(CALLS.sessions.history).query(async ({ ctx, input }) => {
     const { log } = await liveSession(ctx, input.sessionId)
     const page = log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
     return input.maxBytes === undefined ? page : lastWithin(page, input.maxBytes)
   }),
 
-  /** What the agent printed, line by line: the last lines, or those before or after a place. */
+  /** The agent's raw output, line by line: the last lines, or those before or after a position. */
   nativeLines: call(CALLS.sessions.nativeLines).query(async ({ ctx, input }) => {
     const { sessionId: id, ...options } = input
     const { projectRoot } = await storedSession(ctx, id)
     return readNativeLines(projectRoot, id, options)
   }),
 
-  /** The text of one of these lines, whole, or a piece at a time where it is very long. */
+  /** The text of one of these lines, whole, or in pieces if it is very long. */
   nativeLine: call(CALLS.sessions.nativeLine).query(async ({ ctx, input }) => {
     const { sessionId: id, ...line } = input
     const { projectRoot } = await storedSession(ctx, id)
@@ -60,24 +60,24 @@ export const sessionsRouter = router({
     return ctx.host.renameSession(input.sessionId, input.title)
   }),
 
-  /** Ends what runs in it and removes everything that is kept of it. */
+  /** Stops the session's work and deletes all its files. */
   delete: call(CALLS.sessions.delete).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),
 
-  /** A new session with the same history, up to a point. */
+  /** A new session with the same history, up to an event. */
   fork: call(CALLS.sessions.fork).mutation(async ({ ctx, input }) => {
     const { sessionId: id, ...options } = input
     await storedSession(ctx, id)
     return ctx.host.forkSession(id, options)
   }),
 
-  /** What the agent of such a fork would know. */
+  /** What the agent of such a fork would get. */
   forkHistory: call(CALLS.sessions.forkHistory).query(async ({ ctx, input }) => {
     const { sessionId: id, ...options } = input
     await storedSession(ctx, id)
     return ctx.host.forkHistory(id, options)
   }),
 
-  /** Conversations that an agent keeps itself, also those that were started without us. */
+  /** Conversations that an agent stores itself, also those that were started without Chirality. */
   native: call(CALLS.sessions.native).query(async ({ ctx, input }) => {
     const cwd = await ctx.projects.require(input.project)
     const wanted = ctx.harnesses
@@ -100,13 +100,13 @@ export const sessionsRouter = router({
     return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
   }),
 
-  /** The events as NDJSON, a part at a time: `next` is where to go on, null at the end. For people there is a route. */
+  /** The events as NDJSON, in parts: `next` is the next position, null at the end. A route exports other formats. */
   export: call(CALLS.sessions.export).query(async ({ ctx, input }) => {
     const { log } = await liveSession(ctx, input.sessionId)
     return exportPage(log, input.after ?? 0)
   }),
 
-  /** Words that were said or done, newest first. */
+  /** Searches messages and tool calls, newest first. */
   search: call(CALLS.sessions.search).query(async ({ ctx, input, signal }) => {
     const { query, limit } = input
     const projectRoot = input.project === undefined ? undefined : await ctx.projects.require(input.project)
@@ -126,7 +126,7 @@ interface WantedNative {
   cwd: string
 }
 
-/** Importing opens the folder of the conversation, so it must be the one that was registered. */
+/** Importing opens the folder of the conversation, so it must be a registered one. */
 async function requireNative({ harnesses }: CallContext, wanted: WantedNative): Promise<void> {
   const { harness, nativeSessionId, cwd } = wanted
   const native = await harnesses.getOrThrow(harness).listNativeSessions?.({ cwd, limit: MAX_NATIVE })
@@ -138,7 +138,7 @@ async function requireNative({ harnesses }: CallContext, wanted: WantedNative): 
   )
 }
 
-/** The last of them that fit, and at least one: whoever asks for the next page must get on. */
+/** The last ones that fit, and at least one: otherwise the next page would never advance. */
 function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
   let bytes = 0
   const tooMany = envelopes.findLastIndex(envelope => {
@@ -150,7 +150,7 @@ function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
 
 export type ExportPage = z.infer<typeof CALLS.sessions.export.output>
 
-/** A part of a session's events, one envelope a line. */
+/** A part of a session's events, one envelope for each line. */
 function exportPage(log: Pick<SessionLog, 'lastSeq' | 'readAfter'>, after: number): ExportPage {
   const envelopes = log.readAfter(after, MAX_EVENTS, { maxBytes: MAX_BYTES })
   const text = envelopes.map(envelope => `${JSON.stringify(envelope)}\n`).join('')

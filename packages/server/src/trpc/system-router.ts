@@ -27,7 +27,7 @@ export const systemRouter = router({
     pendingDecisions: ctx.host.decisions.pending().length,
   })),
 
-  /** The processes of agents, and of all that they started, by session. */
+  /** The processes of agents, and everything they started, by session. */
   processes: call(CALLS.system.processes).query(({ ctx, input }) =>
     sessionProcesses(ctx.host, input?.sessionId),
   ),
@@ -38,10 +38,10 @@ export const systemRouter = router({
     minutes: LINK_MINUTES,
   })),
 
-  /** The browsers that are signed in, the one seen last first. */
+  /** The signed-in browsers, the most recently seen first. */
   browsers: ask(CALLS.system.browsers).query(({ ctx }) => ctx.browsers.list()),
 
-  /** Signs a browser out, and ends what it has open. */
+  /** Signs a browser out, and closes its connections. */
   revokeBrowser: call(CALLS.system.revokeBrowser).mutation(async ({ ctx, input }) => ({
     revoked: await ctx.browsers.revoke(input.id),
   })),

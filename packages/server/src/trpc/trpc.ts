@@ -6,7 +6,7 @@ import { toCallError } from '../errors/to-call-error.ts'
 import type { CallContext } from './context.ts'
 
 const t = initTRPC.context<CallContext>().create({
-  // Stacks are for our own output.
+  // Stacks are only for the server's own output.
   isDev: false,
   errorFormatter: ({ shape, error }) => {
     const call = callErrorOf(error)
@@ -20,27 +20,27 @@ const t = initTRPC.context<CallContext>().create({
 
 export const { router } = t
 
-/** Every procedure: what it throws is told in stable codes. */
+/** Every procedure: its errors get stable codes. */
 export const procedure = t.procedure.use(async ({ next }) => {
   const result = await next()
   if (!result.ok) throw toTrpcError(result.error)
   return result
 })
 
-/** A procedure as the contract has it. */
+/** A procedure of the contract. */
 export function call<I extends z.ZodType, O extends z.ZodType>({ input, output }: { input: I; output: O }) {
   return procedure.input(input).output(checked(output))
 }
 
-/** One that takes nothing. */
+/** A procedure without input. */
 export function ask<O extends z.ZodType>({ output }: { output: O }) {
   return procedure.output(checked(output))
 }
 
-/** For what a subscription throws while it runs, which no middleware sees. */
+/** For errors that a running subscription throws, which no middleware sees. */
 export function toTrpcError(error: unknown): TRPCError {
   const cause = error instanceof TRPCError ? error.cause : error
-  // tRPC's own: wrong path, input that fails its schema before a procedure runs …
+  // tRPC's own errors: wrong path, input that fails its schema before a procedure runs …
   if (error instanceof TRPCError && (cause === undefined || error.code !== 'INTERNAL_SERVER_ERROR')) {
     const call = callErrorOf(error)
     return call === undefined
@@ -53,7 +53,7 @@ export function toTrpcError(error: unknown): TRPCError {
 
 function callErrorOf(error: TRPCError): CallError | undefined {
   if (error.cause instanceof CallError) return error.cause
-  // Input errors hold what was given; only their words may go back.
+  // Input errors contain the input; only their message may be returned.
   if (error.cause !== undefined && error.code === 'BAD_REQUEST') return toCallError(error.cause)
   return error.code === 'INTERNAL_SERVER_ERROR' ? toCallError(error.cause) : undefined
 }

@@ -4,7 +4,7 @@ import type { shownTrust } from '../contract/answers.ts'
 import { CALLS } from '../contract/calls.ts'
 import { call, router } from './trpc.ts'
 
-/** What a project brings for its agents to run, as it is shown to the one who decides about it. */
+/** The project's files that agents would run, as they are shown to the user who decides. */
 export type ShownTrust = z.infer<typeof shownTrust>
 
 export const trustRouter = router({

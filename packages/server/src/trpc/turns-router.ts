@@ -39,7 +39,7 @@ const queueRouter = router({
     return queueOf(ctx.session)
   }),
 
-  /** Nothing of the queue starts until it is released. */
+  /** No queued message is sent until the queue is released. */
   hold: inSession.output(checked(CALLS.turns.queue.hold.output)).mutation(async ({ ctx }) => {
     await ctx.session.queue.hold()
     return queueOf(ctx.session)
@@ -57,12 +57,12 @@ export const turnsRouter = router({
     (await liveSession(ctx, input.sessionId)).start(input.message, input.options),
   ),
 
-  /** Starts, or queues behind the turn that runs. */
+  /** Starts a turn, or queues the message behind the running one. */
   send: call(CALLS.turns.send).mutation(async ({ ctx, input }) =>
     (await liveSession(ctx, input.sessionId)).send(input.message, input.options),
   ),
 
-  /** Into the running turn where the agent can take it; else first in the queue. */
+  /** Sends the message into the running turn if the agent can take it; otherwise puts it first in the queue. */
   steer: call(CALLS.turns.steer).mutation(async ({ ctx, input }) =>
     (await liveSession(ctx, input.sessionId)).steer(input.message, input.options),
   ),
@@ -77,7 +77,7 @@ export const turnsRouter = router({
     await ctx.session.kill()
   }),
 
-  /** What still runs of the turn that was stopped last. */
+  /** The processes of the last stopped turn that still run. */
   leftovers: inSession
     .output(checked(CALLS.turns.leftovers.output))
     .query(({ ctx }) => ctx.stopped.leftovers(ctx.session)),
@@ -91,12 +91,12 @@ export const turnsRouter = router({
     await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
   }),
 
-  /** `usedTokens` is null for an agent that does not run: how much is in view then, the log says. */
+  /** `usedTokens` is null for an agent that does not run: the log has the last value then. */
   contextUsage: inSession.output(checked(CALLS.turns.contextUsage.output)).query(async ({ ctx }) => {
     const { id } = ctx.session
     const usage = await ctx.session.contextUsage()
     if (usage) {
-      // It is shown, whether or not it can be kept.
+      // Returned whether or not it can be stored.
       await ctx.contextSizes.set(id, usage.maxTokens).catch(() => undefined)
       return usage
     }
@@ -112,7 +112,7 @@ function queueOf({ status }: LiveSession): QueueState {
 }
 
 export const decisionsRouter = router({
-  /** What waits for a person, oldest first. */
+  /** The open requests, oldest first. */
   pending: call(CALLS.decisions.pending).query(({ ctx, input }) => pendingDecisions(ctx, input?.sessionId)),
 
   answer: call(CALLS.decisions.answer).mutation(({ ctx, input }) => answerDecision(ctx, input)),

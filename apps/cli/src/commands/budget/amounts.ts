@@ -7,7 +7,7 @@ export const AMOUNT_OPTIONS = {
   turns: { type: 'string' },
 } as const
 
-/** Limits to set. null is none; what is not there stays. */
+/** Limits to set. null is no limit; undefined leaves a limit unchanged. */
 export type Amounts = Partial<Record<keyof typeof AMOUNT_OPTIONS, number | null>>
 
 export function readAmounts(given: Partial<Record<keyof Amounts, string>>): Amounts {
@@ -24,11 +24,11 @@ interface AmountRange {
   most: number
   whole: boolean
   what: string
-  /** The caller knows the word for no limit. */
+  /** The caller handles the word for no limit. */
   orNone?: boolean
 }
 
-/** Throws what is wrong with it. A limit of 0 would stop everything, and is most often a slip. */
+/** Throws for an invalid amount. A limit of 0 would stop everything, and is usually a mistake. */
 export function readAmount(name: string, text: string, range: AmountRange): number {
   const { most, whole, what, orNone = false } = range
   const value = Number(text)

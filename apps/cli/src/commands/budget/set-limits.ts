@@ -16,13 +16,13 @@ import { findPersona } from '../personas/find-persona.ts'
 import { findSession } from '../sessions/find-session.ts'
 import type { Amounts } from './amounts.ts'
 
-/** Whose budget is meant. */
+/** The owner of the budget. */
 export type BudgetOwner =
   | { kind: 'project'; project: string }
   | { kind: 'session'; sessionId: string }
   | { kind: 'persona'; project: string; id: string }
 
-/** Through the server that has the project, so that it counts for a turn that runs; else in the files. */
+/** Set through the server that owns the project, so that it applies to a running turn; otherwise in the files. */
 export async function setLimits(owner: BudgetOwner, amounts: Amounts): Promise<void> {
   switch (owner.kind) {
     case 'project':
@@ -55,7 +55,7 @@ async function setOfSession(sessionId: string, { usd, tokens, minutes }: Amounts
     return
   }
   const owner = await findProjectOwner(projectRoot)
-  // What it has in memory would be written over this.
+  // The owner's state in memory would overwrite this change.
   if (owner !== undefined) throw new ProjectLockedError(projectRoot, owner)
   const changed = { ...settings }
   for (const [name, limit] of Object.entries({
@@ -67,13 +67,13 @@ async function setOfSession(sessionId: string, { usd, tokens, minutes }: Amounts
   await new SessionStore().setSettings(sessionId, changed)
 }
 
-/** Undefined when nobody has the project, or a `chirality run` has it. */
+/** Undefined if no process owns the project, or a `chirality run` does. */
 export async function serverOf(projectRoot: string): Promise<ServerFile | undefined> {
   const owner = await findProjectOwner(projectRoot)
   return owner && readServerFile(userDataFolder(), owner.address)
 }
 
-/** Writes the budget of a persona into the frontmatter of its file, and leaves everything else as it stands. */
+/** Writes the budget of a persona into the frontmatter of its file, and leaves everything else unchanged. */
 async function setPersonaBudget(
   { project, id }: { project: string; id: string },
   { usd, tokens, minutes }: Amounts,
@@ -90,7 +90,7 @@ async function setPersonaBudget(
   try {
     await findPersona(new PersonaManager(), project, id)
   } catch (error) {
-    // Frontmatter in another form than one field a line.
+    // The frontmatter is not in the form of one field for each line.
     await replace(path, before)
     const reason = error instanceof Error ? error.message : String(error)
     throw new UsageError(
@@ -102,7 +102,7 @@ async function setPersonaBudget(
   )
 }
 
-/** undefined stays, null is removed. */
+/** undefined leaves it unchanged, null removes it. */
 export function withFields(text: string, fields: Record<string, number | null | undefined>): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const frontmatter = /^(\uFEFF?---[ \t]*\r?\n)([\s\S]*?)(^---[ \t]*(?:\r?\n|$))/m.exec(text)

@@ -7,12 +7,12 @@ import {
 
 export interface AgentReport {
   status: HarnessInstallStatus
-  /** Something has to be installed for it. */
+  /** The agent needs a program that has to be installed. */
   isProgram: boolean
   checks: Check[]
 }
 
-/** Is it there, may it ask its model, and what does it offer? Spends no tokens. */
+/** Checks whether the agent is installed, has a credential, and which commands it offers. Spends no tokens. */
 export async function checkAgent(
   harness: SessionHarness,
   status: HarnessInstallStatus,
@@ -32,7 +32,7 @@ function installed(harness: SessionHarness, status: HarnessInstallStatus): Check
     return { check: id, ok: false, detail: 'not installed', fix: status.authInstructions }
   const { version, path, support } = status
   if (install === undefined) return { check: id, ok: true, detail: 'part of Chirality, nothing to install' }
-  // Where it runs another's program, that is no place where its version is.
+  // For a harness that runs another's program, the path does not show its own version.
   const place = runsAnother(harness) ? `, runs ${path}` : ` at ${path}`
   const note = versions && versionNote(support, versions)
   const detail = `${version}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
@@ -42,7 +42,7 @@ function installed(harness: SessionHarness, status: HarnessInstallStatus): Check
 
 function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {
   const check = `${id} login`
-  // A stored key is not a proven key: only a turn shows that.
+  // A stored key may be invalid: only a turn shows that.
   if (status.authenticated)
     return { check, ok: true, detail: `has a credential (${status.authType}), not yet proven` }
   if (!status.installed) return { check, ok: false, detail: 'not known' }
@@ -79,13 +79,13 @@ function conversations(harness: SessionHarness, project: string | undefined): Pr
 
 const MAX_COUNTED = 100
 
-/** It is a way of running another's program. */
+/** The harness runs another harness's program. */
 function runsAnother(harness: SessionHarness): boolean {
   const { id, nativeSessions } = harness.meta()
   return nativeSessions !== undefined && nativeSessions !== id
 }
 
-/** Nothing here is needed for a turn: what cannot be read is said, and is all. */
+/** A turn needs nothing of this: an error is reported and ignored. */
 async function offer(
   check: string,
   project: string | undefined,
@@ -107,8 +107,8 @@ export interface Check {
   check: string
   ok: boolean
   detail: string
-  /** What to do about it. */
+  /** The command or step that fixes it. */
   fix?: string
-  /** Of an agent's version. */
+  /** The note about an agent's version. */
   support?: VersionSupport
 }

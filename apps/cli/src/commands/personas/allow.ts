@@ -6,7 +6,7 @@ import type { Output } from '../../output.ts'
 import { plain } from '../../render/style.ts'
 import { findPersona } from './find-persona.ts'
 
-/** Lets a persona do without asking what its text says now. Another text is not allowed by that. */
+/** Grants a persona the permissions of its current text. A changed text needs a new consent. */
 export async function allowPersona(args: string[], output: Output): Promise<number> {
   const { project, id, consent } = await choose(args)
   const shown = await consent.load(project, id)

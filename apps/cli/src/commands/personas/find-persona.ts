@@ -2,7 +2,7 @@ import { didYouMean } from '@chirality/core'
 import type { PersonaConfig, PersonaManager } from '@chirality/personas'
 import { UsageError } from '../../exit-code.ts'
 
-/** The persona of that id. One that is broken is a PersonaError, with its file and line. */
+/** The persona with that id. An invalid one throws a PersonaError, with its file and line. */
 export async function findPersona(
   personas: PersonaManager,
   project: string,

@@ -7,7 +7,7 @@ import { type Output, tell } from '../../output.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { findPersona } from './find-persona.ts'
 
-/** What a persona may do, and where it is written. */
+/** A persona's permissions, and where they are written. */
 export async function showPersona(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
@@ -40,7 +40,7 @@ function textOf(value: unknown): string {
 
 const NAME_WIDTH = 'autoApproveTools'.length
 
-/** What an agent is told, letter by letter; for people, how long it is and what was cut. */
+/** The exact system prompt; on stderr, its length and what was cut. */
 export async function promptPersona(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
@@ -62,7 +62,7 @@ export async function promptPersona(args: string[], output: Output): Promise<num
   return EXIT.done
 }
 
-/** All of them by id, also those that cannot be used, with what is wrong and where. */
+/** All of them by id, invalid ones included, with the error and its position. */
 export async function listPersonas(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },

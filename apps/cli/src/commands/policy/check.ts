@@ -3,7 +3,7 @@ import { EXIT } from '../../exit-code.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { allSources, type PolicyRequest, SOURCE_NAMES } from './sources.ts'
 
-/** Whether every file that applies can be read. 2 if one cannot: then everything asks. */
+/** Whether every applicable file is valid. Exits with 2 if one is not: every call asks then. */
 export async function checkPolicy(request: PolicyRequest): Promise<number> {
   const { json, output } = request
   const paint = style(wantsColour(output.isTerminal))
@@ -42,7 +42,7 @@ function verdictOf(source: PolicySource, paint: Style): string {
   )
 }
 
-/** The rules in the order in which they are asked, and the files in which they are, or would be. */
+/** The rules in the order of evaluation, and their files, existing or not. */
 export async function showPolicy(request: PolicyRequest): Promise<number> {
   const { json, output } = request
   const paint = style(wantsColour(output.isTerminal))

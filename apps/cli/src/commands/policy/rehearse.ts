@@ -4,7 +4,7 @@ import { tell } from '../../output.ts'
 import { plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { allSources, type PolicyRequest } from './sources.ts'
 
-/** What the rules would answer to the requests of the past, where it differs from what happened. */
+/** The decisions of the rules about past requests, if they differ from what happened. */
 export async function rehearse(request: PolicyRequest): Promise<number> {
   const { project, draft, policies, json, output } = request
   const broken = (await allSources(request)).filter(({ problems }) => problems.length > 0)

@@ -5,7 +5,7 @@ import type { PolicyBook, PolicySource } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
 import type { Output } from '../../output.ts'
 
-/** Every file that can apply in the project, whichever persona works there, each once. */
+/** Every file that can apply in the project, for any persona, each once. */
 export async function allSources({
   project,
   draft,
@@ -27,7 +27,7 @@ export async function allSources({
   return sources.map(source => (source.kind === edited.kind ? edited : source))
 }
 
-/** What each sort of source is, for people. */
+/** The name of each kind of source, for display. */
 export const SOURCE_NAMES: Record<PolicySource['kind'], string> = {
   'user-persona': 'yours, for this persona',
   'user-project': 'yours, for this project',
@@ -36,7 +36,7 @@ export const SOURCE_NAMES: Record<PolicySource['kind'], string> = {
   project: 'the project’s',
 }
 
-/** The file that --policy names. One that is not there is most often a typing error. */
+/** The file that --policy names. A missing file is usually a typing error. */
 export async function readDraft(given: string | undefined): Promise<string | undefined> {
   if (given === undefined) return undefined
   const file = path.resolve(given)
@@ -47,7 +47,7 @@ export async function readDraft(given: string | undefined): Promise<string | und
 
 export interface PolicyRequest {
   project: string
-  /** A file in the place of the user's policy for the project. */
+  /** A file that replaces the user's policy for the project. */
   draft: string | undefined
   policies: PolicyBook
   personas: PersonaManager

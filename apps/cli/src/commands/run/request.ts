@@ -27,16 +27,16 @@ export interface RunRequest {
   session: SessionChoice
   prompt: string
   turn: TurnRequest
-  /** What the session may spend from now on. */
+  /** The session's limits from now on. */
   budget: SessionBudget | undefined
   json: boolean
-  /** As `chirality trust allow`, before the turn. */
+  /** Like `chirality trust allow`, before the turn. */
   trustProject: boolean
-  /** The first denial ends the turn, and the exit code says so. */
+  /** The first denial ends the turn, and sets the exit code. */
   failOnDenial: boolean
 }
 
-/** What to run, from the command line and stdin. Everything that can be wrong is checked before stdin is read. */
+/** The turn to run, from the command line and stdin. All options are checked before stdin is read. */
 export async function readRequest(args: string[], harnesses: RunHarnesses): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
   const harnessId = oneOf('harness', values.harness, HARNESS_IDS)
@@ -60,7 +60,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const persona = await readPersona(session)
   const harness = await harnesses.load(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
   refuseUnsupported(harness, values)
-  // Nobody watches: a limit always holds.
+  // Nobody watches the turn, so a limit always applies.
   const standing = persona?.maxTurns ?? session.maxTurns ?? DEFAULT_MAX_TURNS
   return {
     harness,
@@ -68,7 +68,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
     prompt: await readPrompt(positionals, process.stdin),
     turn: {
       model: values.model,
-      // Nobody is there to be asked. What a person or a persona chose for the session still holds.
+      // Nobody can be asked. A mode that a person or a persona chose for the session still applies.
       permissionMode: permissionMode ?? session.permissionMode ?? persona?.permissionMode ?? 'dontAsk',
       tools: values.tools,
       autoApproveTools,
@@ -118,24 +118,25 @@ const PERMISSION_MODES: readonly PermissionMode[] = [
   'plan',
   'bypassPermissions',
 ]
-/** A timer that is set further ahead fires at once. */
+/** A timer with a longer delay fires at once. */
 const MAX_TIMEOUT_S = 2_147_483
 const MAX_TURNS = 1_000_000
 
 /**
- * The persona of the session, if it has one. It is looked at before anything is spent. The packages are imported by name: with
- * `import()` of a whole package the bundle of this command has all of it, and every turn would load what only exports need.
+ * The persona of the session, if it has one; checked before any money is spent. The packages are imported by name: with
+ * `import()` of a whole package, this command's bundle would contain all of it, and every turn would load code that
+ * only exports need.
  */
 async function readPersona({ projectRoot, persona }: SessionChoice): Promise<PersonaConfig | null> {
   if (persona === null) return null
   const personas = new PersonaManager()
   const found = await findPersona(personas, projectRoot, persona)
   const consent = await new PersonaConsent(personas, new TrustStore()).load(projectRoot, persona)
-  // What it gives counts only as far as the user allowed it.
+  // Its permissions count only as far as the user granted them.
   return consent?.isAllowed ? found : withoutGrants(found, 'dontAsk')
 }
 
-/** The prompt that was given as an argument, or all of stdin. */
+/** The prompt argument, or all of stdin. */
 export async function readPrompt(
   positionals: string[],
   stdin: Pick<ReadStream, 'isTTY'> & AsyncIterable<unknown>,
@@ -160,7 +161,7 @@ async function readAll(stdin: AsyncIterable<unknown>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** `Read,Bash(git log, git diff)` to its two names: a comma in brackets belongs to the pattern. */
+/** Splits `Read,Bash(git log, git diff)` into its two names: a comma in brackets belongs to the pattern. */
 export function splitTools(list: string): string[] {
   const names: string[] = []
   let depth = 0
@@ -178,7 +179,7 @@ export function splitTools(list: string): string[] {
   return [...names, name].map(part => part.trim()).filter(part => part !== '')
 }
 
-/** A limit that the agent does not know would be believed in and not hold. */
+/** A limit that the agent lacks is refused: the user would rely on it, and it would not hold. */
 export function refuseUnsupported(harness: SessionHarness, given: Readonly<Record<string, unknown>>): void {
   const can = harness.capabilities()
   const refused = NEEDS.find(({ option, capability }) => given[option] !== undefined && !can[capability])

@@ -4,7 +4,7 @@ import { SessionStore, StorageError, type StoredSession } from '@chirality/sessi
 import { UsageError } from '../../exit-code.ts'
 import { findSession } from '../sessions/find-session.ts'
 
-/** Which session the turn belongs to: one that is kept, or one that is to begin. */
+/** The session of the turn: an existing one, or a new one. */
 export interface SessionChoice {
   projectRoot: string
   harness: HarnessId | undefined
@@ -13,9 +13,9 @@ export interface SessionChoice {
   model: string | undefined
   permissionMode: PermissionMode | undefined
   maxTurns: number | undefined
-  /** The session that goes on. */
+  /** The session that is continued. */
   stored: StoredSession | undefined
-  /** The conversation of an agent that a new session goes on with. */
+  /** The agent's conversation that a new session resumes. */
   nativeSessionId: string | null
 }
 
@@ -24,7 +24,7 @@ export interface SessionWishes {
   persona: string | undefined
   mode: SessionMode | undefined
   model: string | undefined
-  /** A project that was named, and not just the folder where we are. */
+  /** A project that was named explicitly, not just the current folder. */
   namedProject: string | undefined
 }
 
@@ -63,7 +63,7 @@ async function find(given: string): Promise<StoredSession | undefined> {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What a session is was decided when it began. To take another wish in silence would be to ignore it. */
+/** A session's settings were fixed when it began. Silently ignoring a different request would mislead. */
 async function refuseOthers(stored: StoredSession, wishes: SessionWishes): Promise<SessionWishes> {
   const { harness, persona, mode, namedProject } = wishes
   const differs = (option: string, has: string | null) =>

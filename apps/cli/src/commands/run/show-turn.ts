@@ -7,7 +7,7 @@ import type { RunRequest } from './request.ts'
 import type { RunningTurn, StartTurn } from './start-here.ts'
 import { Verdict } from './verdict.ts'
 
-/** Starts a turn, shows it to its end, heeds the user's signals meanwhile, and says with its exit code how it went. */
+/** Starts a turn, shows it until its end, handles the user's signals meanwhile, and returns the exit code. */
 export async function showTurn(start: StartTurn, request: RunRequest, output: Output): Promise<number> {
   const { harness, session, json, failOnDenial } = request
   const verdict = new Verdict(session.projectRoot, harness.id)
@@ -32,7 +32,7 @@ export async function showTurn(start: StartTurn, request: RunRequest, output: Ou
   try {
     turn = await start(() => isStopped)
     if (turn === undefined) return EXIT.interrupted
-    // Asked for while it was being started.
+    // A signal arrived while the turn was starting.
     if (isStopped) turn.interrupt()
     for await (const envelope of turn.envelopes) {
       verdict.see(envelope.event)
@@ -61,15 +61,15 @@ function terminalWriter(output: Output): (envelope: Envelope) => string {
 }
 
 interface Stoppable {
-  /** Let it end its turn. */
+  /** Interrupts the turn. */
   interrupt(): void
-  /** End it. */
+  /** Kills the turn. */
   kill(): void
 }
 
 /**
- * The first Ctrl-C interrupts, the second kills, and so does the end of the terminal. The agent has a process group
- * of its own: what we do not hand on never reaches it.
+ * The first Ctrl-C interrupts, the second kills, and so does closing the terminal. The agent has a process group of its
+ * own, so it receives only the signals that are passed on here.
  */
 function stopOnSignals(turn: Stoppable): () => void {
   let interrupted = false

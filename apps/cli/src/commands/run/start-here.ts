@@ -27,7 +27,7 @@ export function startHere(host: SessionHost, { session, prompt, turn, budget }: 
   }
 }
 
-/** What comes into the log after `seq`, to the last word of the turn. */
+/** The log's events after `seq`, up to the last one of the turn. */
 async function* untilSettled(live: LiveSession, seq: number): AsyncGenerator<Envelope> {
   const { log } = live
   const batches = log.subscribe(seq)
@@ -37,7 +37,7 @@ async function* untilSettled(live: LiveSession, seq: number): AsyncGenerator<Env
     for (const envelope of batch) yield envelope
     cursor = batch.at(-1)?.seq ?? cursor
   }
-  // A slow reader of ours may be behind when the turn is over.
+  // A slow reader may be behind when the turn is over.
   for (
     let rest = log.readAfter(cursor, REST_EVENTS);
     rest.length > 0;
@@ -50,33 +50,33 @@ async function* untilSettled(live: LiveSession, seq: number): AsyncGenerator<Env
 
 const REST_EVENTS = 500
 
-/** A turn that was started, wherever it runs. */
+/** A started turn, in this process or in a server. */
 export interface RunningTurn {
-  /** To its last word. */
+  /** Up to its last event. */
   envelopes: AsyncIterable<Envelope>
   interrupt(): void
   kill(): void
 }
 
-/** Undefined when it was stopped before it could begin. */
+/** Undefined if it was stopped before it could begin. */
 export type StartTurn = (wasStopped: () => boolean) => Promise<RunningTurn | undefined>
 
 export interface OpenedSession {
   live: LiveSession
-  /** The id to ask the agent for, when it begins a conversation. */
+  /** The requested id for the agent's new conversation. */
   newSessionId: string | undefined
-  /** Takes back a session that never began. */
+  /** Deletes a session that never began. */
   discard(): Promise<void>
 }
 
-/** The session of the turn, made if need be. */
+/** The session of the turn, created if needed. */
 export async function openSession(host: SessionHost, choice: SessionChoice): Promise<OpenedSession> {
   const stored = choice.stored ?? (await begin(host, choice))
   const live = await host.session(stored.id)
   const isFresh = stored.claudeSessionId === null && stored.forkedFrom === null
   return {
     live,
-    // Our own, so that one id finds the session here and the conversation there.
+    // The session's own id, so that one id finds both the session and the agent's conversation.
     newSessionId: isFresh || choice.nativeSessionId !== null ? stored.id : undefined,
     discard: async () => {
       if (choice.stored === undefined) await host.deleteSession(stored.id)

@@ -6,7 +6,7 @@ import { callProcedure, callServer } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './start-here.ts'
 
-/** The turn in the server at `address`; `locked` is what to say when that is none that takes turns. */
+/** Runs the turn in the server at `address`; `locked` is the error if that is no server that accepts turns. */
 export function startThere(
   address: string,
   { session, prompt, turn, budget }: RunRequest,
@@ -37,7 +37,7 @@ export function startThere(
     if (there === undefined) throw locked
     return {
       envelopes: there.envelopes,
-      // A server that is gone has nothing left to stop; the stream says so.
+      // A server that has stopped has nothing to stop; the stream reports it.
       interrupt: () => void there.interrupt().catch(() => {}),
       kill: () => void there.kill().catch(() => {}),
     }
@@ -50,26 +50,26 @@ function defined(fields: Record<string, unknown>): Record<string, unknown> {
 
 interface ServerTurnRequest {
   projectRoot: string
-  /** Of a session that is there; without it `newSession` says what to make. */
+  /** The id of an existing session; without it `newSession` describes the one to create. */
   sessionId?: string
   newSession?: Record<string, unknown>
   message: string
-  /** As the API takes them: `permissionMode`, `model`, `tools` … */
+  /** Options in the form of the API: `permissionMode`, `model`, `tools` … */
   options?: Record<string, unknown>
 }
 
-/** A turn that another process runs, as if it were ours. */
+/** A turn that another process runs. */
 interface ServerTurn {
   readonly sessionId: string
-  /** To the last word of the turn. */
+  /** Up to the last event of the turn. */
   readonly envelopes: AsyncIterable<Envelope>
   interrupt(): Promise<void>
   kill(): Promise<void>
 }
 
 /**
- * Runs a turn in the server that has the project: its address is in `ProjectLockedError`. Undefined when it is no server of
- * this user that takes turns, as with another `chirality run`.
+ * Runs a turn in the server that owns the project: its address is in `ProjectLockedError`. Undefined if it is no server
+ * of this user that accepts turns, for example another `chirality run`.
  */
 export async function startThroughServer(
   address: string,
@@ -78,7 +78,7 @@ export async function startThroughServer(
 ): Promise<ServerTurn | undefined> {
   const server = await readServerFile(home, address)
   if (server === undefined) return undefined
-  // The user named the folder on the command line, as they would in the dashboard.
+  // The user named the folder on the command line, which registers it as in the dashboard.
   await callServer(server, '/trpc/projects.register', { path: request.projectRoot })
   const sessionId = request.sessionId ?? (await createSession(server, request))
   const { message, options } = request

@@ -9,9 +9,9 @@ import {
 } from '@chirality/core'
 import { HARNESSES, harnessMeta } from '@chirality/runner'
 
-/** How a turn ended, and what its user can do about it. */
+/** How a turn ended, and what the user can do. */
 export class Verdict {
-  /** The first thing that the agent was not allowed, in words. */
+  /** The first denied call, as text. */
   denial: string | null = null
   readonly #logs: string
   readonly #harness: string
@@ -27,7 +27,7 @@ export class Verdict {
     this.denial ??= denialIn(event)
   }
 
-  /** A turn that says nothing of its end crashed. */
+  /** A turn without an end event crashed. */
   get reason(): TurnEndReason {
     return this.#summary.turn?.reason ?? 'crashed'
   }
@@ -36,7 +36,7 @@ export class Verdict {
     return this.#summary.error?.code ?? null
   }
 
-  /** A line for stderr, empty when all is well. */
+  /** A line for stderr, empty if the turn succeeded. */
   advice(): string {
     const text = this.#text()
     return text === '' ? '' : `chirality: ${text}\n`
@@ -58,7 +58,7 @@ export class Verdict {
     return FAILURES[this.error ?? 'unknown'] ?? 'The turn failed.'
   }
 
-  /** Only what the agent has begun can be continued. */
+  /** Only a conversation that the agent has begun can be continued. */
   #goOn(): string {
     const { nativeSessionId } = this.#summary.agent
     return nativeSessionId ? `Continue with --session ${nativeSessionId}.` : ''

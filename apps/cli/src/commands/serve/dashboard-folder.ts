@@ -3,8 +3,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The built dashboard: of the repository, or the copy that the packed command brings along. Undefined when it is not built.
- * Only these two are looked at: an installed command lies inside a project of the user's, which may have a `web/dist` of its own.
+ * The built dashboard: of the repository, or the copy in the packed command. Undefined if it is not built. Only these
+ * two are checked: an installed command is inside a user's project, which may have a `web/dist` of its own.
  */
 export function dashboardFolder(from = fileURLToPath(import.meta.url)): string | undefined {
   const own = packageFolder(from, '@chirality/cli')
@@ -15,7 +15,7 @@ export function dashboardFolder(from = fileURLToPath(import.meta.url)): string |
   return candidates.find(folder => existsSync(path.join(folder, 'index.html')))
 }
 
-/** The package that a file belongs to, whether it is one of the sources, the bundle or one of its chunks. */
+/** The package of a file, which may be a source, the bundle or one of its chunks. */
 function packageFolder(file: string, name: string): string | undefined {
   const folder = path.dirname(file)
   if (folder === file) return undefined

@@ -5,15 +5,16 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildChildEnv, processEnv } from '@chirality/runner'
 
-/** Whether a person sits at this machine and would see a browser. */
+/** Whether a person at this machine would see a browser. */
 export function canOpenBrowser(env: Record<string, string> = processEnv()): boolean {
   if (env.CI || process.stdout.isTTY !== true) return false
   return process.platform === 'darwin' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME)
 }
 
 /**
- * Opens a link in the user's browser. Not as an argument: every user of the machine can read those, and the link lets its
- * holder in. A page that only the user can read leads there. Returns what removes the page again.
+ * Opens a link in the user's browser. Not as an argument, because every user of the machine can read those, and the
+ * link signs its holder in. A page that only the user can read redirects there. Returns the function that removes the
+ * page.
  */
 export async function openBrowser(link: string, home: string): Promise<() => Promise<void>> {
   const folder = path.join(home, 'servers')
@@ -28,7 +29,7 @@ export async function openBrowser(link: string, home: string): Promise<() => Pro
     stdio: 'ignore',
     detached: true,
   })
-  // There may be none; the link is on the screen.
+  // There may be no browser; the link is printed too.
   child.on('error', () => {})
   child.unref()
   return () => rm(page, { force: true })

@@ -10,14 +10,14 @@ export interface ServeOptions {
   host?: string
   exposed?: Exposed
   publicOrigins: string[]
-  /** More variables that go to every agent. */
+  /** Further variables that every agent gets. */
   allowEnv: string[]
   open: boolean
   demo: boolean
   json: boolean
-  /** Agents work on when the server stops, and the next one goes on with them. */
+  /** Agents go on running when the server stops, and the next server adopts them. */
   leaveAgents: boolean
-  /** What agents may take that are kept between turns. */
+  /** The memory limit of agents that are kept between turns. */
   keepMemory?: MemoryLimit
 }
 
@@ -89,7 +89,7 @@ function pem(file: string): Promise<string> {
   })
 }
 
-/** The values of an option that may be given more than once, and the other arguments. */
+/** The values of an option that can be repeated, and the other arguments. */
 function takeRepeated(args: string[], name: string): [values: string[], rest: string[]] {
   const values: string[] = []
   const rest: string[] = []

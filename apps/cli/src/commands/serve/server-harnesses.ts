@@ -9,7 +9,7 @@ import {
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import type { RunningDemo } from '../../demo/start-demo.ts'
 
-/** Every agent there is, with what they have to say going to the log of the project they work in. */
+/** All agents, whose log lines go to the project they work in. */
 export async function serverHarnesses(
   onLog: NonNullable<HarnessOptions['onLog']>,
   demo?: RunningDemo,
@@ -24,8 +24,8 @@ export async function serverHarnesses(
 }
 
 /**
- * What agents of the server are given their share of. A program that was started from a dock or by a service has a bare PATH, on
- * which there are no agents and no tools: then the user's login shell is asked.
+ * The environment that the server's agents get a part of. A program that was started from a dock or by a service has a
+ * bare PATH without agents and tools, so the user's login shell is asked for it.
  */
 export async function serverEnvironment(
   own: Record<string, string> = processEnv(),

@@ -7,7 +7,7 @@ import { type Output, tell } from '../../output.ts'
 import { plain } from '../../render/style.ts'
 import { findSession } from './find-session.ts'
 
-/** Removes everything there is of a session. Only by whoever has its project: nobody else can stop what runs in it. */
+/** Deletes all files of a session. Only the owner of its project can: no other process can stop its work. */
 export async function deleteCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { yes: { type: 'boolean' } })
   const session = await findSession(oneArgument(positionals, 'the id of a session'))
@@ -21,7 +21,7 @@ export async function deleteCommand(args: string[], output: Output): Promise<num
     await host.openProject(session.projectRoot)
     await host.deleteSession(session.id)
   } finally {
-    // Other sessions of the project may have been found at work; they go on.
+    // Other sessions of the project may have been adopted; they go on.
     await host.close({ agents: 'leave' })
   }
   await output.write(`Deleted ${name}.\n`)

@@ -6,7 +6,7 @@ import { oneArgument, oneOf, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { findSession } from './find-session.ts'
 
-/** A session for other eyes: to stdout, or to a file that must not be there yet. */
+/** Exports a session to stdout, or to a file that must not exist yet. */
 export async function exportCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     format: { type: 'string' },
@@ -41,7 +41,7 @@ async function writeNew(file: string, parts: AsyncIterable<string>): Promise<voi
     closeSync(fd)
   } catch (error) {
     closeSync(fd)
-    // Half an export would look like all of it.
+    // A partial export would look complete.
     rmSync(file, { force: true })
     throw error
   }

@@ -3,7 +3,7 @@ import { SessionStore, StorageError, type StoredSession } from '@chirality/sessi
 import { UsageError } from '../../exit-code.ts'
 import { plain } from '../../render/style.ts'
 
-/** The session that is meant by an id, by the beginning of one, or by the id that its agent has for it. */
+/** The session with an id, with the beginning of an id, or with its agent's own id. */
 export async function findSession(given: string, store = new SessionStore()): Promise<StoredSession> {
   const id = given.toLowerCase()
   const exact = isPlain(given) ? await store.get(given) : undefined
@@ -24,7 +24,7 @@ export async function findSession(given: string, store = new SessionStore()): Pr
 
 const MAX_NAMED = 5
 
-/** Also those of this folder, in case it is not known yet: it may have come from another machine. */
+/** Also searches the current folder, which may be unregistered: it may come from another machine. */
 async function allSessions(store: SessionStore): Promise<StoredSession[]> {
   const here = await store.list('.').catch(() => [])
   const everywhere = await store.list()
@@ -39,12 +39,12 @@ function firstThatHas(
   return found.length === 0 ? undefined : found
 }
 
-/** What cannot be the name of a file is no id of ours, and asking for it would be an error. */
+/** A text that cannot be a file name is no session id, and looking it up would be an error. */
 function isPlain(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
-/** The command that continues a session. Run in the folder where we are, or naming the one that it belongs to. */
+/** The command that continues a session: in the current folder, or with the folder it belongs to. */
 export function continueCommand({ id, projectRoot }: StoredSession): string {
   const place = path.resolve('.') === projectRoot ? '' : ` --project ${quoted(projectRoot)}`
   return `chirality run --session ${id}${place} "…"`
@@ -52,7 +52,7 @@ export function continueCommand({ id, projectRoot }: StoredSession): string {
 
 function quoted(word: string): string {
   if (/^[\w./-]+$/.test(word)) return word
-  // Printed as it is, such a name would do to the terminal what it says.
+  // Printed unescaped, such a name would control the terminal.
   if (plain(word) !== word || /[\n\t]/.test(word)) return `$'${word.replace(ODD, escaped)}'`
   return `'${word.replaceAll("'", "'\\''")}'`
 }

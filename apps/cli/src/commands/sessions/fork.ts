@@ -4,7 +4,7 @@ import { oneArgument, readOptions, wholeNumber } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { continueCommand, findSession } from './find-session.ts'
 
-/** A new session with the same history, up to a point. */
+/** A new session with the same history, up to an event. */
 export async function forkCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     at: { type: 'string' },

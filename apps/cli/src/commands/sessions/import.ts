@@ -17,7 +17,7 @@ import { continueCommand } from './find-session.ts'
 import { listNative } from './list-native.ts'
 import { lastTurns } from './transcript.ts'
 
-/** Takes over a conversation that an agent keeps, or an export of ours; without either, what there is to take over. */
+/** Imports a conversation that an agent stores, or an export; without an argument, lists what can be imported. */
 export async function importCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     file: { type: 'string' },
@@ -41,7 +41,7 @@ export async function importCommand(args: string[], output: Output): Promise<num
   return report(await importNative(new SessionStore(), found), { json, output })
 }
 
-/** What was said, to know it again, and how to go on. */
+/** The last messages, to recognise the session, and the command that continues it. */
 async function report(
   session: StoredSession,
   { json, output }: { json: boolean; output: Output },
@@ -55,7 +55,7 @@ async function report(
   return EXIT.done
 }
 
-/** An id does not say whose it is, so each agent is asked. */
+/** An id does not show which agent it belongs to, so each is asked. */
 async function find(
   id: string,
   harnesses: readonly NativeKeeper[],

@@ -12,7 +12,7 @@ export interface NativeRequest extends NativeKeepers {
   output: Output
 }
 
-/** What can be imported, newest first, of all agents. */
+/** The conversations that can be imported, newest first, of all agents. */
 export async function listNative(request: NativeRequest): Promise<number> {
   const { harnesses, note, project, limit, json, output } = request
   if (note !== undefined) await tell(`chirality: ${note}\n`)

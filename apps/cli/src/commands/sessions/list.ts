@@ -7,7 +7,7 @@ import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { listNative } from './list-native.ts'
 
-/** Sessions of a project or of all, newest first; with --native, what the agents keep themselves. */
+/** Sessions of a project or of all, newest first; with --native, the agents' own conversations. */
 export async function listCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
@@ -65,7 +65,7 @@ function line(session: StoredSession, paint: Style, withProject: boolean): strin
   return `${id}  ${paint.dim(facts)}  ${work}${plain(title ?? 'Untitled')}${place}\n`
 }
 
-/** A session that is through, or has not begun, needs no word. */
+/** A session that is complete, or has not begun, needs no label. */
 const CONDITION_WORDS: Readonly<Record<SessionCondition, string>> = {
   ...{ new: '', done: '', running: 'running', waiting: 'waiting', unanswered: 'unanswered' },
   ...{ stopped: 'stopped', limit: 'limit reached', failed: 'failed', crashed: 'crashed' },

@@ -4,7 +4,7 @@ import { projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
 
-/** Looks through what was said and done, newest first. */
+/** Searches messages and tool calls, newest first. */
 export async function searchCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },

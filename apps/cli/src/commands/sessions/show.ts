@@ -7,7 +7,7 @@ import { minute, plain, type Style, style, wantsColour } from '../../render/styl
 import { continueCommand, findSession } from './find-session.ts'
 import { lastTurns } from './transcript.ts'
 
-/** What is known of a session, its last turns, and how to go on. */
+/** A session's facts, its last turns, and the command that continues it. */
 export async function showCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { json: { type: 'boolean' } })
   const session = await findSession(oneArgument(positionals, 'the id of a session'))

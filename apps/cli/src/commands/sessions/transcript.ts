@@ -5,13 +5,13 @@ import { TerminalRenderer } from '../../render/terminal-renderer.ts'
 
 export interface TranscriptOptions {
   colour: boolean
-  /** Where the turns are that are left out. */
+  /** Where to find the turns that are left out. */
   more: string
-  /** How many turns there are in all, if these are not all of them. */
+  /** The total number of turns, if not all are shown. */
   turns?: number
 }
 
-/** The last turns of a conversation, to know it again: messages whole, a line for each tool. */
+/** The last turns of a conversation, to recognise it: whole messages, one line for each tool. */
 export function transcript(
   envelopes: readonly Envelope[],
   { colour, more, turns }: TranscriptOptions,
@@ -24,7 +24,7 @@ export function transcript(
   const write = conversationWriter(colour)
   let text = left > 0 ? paint.dim(`${left} earlier ${left === 1 ? 'turn' : 'turns'}; ${more}\n`) : ''
   for (const { event, turnId } of envelopes) {
-    // Who it was is said once, in the first turn.
+    // The agent is named once, in the first turn.
     if (hidden.has(turnId) && event.type !== 'session:init') continue
     text += write(event)
   }
@@ -33,18 +33,18 @@ export function transcript(
 
 const SHOWN_TURNS = 10
 
-/** What was said by both sides. `run` does not repeat the user's message; who reads later has not written it just now. */
+/** The messages of both sides. `run` does not repeat the user's message, but a later reader needs it. */
 export function conversationWriter(colour: boolean): (event: UIEvent) => string {
   const renderer = new TerminalRenderer({ colour })
   const paint = style(colour)
   return event => {
-    // The renderer shows nothing of the start of a turn, but its sums begin there.
+    // The renderer prints nothing for the start of a turn, but its sums begin there.
     const text = renderer.render(event)
     return event.type === 'turn:start' ? `${text}\n${paint.bold(`> ${plain(event.message)}`)}\n` : text
   }
 }
 
-/** The last turns of a session, to know it again, and where the others are. */
+/** The last turns of a session, to recognise it, and where to find the others. */
 export async function lastTurns(session: StoredSession, colour: boolean): Promise<string> {
   const log = await readSessionLog(session.projectRoot, session.id)
   const envelopes = log?.readLast(SHOWN_EVENTS) ?? []
@@ -53,5 +53,5 @@ export async function lastTurns(session: StoredSession, colour: boolean): Promis
   return transcript(envelopes, { colour, more, turns: session.turnCount })
 }
 
-/** Enough for the last ten turns, but for very busy ones. */
+/** Enough for the last ten turns, except for very busy ones. */
 const SHOWN_EVENTS = 5000
