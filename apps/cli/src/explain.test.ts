@@ -19,12 +19,12 @@ test('wrong usage points to the help', () => {
   expect(explain(new UsageError('No prompt.'))).toEqual({ message, code: 2 })
 })
 
-test('what keeps a turn from starting is told without a stack', () => {
+test('an error before the start of a turn is shown without a stack', () => {
   const message = 'chirality: claude-code is not installed. Install it.\n'
   expect(explain(new HarnessNotInstalledError('claude-code', 'Install it.'))).toEqual({ message, code: 3 })
 })
 
-test('a fault of ours is told with its stack', () => {
+test('an internal error is shown with its stack', () => {
   const { message, code } = explain(new TypeError('x is undefined'))
   expect(code).toBe(1)
   expect(message).toContain('TypeError: x is undefined\n    at ')

@@ -40,7 +40,7 @@ test.each([
   expect(await run([name])).toEqual({ code: 2, signal: null, stdout: '', stderr })
 })
 
-test('what an argument or a folder is called does nothing to the terminal', async () => {
+test('escape sequences in an argument or a folder name do not reach the terminal', async () => {
   const { run, project } = await createWorld()
   const name = 'x\u001b]0;title\u0007\u001b[2J\u202ey'
   const folder = path.join(project, name)

@@ -72,7 +72,7 @@ test('one that is missing, broken or misnamed ends with 2 and says what to do', 
   expect((await run(['personas', 'shwo', 'x'])).stderr).toContain('Did you mean personas show?')
 })
 
-test('what a persona would do unasked is said, and counts from the moment it is allowed until its file changes', async () => {
+test('a persona shows its permissions without asking, which count from the consent until its file changes', async () => {
   const granting = '---\nauto_approve_tools: Bash(git *)\n---\nGo.\n'
   const { run, project } = await worldWith({ HELP: granting, REVIEWER })
   const isAllowed = async () => {

@@ -207,7 +207,7 @@ describe('chirality policy rehearse', () => {
   })
 })
 
-test('wrong usage is told, and what would be right', async () => {
+test('wrong usage gets an error that names the valid form', async () => {
   const { policy } = await policyWorld()
   for (const [args, message] of WRONG_USAGE)
     expect(await policy(...args)).toMatchObject({

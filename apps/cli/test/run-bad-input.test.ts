@@ -230,7 +230,7 @@ if (existsSync('/dev/full')) {
   })
 }
 
-describe('what the agent is called with', () => {
+describe('arguments of the agent', () => {
   test('every option becomes a flag or a variable, and the prompt goes through stdin', async () => {
     const { run, home, project } = await createWorld()
     const args = ['--model', 'opus', '--permission-mode', 'plan', '--max-turns', '7', '--tools', 'Bash,Read']

@@ -94,7 +94,7 @@ describe('--persona and --mode', () => {
     return world
   }
 
-  test('the agent is told who it is, and has what it may have', async () => {
+  test('the agent gets the system prompt and the tools of the persona', async () => {
     const world = await worldWithPersona()
     const args = ['run', 'Review', '--persona', 'REVIEWER', '--mode', 'pipeline', '--json']
     const { code, stdout } = await world.run(args)
@@ -110,7 +110,7 @@ describe('--persona and --mode', () => {
     expect(prompt).toContain('Mode: pipeline')
   })
 
-  test('what the command says wins over the persona', async () => {
+  test('an option of the command overrides the persona', async () => {
     const world = await worldWithPersona()
     const args = ['run', 'Review', '--persona', 'REVIEWER', '--max-turns', '3', '--model', 'opus']
     const { code } = await world.run(args, {

@@ -133,7 +133,7 @@ test('agents that are left work on, and the next server has their turn', async (
     if (name.startsWith(`chirality-${command.pid}-`)) rmSync(path.join(temporary, name), { recursive: true })
 })
 
-test('a second server for a project is told where the first is', async () => {
+test('a second server for a project prints the address of the first', async () => {
   const world = await createWorld()
   const { facts } = await startServing(world)
   const second = await world.start(['serve', '--json', '--port', '0', '--project', world.project]).result()
@@ -221,14 +221,14 @@ test("the demo's model answers in the demo's project only; elsewhere the user's 
   expect((await without.command.result()).code).toBe(0)
 })
 
-test('nobody is let in by accident', async () => {
+test('a server without protection is not exposed by accident', async () => {
   const world = await createWorld()
   const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])
   expect(result).toMatchObject({ code: 2, stdout: '' })
   expect(result.stderr).toContain('would let others reach this server')
 })
 
-test('a data folder that cannot be used is told in a line', async () => {
+test('an unusable data folder causes a one-line error', async () => {
   const world = await createWorld()
   const env = { CHIRALITY_HOME: path.join(world.project, 'file', 'data') }
   writeFileSync(path.join(world.project, 'file'), '')

@@ -167,7 +167,7 @@ describe('sessions export', () => {
     )
   })
 
-  test('what was exported can be imported, here and elsewhere', async () => {
+  test('an exported session can be imported, here and elsewhere', async () => {
     const world = await createWorld()
     const { id } = await stored(world, 'Birds')
     await world.run(['sessions', 'export', id, '--output', 'a.json'])
@@ -184,7 +184,7 @@ describe('sessions export', () => {
     )
   })
 
-  test('what is no export is refused with 1', async () => {
+  test('a file that is no export is refused with 1', async () => {
     const world = await createWorld()
     writeFileSync(path.join(world.project, 'x.json'), '{}')
     const { code, stderr } = await world.run(['sessions', 'import', '--file', 'x.json'])

@@ -160,7 +160,7 @@ describe('chirality sessions', () => {
     expect(await run(['sessions', ...args])).toEqual({ code: 2, signal: null, stdout: '', stderr })
   })
 
-  test('what is no id ends with 2', async () => {
+  test('an invalid id exits with 2', async () => {
     const { run } = await createWorld()
     const { code, stderr } = await run(['sessions', 'import', '../x'])
     expect({ code, stderr }).toEqual({

@@ -44,7 +44,7 @@ test('a turn runs in the server that has the project, and looks like one of ours
   expect((await server.result()).code).toBe(0)
 })
 
-test('an address that no server of ours has is nobody to send a token to', async () => {
+test('the token is not sent to an address that no server of this user has', async () => {
   const world = await createWorld()
   const request = { projectRoot: world.project, message: 'Hi' }
   expect(
@@ -53,7 +53,7 @@ test('an address that no server of ours has is nobody to send a token to', async
   expect(await startThroughServer('chirality run', request, path.join(world.home, 'none'))).toBeUndefined()
 })
 
-test('a server that is not there any more, or is another program by now, is told in words', async () => {
+test('a server that has stopped, or was replaced by another program, causes a clear error', async () => {
   const world = await createWorld()
   const other = createServer((_request, response) => response.writeHead(404).end('<h1>Not here</h1>'))
   onTestFinished(() => void other.close())

@@ -50,7 +50,7 @@ describe('chirality translate', () => {
     expect(await run(['translate'])).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
   })
 
-  test('what is no JSON becomes an event, and reading goes on', async () => {
+  test('a line that is not JSON becomes an event, and reading goes on', async () => {
     const { run } = await createWorld()
     const { code, stdout } = await run(['translate'], { input: `garbage\n${ANSWER}{"half":` })
     expect(code).toBe(0)

@@ -85,7 +85,7 @@ describe('declared dependencies', () => {
     expect(check().status).toBe(0)
   })
 
-  test('what ships must not rest on a devDependency', () => {
+  test('shipped code must not import a devDependency', () => {
     write({ 'packages/runner/src/bad.ts': `import '@chirality/fixtures'\n` })
     expect(check().lines).toEqual([
       'packages/runner/src/bad.ts:1 imports @chirality/fixtures, which is only a devDependency',

@@ -8,7 +8,7 @@ const environment = { PATH: '/nowhere', HOME: '/nowhere' }
 const claude = () => new ClaudeCodeHarness({ environment, binaryPath: '/nowhere/claude' })
 const codex = () => new CodexHarness({ environment, binaryPath: '/nowhere/codex' })
 
-test('what is registered is found by its id', () => {
+test('a registered harness is found by its id', () => {
   const registry = new HarnessRegistry()
   const harness = claude()
   registry.register(harness)

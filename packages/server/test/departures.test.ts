@@ -16,7 +16,7 @@ import { sessionWith, startTestServer, type TestServer } from './support/test-se
 
 const DEPARTURES = 160
 
-test('whoever leaves in the middle of an answer is no fault of ours, and holds nothing', async () => {
+test('a client that leaves in the middle of an answer causes no fault and leaves no open file', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 2000)
   const input = encodeURIComponent(JSON.stringify({ sessionId: id }))

@@ -73,7 +73,7 @@ test('over HTTP the same comes as server-sent events', async () => {
   expect(JSON.parse(data.slice('data: '.length))).toMatchObject([{ seq: 2, sessionId: id }, { seq: 3 }])
 })
 
-test('a cursor that is ahead of the log is told, with what to do', async () => {
+test('a cursor ahead of the log gets an error that says what to do', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 3)
   const { client } = connect(server)
@@ -120,7 +120,7 @@ test('1,000 reconnects at random points: no gap, no duplicate', async () => {
   }
 })
 
-test('the fleet is told once in full, then as it changes', async () => {
+test('the fleet is sent once in full, then its changes', async () => {
   const server = await startTestServer()
   const { id } = await sessionWith(server, 1)
   const { client } = connect(server)

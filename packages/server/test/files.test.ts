@@ -134,7 +134,7 @@ test('a folder that is swapped for a link while files are read leads nowhere', a
   expect([...texts].filter(text => text !== 'mine')).toEqual([])
 })
 
-test('a pipe in the project holds nobody up', async () => {
+test('a FIFO in the project does not block the server', async () => {
   const { client, project } = await projectWithFiles()
   execFileSync('mkfifo', [path.join(project, 'pipe')])
   const answer = await client.files.read
@@ -143,7 +143,7 @@ test('a pipe in the project holds nobody up', async () => {
   expect(answer).toMatchObject({ reason: 'not-a-file' })
 })
 
-test('what is no file, or no folder, is told', async () => {
+test('a path that is no file, or no folder, gets an error', async () => {
   const { client, project, server } = await projectWithFiles()
   const listener = createServer().listen(path.join(project, 'socket'))
   onTestFinished(() => void listener.close())
@@ -192,7 +192,7 @@ test('without git the tools tell what a turn changed', async () => {
   expect(changesFromTools(log, 'other', server.project)).toBeUndefined()
 })
 
-test('without git a tool that changes several files tells of each', async () => {
+test('without git, a tool that changes several files reports each of them', async () => {
   const server = await startTestServer()
   const { id, log } = await sessionWith(server, 5)
   const changed = (...changes: unknown[]) =>

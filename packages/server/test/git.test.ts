@@ -7,7 +7,7 @@ import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { gitStatus, parseStatus } from '../src/git/git-status.ts'
 import { createCommitted, createRepository } from './support/repository.ts'
 
-test('status tells of every kind of change', async () => {
+test('status reports every kind of change', async () => {
   const repository = createCommitted()
   repository.write('kept.txt', 'one\n2\n')
   rmSync(path.join(repository.root, 'gone.txt'))
@@ -106,7 +106,7 @@ test('a folder above that only looks like a repository is none', async () => {
   expect(await gitStatus(path.join(folder, 'project'))).toBeNull()
 })
 
-test('of a large untracked file the snapshot keeps a line that says so, and sees that it changed', async () => {
+test('a snapshot stores one line for a large untracked file, and still detects its change', async () => {
   const repository = createCommitted()
   repository.write('large.bin', 'x'.repeat(2000))
   repository.write('small.txt', 'new\n')

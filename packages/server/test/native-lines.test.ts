@@ -83,7 +83,7 @@ test('one that is too long for a page, whole and in pieces, and what else can be
   expect(server.faults).toEqual([])
 })
 
-test('what cannot be asked for is refused in words, and a session without a spool has no lines', async () => {
+test('an invalid request gets an error text, and a session without a spool has no lines', async () => {
   const server = await startTestServer()
   const { client } = connect(server)
   const { id: sessionId } = await sessionWith(server, 3)

@@ -36,7 +36,7 @@ async function until(events: Events, type: string): Promise<Record<string, unkno
   throw new Error(`The stream ended without ${type}.`)
 }
 
-test('a pipeline asks nobody: what it would have to ask for is denied, and it goes on', async () => {
+test('a pipeline sends no requests: calls that need one are denied, and the turn goes on', async () => {
   const { create, turn, isMade } = await open([MAKES, 'It was denied.'])
   const events = await turn(await create({ mode: 'pipeline' }))
   expect(await until(events, 'tool:result')).toMatchObject({ isError: true })
@@ -44,7 +44,7 @@ test('a pipeline asks nobody: what it would have to ask for is denied, and it go
   expect(isMade()).toBe(false)
 })
 
-test('nobody’s answer is no after the time that the turn allows', async () => {
+test('an unanswered request is denied after the time limit of the turn', async () => {
   const { create, turn, isMade } = await open([MAKES, 'It was denied.'])
   const events = await turn(await create({}), { decisionTimeoutMs: 1, verbose: true })
   expect(await until(events, 'permission:resolved')).toMatchObject({ outcome: 'denied', by: 'timeout' })
@@ -52,7 +52,7 @@ test('nobody’s answer is no after the time that the turn allows', async () => 
   expect(isMade()).toBe(false)
 })
 
-test('what waits for permission is listed and answered, and the session says that it waits', async () => {
+test('an open request is listed and answered, and the session is shown as waiting', async () => {
   const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
   const sessionId = await create({})
   const status = async () => {
@@ -84,7 +84,7 @@ test('what waits for permission is listed and answered, and the session says tha
   expect((await server.fetch('/api/harness/decisions?sessionId=../x')).status).toBe(404)
 })
 
-test('what waits in a project that is registered no longer is neither shown nor answered', async () => {
+test('requests of a project that is no longer registered are neither listed nor answered', async () => {
   const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
   const sessionId = await create({})
   const events = await turn(sessionId)

@@ -66,7 +66,7 @@ test.each([
   expect(server.faults).toEqual([])
 })
 
-test('what is wrong with an input is said where it is', async () => {
+test('an invalid input gets an error that names the field', async () => {
   const server = await startTestServer()
   const response = await server.post('/api/harness/turn', {
     sessionId: 'ok',

@@ -122,7 +122,7 @@ test('2,048 half-written requests, sent again when they are cut off, keep the ow
   kept.terminate()
 })
 
-test('whoever leaves in the middle of a request is no fault of ours', async () => {
+test('a client that leaves in the middle of a request causes no fault', async () => {
   const server = await startTestServer()
   const head = `Host: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\n`
   for (const path of ['/api/sign-in', '/api/harness/turn', '/trpc/projects.register', '/prompt']) {
@@ -151,7 +151,7 @@ test('headers beyond those that are looked at are refused, not overlooked', asyn
   }
 })
 
-describe('requests one behind the other that nobody reads the answers of', () => {
+describe('pipelined requests whose answers are not read', () => {
   const FILE = 'large.txt'
   async function serveLargeFile(unreadMs: number) {
     const dashboard = mkdtempSync(path.join(tmpdir(), 'chirality-large-'))

@@ -44,7 +44,7 @@ test('a link is refused after ten minutes, with words that say what to do', asyn
   expect([late.status, await late.json()]).toEqual([401, { error: { code: 'link-expired', message } }])
 })
 
-test('whoever is in can make another link', async () => {
+test('a caller with a token can create another link', async () => {
   const server = await startTestServer()
   const made = await server.post('/trpc/system.newSignInLink', undefined)
   const { result } = (await made.json()) as { result: { data: { url: string } } }
@@ -68,7 +68,7 @@ test('guessing is slowed down', async () => {
   expect(signedIn.status).toBe(200)
 })
 
-test('of many that use a link at the same moment one gets in', async () => {
+test('only one of many browsers that use a link at the same moment is signed in', async () => {
   const server = await startTestServer()
   const body = JSON.stringify({ secret: secretOf(server.link) })
   const signIn = () => fetch(`${server.url}/api/sign-in`, { method: 'POST', headers: JSON_TYPE, body })

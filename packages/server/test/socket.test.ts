@@ -147,7 +147,7 @@ test('a batch, a rate and a message have limits', async () => {
   expect((await closed)[0]).toBe(1009)
 })
 
-test('pings are answered, unless nobody reads the answers', async () => {
+test('pings are answered, unless the client does not read the answers', async () => {
   const server = await startTestServer({ limits: { authenticateMs: 120_000 } })
   const socket = open(server)
   await once(socket, 'open')

@@ -30,7 +30,7 @@ test('a stream that has ended, and is not read yet, takes nothing more', async (
   expect(errors).toEqual([])
 })
 
-test('whoever reads a stream hears how its turn ended when the server stops', async () => {
+test('a stream sends the events that arrive while the server stops', async () => {
   const server = await startTestServer()
   const { id, log } = await sessionWith(server, 1)
   const response = await server.fetch(`/api/harness/session/${id}/events`)

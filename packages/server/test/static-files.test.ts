@@ -50,7 +50,7 @@ test('files are served with their type, and hashed ones for ever', async () => {
   expect(await get('/empty.txt')).toMatchObject({ status: 200, text: '' })
 })
 
-test('what did not change is not sent again', async () => {
+test('an unchanged file is not sent again', async () => {
   const { get } = await serveDashboard()
   const { headers } = await get('/')
   expect(await get('/', { 'if-none-match': headers.etag ?? '' })).toMatchObject({ status: 304, text: '' })

@@ -44,7 +44,7 @@ const SERVERS = 3
 
 const SERVER = { url: 'http://127.0.0.1:1', token: 't', pid: 1 }
 
-test('what cannot be read registers nothing, hides no other project, and is written anew', async () => {
+test('an unreadable file registers no project, hides no other project, and is written again', async () => {
   const { home, folder, project } = createFolder()
   const registry = new ProjectRegistry(home)
   await registry.add(project)
@@ -67,7 +67,7 @@ test('a file that says another folder than its name registers neither', async ()
   await expect(registry.require(project)).rejects.toMatchObject({ reason: 'project-not-registered' })
 })
 
-test('what others can write is not the word of the user', async () => {
+test('a file that other users can write is ignored', async () => {
   const { home, project } = createFolder()
   const registry = new ProjectRegistry(home)
   await registry.add(project)
@@ -127,7 +127,7 @@ test('servers that change the projects at the same time lose nothing of each oth
   expect(left).toEqual([])
 })
 
-test('the token is read only from a file that nobody else can write', async () => {
+test('the token is not read from a file that other users can write', async () => {
   const { home } = createFolder()
   await writeServerFile(home, SERVER)
   const [name = ''] = readdirSync(path.join(home, 'servers'))
@@ -139,7 +139,7 @@ test('the token is read only from a file that nobody else can write', async () =
   expect(await readServerFile(home, SERVER.url)).toBeUndefined()
 })
 
-test('a data folder that cannot be used is told, with what to do', async () => {
+test('an unusable data folder gets an error that says what to do', async () => {
   const { folder, project } = createFolder()
   writeFileSync(path.join(folder, 'file'), '')
   const registry = new ProjectRegistry(path.join(folder, 'file', 'home'))

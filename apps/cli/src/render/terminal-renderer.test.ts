@@ -221,7 +221,7 @@ test('the cost of a turn is that of every other view: never less than was shown,
   expect(shown([...turn(0.2), ...turn(1)])).toBe('≈ $0.5000 · 100 in · 20 out\n≈ $0.7000 · 100 in · 20 out\n')
 })
 
-test('the same kind of strange output is told once', () => {
+test('the same kind of unknown output is printed once', () => {
   const garbage = event('native:unknown', { harness: 'claude-code', nativeType: 'malformed', raw: {} })
   expect(shown([garbage, garbage, garbage]).split('\n')).toHaveLength(2)
 })

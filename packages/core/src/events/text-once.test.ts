@@ -53,7 +53,7 @@ test('a text that differs from its pieces is sent as it is', () => {
   expect(sent(events)).toEqual(events)
 })
 
-test('whatever is told, the receiver has what the log has', () => {
+test('the receiver restores exactly the events of the log', () => {
   const id = fc.constantFrom('a', 'b')
   const text = fc.constantFrom('', 'x', 'y', 'xy', 'yx', 'xyx')
   const event = fc.oneof(

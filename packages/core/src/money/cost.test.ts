@@ -64,7 +64,7 @@ test('tokens without a price are none any more when the agent states their cost'
   expect(costSoFar(stated)).toEqual({ usd: 0.5, isEstimate: false, tokens: 10, unpricedTokens: 0 })
 })
 
-test('what the host wrote when it recorded the event counts, not the prices of today', () => {
+test('the recorded list price counts, not the current prices', () => {
   const events: UIEvent[] = [start, init('claude-sonnet-4-5'), { ...usage(10), estimateUsd: 7 } as UIEvent]
   expect(costText(costSoFar(fold(events)))).toBe('≈ $7.00')
 })

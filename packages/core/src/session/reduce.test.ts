@@ -309,7 +309,7 @@ describe('statuses', () => {
     expect(state.activity?.status).toBe('requesting')
   })
 
-  test('what a task reports is one line that changes', () => {
+  test('the reports of a task update one line', () => {
     const state = fold([
       { type: 'status', status: 'task', message: 'started', level: 'info', data: { taskId: 'a' } },
       { type: 'status', status: 'task', message: 'other', level: 'info', data: { taskId: 'b' } },

@@ -25,7 +25,7 @@ describe('E26: the kind, the label and the object of a call', () => {
     expect(toolFacts(name, input)).toMatchObject({ kind, label, object })
   })
 
-  test('a command is told whole and without its shell, with what it is for', () => {
+  test('the facts of a command have the whole command without its shell, and its purpose', () => {
     const input = { command: "bash -lc 'a\nb'", description: 'Try it' }
     expect(toolFacts('command', input)).toEqual({
       ...{ kind: 'execute', label: 'Command', object: 'a b', command: 'a\nb', purpose: 'Try it' },
@@ -78,7 +78,7 @@ test('the to-do list of a call, and of a plan that is no call', () => {
 
 const HUNK = { oldStart: 3, oldLines: 1, newStart: 3, newLines: 2, lines: [' a', '+b'] }
 
-describe('E27: what a result says of files', () => {
+describe('E27: file changes in a result', () => {
   test('a patch of Claude Code, with the numbers of its lines', () => {
     const events = translate('claude-code', [
       claudeCall('Edit', { file_path: '/p/a', old_string: 'a', new_string: 'a\nb' }),
@@ -90,7 +90,7 @@ describe('E27: what a result says of files', () => {
     ])
   })
 
-  test('a new file is told once, unless something else was written than the call said', () => {
+  test('a new file is reported once, unless the written text differs from the call', () => {
     const call = claudeCall('Write', { file_path: '/p/a', content: 'mine' })
     const made = (content: string) =>
       claudeResult({ type: 'create', filePath: '/p/a', content, structuredPatch: [] })

@@ -12,7 +12,7 @@ const options = (query: Partial<HarnessQuery> = {}, rest: Partial<SdkOptionsInpu
     ...rest,
   })
 
-test('what an agent gets when nothing is asked for', () => {
+test('a query without options gets the default options', () => {
   expect(options({ permissionMode: 'default' })).toEqual({
     cwd: '/p',
     env: { HOME: '/h' },

@@ -38,7 +38,7 @@ test('with a result it rests, and lingers when nothing follows', () => {
   expect(onLinger).toHaveBeenCalledOnce()
 })
 
-test('whatever it prints then starts the wait again', () => {
+test('any further output restarts the wait', () => {
   const rest = after(INIT, RESULT)
   vi.advanceTimersByTime(LINGER_MS - 1)
   rest.see(event({ type: 'prompt_suggestion' }))
@@ -79,7 +79,7 @@ test('a list of tasks counts as it is, whatever else is in it', () => {
   expect(rest.reached).toBe(true)
 })
 
-test('after the end nobody lingers', () => {
+test('no linger is reported after the process has exited', () => {
   after(INIT, RESULT).end()
   vi.advanceTimersByTime(LINGER_MS * 10)
   expect(onLinger).not.toHaveBeenCalled()

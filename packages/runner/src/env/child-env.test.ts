@@ -188,7 +188,7 @@ describe('extra', () => {
   })
 })
 
-describe('what the system would not take', () => {
+describe('variables that the system refuses', () => {
   test('a NUL or a broken name is left out, so that the spawn works', () => {
     const source = { LANG: 'a\0b', 'LC_A=B': 'x', 'LC_\0': 'x', PATH: '/bin' }
     const extra = { ONE: 'a\0b', '': 'x', 'A=B': 'x', TWO: '2' }

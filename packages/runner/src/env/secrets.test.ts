@@ -10,12 +10,12 @@ const NO_SECRET = new Set(
   ),
 )
 
-describe('what may be in no export', () => {
+describe('values that exports must not contain', () => {
   const names = SECRET_NAMES.filter(name => !NO_SECRET.has(name))
 
   const kept = (name: string, value: string) => secretValues({ [name]: value })[0] !== value
 
-  test('what is called like a secret, even if it looks like words', () => {
+  test('the value of a variable named like a secret, even if it looks like words', () => {
     expect(names.filter(name => kept(name, 'tuesday afternoon'))).toEqual([])
   })
 
@@ -30,7 +30,7 @@ describe('what may be in no export', () => {
   })
 })
 
-describe('what everybody may read', () => {
+describe('values that are not secret', () => {
   test.each(
     Object.entries({
       PATH: '/usr/local/sbin:/usr/bin',

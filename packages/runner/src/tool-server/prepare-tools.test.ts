@@ -135,7 +135,7 @@ test('two schemas of one $id stay apart', () => {
   expect(find(prepared, 'two').complaint({ a: 1 })).toContain('/a')
 })
 
-test('what the caller does to a schema later changes nothing', () => {
+test('a change of the schema by the caller has no effect afterwards', () => {
   const inputSchema: JsonSchema = { type: 'object', properties: { a: { type: 'string' } } }
   const prepared = prepareTools([tool({ inputSchema })], 'x')
   inputSchema.properties = { a: { type: 'number' } }

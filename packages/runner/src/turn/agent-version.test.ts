@@ -28,7 +28,7 @@ test.each(['2.1.100', '2.1.325', '3.0.0', undefined])('%s is tried', version => 
   expect(() => refuseTooOld(version, VERSIONS, AGENT)).not.toThrow()
 })
 
-test('a release that no test runs is told, quietly', () => {
+test('an untested release causes a notice', () => {
   const notice = (version: string) => versionNotice('s', { version, versions: VERSIONS, name: 'Claude Code' })
   expect(notice('2.1.325')).toBeUndefined()
   expect(notice('2.1.400')).toEqual({

@@ -41,7 +41,7 @@ test('without anyone to ask it means no', async () => {
   expect(await ask(undefined)).toEqual(no('Nobody is there to ask.'))
 })
 
-test('what is told names the rule and the reason, and a note wins over the reason', () => {
+test('the resolved event names the rule and the reason, and a note replaces the reason', () => {
   const denied = {
     decision: { behavior: 'deny', message: 'Not that.' },
     by: 'policy',

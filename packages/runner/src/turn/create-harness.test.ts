@@ -63,7 +63,7 @@ test('a harness offers only what its agent describes, and its capabilities say t
   expect(await full.steer?.('s1', 'hello')).toBe(false)
 })
 
-test('a turn that wants to be asked is refused by an agent that asks nobody', async () => {
+test('a turn with permission requests is refused by an agent that cannot send them', async () => {
   const harness = createHarness(agent())
   const decide = async () => ({ behavior: 'allow' }) as const
   await expect(harness.startTurn(SESSION, 'hi', { decide }).next()).rejects.toMatchObject({
@@ -91,7 +91,7 @@ test('a mode that was set holds for turns that name none, until the session is r
   ])
 })
 
-test('a start ahead of the turn is given up with the session, and tells nobody', async () => {
+test('interrupting the session cancels a start ahead of the turn without an error', async () => {
   const given: AbortSignal[] = []
   const prewarm: HarnessAgent['prewarm'] = async (_turn, signal) => {
     given.push(signal)

@@ -4,7 +4,7 @@ import { StallWatch } from './stall-watch.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-test('silence is told after each further while, with how long it lasts', () => {
+test('silence is reported after each further interval, with its duration', () => {
   const { told, watch } = watched()
   vi.advanceTimersByTime(1_000)
   expect(told).toEqual([500, 1_000])
@@ -13,7 +13,7 @@ test('silence is told after each further while, with how long it lasts', () => {
   expect(told).toHaveLength(2)
 })
 
-test('what comes starts the silence anew', () => {
+test('output restarts the interval', () => {
   const { told, watch } = watched()
   vi.advanceTimersByTime(400)
   watch.reset()

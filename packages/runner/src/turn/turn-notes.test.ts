@@ -28,7 +28,7 @@ const event = (message: string): UIEvent => ({
   message,
 })
 
-test('what was noted is there for another, in order, and for its own turn only', async () => {
+test('another process reads the notes in order, and only those of its own turn', async () => {
   const [mine, other] = [notes('one'), notes('two')]
   mine.facts({ model: 'm' })
   other.facts({ model: 'another' })
@@ -47,7 +47,7 @@ test('what was noted is there for another, in order, and for its own turn only',
   expect((await other.read()).facts).toEqual({ model: 'another' })
 })
 
-test('they are for nobody else to read', () => {
+test('other users cannot read the notes', () => {
   notes('../../etc/one').facts({})
   const [name = ''] = readdirSync(folder)
   expect(statSync(path.join(folder, name)).mode & 0o777).toBe(0o600)

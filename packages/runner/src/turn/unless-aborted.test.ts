@@ -19,7 +19,7 @@ test('rejects when the signal comes, also before', async () => {
   await expect(unlessAborted(never, stopping.signal)).rejects.toThrow('enough')
 })
 
-test('a promise that fails after the signal disturbs nobody', async () => {
+test('a promise that fails after the abort causes no unhandled rejection', async () => {
   const stopping = new AbortController()
   let fail = (_: Error) => {}
   const failing = new Promise<never>((_, reject) => {

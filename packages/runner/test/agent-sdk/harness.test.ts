@@ -303,7 +303,7 @@ test('a run goes through the SDK, and its hooks can block', async () => {
   await expect(harness.run({ ...request, extraArgs: ['--x'] })).rejects.toMatchObject({ code: 'unsupported' })
 })
 
-test('what is wrong with a query is said in the name of this harness', async () => {
+test('an invalid query is refused with an error that names this harness', async () => {
   const model = await world.model({})
   const { harness } = chat(model)
   const wrong = [{ prompt: ' ' }, { cwd: '/no/such/folder' }, { forkSession: true }, { maxTurns: 0 }]

@@ -56,7 +56,7 @@ describe.each(claudeVersions())('errors of the API through Claude Code $version'
     expect(modelRequests(model)).toEqual([])
   })
 
-  test('an endpoint that nobody serves is an error of the API', async () => {
+  test('an endpoint that refuses connections is an API error', async () => {
     const env = { CLAUDE_CODE_MAX_RETRIES: '0' }
     const events = await collect(world.harness(binary).startTurn(world.session(), 'Hi', { env }))
     expect(expectOneEnd(events)).toEqual({ reason: 'failed' })

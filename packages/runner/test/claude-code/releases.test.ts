@@ -55,7 +55,7 @@ test('a query with a flag that the release does not know is unsupported', async 
   expect(events.at(-1)).toMatchObject({ type: 'error', code: 'unsupported' })
 })
 
-test('a release that no test runs is told of once, in the first turn of a session', async () => {
+test('an untested release causes one notice, in the first turn of a session', async () => {
   const harness = world.harness(release('2.9.0', ANSWERS))
   const session = world.session()
   const told = async () =>

@@ -134,7 +134,7 @@ describe.each(claudeVersions())('sessions of Claude Code $version', ({ path: bin
     expect(harness.isRunning(session.id)).toBe(false)
   })
 
-  test('who hears process:exit may start the next turn at once', async () => {
+  test('the next turn can start as soon as process:exit is emitted', async () => {
     const model = await world.model({ answers: ['One.', 'Two.'] })
     const harness = world.harness(binary, { model })
     const session = world.session()

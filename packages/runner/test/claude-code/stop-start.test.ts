@@ -125,7 +125,7 @@ test('a turn after one that was stopped at its start begins anew', async () => {
   expect(ofType(await rest, 'turn:end')).toMatchObject([{ reason: 'killed' }])
 })
 
-test('kill does not wait for the good-bye of an agent that has answered', async () => {
+test('kill does not wait for the exit hooks of an agent that has answered', async () => {
   const model = await world.model({ answers: ['Done.'] })
   const harness = world.harness(claudeBinary(), { model, keepAlive: true })
   world.atEnd(() => harness.close())

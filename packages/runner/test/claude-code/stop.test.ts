@@ -110,7 +110,7 @@ describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary
     expect(harness.isRunning(session.id)).toBe(false)
   })
 
-  test('a signal stops the turn, and a timeout is told from a wish', async () => {
+  test('a signal stops the turn, and a timeout is distinguished from a stop by the user', async () => {
     const timeout = new AbortController()
     const timed = await startStalledText({ signal: timeout.signal })
     const timedEvents = await collectAnd(timed.events, isDelta, () =>

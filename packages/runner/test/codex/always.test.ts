@@ -7,7 +7,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('what is allowed for ever is not asked again, also not by another process', async () => {
+test('a call that is allowed permanently is not asked about again, also by another process', async () => {
   const asks = (file: string) => ({
     blocks: [
       run(`touch ${path.join(world.project, file)}`, {

@@ -50,7 +50,7 @@ describe.each(VOICES)('what goes wrong behind Codex through $voice', ({ voice })
     expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Whole again.' }])
   })
 
-  test('a network that is down ends the turn with a clear error, and does not wait for ever', async () => {
+  test('a turn without a network ends with a clear error instead of waiting forever', async () => {
     // Fewer tries than by default: without an end of ours even these would be repeated for ever.
     const configOverrides = [...NO_RETRIES, 'model_providers.scripted.stream_max_retries=2']
     const events = await collect(world.harness({ voice, configOverrides }).startTurn(world.session(), 'Hi'))
@@ -61,7 +61,7 @@ describe.each(VOICES)('what goes wrong behind Codex through $voice', ({ voice })
     ])
   })
 
-  test('a Codex home that cannot be written to is told of in words', async () => {
+  test('a Codex home that cannot be written causes a clear error', async () => {
     const model = await world.model({ otherwise: 'Hello.' })
     const home = path.join(world.root, 'read-only')
     mkdirSync(home, { mode: 0o500 })

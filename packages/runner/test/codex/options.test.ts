@@ -180,7 +180,7 @@ describe.each(VOICES)('what Codex makes of an option through $voice', ({ voice }
     expect(world.spools()).toEqual([])
   })
 
-  test('what every agent has by default is not refused', async () => {
+  test('an option with its default value is not refused', async () => {
     await turn({ tools: 'default', disallowedTools: [], autoApproveTools: [] })
   })
 })

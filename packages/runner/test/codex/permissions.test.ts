@@ -245,7 +245,7 @@ describe('permission requests of the app-server', () => {
     expect(toolOutputs(model)).toContain('HELLO')
   })
 
-  test('a stop while a person is asked takes the question back, and the person is told', async () => {
+  test('a stop while a request is pending withdraws the request and emits its end', async () => {
     const model = await world.model({ answers: [escalated('a')], otherwise: 'Done.' })
     const harness = world.harness({ model })
     const session = world.session()
@@ -266,7 +266,7 @@ describe('permission requests of the app-server', () => {
   })
 })
 
-test('exec asks nobody, so what would need a person is refused', async () => {
+test('exec cannot send requests, so calls that need a person are denied', async () => {
   const program = path.resolve(import.meta.dirname, '../programs/mcp-echo.mjs')
   const call = { tool: 'shout', namespace: 'mcp__echo', input: { text: 'hello' } }
   const model = await world.model({ answers: [call, 'Done.', call, 'Done.'] })

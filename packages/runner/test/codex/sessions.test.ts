@@ -130,7 +130,7 @@ describe.each(VOICES)('sessions of Codex through $voice', ({ voice }) => {
     await expect(events.next()).rejects.toMatchObject({ code: 'invalid_query' })
   })
 
-  test('a thread that another process holds is not taken, and the way out is told', async () => {
+  test('a thread that another process has loaded is refused, and the error says what to do', async () => {
     const model = await world.model({ answers: ['Mine.', 'Forked.'] })
     const owner = world.harness({ model })
     const first = await turn(owner, world.session(), 'Hold it')
@@ -167,7 +167,7 @@ describe.each(VOICES)('sessions of Codex through $voice', ({ voice }) => {
     expect(expectOneEnd(events, voice)).toEqual({ reason: 'completed' })
   })
 
-  test('who hears the last event may start the next turn at once', async () => {
+  test('the next turn can start as soon as the last event is emitted', async () => {
     const model = await world.model({ answers: ['One.', 'Two.'] })
     const harness = world.harness({ model, voice })
     const session = world.session()

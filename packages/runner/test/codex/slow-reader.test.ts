@@ -8,7 +8,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const MEGABYTE = 1024 * 1024
 
-test('who reads slowly misses nothing, and what waits is not kept in memory', async () => {
+test('a slow reader misses no event, and waiting events are not kept in memory', async () => {
   const binaryPath = world.fake('fake-codex', 'floods')
   const harness = world.harness({ binaryPath, voice: 'app-server' })
   const events: UIEvent[] = []

@@ -135,7 +135,7 @@ describe.each(VOICES)('stopping a turn of Codex through $voice', ({ voice }) => 
     expect(model.requests.filter(({ state }) => state === 'answering')).toEqual([])
   })
 
-  test('a timeout is told from a wish', async () => {
+  test('a timeout is distinguished from a stop by the user', async () => {
     const timeout = new AbortController()
     const { events, model } = await startStalledText({ signal: timeout.signal })
     const all = await collectAnd(events, isBegun, async () => {

@@ -114,7 +114,7 @@ describe.each(VOICES)('a turn of Codex through $voice', ({ voice }) => {
     expect(model.requests).toEqual([])
   })
 
-  test('a model that Codex does not know runs all the same, and is told of', async () => {
+  test('a model that Codex does not know causes a notice, and the turn runs', async () => {
     const { events, model } = await turn(['Hi.'], { model: 'never-heard-of' })
     expect(expectOneEnd(events, voice)).toEqual({ reason: 'completed' })
     expect(model.requests.at(-1)?.body).toMatchObject({ model: 'never-heard-of' })

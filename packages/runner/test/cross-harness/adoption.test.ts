@@ -35,7 +35,7 @@ describe.each(named(survivors))('%s', (_name, agent) => {
     expect(arena.harness.isRunning(session.id)).toBe(false)
   })
 
-  test('a turn that was told to its end is told again without a difference', async () => {
+  test('an adopted turn that was read to its end gives the same events again', async () => {
     await arena.open(agent, {
       answers: [{ blocks: [{ text: 'Looking.' }, agent.command('echo from-the-tool')] }, 'Done.'],
     })
@@ -51,7 +51,7 @@ describe.each(named(survivors))('%s', (_name, agent) => {
 })
 
 describe.each(named(oneOfEach))('%s', (_name, agent) => {
-  test('one that has ended meanwhile is told just the same, and nothing is left of the trace', async () => {
+  test('a turn that ended meanwhile gives the same events, and its trace is removed', async () => {
     await arena.open(agent, { answers: [STALLING] })
     const { trace, told, session } = await killed(agent)
     expect(arena.model.release()).toBe(1)
@@ -62,7 +62,7 @@ describe.each(named(oneOfEach))('%s', (_name, agent) => {
     expect(notes()).toEqual([])
   })
 
-  test('a resume that failed is told again before the fresh start', async () => {
+  test('a failed resume is emitted again before the new start', async () => {
     const claudeSessionId = '00000000-0000-4000-8000-000000000000'
     await arena.open(agent, { answers: [STALLING] })
     const { trace, told, session } = await killed(agent, { session: arena.session({ claudeSessionId }) })

@@ -82,7 +82,7 @@ describe('a file with', () => {
     }
   })
 
-  test('a broken line is read around, and the loss is told', async () => {
+  test('a broken line is skipped, and the loss is marked', async () => {
     writeFileSync(claudeFile(), `${lines(ASKED)}{"half":\n${lines({ ...ASKED, uuid: 'b', parentUuid: 'a' })}`)
     writeFileSync(codexFile(), `${lines(META, STARTED)}{"half":\n${lines(SAID)}`)
     const { claude, codex } = harnesses()

@@ -13,7 +13,7 @@ import { collect, expectOneEnd, statuses } from '../support/turns.ts'
 
 const project = useProject()
 
-test('what was told between two lines is told between them again', async () => {
+test('an event emitted between two lines is emitted between them again', async () => {
   const { turn, trace, session, turnId } = start({ stallMs: 1 })
   const told = await until(turn, ({ type }) => type === 'status')
   finish()
@@ -51,7 +51,7 @@ test('a signal that has fired already stops it at once', async () => {
   await turn.return(undefined)
 })
 
-test('what was started after a process that cannot be read is stopped with it', async () => {
+test('child processes are stopped with a process whose output cannot be read', async () => {
   const { turn, trace, session, turnId } = start({})
   await until(turn, ({ type }) => type === 'native:unknown')
   const [process] = trace().processes

@@ -112,7 +112,7 @@ describe('events', () => {
     expect(existsSync(options.spool.stderrPath)).toBe(false)
   })
 
-  test('what cannot start is a SpawnError', async () => {
+  test('a program that cannot start is a SpawnError', async () => {
     const options = await script(project.root, '')
     await expect(all(run({ ...options, command: '/nowhere/agent' }))).rejects.toBeInstanceOf(SpawnError)
   })

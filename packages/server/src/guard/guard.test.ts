@@ -113,7 +113,7 @@ describe('the page that asks', () => {
     for (const kind of KINDS) expect(judge({ origin, kind, method: METHOD[kind] })).toBe('403 origin')
   })
 
-  test('no origin that somebody thinks up gets in', () => {
+  test('an origin that is not listed is refused', () => {
     const parts = fc.constantFrom(
       'http',
       'https',
@@ -194,7 +194,7 @@ test.each([
     expect(judge({ kind, method, contentType: 'application/json' })).toBe(verdicts[kind])
 })
 
-test('of all combinations only the exact ones get in', () => {
+test('only the exact combinations of kind, host, origin and token are accepted', () => {
   const hosts = [...place.hosts, ...foreignHosts(PORT), undefined]
   const origins = [...place.origins.keys(), ...foreignOrigins(PORT), undefined]
   const tokens = ['valid', 'wrong', 'none'] as const

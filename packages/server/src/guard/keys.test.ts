@@ -47,7 +47,7 @@ test('a link is used once, within ten minutes, and the refusal says which it was
   expect(keys.useLink(late)).toBe('expired')
 })
 
-test('of many links only the last ones count', () => {
+test('with too many links only the newest are valid', () => {
   const keys = new Keys()
   const secrets = Array.from({ length: 17 }, () => keys.newSignInSecret())
   expect(keys.useLink(secrets[0] ?? '')).toBe('unknown')

@@ -43,13 +43,13 @@ function setUp() {
   return { outlet, pace: new SendPace(outlet, { maxBufferedBytes: 100, stallMs: 1000 }) }
 }
 
-test('whatever is ready goes at once while the other side has room', async () => {
+test('a ready batch is sent at once while the connection has room', async () => {
   const { pace } = setUp()
   expect(await pace.turn()).toBe(true)
   expect(await Promise.all([pace.turn(), pace.turn()])).toEqual([true, true])
 })
 
-test('nobody sends while the other side has not read', async () => {
+test('no batch is sent while the client has not read', async () => {
   const { pace, outlet } = setUp()
   outlet.bytes = 101
   const waiting = watch(pace.turn())
@@ -61,7 +61,7 @@ test('nobody sends while the other side has not read', async () => {
   expect(outlet.gaveUp).toBe(false)
 })
 
-test('who reads slowly is waited for, who reads nothing is not', async () => {
+test('a slow client is waited for; one that reads nothing is closed', async () => {
   const { pace, outlet } = setUp()
   outlet.bytes = 10_000
   const waiting = watch(pace.turn())
@@ -76,7 +76,7 @@ test('who reads slowly is waited for, who reads nothing is not', async () => {
   expect(waiting.result).toBe(false)
 })
 
-test('when it is over nobody waits', async () => {
+test('no sender waits once the connection is closed', async () => {
   const { pace, outlet } = setUp()
   outlet.bytes = 101
   const waiting = watch(pace.turn())

@@ -12,7 +12,7 @@ test.each([
   ['~other', '/home/you/~other'],
 ])('%j is %s', (typed, folder) => expect(typedFolder(typed, '/home/you')).toBe(folder))
 
-test('what is typed is completed to folders, in the same words', async () => {
+test('a typed path is completed to folders, in the same form', async () => {
   const home = await realpath(await mkdtemp(path.join(tmpdir(), 'typed-folder-')))
   onTestFinished(() => rm(home, { recursive: true }))
   for (const name of ['code/app10', 'code/app2', 'code/other', '.hidden']) {

@@ -10,7 +10,7 @@ async function aHome(): Promise<string> {
   return folder
 }
 
-test('what was read stays read: for another server, in any order, many at once', async () => {
+test('a session stays read for another server, in any order of writes, and with many at once', async () => {
   const home = await aHome()
   const [one, other] = [new KeptNumbers(home, 'marks.json'), new KeptNumbers(home, 'marks.json')]
   await Promise.all(Array.from({ length: 20 }, (_, i) => one.raise(`s${i}`, i + 1)))

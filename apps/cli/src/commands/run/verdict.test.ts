@@ -54,7 +54,7 @@ test.each([
   )
 })
 
-test('what the agent has not begun cannot be continued', () => {
+test('a conversation that the agent has not begun cannot be continued', () => {
   expect(adviceFor('interrupted', undefined, { begun: false })).toBe('chirality: Interrupted.\n')
 })
 

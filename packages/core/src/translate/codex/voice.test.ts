@@ -32,7 +32,7 @@ describe('C5: the first line says which voice a spool has', () => {
     )
   })
 
-  test('C5: what nobody knows does not decide it', () => {
+  test('C5: an unknown event does not decide it', () => {
     const translated = run(createCodexTranslator({ sessionId: SESSION }), [{ type: 'new' }, ...appLines])
     expect(translated.events[0]).toMatchObject({ type: 'native:unknown', nativeType: 'new' })
     expect(translated.outcome).toMatchObject({ reason: 'completed' })

@@ -58,7 +58,7 @@ describe('shapes that the agent was seen to heed', () => {
   })
 })
 
-describe('what makes no sense blocks', () => {
+describe('an invalid decision blocks the call', () => {
   test.each([
     ['PreToolUse', { kind: 'permission_allow' }],
     ['PermissionRequest', { kind: 'pre_tool_allow' }],

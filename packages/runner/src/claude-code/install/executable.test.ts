@@ -19,7 +19,7 @@ function program(name: string, source = 'exit 0'): string {
   return file
 }
 
-test('what is named is used, and nothing else', async () => {
+test('an explicit path is used, and no other place is searched', async () => {
   const named = program('named')
   const onPath = program('bin/claude')
   const environment = { PATH: path.dirname(onPath), HOME: folder }
@@ -32,7 +32,7 @@ test('what is named is used, and nothing else', async () => {
   })
 })
 
-test('who needs it is named, with how to get it', async () => {
+test('the error names the harness, and how to install the program', async () => {
   const agent = { harnessId: 'agent-sdk', name: 'SDK', install: 'Install the SDK.' }
   const missing = findClaude({ binaryPath: path.join(folder, 'missing'), environment: {}, agent })
   await expect(missing).rejects.toMatchObject({

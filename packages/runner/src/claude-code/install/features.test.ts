@@ -33,7 +33,7 @@ function program(source: string): string {
   return file
 }
 
-describe('what a binary says of itself', () => {
+describe('features of a binary', () => {
   test('is asked once, until the file changes', async () => {
     const asked = path.join(folder, 'asked')
     const binary = program(`echo "$1" >> '${asked}'; echo '2.1.400 (Claude Code)'`)
@@ -176,7 +176,7 @@ test.each([
   expect(features.knowsFlag('--max-turns')).toBe(true)
 })
 
-test('what was refused is not asked again', () => {
+test('a refused request is not sent again', () => {
   const features = new ClaudeFeatures('2.1.325')
   expect(features.answers('get_context_usage')).toBe(true)
   features.refused('get_context_usage')

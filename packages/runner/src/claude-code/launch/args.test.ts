@@ -37,7 +37,7 @@ function after(flag: string, all: string[]): string[] | undefined {
   return end === -1 ? rest : rest.slice(0, end)
 }
 
-test('what is always there', () => {
+test('a query without options gets the default command line', () => {
   expect(args()).toEqual([
     '-p',
     '--output-format',

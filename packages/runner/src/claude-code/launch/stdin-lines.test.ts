@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { controlErrorLine, controlRequestLine, controlResponseLine, userLine } from './prompt.ts'
 
 // A line that is not JSON, or two lines in place of one, end the agent.
-test('whatever is in it, a line is one line of JSON without half a character', () => {
+test('any message becomes one line of JSON without a lone surrogate', () => {
   const anything = fc.string({ unit: fc.nat(0xffff).map(code => String.fromCharCode(code)) })
   fc.assert(
     fc.property(anything, anything, (text, other) => {
@@ -24,7 +24,7 @@ test('whatever is in it, a line is one line of JSON without half a character', (
   )
 })
 
-test('what can be sent as it is arrives as it is', () => {
+test('a valid message is sent unchanged', () => {
   const text = 'a\nb\u2028c \u{1f600} "quoted" \\ \0'
   expect(JSON.parse(userLine(text, 'u'))).toEqual({
     type: 'user',

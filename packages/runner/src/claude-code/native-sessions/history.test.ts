@@ -45,7 +45,7 @@ test('has the times, the turns and the agent of the original', () => {
   ])
 })
 
-test('the use of the context is told once for each message', () => {
+test('context usage is emitted once for each message', () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 100 }
   const block = (text: string) => ({
     type: 'assistant',
@@ -58,7 +58,7 @@ test('the use of the context is told once for each message', () => {
   expect(reduceSession(initialSessionState('s'), envelopes).contextTokens).toBe(115)
 })
 
-test('what is said while a turn runs is part of it', () => {
+test('a message sent while a turn runs is part of that turn', () => {
   const queued = { type: 'attachment', uuid: 'q', attachment: { type: 'queued_command', prompt: 'And this' } }
   const wakeUp = {
     ...queued,

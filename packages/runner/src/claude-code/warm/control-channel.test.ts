@@ -30,7 +30,7 @@ test('an answer reaches who asked; one without content is an empty one', async (
   expect(await second).toEqual({})
 })
 
-test('a refusal rejects with its words, and what nobody asked for is passed over', async () => {
+test('a refusal rejects with its message, and an answer without a request is ignored', async () => {
   const { channel, answer } = open()
   answer({ subtype: 'success' })
   const asked = channel.request({ subtype: 'no_such' })
@@ -38,7 +38,7 @@ test('a refusal rejects with its words, and what nobody asked for is passed over
   await expect(asked).rejects.toThrow('Unsupported.')
 })
 
-test('nobody waits for an agent that is gone, or does not read', async () => {
+test('a request rejects when the agent has exited or does not read', async () => {
   const { channel } = open()
   const asked = channel.request({ subtype: 'interrupt' })
   channel.close()

@@ -27,7 +27,7 @@ test('a full one lets the writer wait until someone reads, or the agent is gone'
   await inbox.push(item(5 * MEGABYTE))
 })
 
-test('who stops reading leaves the rest to the next', async () => {
+test('items that a reader did not take stay for the next reader', async () => {
   const inbox = new Inbox()
   for (const bytes of [1, 2, 3]) void inbox.push(item(bytes))
   inbox.end()

@@ -34,7 +34,7 @@ test('sub-agents of the thread, and theirs', () => {
   expect(shown([about(CHILD)], [OURS, CHILD])).toEqual([true])
 })
 
-test('what the server says of itself is for everybody; what it asks or answers is not', () => {
+test('notifications about the server reach every session; its requests and answers do not', () => {
   const answer = (thread: object) => ({ id: 3, result: { thread } })
   expect(
     shown([
@@ -60,7 +60,7 @@ test('a message of an unknown kind is of the thread that it names, in whatever f
   ).toEqual([true, false, true, false])
 })
 
-test('what is no message is nobody’s', () => {
+test('an incomplete message belongs to no thread', () => {
   expect(
     shown([`not JSON ${OURS}`, `{"method":"x","params":{"threadId":"${OURS}`, '[]', 'null', '']),
   ).toEqual([...[false, false, false, false, false]])

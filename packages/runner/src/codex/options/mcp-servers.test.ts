@@ -57,7 +57,7 @@ describe('MCP servers for argv', () => {
     expect(values).toEqual(['a', 'b'])
   })
 
-  test('what is no name for a variable is refused', () => {
+  test('an invalid variable name is refused', () => {
     expect(() => forArgv({ one: { ...STDIO, env: { 'A;rm -rf': 'x' } } })).toThrow(
       expect.objectContaining({ code: 'invalid_query' }),
     )

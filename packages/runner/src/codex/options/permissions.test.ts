@@ -85,7 +85,7 @@ test('rules about reading are told as not held, in a mode that asks nothing thos
   expect(unheldRules(rules, 'plan')[2]).toContain('"Plan only" Codex runs commands')
 })
 
-describe('what a mode leaves free although it is asked about', () => {
+describe('requests that a mode allows without a person', () => {
   const project = mkdtempSync(path.join(tmpdir(), 'chirality-free-'))
   symlinkSync(tmpdir(), path.join(project, 'out'))
   afterAll(() => rmSync(project, { recursive: true }))

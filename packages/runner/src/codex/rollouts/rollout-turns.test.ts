@@ -114,7 +114,7 @@ test('an error has the words of the app-server', () => {
   ])
 })
 
-test('what was sent to the model is not about the thread', () => {
+test('lines sent to the model are not part of the thread', () => {
   expect(isAboutThread(response('message', { role: 'user' }))).toBe(false)
   expect(isAboutThread(event('token_count'))).toBe(false)
   expect(isAboutThread({})).toBe(false)

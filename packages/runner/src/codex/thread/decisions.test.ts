@@ -106,7 +106,7 @@ describe('an answer to Codex', () => {
     expect(answer('mcpServer/elicitation/request', decision, TOOL_CALL).result).toEqual(result)
   })
 
-  test('what a person filled in goes back to the MCP server that asked', () => {
+  test('the values that a person filled in are returned to the MCP server that asked', () => {
     const decision: PermissionDecision = { behavior: 'allow', updatedInput: { city: 'Oslo' } }
     expect(answer('mcpServer/elicitation/request', decision, { _meta: null }).result).toMatchObject({
       action: 'accept',
@@ -137,7 +137,7 @@ describe('an answer to Codex', () => {
     expect(answer(method, { behavior: 'deny' }, params).result).toEqual({ answers: {} })
   })
 
-  test('what is not known cannot be allowed', () => {
+  test('a request of an unknown kind cannot be allowed', () => {
     const { result, decision } = answer('item/new', { behavior: 'allow' })
     expect(result).toBeUndefined()
     expect(decision.behavior).toBe('deny')

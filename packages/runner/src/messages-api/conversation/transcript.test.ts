@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { readTranscript, Transcript } from './transcript.ts'
 
-test('a pipe in the place of a transcript is refused, and keeps nobody waiting', async () => {
+test('a FIFO in place of a transcript is refused without blocking', async () => {
   const root = mkdtempSync(path.join(tmpdir(), 'chirality-transcript-'))
   const folder = path.join(root, '.chirality', 'state', 'messages-api')
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -25,7 +25,7 @@ test('all are called in the same beat, and those who left are not', () => {
   expect(calls).toEqual(['a', 'b', 'a', 'b'])
 })
 
-test('it stands still when nobody is there, and goes on for the next', () => {
+test('the timer stops without tasks, and starts again with the next one', () => {
   const pulse = new Pulse()
   let calls = 0
   const task = () => {

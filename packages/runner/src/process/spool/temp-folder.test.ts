@@ -15,7 +15,7 @@ afterEach(() => rmSync(parent, { recursive: true }))
 /** No system assigns this pid. */
 const DEAD_PID = 2 ** 30
 
-test('what a Chirality that was killed left behind is removed, and nothing else', async () => {
+test('folders of a killed server are removed, and no other folder is', async () => {
   const old = (name: string) => {
     mkdirSync(path.join(parent, name))
     utimesSync(path.join(parent, name), 1, 1)

@@ -75,7 +75,7 @@ describe('markers', () => {
     expect(chainMarker('own-marker', 'a b:short:../../x')).toBe('own-marker')
   })
 
-  test('the chain does not grow for ever', () => {
+  test('the chain of markers has a limited length', () => {
     let chain = ''
     for (let n = 0; n < 100; n += 1) chain = chainMarker(randomUUID(), chain)
     expect(parseMarkers(chain)).toHaveLength(9)

@@ -33,13 +33,13 @@ test('a name with brackets and spaces does not shift the fields', () => {
   })
 })
 
-test('a zombie is told from the living', () => {
+test('a zombie is not reported as alive', () => {
   const rest = Array.from({ length: 19 }, () => '1').join(' ')
   expect(parseProcStat(`7 (x) Z ${rest}`)?.zombie).toBe(true)
   expect(parsePs('  7     1     7 Z+   Sat Nov 16 02:56:01 2024\n')[0]?.zombie).toBe(true)
 })
 
-test('what is not a stat line is nothing', () => {
+test('a text that is no stat line gives no process', () => {
   expect(parseProcStat('')).toBeUndefined()
   expect(parseProcStat('12 (x) S 1')).toBeUndefined()
 })

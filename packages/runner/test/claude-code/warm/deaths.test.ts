@@ -185,7 +185,7 @@ describe('an agent that is not as it should be', () => {
     expect(await findByMarker(world.marker)).toEqual([])
   })
 
-  test('nobody who is asked is told that the agent is silent', async () => {
+  test('a pending permission request causes no stall report', async () => {
     const asks = JSON.stringify({ subtype: 'can_use_tool', tool_name: 'Bash', input: {} })
     const { turn } = world.chat({ binary: world.fake('fake-claude-asks', asks) })
     const decide = () =>

@@ -95,7 +95,7 @@ describe('a message during a turn', () => {
     expect(JSON.stringify(bodies(model).at(-1)?.messages)).toContain('"type":"image"')
   })
 
-  test('without a turn there is nobody to take it', async () => {
+  test('a message without a running turn is not taken', async () => {
     const { harness, session } = world.chat()
     expect(await harness.steer?.(session.id, 'hello')).toBe(false)
   })

@@ -128,7 +128,7 @@ describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ p
     expect(new Set(pids()).size).toBe(1)
   })
 
-  test('what cannot change in place changes with the process, and the conversation stays', async () => {
+  test('an option that cannot change in place starts a new process with the same conversation', async () => {
     const model = await world.model({ otherwise: 'Yes.' })
     const { turn, pids } = world.chat({ model })
     await turn('remember the word zebra', { systemPromptAppend: 'walk on tiptoe' })
@@ -214,7 +214,7 @@ describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ p
     expect(sent).toContain('from a file')
   })
 
-  test('an agent started ahead serves the first turn; it tells its commands and how full it is', async () => {
+  test('an agent started ahead runs the first turn, and reports its commands and context usage', async () => {
     const model = await world.model({ otherwise: 'Ready.' })
     const { turn, pids, harness, session } = world.chat({ model })
     expect(await harness.contextUsage?.(session.id)).toBeUndefined()
@@ -250,7 +250,7 @@ describe.each(claudeVersions())('Claude Code $version, kept between turns', ({ p
     expect(new Set(pids()).size).toBe(1)
   })
 
-  test('what ends in the background is told in the same turn', async () => {
+  test('the end of a background task is emitted in the same turn', async () => {
     const { answer, end } = world.background()
     const model = await world.model({
       answers: [answer, 'Started it.', 'It is done.'],

@@ -195,7 +195,7 @@ describe('C20: other calls', () => {
     expect(JSON.stringify(read(kind, item))).not.toContain('AAAA')
   })
 
-  test('what is no call is none', () => {
+  test('an item that is no call gives undefined', () => {
     expect(read('agent_message', {})).toBeUndefined()
     expect(read('constructor', {})).toBeUndefined()
   })
