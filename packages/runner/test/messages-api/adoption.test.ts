@@ -88,7 +88,7 @@ describe('a turn of a Chirality that was killed', () => {
   })
 })
 
-describe('a turn that had ended is told without a difference', () => {
+describe('a turn that had ended gives the same events again', () => {
   const LOST = '11111111-1111-4111-8111-111111111111'
   const ASKING: HarnessTurnOpts = { permissionMode: 'default', decide: async () => ({ behavior: 'allow' }) }
   const SLOW = { text: 'one two', chunkChars: 4, stallAfter: 1 }

@@ -99,7 +99,7 @@ describe('failures of the API', () => {
     await expect(opening).rejects.not.toThrow('secret')
   })
 
-  test('what is no stream is told at once', async () => {
+  test('an answer that is no event stream fails at once', async () => {
     const server = createServer((_request, response) =>
       response.setHeader('content-type', 'text/html').end('<p>'),
     )

@@ -74,7 +74,7 @@ describe('the shell', () => {
     await shell.close()
   })
 
-  test('what is left in the background works on for later commands, and ends with the turn', async () => {
+  test('a background command goes on during later commands, and ends with the turn', async () => {
     const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
     const run = (command: string): Promise<CommandResult> =>
       shell.run(command, { timeoutMs: 60_000, signal: new AbortController().signal })
@@ -133,7 +133,7 @@ describe('the shell', () => {
     await shell.close()
   })
 
-  test('a folder that is gone is told', async () => {
+  test('a deleted folder causes an error', async () => {
     const shell = new Shell({ cwd: path.join(project.root, 'gone'), env: TEST_ENV, marker: randomUUID() })
     const running = shell.run('true', { timeoutMs: 1000, signal: new AbortController().signal })
     await expect(running).rejects.toMatchObject({ code: 'cwd-missing' })

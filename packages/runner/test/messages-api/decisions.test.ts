@@ -90,7 +90,7 @@ describe('who may do what', () => {
     expect(ofType(events, 'permission:resolved')).toHaveLength(asked)
   })
 
-  test('what is denied without asking is told once', async () => {
+  test('a call that is denied without asking is emitted once', async () => {
     const { harness } = await world.open({ answers: [WRITE, 'Done.'] })
     const events = await turnOf(harness, world.session(), 'Go')
     expect(statuses(events, 'permission_denied')).toMatchObject([
@@ -127,7 +127,7 @@ describe('who may do what', () => {
 })
 
 describe('answers', () => {
-  test('what is asked has all that a person needs', async () => {
+  test('a request has all the facts that a person needs', async () => {
     const { events, requests } = await asked(() => ({ behavior: 'allow' }))
     expect(requests).toMatchObject([
       {
@@ -199,7 +199,7 @@ describe('answers', () => {
     expect(existsSync(path.join(world.project, 'a.txt'))).toBe(false)
   })
 
-  test('what is allowed for the session is not asked again, and nothing else is', async () => {
+  test('a call that is allowed for the session is not asked about again; any other call is', async () => {
     const again = (command: string) => ({ tool: 'bash', input: { command } })
     const { harness } = await world.open({
       answers: [again('true'), again('true'), again('true # other'), 'Done.', again('true'), 'Done.'],
@@ -336,7 +336,7 @@ test('a path that leads out is refused before anyone is asked', async () => {
   expect(readFileSync(path.join(world.root, 'outside.txt'), 'utf8')).toBe('mine')
 })
 
-test('what may not be read may not be searched or found either', async () => {
+test('a file that must not be read is not searched or found either', async () => {
   writeFileSync(path.join(world.project, '.env'), 'TOKEN=secret')
   const calls = [
     { tool: 'read', input: { file_path: '.env' } },

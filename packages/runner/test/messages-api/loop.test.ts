@@ -70,7 +70,7 @@ describe('the loop of the specification', () => {
     expect(running).toEqual(['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
   })
 
-  test('the first failure stops the rest, and the model hears of all', async () => {
+  test('the first failure stops the other calls, and the model gets all results', async () => {
     const calls: unknown[] = []
     const { loop, model } = await loops.open(
       {
@@ -204,7 +204,7 @@ describe('the loop of the specification', () => {
     expect(await loop.prompt('Hi')).toMatchObject({ text: 'Hi.' })
   })
 
-  test('what is added while it runs comes with the next results, or when the model would rest', async () => {
+  test('a message added during a turn is sent with the next results, or at the end of the answer', async () => {
     const added: boolean[] = []
     const tool: Tool = {
       ...echo(),
@@ -231,7 +231,7 @@ describe('the loop of the specification', () => {
     expect(loop.add('too late')).toBe(false)
   })
 
-  test('what was added is answered also when the model had nothing more to do, or kept for the next prompt', async () => {
+  test('an added message is answered even if the model was done, or is kept for the next prompt', async () => {
     let add = () => {}
     const handler = { onText: () => add() }
     const { loop, model } = await loops.open(
@@ -290,7 +290,7 @@ describe('why the model stopped', () => {
   })
 })
 
-describe('what is sent back', () => {
+describe('results that are sent to the model', () => {
   test('thinking goes back with its signature, blank texts and unknown fields as the API wants them', async () => {
     const { loop, model } = await loops.open(
       {

@@ -42,7 +42,7 @@ describe('questions and plans', () => {
     expect(ofType(events, 'tool:result')).toMatchObject([{ isError: true }])
   })
 
-  test('where nobody is asked the model does not know of questions', async () => {
+  test('the model has no question tool if no one can answer', async () => {
     const { harness } = await world.open({ answers: ['Hm.', 'Hm.'] })
     const decide = async (): Promise<PermissionDecision> => ({ behavior: 'allow' })
     for (const opts of [

@@ -148,7 +148,7 @@ describe('a turn', () => {
     expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'secondtry' }])
   })
 
-  test('what nobody knows is kept, shown as drift, and harmless', async () => {
+  test('an unknown event is kept, shown as drift, and harmless', async () => {
     const raw = { type: 'from_the_future', value: 1 }
     const { harness } = await world.open({ answers: [{ blocks: [{ raw }, { text: 'Still here.' }] }] })
     const events = await turnOf(harness, world.session(), 'Go')

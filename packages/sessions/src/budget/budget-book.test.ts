@@ -14,7 +14,7 @@ const json = () => JSON.parse(readFileSync(file(), 'utf8'))
 const copies = () => readdirSync(join(home(), 'budgets')).map(name => join(home(), 'budgets', name))
 const spent = { usd: 1, tokens: 10, unpricedTokens: 0, ms: 30_000 }
 
-test('a hundred turns at once add up, and one that is told twice counts once', async () => {
+test('a hundred turns at once add up, and a turn reported twice counts once', async () => {
   const book = open()
   await Promise.all(range(1, 100).map(i => book.count(project.root, `t${i}`, spent)))
   await book.count(project.root, 't100', spent)
@@ -60,7 +60,7 @@ test.each([
   expect(json()).toMatchObject({ total_cost_usd: 2, max_cost_usd: 5, iterations: 2 })
 })
 
-test('a file that cannot be read is told and kept aside', async () => {
+test('an unreadable file is reported and renamed', async () => {
   await open().setLimits(project.root, { max_cost_usd: 5 })
   writeFileSync(file(), '{')
   expect((await open().read(project.root)).problem).toContain(file())
@@ -72,7 +72,7 @@ test('a file that cannot be read is told and kept aside', async () => {
   expect((await open().read(project.root)).problem).toBeUndefined()
 })
 
-test('limits that nobody can know are no limits of none: reading throws until they are set again', async () => {
+test('unreadable limits do not count as no limits: reading throws until they are set again', async () => {
   mkdirSync(project.file('state'), { recursive: true })
   writeFileSync(file(), 'junk')
   await expect(open().read(project.root)).rejects.toThrow(/budget\.json cannot be read.*chirality budget set/)

@@ -338,7 +338,7 @@ describe('"for the session"', () => {
     expect(await isAnswered(broker, { input: { command: 'rm -rf /var/x' } })).toBe(false)
   })
 
-  test('"always" also goes to the policies; if it cannot be written that is told', async () => {
+  test('"always" is also written to the policies; a failed write is reported', async () => {
     const problems: string[] = []
     const told = new Promise<void>(resolve => {
       const broker = new DecisionBroker({
@@ -381,7 +381,7 @@ test('the memory of what is over has an end', async () => {
   expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
 })
 
-test('an answer that comes while the rules are still read is taken; what a rule says counts first', async () => {
+test('an answer is accepted while the rules are still being read; a rule wins over it', async () => {
   for (const effect of ['ask', 'deny'] as const) {
     let judged: (verdict: { effect: typeof effect; rule?: string }) => void = () => {}
     const policies: PolicyJudge = { judge: () => new Promise(resolve => (judged = resolve)) }

@@ -8,7 +8,7 @@ import { sweepTemporaries, temporaryName } from './atomic-write.ts'
 const DEAD = (2 ** 30).toString(16).padStart(8, '0')
 const RANDOM = '0123456789ab'
 
-test('what a killed process left half-written is removed; what is being written, young or not a temporary file stays', () => {
+test('temporary files of a killed process are removed; those in use, young ones and other files stay', () => {
   const root = mkdtempSync(join(tmpdir(), 'chirality-sweep-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const put = (...parts: string[]) => {

@@ -62,7 +62,7 @@ describe('the rows', () => {
     expect(statSync(path()).mode & 0o777).toBe(0o600)
   })
 
-  test('what a harness reports gets the same names', async () => {
+  test('the rows of a harness get the same field names', async () => {
     const log = await open()
     const data = { command: 'claude', args: ['-p', "it's"], pid: 7, cwd: '/x' }
     log.relay({ level: 'info', event: 'process:spawn', sessionId: 's1', data })

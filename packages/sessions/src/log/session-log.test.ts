@@ -321,7 +321,7 @@ describe('subscribing', () => {
     expect(seen).toEqual(range(3, 7))
   })
 
-  test('what is held for readers is given back when the last of them leaves', async () => {
+  test('batches held for readers are released when the last reader leaves', async () => {
     const log = await withEvents(1)
     const readers = [log.subscribe(1), log.subscribe(1)]
     const next = readers.map(reader => reader.next())

@@ -59,7 +59,7 @@ function missing(logged: UIEvent[], stream: UIEvent[]): UIEvent[] {
   return stream.flatMap(event => matcher.missing(event) ?? [])
 }
 
-describe('what the log lacks of a turn', () => {
+describe('the events of a turn that the log lacks', () => {
   const turn = [start, tool('t1'), usage(1), usage(1), piece('He'), piece('llo'), whole('Hello'), end(5)]
   test.each<[string, UIEvent[], UIEvent[], UIEvent[]]>([
     ['nothing', turn, turn, []],

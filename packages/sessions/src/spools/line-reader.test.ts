@@ -31,7 +31,7 @@ test('lines with where they are; blank ones are left out, and the last one is ma
   expect(next).toBe(10)
 })
 
-test('of a line of any length only its beginning is kept, and its length', async () => {
+test('a line of any length is kept only with its beginning and its length', async () => {
   const { lines } = await withFile(`${'x'.repeat(3_000_000)}\nafter\n`, reader =>
     reader.read({ ...ALL, headBytes: 10 }),
   )
@@ -57,7 +57,7 @@ test('a page has one line at least, and ends between lines', async () => {
   })
 })
 
-test('whatever is in a file, it is read the same in pages of any size, forwards and backwards', async () => {
+test('any file is read the same in pages of any size, forwards and backwards', async () => {
   const anyLine = fc.oneof(
     fc.string(),
     fc.constant(''),

@@ -87,7 +87,7 @@ test('only where a line of the session begins is one', async () => {
     await expect(read({ id }), id).rejects.toMatchObject({ code: 'not-found' })
 })
 
-test('of a spool that sessions share, the lines of others are not read', async () => {
+test('in a shared spool, the lines of other sessions are not read', async () => {
   const line = (threadId: string) => JSON.stringify({ method: 'item', params: { threadId } })
   const path = spool(SHARED, `${line('ours')}\n${line('theirs')}\n${line('ours')}\n`, 'codex')
   const index = new SpoolIndex(project.root, SESSION)

@@ -43,7 +43,7 @@ test('a session without a spool has no lines, and no place to go on from', async
   expect(await read()).toEqual({ lines: [], before: null, after: null, more: false, problems: [] })
 })
 
-test('spools that nobody noted are found by their names, in order, and only those of the session', async () => {
+test('spools without an index entry are found by their names, in order, and only those of the session', async () => {
   spool(nameOf(2, `${SESSION}-${T2}`), 'second\n', 'agent-sdk')
   spool(nameOf(1, `${SESSION}-${T1}`), 'first\n')
   spool(nameOf(1, `${OTHER}-${T1}`), 'foreign\n')
@@ -121,7 +121,7 @@ test('a line that is still being written is there, marked, and is read again whe
   })
 })
 
-test('what is no JSON is kept as it is; what is too long is cut between characters and says how long it was', async () => {
+test('a line that is not JSON is kept; a line that is too long is cut between characters and has its length', async () => {
   const long = '€'.repeat(40_000)
   spool(nameOf(1, `${SESSION}-${T1}`), `warning: <b>no JSON</b>\u2028\u0000\n${long}\n`)
   const [plain, cut] = (await read()).lines
@@ -131,7 +131,7 @@ test('what is no JSON is kept as it is; what is too long is cut between characte
   expect(Buffer.byteLength(cut?.text ?? '')).toBeGreaterThan(60_000)
 })
 
-test('of a spool that sessions share, only what is of this one’s conversation is read', async () => {
+test('in a shared spool, only the lines of this session’s conversation are read', async () => {
   const [ours, child, theirs] = ['thread-ours', 'thread-child', 'thread-theirs']
   const line = (threadId: string, text: string) =>
     JSON.stringify({ method: 'item', params: { threadId, text } })
@@ -161,7 +161,7 @@ test('of a spool that sessions share, only what is of this one’s conversation 
   expect((await read()).lines).toHaveLength(5)
 })
 
-test('an index that somebody else wrote opens no other file', async () => {
+test('an index that another program wrote opens no other file', async () => {
   const own = spool(nameOf(1, `${SESSION}-${T1}`), 'own\n')
   spool(nameOf(1, `${OTHER}-${T2}`), 'foreign\n')
   await noted(T1, own)

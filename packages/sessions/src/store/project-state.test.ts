@@ -6,7 +6,7 @@ import { claudeSessionFile, noteClaudeSession } from './project-state.ts'
 const project = useProject()
 const json = (name: string) => JSON.parse(readFileSync(project.file('state', name), 'utf8'))
 
-test('what a role used last is noted beside the others', async () => {
+test('the last session of a role is stored beside those of the others', async () => {
   expect(await claudeSessionFile.read(project.root)).toEqual({ updated_at: null })
   await noteClaudeSession(project.root, 'planner', 'n1')
   await noteClaudeSession(project.root, 'coder', 'n2')

@@ -162,7 +162,7 @@ describe('listing', () => {
     expect((await store.list(project.root)).map(({ id }) => id)).toEqual([first.id, second.id])
   })
 
-  test('what another process did is seen', async () => {
+  test('changes by another process are seen', async () => {
     const store = stores.open()
     const gone = await store.create(project.root, null, 'direct')
     const kept = await store.create(project.root, null, 'direct')

@@ -69,7 +69,7 @@ const brief = ({ argument, was, wouldBe, differs }: RehearsedRequest) => [
   differs,
 ]
 
-test('tells what would change: who answered, and which rule would', async () => {
+test('reports each change: who answered, and which rule would', async () => {
   const file = writeOwn('deny Bash(rm *)', 'allow Bash(ls *)', 'allow Bash(git *)')
   const id = await session(null, sessionId => [
     { type: 'turn:start', sessionId, message: 'Work' },

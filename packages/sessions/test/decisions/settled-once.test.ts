@@ -16,7 +16,7 @@ const step = fc.constantFrom<Step>(
 const TIMEOUT_MS = 5
 
 // Answers, withdrawals and timeouts race on purpose; which of them wins is open, that exactly one does is not.
-test('each of 1,000 requests is settled exactly once, and never allowed unless somebody allowed it', async () => {
+test('each of 1,000 requests is settled exactly once, and never allowed without an allowing answer', async () => {
   const plans = fc.sample(fc.array(step, { maxLength: 4 }), { numRuns: 1000, seed: 7 })
   const broker = new DecisionBroker({ timeoutMs: TIMEOUT_MS })
   const opened = new Map<string, () => void>()

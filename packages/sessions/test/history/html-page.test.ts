@@ -93,7 +93,7 @@ async function shown(page: Page): Promise<string[]> {
 }
 
 describe('the page in a browser', () => {
-  test('shows the whole session, and asks nobody for anything', async () => {
+  test('shows the whole session, and makes no request', async () => {
     const { page, requests, errors } = await open(TURNS, 'The heron')
     expect(await page.title()).toBe('The heron')
     expect(await page.locator('h1').textContent()).toBe('The heron')

@@ -169,7 +169,7 @@ describe('how much is found', () => {
     expect(await search('heron', { projectRoot: undefined })).toHaveLength(1)
   })
 
-  test('ends when it is told to', async () => {
+  test('ends when its signal is aborted', async () => {
     await session([said(1)])
     await expect(search('heron', { signal: AbortSignal.abort() })).rejects.toThrow('aborted')
   })
@@ -191,7 +191,7 @@ describe('logs that are not right', () => {
     expect((await search('heron')).map(({ seq }) => seq)).toEqual([4, 1])
   })
 
-  test('what cannot be read is told, and hides none of the others', async () => {
+  test('an unreadable log is reported, and hides none of the others', async () => {
     await session(TURN)
     const path = project.file('events', 'linked.ndjson')
     symlinkSync('/etc/hosts', path)

@@ -87,7 +87,7 @@ test('two sessions that start together do not share the last turn of the project
   expect(budgetJson()).toMatchObject({ iterations: 1 })
 })
 
-test('what a turn cost is counted later when the disk takes nothing at its end', async () => {
+test('the cost of a turn is counted later if the disk is full at its end', async () => {
   let go = () => {}
   const gate = new Promise<void>(resolve => (go = resolve))
   const { session } = await open([
@@ -113,7 +113,7 @@ test('what a turn cost is counted later when the disk takes nothing at its end',
   expect(budgetJson()).toMatchObject({ total_cost_usd: 0.5, iterations: 2 })
 })
 
-test('what sub-agents spend counts, and the call that runs them is no reason to wait', async () => {
+test('the cost of sub-agents counts, and the call that runs them does not delay the stop', async () => {
   const { session } = await open([
     works(id => [
       ...[calls(id, 'task'), calls(id, 't1', 'task'), spends(id, 20, 'task'), result(id, 't1', 'task')],
@@ -127,7 +127,7 @@ test('what sub-agents spend counts, and the call that runs them is no reason to 
   expect(session.status.lastTurn).toBe('budget')
 })
 
-test('what the agent states takes the place of the estimate, and the cost never falls on the way', async () => {
+test('a stated cost replaces the estimate, and the shown cost never decreases', async () => {
   const states = (id: string, costUsd: number): UIEvent => ({
     ...{ type: 'session:complete', sessionId: id, costUsd },
     usage: { input_tokens: 3, output_tokens: 0 },
@@ -215,7 +215,7 @@ test('a project has a budget for all its sessions, and a number of turns', async
   })
 })
 
-test('a model without a price is told before it is asked anything, and bounded by tokens', async () => {
+test('a model without a price causes a notice before its first request, and its tokens are limited', async () => {
   const { session } = await open(
     [
       works(id => [
@@ -242,7 +242,7 @@ test('a model without a price is told before it is asked anything, and bounded b
   expect(budgetJson()).toMatchObject({ total_cost_usd: 0, unpriced_tokens: 1200 })
 })
 
-test('what the agent states counts for a model without a price', async () => {
+test('a stated cost counts for a model without a price', async () => {
   const { session } = await open(
     [
       works(id => [

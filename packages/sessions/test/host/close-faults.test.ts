@@ -38,7 +38,7 @@ async function openOnFullDisk() {
   return { host, harness, id }
 }
 
-test('a log that cannot be written to its end is told, and keeps neither the project nor the agents', async () => {
+test('a log that cannot be written completely is reported, and the project and its agents are still closed', async () => {
   const { host, harness, id } = await openOnFullDisk()
   await expect(host.close()).rejects.toMatchObject({ code: 'no-space' })
   expect(harness.isClosed).toBe(true)

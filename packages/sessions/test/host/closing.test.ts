@@ -58,7 +58,7 @@ test('a full disk holds a turn up; with space again it goes on and has lost noth
   expect(types.filter(type => type === 'turn:end')).toHaveLength(1)
 })
 
-test('a host closes also with a full disk, and the next one tells how the turn ended', async () => {
+test('a host closes with a full disk, and the next one records how the turn ended', async () => {
   let go = () => {}
   const { disk, host, session } = await openOnDisk(talks(new Promise(resolve => (go = resolve))))
   await session.start('Go')

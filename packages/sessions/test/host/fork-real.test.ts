@@ -124,7 +124,7 @@ test.each(AGENTS)(
   },
 )
 
-test('the other session goes on before the fork’s first turn: the fork knows nothing of it', async () => {
+test('the other session continues before the fork’s first turn: the fork does not get the new messages', async () => {
   const model = await world.model({ answers: ['I noted the heron.', 'I noted the pelican.', 'On with it.'] })
   const host = world.host([new MessagesApiHarness({ environment: world.environment(model) })])
   const { id, session } = await open(host)
@@ -140,7 +140,7 @@ test('the other session goes on before the fork’s first turn: the fork knows n
   expect(body).not.toContain(OPENING)
 })
 
-test('a turn that was run by codex exec tells no point, and a fork after it gets a written account', async () => {
+test('a turn of codex exec has no fork point, so a fork after it gets a written account', async () => {
   const model = await world.model({ answers: ['I noted the heron.', 'I noted the pelican.', 'On with it.'] })
   const codex = new CodexHarness({ ...world.codexConfig(model), voice: 'exec' })
   const host = world.host([codex])

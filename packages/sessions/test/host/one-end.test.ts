@@ -185,7 +185,7 @@ test('a session that is deleted in a turn is stopped first, and gone', async () 
     expect(readdirSync(world.file(folder))).toEqual([])
 })
 
-test('questions that nobody answered are closed with the turn', async () => {
+test('unanswered requests are closed with the turn', async () => {
   const asks = (sessionId: string): UIEvent[] => [
     {
       ...{ type: 'permission:request', sessionId, requestId: 'r1', kind: 'tool', toolName: 'Bash' },
@@ -213,7 +213,7 @@ test('every event of a turn has its id', async () => {
   expect(new Set(envelopesOf(session).map(envelope => envelope.turnId))).toEqual(new Set([turnId]))
 })
 
-test('a folder in the place of the log is told before the start', async () => {
+test('a folder in place of the log causes an error before the start', async () => {
   const { host } = await open()
   const { id } = await host.createSession(world.project)
   mkdirSync(world.file('events'), { recursive: true })

@@ -43,7 +43,7 @@ async function open({ start }: { start: (message: string) => void }) {
   return { queue, sending, steered, disk, events }
 }
 
-test('a queue that cannot be written is told, and its messages go when there is space', async () => {
+test('a queue that cannot be written is reported, and its messages are sent when there is space', async () => {
   const sent: string[] = []
   const { queue, sending, disk, events } = await open({ start: message => sent.push(message) })
   await queue.add('one', {}, 'last')

@@ -33,7 +33,7 @@ test.each<[string, TurnRequest]>([
   expect(queue.list()[0]?.request).toEqual({ model: 'some-model', disallowedTools: ['Write'] })
 })
 
-test('what asks for no more goes on as it was', async () => {
+test('a queue that asks for no more permissions goes on unchanged', async () => {
   const request: TurnRequest = { model: 'some-model', permissionMode: 'acceptEdits', tools: 'Read' }
   const queue = await read(request)
   expect(queue.held).toBe(false)

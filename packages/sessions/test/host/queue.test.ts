@@ -108,7 +108,7 @@ test('the queue is a file that outlives the host, with images and options', asyn
   ])
 })
 
-test('what cannot be kept is refused with a reason', async () => {
+test('a message that cannot be stored is refused with a reason', async () => {
   const { session } = await open([waits()])
   await session.start('one')
   const handler = async () => ({ content: '' })

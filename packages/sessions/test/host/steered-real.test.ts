@@ -44,7 +44,7 @@ test.each([
   expect(timesShown(session)).toBe(1)
 })
 
-test('what Claude Code did not take before it was stopped is first in the queue', async () => {
+test('a message that Claude Code did not take up before the stop is first in the queue', async () => {
   const { session } = await open(claude)
   session.interrupt()
   await session.settled()
@@ -53,7 +53,7 @@ test('what Claude Code did not take before it was stopped is first in the queue'
   expect(timesShown(session)).toBe(0)
 })
 
-test('what the Messages API was given before it was stopped is part of the conversation, and not sent again', async () => {
+test('a message that the Messages API got before the stop is in the conversation, and is not sent again', async () => {
   const { session } = await open(messagesApi)
   session.interrupt()
   await session.settled()

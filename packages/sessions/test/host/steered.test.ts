@@ -58,7 +58,7 @@ test.each<TurnEndReason>(['interrupted', 'crashed', 'killed', 'completed'])(
   },
 )
 
-test('what the agent took does not come back, and the words of each message count once', async () => {
+test('a message that was taken up is not queued again, and equal texts are confirmed once each', async () => {
   let giveAll: () => void = () => {}
   const given = new Promise<void>(resolve => {
     giveAll = resolve

@@ -52,7 +52,7 @@ test('the session’s settings count less than the persona, the persona less tha
   expect(saved).toBe(two?.opts.systemPromptAppend)
 })
 
-test('what a turn adds to the system prompt is within its limit, and the user is told what was cut', async () => {
+test('an addition to the system prompt is cut to its limit, and a notice says what was cut', async () => {
   const { harness, session } = await open()
   await session.start('One', { systemPromptAppend: 'x'.repeat(90_000) })
   await session.settled()
@@ -72,7 +72,7 @@ test.each<[string, NewSession, number | null]>([
   expect(harness.turns[0]?.opts.maxTurns).toBe(maxTurns)
 })
 
-test('where a person can be asked the agent asks; else it is denied what it would have to ask for', async () => {
+test('the agent asks if a person can answer; otherwise such calls are denied', async () => {
   const asking = await open()
   await asking.session.start('Go')
   await asking.session.settled()
@@ -88,7 +88,7 @@ test('where a person can be asked the agent asks; else it is denied what it woul
   expect(silent.harness.turns[0]?.opts).not.toHaveProperty('decide')
 })
 
-test('what a harness cannot do is left out and said in the log', async () => {
+test('an option that a harness lacks is left out, with a notice in the log', async () => {
   persona('SCOPED', 'tools: Read\ndisallowed_tools: Bash')
   const capabilities = {
     ...{ supportsNamedTools: false, supportsMcp: false, supportsMaxTurns: false, supportsBudget: false },

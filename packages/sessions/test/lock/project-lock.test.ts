@@ -58,7 +58,7 @@ describe('in one process', () => {
     await (await lockProject(root, { address: 'b' })).release()
   })
 
-  test('a lock file that nobody can read is no lock', async () => {
+  test('an unreadable lock file does not lock the project', async () => {
     mkdirSync(project.file('lock'), { recursive: true })
     writeFileSync(project.file('lock', '7.json'), '{"pid":')
     const held = await lock()
@@ -66,7 +66,7 @@ describe('in one process', () => {
     await held.release()
   })
 
-  test('a lock that a project brought, with the last number there is, is told and not tried for ever', async () => {
+  test('a lock file with the highest possible number causes an error instead of an endless retry', async () => {
     mkdirSync(project.file('lock'), { recursive: true })
     writeFileSync(project.file('lock', '999999999999999.json'), '{}')
     await expect(lock()).rejects.toMatchObject({ code: 'unsafe' })
@@ -178,7 +178,7 @@ describe('among processes', () => {
     return { attempt, kill }
   }
 
-  test('of 20 that start together one wins, and the others learn its address', async () => {
+  test('of 20 processes that start together one gets the lock, and the others get its address', async () => {
     const contenders = await Promise.all(range(1, 20).map(n => contender(`address-${n}`)))
     const results = await Promise.all(contenders.map(({ attempt }) => attempt()))
     const winner = results.indexOf('won') + 1

@@ -10,7 +10,7 @@ const THOROUGH = Boolean(process.env.CHIRALITY_TEST_ALL)
 const INJURIES = THOROUGH ? 10_000 : 2_000
 const SIDECARS = ['kept', 'missing', 'damaged'] as const
 
-describe('whatever happens to the bytes', () => {
+describe('any damage to the bytes', () => {
   let lab: DamageLab
   beforeAll(async () => {
     lab = await DamageLab.create(30)

@@ -204,7 +204,7 @@ describe('a sync that fails', () => {
   })
 })
 
-describe('somebody else at the files', () => {
+describe('changes of the files by another program', () => {
   async function logOf(count: number): Promise<SessionLog> {
     const log = await openSessionLog(project.root, SESSION)
     for (const n of range(1, count)) log.append(numbered(n), TURN)
@@ -250,7 +250,7 @@ describe('somebody else at the files', () => {
     else writeFileSync(path, text)
   }
 
-  test('what stood in its place is kept', async () => {
+  test('a file that took its place is kept', async () => {
     const log = await logOf(3)
     replace('mine\n')
     log.append(numbered(4), TURN)
@@ -274,7 +274,7 @@ describe('somebody else at the files', () => {
     expect(kinds(kept)).toEqual(['log_changed'])
   })
 
-  test('lines that somebody else appended are not ours', async () => {
+  test('lines that another program appended do not count', async () => {
     const log = await logOf(5)
     appendFileSync(
       log.path,

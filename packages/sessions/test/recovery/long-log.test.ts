@@ -8,7 +8,7 @@ const world = useHostWorld()
 const EVENTS = 40_960
 const PAGE = 512
 
-test('a long log that nobody has read yet is read in slices, between which everybody else gets a turn', async () => {
+test('a long unread log is read in slices, and other work runs between them', async () => {
   const first = world.host([])
   const { id } = await first.createSession(world.project, { harness: 'scripted' })
   await first.close()

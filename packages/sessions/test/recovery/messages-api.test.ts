@@ -45,7 +45,7 @@ test('a host is killed in a command: the next one ends the command, and the log 
   expect(answers.at(-1)).toMatchObject({ text: 'Here again.' })
 })
 
-test('what the log had not taken yet is told from the raw log', async () => {
+test('events that the log lacks are read from the raw log', async () => {
   const model = await world.model(SCRIPT())
   const { id, host } = await killedInCommand(model)
   const whole = loggedLines(id)

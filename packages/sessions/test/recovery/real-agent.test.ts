@@ -110,7 +110,7 @@ describe.each([
     expect(readdirSync(world.file('state', 'turns'))).toEqual([])
   })
 
-  test('the host is killed while the agent speaks: the next one hears the rest, live', async () => {
+  test('the host is killed while the agent writes: the next host gets the rest, live', async () => {
     const [first, second] = SCRIPT.answers
     const model = await world.model({
       answers: [{ ...first, stallAfter: 4 }, ...(second ? [{ ...second, stallAfter: 3 }] : [])],
@@ -168,7 +168,7 @@ test('a host that leaves its agents at work: the next one goes on with them', as
   expect(said(eventsOf(session))).toEqual(said(spooled(id)))
 })
 
-test('the host is killed while a request waits: the log says that nobody could answer, and the next turn clears it', async () => {
+test('the host is killed while a request waits: the log notes the missing answer, and the next turn clears it', async () => {
   const model = await world.model({
     answers: [{ tool: 'Bash', input: { command: "sh -c ': > made'" } }, 'The plan is done.', 'Next.'],
   })

@@ -52,7 +52,7 @@ describe('allow', () => {
     expect(allows(pattern, at(path))).toBe(false)
   })
 
-  test('what is protected may be read', () => {
+  test('a protected file may be read', () => {
     expect(allows('**', at('/home/me/project/.git/config'), false)).toBe(true)
   })
 
@@ -108,7 +108,7 @@ describe('deny', () => {
   })
 })
 
-test('what a pattern allows it also denies', () => {
+test('a path that an allow pattern covers is also matched by it as a deny pattern', () => {
   const name = fc.constantFrom('a', 'b', 'src', '.env', 'x.ts')
   const segment = fc.constantFrom('a', 'src', '*', '**', '*.ts', '.env')
   const path = fc

@@ -47,7 +47,7 @@ test('a number that no log could have reached is not believed', () => {
   expect(number([1, 2, 3, 9_000_000_000_000])).toEqual([1, 2, 3, 4])
 })
 
-test('whatever lines state, numbers increase, stay in bounds, and readable lines come first', () => {
+test('for any stated numbers, the assigned ones increase, stay in bounds, and readable lines come first', () => {
   const stated = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 60 })), { maxLength: 60 })
   fc.assert(
     fc.property(stated, fc.integer({ min: 0, max: 20 }), (lines, lastSeq) => {

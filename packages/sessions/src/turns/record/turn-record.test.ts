@@ -29,7 +29,7 @@ async function keep() {
   return { file, keeper, path: join(root, '.chirality', 'state', 'turns', `${SESSION}.json`) }
 }
 
-test('a record that somebody deleted is written again', async () => {
+test('a deleted record is written again', async () => {
   const { keeper, path } = await keep()
   rmSync(path)
   expect(await keeper.repair()).toBe(true)
@@ -53,7 +53,7 @@ test('a record is removed with its own turn only', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('what a host left that was killed while it wrote the record goes with it; that of others stays', async () => {
+test('the temporary file of a host killed while writing is removed; those of other sessions stay', async () => {
   const { file, path } = await keep()
   const other = join(dirname(path), `${SESSION.replace('1', '2')}.json.tmp-0123456789ab`)
   for (const left of [`${path}.tmp-0123456789ab`, `${path}.tmp-ba9876543210`, other]) writeFileSync(left, '{')
