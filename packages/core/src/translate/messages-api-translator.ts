@@ -10,12 +10,12 @@ import {
 
 export const HARNESS_ID = 'messages-api'
 
-/** Takes events as they are written, also those that Claude Code does not know. */
+/** Accepts the raw events, also those that Claude Code does not have. */
 export interface MessagesApiTranslator extends Omit<ClaudeTranslator, 'translate'> {
   translate(event: JsonObject): UIEvent[]
 }
 
-/** The raw events of our own agent: Claude Code's words, and the few that only we say. */
+/** Translates the raw events of the Messages API loop: Claude Code's events, and a few of its own. */
 export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptions): MessagesApiTranslator {
   const claude = createClaudeTranslator({ sessionId, harness: HARNESS_ID })
   const own = (event: JsonObject): UIEvent[] | undefined => {
@@ -53,7 +53,7 @@ export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptio
   }
 }
 
-/** An answer that cannot be read was none: it closes its request, and says no. */
+/** An unreadable answer counts as a denial, and closes its request. */
 function resolved(sessionId: string, response: unknown): UIEvent[] {
   const answer = asObject(response)
   const requestId = asText(answer?.request_id)

@@ -9,7 +9,7 @@ export interface StatusDetails {
   data?: Record<string, unknown>
 }
 
-/** Without the fields that are undefined, so that an event reads the same before and after its way through a log. */
+/** Removes undefined fields, so that an event is the same before and after it was stored in a log. */
 export function present<T extends object>(fields: T): T {
   const kept: Partial<T> = {}
   for (const key in fields) if (fields[key] !== undefined) kept[key] = fields[key]
@@ -26,7 +26,7 @@ export function headline(text: string): string {
 
 const MAX_DATE_S = 8.64e12
 
-/** Undefined for what is no time that a `Date` can hold. */
+/** Undefined for a value that is no valid time. */
 export function isoTime(seconds: unknown): string | undefined {
   const value = asNumber(seconds)
   return value === undefined || Math.abs(value) > MAX_DATE_S
@@ -37,7 +37,7 @@ export function isoTime(seconds: unknown): string | undefined {
 /** Of one text, or one input of a tool. As JSON it can take six times as many, and no string has more than 2^29. */
 export const MAX_TEXT_CHARS = 64 * 1024 * 1024
 
-/** Told once, in place of all that comes after the limit. */
+/** Emitted once, in place of everything after the limit. */
 export function tooLong(sessionId: string, parentToolUseId?: string): StatusEvent {
   const message = `The agent writes more than ${MAX_TEXT_CHARS / 1024 / 1024} million characters in one piece. The rest of it is in the raw log only.`
   const data = { kind: 'text_too_long', maxChars: MAX_TEXT_CHARS }

@@ -1,6 +1,6 @@
 import type { UIEvent } from '../events/ui-event.ts'
 
-/** One line for what an event says or does; undefined when it is nothing to show. */
+/** One line for an event; undefined if there is nothing to show. */
 export function lineOf(event: UIEvent): string | undefined {
   switch (event.type) {
     case 'chat:message':
@@ -22,7 +22,7 @@ export function lineOf(event: UIEvent): string | undefined {
 
 const MAX_LINE_CHARS = 200
 
-/** The field that a person would name: the command, the file, the question. */
+/** The main field: the command, the file, the question. */
 function summary(input: Record<string, unknown>): string {
   for (const name of TELLING_FIELDS) {
     const value = input[name]
@@ -39,5 +39,5 @@ function oneLine(text: string): string | undefined {
   return line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS - 1)}…` : line
 }
 
-/** Of an answer of megabytes only the beginning can be in the line. */
+/** Of an answer of megabytes only the beginning fits into the line. */
 const MAX_SCAN_CHARS = 2000

@@ -1,16 +1,16 @@
 import type { PermissionRequestEvent, PermissionResolvedEvent, StatusEvent } from '../events/ui-event.ts'
 import type { DecidedBy, PermissionDecision } from '../harness/decision.ts'
 
-// What is told of things that no agent prints. The same words wherever they are told, live or from a raw log.
+// The texts for events that no agent prints. They are the same live and from a raw log.
 
 export interface AskedDecision {
   decision: PermissionDecision
   by: DecidedBy
-  /** The rule of a policy that answered. */
+  /** The policy rule that answered. */
   rule?: string
 }
 
-/** A note is for a yes that became something else than what was asked for. */
+/** A note is for an approval that became something else than was requested. */
 export function decisionTold(
   { sessionId, requestId }: Pick<PermissionRequestEvent, 'sessionId' | 'requestId'>,
   { decision, by, rule }: AskedDecision,

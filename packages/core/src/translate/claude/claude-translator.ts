@@ -17,20 +17,20 @@ import { translateResult } from './turn/results.ts'
 import { HARNESS_ID, unknown } from './ui.ts'
 
 export interface ClaudeTranslatorOptions {
-  /** Ours; every UI event carries it. */
+  /** Chirality's session id, on every UI event. */
   sessionId: string
-  /** Which harness runs the agent. Default `claude-code`. */
+  /** The harness that runs the agent. Default `claude-code`. */
   harness?: string
 }
 
-/** Turns what one process prints into UI events. It keeps state, so every process gets its own. */
+/** Translates the output of one process to UI events. It has state, so every process needs its own. */
 export interface ClaudeTranslator {
   translate(event: ClaudeEvent): UIEvent[]
-  /** The same for a line as the framer gives it, also one that is no JSON or too long. */
+  /** The same for a record of the framer, also for a line that is not JSON or too long. */
   translateRecord(record: NdjsonRecord): UIEvent[]
-  /** The output is over: closes what was begun and never confirmed. */
+  /** The output is over: closes blocks that were begun and never confirmed. */
   end(): UIEvent[]
-  /** How the last result ended its turn; null while there was none. */
+  /** How the last result ended its turn; null if there was none. */
   readonly outcome: ClaudeOutcome | null
   /** The agent's own session id, for resuming; null until it is known. */
   readonly nativeSessionId: string | null

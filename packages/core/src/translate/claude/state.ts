@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from './turn/usage.ts'
 export interface ClaudeOutcome {
   reason: TurnEndReason
   isError: boolean
-  /** What the agent states as its answer; missing when it failed. */
+  /** The agent's stated answer; undefined if it failed. */
   finalText?: string
   structuredOutput?: unknown
   errorCode?: SessionErrorCode
@@ -34,30 +34,30 @@ export interface TranslatorState {
   readonly nested: Map<string, Scope>
   readonly tools: Map<string, ToolCall>
   readonly tasks: Map<string, Task>
-  /** What the agent last said runs in the background, by task id. */
+  /** The background tasks that the agent reported last, by task id. */
   background: ReadonlyMap<string, BackgroundTask>
-  /** The uuid of the model's last words in this turn, while nothing has come after them. */
+  /** The uuid of the model's last message in this turn, while nothing has followed it. */
   forkPoint: string | null
-  /** What this turn's messages became, by native uuid, in case one is taken back. */
+  /** The events of this turn's messages, by native uuid, in case one is withdrawn. */
   readonly said: Map<string, SaidBlock[]>
-  /** Tool calls whose denial a person already knows of. */
+  /** Tool calls whose denial was already shown. */
   readonly knownDenials: Set<string>
   readonly openRequests: Set<string>
   readonly ledger: Ledger
-  /** The API failure that a synthetic message told of and no result has confirmed yet. */
+  /** The API failure that a synthetic message reported and no result has confirmed yet. */
   failure: ApiFailure | null
-  /** The agent told the model that the user stopped it, and no result has come since. */
+  /** The agent told the model that the user stopped it, and no result has followed. */
   isInterrupted: boolean
-  /** The agent said that it began a new conversation; the id of that is still to come. */
+  /** The agent reported a new conversation, whose id is not known yet. */
   isResetTold: boolean
-  /** The variable that the agent has its key from. */
+  /** The variable that holds the agent's key. */
   credential: string | undefined
   /** Why the last request was tried again, until an answer comes. */
   lastRetry: ApiFailure | null
   rateLimitWarned: boolean
 }
 
-/** The main agent or one sub-agent: each says one thing at a time. */
+/** The main agent or one sub-agent: each writes one message at a time. */
 export interface Scope {
   readonly parentToolUseId: string | undefined
   /** The model answer that is being written or was last confirmed. */
@@ -65,13 +65,13 @@ export interface Scope {
   model: string | undefined
   /** How many blocks of that answer are final; the next one's number. */
   confirmed: number
-  /** What is being streamed and not yet confirmed by an assistant event. */
+  /** The block that is being streamed and not yet confirmed by an assistant event. */
   open: OpenBlock | null
-  /** The text that was confirmed last, while nothing has come after it: an interrupt can still have cut it short. */
+  /** The text that was confirmed last, while nothing has followed it: an interrupt may still have cut it short. */
   lastText: ChatMessageEvent | null
   usageAtStart: unknown
   usage: UsageInfo | null
-  /** Whether it is already told that the model refused to go on with this answer. */
+  /** Whether the model's refusal to continue this answer was already emitted. */
   refused: boolean
 }
 
@@ -81,17 +81,17 @@ export type OpenBlock =
 
 export interface ToolCall {
   readonly name: string
-  /** Until the call is over. */
+  /** Kept until the call is over. */
   input: Record<string, unknown>
   parentToolUseId: string | undefined
   finished: boolean
 }
 
-/** What a task said when it started; later events only name its id. */
+/** The description of a task from its start; later events only have its id. */
 export interface Task {
   toolUseId: string | undefined
   description: string | undefined
-  /** Nothing more needs to be told of it. */
+  /** No further event of it is needed. */
   ended: boolean
 }
 

@@ -11,18 +11,18 @@ import { announceNews, learnFacts, learnVersion } from './turn/session-init.ts'
 import { unknown } from './ui.ts'
 
 export interface CodexAppServerTranslatorOptions {
-  /** Ours; every UI event carries it. */
+  /** Chirality's session id, on every UI event. */
   sessionId: string
-  /** The session's thread. Without it the first thread that shows up is taken for it. */
+  /** The session's thread. Without it the first thread that appears is used. */
   threadId?: string
   agent?: CodexAgentFacts
-  /** A schema was asked for: the final message is parsed. */
+  /** A schema was requested: the final message is parsed. */
   expectsJson?: boolean
 }
 
-/** One session's view of a `codex app-server`: what belongs to other threads of the process is left out. */
+/** One session's view of a `codex app-server`: messages of other threads are left out. */
 export interface CodexAppServerTranslator extends CodexTranslator {
-  /** A request was answered. Without this its end would be taken for the agent's own. */
+  /** A request was answered. Without this call its end would count as the agent's own. */
   answered(requestId: string): void
 }
 
@@ -45,7 +45,7 @@ function translateMessage(state: CodexState, event: CodexEvent): UIEvent[] {
 }
 
 function translateUnknown(state: CodexState, { nativeType, raw }: CodexUnknownEvent): UIEvent[] {
-  // Up to 0.110 all that is told is told once more, in the words of an older protocol.
+  // Up to 0.110 every event is repeated in the form of an older protocol.
   if (nativeType.startsWith('codex/event/')) return []
   const isMessage = asObject(asObject(raw)?.params) !== undefined
   const isOurs = !isMessage || state.threadId === null || concernsThreads(raw, [state.threadId])
@@ -55,7 +55,7 @@ function translateUnknown(state: CodexState, { nativeType, raw }: CodexUnknownEv
 function translateNotification(state: CodexState, event: CodexNotification): UIEvent[] {
   if (event.method === 'thread/started') return translateStarted(state, event)
   const params = asObject(event.params) ?? {}
-  // Ids of requests are the process's: this one can be a sub-agent's.
+  // Request ids belong to the process: this one can be a sub-agent's.
   if (event.method === 'serverRequest/resolved') return translateResolved(state, params)
   if (concerns(state, params)) return translateThread(state, event.method, params)
   if (event.method === 'turn/started') noteSubAgent(state, params)
@@ -78,7 +78,7 @@ function translateStarted(state: CodexState, event: CodexNotification): UIEvent[
   return announceNews(state)
 }
 
-/** Which request it answers is not said; what it holds tells. */
+/** The answer does not name its request; its content shows which one. */
 function translateResponse(state: CodexState, { result }: CodexResponse): UIEvent[] {
   if (!isObject(result)) return []
   const userAgent = asText(result.userAgent)
@@ -89,7 +89,7 @@ function translateResponse(state: CodexState, { result }: CodexResponse): UIEven
   return announceNews(state)
 }
 
-/** What names no thread is about the process, and so about every session in it. */
+/** A message without a thread is about the process, and so about every session in it. */
 function concerns(state: CodexState, { threadId }: JsonObject): boolean {
   if (threadId === state.threadId || typeof threadId !== 'string') return true
   if (state.threadId !== null) return false

@@ -8,12 +8,12 @@ import { withdrawRequests } from './tools/requests.ts'
 import { reportOvercome } from './turn/retries.ts'
 import { unknown } from './ui.ts'
 
-/** Turns what one process prints into UI events. It keeps state, so every process gets its own. */
+/** Translates the output of one process to UI events. It has state, so every process needs its own. */
 export interface CodexTranslator {
   translate(event: CodexEvent): UIEvent[]
-  /** The same for a line as the framer gives it, also one that is no JSON or too long. */
+  /** The same for a record of the framer, also for a line that is not JSON or too long. */
   translateRecord(record: NdjsonRecord): UIEvent[]
-  /** The output is over: closes what was begun and never finished. */
+  /** The output is over: closes items that were begun and never finished. */
   end(): UIEvent[]
   /** How the last turn ended; null before that, and while a turn runs. */
   readonly outcome: CodexOutcome | null

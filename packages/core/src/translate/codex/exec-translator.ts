@@ -12,19 +12,25 @@ import { endTurn } from './turn/turn-end.ts'
 import { unknown } from './ui.ts'
 
 export interface CodexExecTranslatorOptions {
-  /** Ours; every UI event carries it. */
+  /** Chirality's session id, on every UI event. */
   sessionId: string
-  /** Ours too. Items count from `item_0` in every process, so without it two turns of a session share ids. */
+  /**
+   * Chirality's turn id. Items count from `item_0` in every process, so without it two turns of a session would share
+   * ids.
+   */
   turnId?: string
-  /** The thread's tokens before this process, `usageTotal` of the translator before: Codex only counts on. */
+  /**
+   * The thread's tokens before this process, `usageTotal` of the previous translator: Codex reports only a running
+   * total.
+   */
   usageBefore?: UsageInfo
-  /** Whoever starts the process knows this; `exec` itself does not say. */
+  /** Known to the caller that starts the process; `exec` does not report it. */
   agent?: CodexAgentFacts
-  /** A schema was asked for: the final message is parsed. */
+  /** A schema was requested: the final message is parsed. */
   expectsJson?: boolean
 }
 
-/** For what one `codex exec --json` prints. */
+/** Translates the output of one `codex exec --json`. */
 export function createCodexExecTranslator(options: CodexExecTranslatorOptions): CodexTranslator {
   const state = createState(options)
   let turns = 0
@@ -36,7 +42,7 @@ export function createCodexExecTranslator(options: CodexExecTranslatorOptions): 
   return translatorOf(state, event => {
     if (event.type === 'thread.started') {
       state.threadId = asText(event.thread_id) ?? state.threadId
-      // Another process, in a spool that has several: its ids begin again.
+      // Another process in the same spool: its ids start again.
       state.tools.clear()
       beginTurn()
       return announce(state)
@@ -58,7 +64,7 @@ function failTurn(state: CodexState, message: string | undefined): UIEvent[] {
   return events
 }
 
-/** A review states no tokens at all, which is not the same as none. */
+/** A review reports no tokens, which does not mean that it used none. */
 function readUsage(state: CodexState, usage: unknown): void {
   const counts = readCounts(usage)
   if (allTokens(counts) > 0) state.meter.read(counts)

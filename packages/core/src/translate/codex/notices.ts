@@ -5,7 +5,7 @@ import { headline, isoTime } from '../shared.ts'
 import type { CodexState } from './state.ts'
 import { notice, snakeCase, status, warning } from './ui.ts'
 
-/** What the agent or its process says besides the conversation. */
+/** Events of the agent or its process outside the conversation. */
 export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
   switch (method) {
     case 'warning':
@@ -69,7 +69,7 @@ type NoticeMethod =
       | 'windows/worldWritableWarning'
     >
 
-/** A method that should be told and is forgotten above does not compile here. */
+/** A method that should be shown but is missing above does not compile here. */
 function silence(_method: CodexSilentNotification['method']): UIEvent[] {
   return []
 }
@@ -79,7 +79,7 @@ function summaryOf(params: JsonObject): string {
   return `${asText(params.summary) ?? ''}${details ? ` (${details})` : ''}`
 }
 
-/** Of a server that does not start, `exec` tells only on stderr. */
+/** `exec` reports a server that does not start only on stderr. */
 function translateMcpStatus(state: CodexState, params: JsonObject): UIEvent[] {
   const name = asText(params.name)
   const serverStatus = asText(params.status)
@@ -91,7 +91,7 @@ function translateMcpStatus(state: CodexState, params: JsonObject): UIEvent[] {
   return notice(state, 'mcp_server', { message, level: 'warn', data: { name, status: serverStatus } })
 }
 
-/** A hook that succeeds and prints nothing is not worth a line. */
+/** A hook that succeeds and prints nothing is not shown. */
 function translateHook(state: CodexState, run: JsonObject): UIEvent[] {
   const outcome = asText(run.status)
   const hook = asText(run.eventName) ?? 'hook'
@@ -109,7 +109,7 @@ function translateHook(state: CodexState, run: JsonObject): UIEvent[] {
   ]
 }
 
-/** A model decided in place of a person. That it allowed something shows in what the agent does next. */
+/** A model decided in place of a person. An approval shows in the agent's next action. */
 function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
   const review = asObject(params.review)
   if (review?.status !== 'denied' && review?.status !== 'timedOut') return []
@@ -128,7 +128,7 @@ function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
 
 const NEARLY_PERCENT = 90
 
-/** Comes with every answer; it is news when a limit comes near, is reached, or is far again. */
+/** Comes with every answer; it is shown when a limit is near, reached, or far again. */
 export function translateRateLimits(state: CodexState, params: JsonObject): UIEvent[] {
   const limits = asObject(params.rateLimits)
   const window = limits && fullestWindow(limits)

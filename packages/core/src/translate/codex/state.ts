@@ -6,7 +6,7 @@ import { createMeter, type Meter } from './turn/meter.ts'
 export interface CodexOutcome {
   reason: TurnEndReason
   isError: boolean
-  /** The last message; missing when the turn failed. */
+  /** The last message; undefined if the turn failed. */
   finalText?: string
   structuredOutput?: unknown
   errorCode?: SessionErrorCode
@@ -14,12 +14,12 @@ export interface CodexOutcome {
   apiStatus?: number
   usage: UsageInfo
   durationMs?: number
-  /** The id of the turn; only the app-server tells it. */
+  /** The id of the turn; only the app-server reports it. */
   forkPoint?: string
   nativeSessionId: string | null
 }
 
-/** What is known of the agent, from its output or from whoever started it. */
+/** The facts about the agent, from its output or from the caller that started it. */
 export interface CodexAgentFacts {
   model?: string
   version?: string
@@ -29,19 +29,19 @@ export interface CodexAgentFacts {
 
 export interface CodexState {
   readonly sessionId: string
-  /** The final message is JSON, because a schema was asked for. */
+  /** The final message is JSON, because a schema was requested. */
   readonly expectsJson: boolean
   threadId: string | null
   readonly facts: CodexAgentFacts
   readonly mcpServers: Map<string, string>
-  /** The last `session:init`, to tell news from repetition. */
+  /** The last `session:init`, to detect repetitions. */
   announced: string
   outcome: CodexOutcome | null
   turn: Turn
   /** By native id. Outlives the turn: a command can end in a later one. */
   readonly tools: Map<string, ToolCall>
   readonly meter: Meter
-  /** Requests that nobody has answered yet: native id to ours. */
+  /** Unanswered requests: native id to Chirality's. */
   readonly requests: Map<CodexRequestId, string>
   /** Threads of sub-agents, whose requests are raised here. */
   readonly subAgents: Set<string>
@@ -51,7 +51,7 @@ export interface CodexState {
 export interface Turn {
   readonly id: string | null
   running: boolean
-  /** How often a native id was used: providers repeat them. */
+  /** How often a native id was used, because providers repeat ids. */
   readonly ids: Map<string, number>
   /** What is being written, by native id; kept after it was closed, in case it is completed all the same. */
   readonly speech: Map<string, Speech>
@@ -59,9 +59,9 @@ export interface Turn {
   /** The last message, and the last proposed plan. */
   answer: string | null
   plan: string | null
-  /** An error that was told and neither ended the turn nor was overcome yet. */
+  /** An error that was emitted and neither ended the turn nor was overcome yet. */
   failure: PendingFailure | null
-  /** The words of warnings that were told, and of the last retry. */
+  /** The texts of emitted warnings, and of the last retry. */
   readonly warned: Set<string>
   lastRetry: string
   userMessages: number
@@ -77,7 +77,7 @@ export interface Speech {
   /** A part of `text` that was not shown, because it may only repeat what was said before a broken stream. */
   held: boolean
   shown: boolean
-  /** The stream it came from broke and the request is tried again. */
+  /** Its stream broke, and the request is retried. */
   broken: boolean
   closed: boolean
   /** It is longer than what is told of a text. */
@@ -171,8 +171,8 @@ function createTurn(id: string | null): Turn {
 }
 
 /**
- * Codex sends a request again when its stream breaks, and what the model had already said then can come a second time,
- * as new items. Only what stands in the same place and has the same words is taken for a repetition.
+ * Codex sends a request again when its stream breaks, and the model's earlier output can be repeated as new items. Only
+ * an item in the same position with the same text counts as a repetition.
  */
 export interface Repeats {
   /** Something was said for the first time. */

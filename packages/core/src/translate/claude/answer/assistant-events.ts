@@ -9,10 +9,10 @@ import { closeOpenBlock, retract } from './open-block.ts'
 
 const SYNTHETIC_MODEL = '<synthetic>'
 
-/** What the CLI writes for a slash command that prints nothing. */
+/** The CLI's text for a slash command that prints nothing. */
 const NO_CONTENT = '(no content)'
 
-/** Final blocks of an answer: they confirm what was streamed, or say it for the first time. */
+/** Final blocks of an answer: they confirm the streamed ones, or are the first to bring the content. */
 export function translateAssistant(state: TranslatorState, event: ClaudeAssistantEvent): UIEvent[] {
   const message = asObject(event.message)
   if (!message) return [unknown(state, 'assistant', event)]
@@ -32,7 +32,7 @@ export function translateAssistant(state: TranslatorState, event: ClaudeAssistan
   return events
 }
 
-/** The failure of a request that the turn survived would otherwise be shown nowhere. */
+/** The failure of a request that the turn survived would otherwise not be shown. */
 export function reportRecovered(state: TranslatorState, scope: Scope): UIEvent[] {
   const { failure } = state
   if (!failure || scope !== state.main) return []
@@ -91,7 +91,7 @@ function isApiFailure(event: ClaudeAssistantEvent, message: JsonObject): boolean
   return failed && message.model === SYNTHETIC_MODEL
 }
 
-/** The result repeats this text; as chat it would be shown twice, and as if a model had said it. */
+/** The result repeats this text; as chat it would be shown twice, and as a model's message. */
 function noteFailure(state: TranslatorState, scope: Scope, event: ClaudeAssistantEvent): UIEvent[] {
   const text = flattenContent(asObject(event.message)?.content)
   const error = asText(event.error)

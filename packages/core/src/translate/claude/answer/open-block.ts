@@ -10,8 +10,8 @@ const WITHDRAWN_CALL = 'The model took this call back before it ran.'
 const ENDED_CALL = 'This call has no result: the turn ended before it ran or while it did.'
 
 /**
- * Closes what was streamed and never confirmed. `discarded`: another answer takes its place. `aborted`: it stays as
- * far as it came.
+ * Closes blocks that were streamed and never confirmed. `discarded`: another answer replaces them. `aborted`: the text
+ * so far stays.
  */
 export function closeOpenBlock(
   state: TranslatorState,
@@ -21,13 +21,13 @@ export function closeOpenBlock(
   const { open } = scope
   if (!open) return []
   scope.open = null
-  // As far as it came is already told.
+  // The text so far was already emitted.
   if (open.kind !== 'tool' && open.broken && how === 'aborted') return []
   if (open.kind === 'tool') return failTool(state, open.toolUseId, UNFINISHED_CALL)
   if (open.text === '') return []
   const { parentToolUseId } = scope
   const { sessionId } = state
-  // Blank text is dropped by the agent too; it is nothing to keep.
+  // The agent drops blank text too, so it is not kept.
   const text = how === 'aborted' && open.text.trim() !== '' ? open.text : ''
   if (open.kind === 'thinking') {
     return [
@@ -46,7 +46,7 @@ export function closeOpenBlock(
   ]
 }
 
-/** The stream broke: the text stays, marked as cut, until another attempt takes its place. */
+/** The stream broke: the text stays, marked as cut, until another attempt replaces it. */
 export function breakOpenBlock(state: TranslatorState, scope: Scope): UIEvent[] {
   const { open } = scope
   const events = closeOpenBlock(state, scope, 'aborted')
@@ -54,7 +54,7 @@ export function breakOpenBlock(state: TranslatorState, scope: Scope): UIEvent[] 
   return events
 }
 
-/** A person stopped the answer. 2.1.197 confirms what there is of it as if it were whole. */
+/** A person stopped the answer. 2.1.197 confirms the part so far as if it were complete. */
 export function cutAnswer(state: TranslatorState, scope: Scope): UIEvent[] {
   const { lastText } = scope
   scope.lastText = null
@@ -72,7 +72,7 @@ export function endOpenCalls(state: TranslatorState): UIEvent[] {
   })
 }
 
-/** Takes back messages that the agent says another one replaces. */
+/** Withdraws messages that another one replaces, as the agent says. */
 export function retract(state: TranslatorState, uuids: readonly string[]): UIEvent[] {
   return uuids.flatMap(uuid => {
     const blocks = state.said.get(uuid) ?? []
@@ -90,7 +90,7 @@ function retractBlock(state: TranslatorState, block: SaidBlock): UIEvent[] {
     : [present({ type: 'chat:thinking', sessionId, messageId, text: '', final: true, parentToolUseId })]
 }
 
-/** A call that will never run still gets a result, or it would look busy for ever. */
+/** A call that will never run still gets a result, or it would be shown as running forever. */
 function failTool(state: TranslatorState, toolUseId: string, content: string): UIEvent[] {
   const call = state.tools.get(toolUseId)
   if (!call || call.finished) return []
@@ -109,8 +109,8 @@ function failTool(state: TranslatorState, toolUseId: string, content: string): U
 }
 
 /**
- * One version tells of a refusal in a system event, another only in the stop reason or in the message it writes in the
- * user's name: whichever comes first counts, once per answer.
+ * One version reports a refusal in a system event, another only in the stop reason or in a message with the user role:
+ * the first one counts, once for each answer.
  */
 export function reportRefusal(
   state: TranslatorState,

@@ -36,7 +36,7 @@ export function translateStreamEvent(state: TranslatorState, event: ClaudeStream
   }
 }
 
-/** One usage event per answer, and only from its last count: earlier ones would be added up twice. */
+/** One usage event for each answer, from its last count only: earlier ones would be counted twice. */
 export function flushUsage(state: TranslatorState, scope: Scope): UIEvent[] {
   const { usage, model, parentToolUseId } = scope
   if (!usage) return []
@@ -80,7 +80,7 @@ function say(state: TranslatorState, scope: Scope, { kind, text }: Speech): UIEv
     : [{ type, sessionId, text, messageId, parentToolUseId }]
 }
 
-/** A delta without its start (a spool that is read from the middle) opens the block itself. */
+/** A delta without its start (a spool that is read from the middle) opens the block. */
 function openSpeech(scope: Scope, kind: 'text' | 'thinking'): Extract<OpenBlock, { text: string }> {
   const { open } = scope
   if (open?.kind === kind) return open
@@ -122,7 +122,7 @@ function endMessage(state: TranslatorState, scope: Scope, inner: JsonObject): UI
 }
 
 function startBlock(state: TranslatorState, scope: Scope, event: ClaudeStreamEvent): UIEvent[] {
-  // Nothing confirmed the block before this one: the agent dropped it, as it does with blank text.
+  // No event confirmed the previous block: the agent dropped it, as it does with blank text.
   const events = closeOpenBlock(state, scope, 'discarded')
   const block = asObject(asObject(event.event)?.content_block)
   if (block?.type === 'text' || block?.type === 'thinking') {
@@ -130,7 +130,7 @@ function startBlock(state: TranslatorState, scope: Scope, event: ClaudeStreamEve
     scope.open = { kind, id: blockId(scope, kind), text: '' }
     return [...events, ...say(state, scope, { kind, text: block[kind] })]
   }
-  // Whole from the start, so the assistant event that follows says it all.
+  // Complete from the start, so the following assistant event has all of it.
   if (block && (block.type === 'redacted_thinking' || isToolResult(block))) return events
   if (block && isToolUse(block)) {
     scope.open = { kind: 'tool', toolUseId: block.id }

@@ -9,7 +9,7 @@ import { cutAnswer, reportRefusal } from './open-block.ts'
 
 const INTERRUPTED = '[Request interrupted by user'
 
-/** Tool results, and what the CLI writes into the conversation in the user's name. */
+/** Tool results, and messages that the CLI adds with the user role. */
 export function translateUser(state: TranslatorState, event: ClaudeUserEvent): UIEvent[] {
   if (event.isReplay === true) return []
   const message = asObject(event.message)
@@ -40,7 +40,7 @@ function translateBlock(state: TranslatorState, event: ClaudeUserEvent, block: J
 }
 
 function translateText(state: TranslatorState, event: ClaudeUserEvent, text: string): UIEvent[] {
-  // The prompt of a sub-agent: the tool call that started it has it already.
+  // The prompt of a sub-agent: the tool call that started it already has it.
   if (asText(event.parent_tool_use_id) || text === '') return []
   if (text.startsWith(INTERRUPTED)) {
     state.isInterrupted = true

@@ -14,7 +14,7 @@ import { headline, type StatusDetails } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
 import { status } from '../ui.ts'
 
-/** A line for a person; `data.kind` is the native event's name. Nothing if there is nothing to read. */
+/** A notice; `data.kind` is the native event's name. Empty if there is no text. */
 export function notice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {
   if (details.message.trim() === '') return []
   return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
@@ -54,7 +54,7 @@ export function translateGoal(state: TranslatorState, event: ClaudeActiveGoalEve
   return notice(state, 'active_goal', { message, data: { ...goal } })
 }
 
-/** Rare events with one thing to say; those without are silent. */
+/** Rare events with one message; those without a text are not shown. */
 export function translateHousekeeping(state: TranslatorState, event: ClaudeHousekeepingEvent): UIEvent[] {
   const kind = event.subtype
   switch (kind) {
@@ -103,7 +103,7 @@ const LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
   ['error', 'error'],
 ] as const)
 
-/** A hook that succeeds and prints nothing is not worth a line. */
+/** A hook that succeeds and prints nothing is not shown. */
 export function translateHook(state: TranslatorState, event: ClaudeHookEvent): UIEvent[] {
   if (event.subtype === 'hook_started') return []
   const exitCode = asNumber(event.exit_code)

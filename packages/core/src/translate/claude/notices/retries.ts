@@ -27,7 +27,7 @@ export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryE
   ]
 }
 
-/** `allowed` comes with every answer; it is news only after a warning, or when extra usage is being spent. */
+/** `allowed` comes with every answer; it is shown only after a warning, or while extra usage is spent. */
 export function translateRateLimit(state: TranslatorState, event: ClaudeRateLimitEvent): UIEvent[] {
   const info = asObject(event.rate_limit_info)
   if (!info) return [unknown(state, 'rate_limit_event', event)]

@@ -148,7 +148,7 @@ function translateDenied(state: TranslatorState, event: ClaudePermissionDeniedEv
   ]
 }
 
-/** What a slash command prints is an answer like any other. */
+/** The output of a slash command is an answer like any other. */
 function translateLocalOutput(state: TranslatorState, event: ClaudeLocalCommandOutputEvent): UIEvent[] {
   const text = asText(event.content)
   if (!text) return []
@@ -160,7 +160,7 @@ function translateLocalOutput(state: TranslatorState, event: ClaudeLocalCommandO
 export function translateInit(state: TranslatorState, event: ClaudeInitEvent): UIEvent[] {
   const before = state.nativeSessionId
   state.nativeSessionId = asText(event.session_id) ?? before
-  // 2.1.197 says nothing of a `/clear`: another id in the same process is the only sign.
+  // 2.1.197 does not report a `/clear`: another id in the same process is the only sign.
   const isUntold = before !== null && before !== state.nativeSessionId && !state.isResetTold
   state.isResetTold = false
   state.credential = VARIABLE.exec(asText(event.apiKeySource) ?? '')?.[0]

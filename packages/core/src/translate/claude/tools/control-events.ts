@@ -10,7 +10,7 @@ import type { ToolCall, TranslatorState } from '../state.ts'
 import { unknown } from '../ui.ts'
 import { PLAN_TOOL } from './tools.ts'
 
-/** Requests that the host's own code answers; no person is asked. */
+/** Requests that the host's own code answers, without a person. */
 const HOST_REQUESTS: readonly string[] = ['hook_callback', 'mcp_message']
 
 const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Map([
@@ -18,7 +18,7 @@ const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Ma
   [PLAN_TOOL, 'plan'],
 ] as const)
 
-/** A request of a kind that is not known is raised all the same: the agent waits for an answer. */
+/** A request of an unknown kind is emitted too, because the agent waits for an answer. */
 export function translateControlRequest(state: TranslatorState, event: ClaudeControlRequestEvent): UIEvent[] {
   const requestId = asText(event.request_id)
   const request = asObject(event.request)
@@ -47,7 +47,7 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
   const toolUseId = asText(request.tool_use_id)
   const agentId = asText(request.agent_id)
   const call = state.tools.get(toolUseId ?? '')
-  // Whoever answers a request knows the answer: the result's list of denials need not repeat it.
+  // The person who answers a request knows the answer, so the result's list of denials need not repeat it.
   if (toolUseId) state.knownDenials.add(toolUseId)
   const input = inputOf(request, call)
   return {
@@ -61,7 +61,7 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
       ? asArray(request.permission_suggestions)
       : undefined,
     agentId,
-    // 2.1.197 asks before it prints the sub-agent's call; the task that the sub-agent runs as is known by then.
+    // 2.1.197 asks before it prints the sub-agent's call; the sub-agent's task is known by then.
     parentToolUseId: call ? call.parentToolUseId : state.tasks.get(agentId ?? '')?.toolUseId,
   }
 }

@@ -1,14 +1,14 @@
 /** One of the rules that Claude suggests with a request. */
 export interface Suggestion {
-  /** As the agent wrote it, and wants it back. */
+  /** The agent's own form, which it expects back. */
   suggestion: Record<string, unknown>
-  /** What it allows, each as `Tool(content)`; none where it is about a folder or the mode. */
+  /** The calls that it allows, each as `Tool(content)`; empty if it is about a folder or the mode. */
   rules: string[]
 }
 
 /**
- * The narrowest of the rules that Claude suggests with a request: one about this very call goes before one about the
- * tool, a folder, or the mode of the whole session. Undefined when all are too broad to be meant.
+ * The narrowest of the rules that Claude suggests with a request: one about this exact call comes before one about the
+ * tool, a folder, or the mode of the whole session. Undefined if all are too broad.
  */
 export function narrowestSuggestion(suggestions: readonly unknown[] | undefined): Suggestion | undefined {
   const known = (suggestions ?? []).map(readSuggestion).filter(each => each !== undefined)
@@ -27,7 +27,7 @@ function readSuggestion(value: unknown): (Suggestion & { breadth: number }) | un
       return { suggestion, breadth: 3, rules: [] }
     }
     case 'setMode':
-      // Never by a click that was about one call.
+      // A click about one call must never allow this.
       if (typeof suggestion.mode !== 'string' || suggestion.mode === 'bypassPermissions') return undefined
       return { suggestion, breadth: 4, rules: [] }
     default:

@@ -10,11 +10,11 @@ import { headline } from '../../shared.ts'
 import type { BackgroundTask, Task, TranslatorState } from '../state.ts'
 import { status } from '../ui.ts'
 
-/** Work that runs beside the conversation: sub-agents, and commands that take a while. */
+/** Work beside the conversation: sub-agents, and long commands. */
 export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): UIEvent[] {
   const taskId = asText(event.task_id)
   const { toolUseId, description } = rememberTask(state, taskId, event)
-  // Housekeeping of the agent; it asks not to be shown.
+  // The agent's housekeeping, which it asks not to show.
   if (event.skip_transcript === true) return []
   const taskStatus = event.subtype === 'task_notification' ? (asText(event.status) ?? 'ended') : 'running'
   const summary = asText(event.summary)
@@ -60,7 +60,7 @@ export function translateTaskUpdate(state: TranslatorState, event: ClaudeTaskUpd
   ]
 }
 
-/** The event's own `tool_use_id` is made up; the tool that runs is the "parent". */
+/** The event's own `tool_use_id` is artificial; the running tool is the "parent". */
 export function translateToolProgress(state: TranslatorState, event: ClaudeToolProgressEvent): UIEvent[] {
   const toolUseId = asText(event.parent_tool_use_id) ?? asText(event.tool_use_id)
   const seconds = asNumber(event.elapsed_time_seconds)
@@ -84,7 +84,7 @@ function rememberTask(state: TranslatorState, taskId: string | undefined, event:
   const task = {
     toolUseId: asText(event.tool_use_id) ?? known?.toolUseId,
     description: known?.description ?? asText(event.description),
-    // A sub-agent that is sent another message starts again under its old id.
+    // A sub-agent that gets another message starts again under its old id.
     ended: event.skip_transcript === true || (over && event.subtype !== 'task_started'),
   }
   if (taskId) state.tasks.set(taskId, task)
@@ -119,8 +119,8 @@ function taskUsage(value: unknown): JsonObject | undefined {
 }
 
 /**
- * All that runs in the background now. A task's own events say the same and more, so the list only speaks for tasks that
- * have none: those that never started, and those that are gone without an end.
+ * All running background tasks. A task's own events have more details, so the list is used only for tasks without any:
+ * those that never started, and those that disappeared without an end.
  */
 export function translateBackgroundTasks(
   state: TranslatorState,
@@ -133,14 +133,14 @@ export function translateBackgroundTasks(
     task.ended = true
     return [statusOfListed(state, taskId, 'ended')]
   })
-  // One that is new in this list has not had the time to say that it started.
+  // A task that is new in this list may still report its start.
   const unannounced = [...state.background.keys()].filter(taskId => listed.has(taskId))
   events.push(...unannounced.flatMap(taskId => announce(state, taskId)))
   state.background = listed
   return events
 }
 
-/** Tasks that the agent listed and never told of, when a turn ends. */
+/** Tasks that the agent listed and never reported, when a turn ends. */
 export function reportUnannounced(state: TranslatorState): UIEvent[] {
   return [...state.background.keys()].flatMap(taskId => announce(state, taskId))
 }

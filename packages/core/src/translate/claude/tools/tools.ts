@@ -19,7 +19,7 @@ export function isToolUse(block: JsonObject): block is ToolUseBlock {
   return TOOL_USE_TYPES.has(block.type) && typeof block.id === 'string' && typeof block.name === 'string'
 }
 
-/** Nothing if the call is already known: there is one start per call. */
+/** Empty if the call is already known: there is one start for each call. */
 export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (state.tools.has(block.id)) return []
   const { parentToolUseId } = scope
@@ -39,7 +39,7 @@ export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBl
   ]
 }
 
-/** The call is complete: all of its input, either with the start or after it. */
+/** The call is complete: its whole input comes with the start or after it. */
 export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (scope.open?.kind === 'tool' && scope.open.toolUseId === block.id) scope.open = null
   const started = startTool(state, scope, block)
@@ -99,7 +99,7 @@ export function translateToolResult(
   })
 }
 
-/** Of a file that is new the call has the same text, unless a person changed it when they were asked. */
+/** For a new file the call has the same text, unless a person changed it in the request. */
 function resultEdits(call: ToolCall | undefined, detail: unknown): FileEdit[] | undefined {
   const { name = '', input = {} } = call ?? {}
   const edits = editsOfResult(detail, input)
@@ -110,17 +110,17 @@ function resultEdits(call: ToolCall | undefined, detail: unknown): FileEdit[] | 
   return isSaid ? undefined : edits
 }
 
-/** Of a call that is over: its input can be a whole file. */
+/** Forgets a call that is over: its input can be a whole file. */
 const NO_INPUT: JsonObject = {}
 
-/** A sub-agent that was sent to the background: what the model is told of it is not for people. */
+/** A sub-agent that was sent to the background: the text for the model is not shown. */
 function isLaunch(detail: unknown): boolean {
   return asObject(detail)?.status === 'async_launched'
 }
 
 const LAUNCHED = 'The agent works in the background.'
 
-/** Text of a result or message: parts joined by newlines, what is no text named in brackets. */
+/** Text of a result or message: parts joined by newlines, other content named in brackets. */
 export function flattenContent(content: unknown): string {
   if (typeof content === 'string') return content
   if (isObject(content)) return flattenPart(content)

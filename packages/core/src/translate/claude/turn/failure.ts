@@ -9,10 +9,13 @@ export interface Failure {
   apiStatus: number | undefined
 }
 
-/** What went wrong, from the most telling sign to the least; the wording comes last, it changes between versions. */
+/**
+ * The cause of a failure, from the most specific sign to the least; the wording comes last, because it changes between
+ * versions.
+ */
 export function describeFailure(state: TranslatorState, result: ClaudeResultEvent): Failure {
   const { failure } = state
-  // 2.1.197 forgets the status once it gives up; the retries before that still had it.
+  // 2.1.197 drops the status once it gives up; the retries before that had it.
   const retry = failure ? state.lastRetry : null
   const apiStatus = asNumber(result.api_error_status) ?? failure?.status ?? retry?.status
   const text = failureText(result)
@@ -39,7 +42,7 @@ export function hasFailed({ is_error, subtype }: ClaudeResultEvent): boolean {
   return is_error === true || (typeof subtype === 'string' && subtype.startsWith('error_'))
 }
 
-/** Those releases name no reason either; the only sign is what they tell the model of it. */
+/** Those releases state no reason either; the only sign is their message to the model. */
 export function wasAborted(state: TranslatorState, result: ClaudeResultEvent): boolean {
   if (TERMINAL_CODES.get(result.terminal_reason) === 'interrupted') return true
   return (
@@ -70,7 +73,7 @@ const SUBTYPE_CODES: Codes = new Map([
   ['error_max_structured_output_retries', 'structured_output'],
 ])
 
-/** Only those that say more than the signs after them: `api_error` and `completed` do not. */
+/** Only the reasons that are more specific than the signs after them: `api_error` and `completed` are not. */
 const TERMINAL_CODES: Codes = new Map([
   ['aborted_streaming', 'interrupted'],
   ['aborted_tools', 'interrupted'],
@@ -83,7 +86,7 @@ const TERMINAL_CODES: Codes = new Map([
   ['structured_output_retry_exhausted', 'structured_output'],
 ])
 
-/** `server_error` and `unknown` are left out: an HTTP status says more. */
+/** `server_error` and `unknown` are left out: an HTTP status is more specific. */
 const ERROR_CODES: Codes = new Map([
   ['account_on_hold', 'auth_failed'],
   ['authentication_failed', 'auth_failed'],

@@ -7,7 +7,7 @@ export function readUsage(value: unknown): UsageInfo {
   return mergeUsage(value, undefined)
 }
 
-/** The counts at the start of an answer, overridden by what its end says. */
+/** The counts at the start of an answer, overridden by those at its end. */
 export function mergeUsage(start: unknown, end: unknown): UsageInfo {
   const first = asObject(start) ?? {}
   const last = asObject(end) ?? {}
@@ -20,7 +20,7 @@ export function mergeUsage(start: unknown, end: unknown): UsageInfo {
   })
 }
 
-/** What all models of a result used together. */
+/** The usage of all models of a result together. */
 export interface ModelTotals {
   /** Undefined if there are models and none of them states a price. */
   costUsd: number | undefined
@@ -44,7 +44,7 @@ export function modelTotals(models: JsonObject): ModelTotals {
   return { costUsd, usage: usageOf(sum) }
 }
 
-/** The growth since `before`. A total that is smaller than before means that the count began again. */
+/** The growth since `before`. A smaller total means that the count was reset. */
 export function subtractTotals(total: ModelTotals, before: ModelTotals): ModelTotals {
   const keys = Object.keys(total.usage) as (keyof UsageInfo)[]
   const shrank = keys.some(key => (total.usage[key] ?? 0) < (before.usage[key] ?? 0))
@@ -55,7 +55,7 @@ export function subtractTotals(total: ModelTotals, before: ModelTotals): ModelTo
   }
 }
 
-/** Never below zero: a smaller total means that the count began again. */
+/** Never below zero: a smaller total means that the count was reset. */
 export function subtractUsage(total: UsageInfo, before: UsageInfo): UsageInfo {
   const rest = (key: keyof UsageInfo) => Math.max(0, (total[key] ?? 0) - (before[key] ?? 0))
   return usageOf({
@@ -80,7 +80,7 @@ function usageOf(counts: Counts): UsageInfo {
   return usage
 }
 
-/** Turns the running totals of a process into what each result cost. */
+/** Converts the running totals of a process into the cost of each result. */
 export interface Ledger {
   settle(result: ClaudeResultEvent): { costUsd: number; usage: UsageInfo }
   /** A new conversation in the same process counts from zero. */
@@ -98,8 +98,8 @@ export function createLedger(): Ledger {
       const { spent, now } = readModels(result, totals)
       totalCostUsd = total
       totals = now
-      // Cost and tokens from one place where there is one: `usage` leaves out sub-agents and side requests, and the
-      // total can be older than the counts beside it.
+      // Cost and tokens come from one source if possible: `usage` lacks sub-agents and side requests, and the total can
+      // be older than the counts beside it.
       return {
         costUsd: roundUsd(spent?.costUsd ?? growth),
         usage: spent?.usage ?? readUsage(result.usage),
@@ -112,13 +112,13 @@ export function createLedger(): Ledger {
   }
 }
 
-/** What all models used since the result before; the agent's own account of it goes before ours. */
+/** The usage of all models since the previous result; the agent's own figure is preferred. */
 function readModels(result: ClaudeResultEvent, before: ModelTotals) {
   const since = asObject(result.model_usage_since_last_result)
   const models = asObject(result.modelUsage)
   const now = models ? modelTotals(models) : before
   if (since) return { spent: modelTotals(since), now }
-  // An empty list says nothing about what was used.
+  // An empty list has no information about the usage.
   const counted = models && Object.keys(models).length > 0
   return { spent: counted ? subtractTotals(now, before) : undefined, now }
 }
