@@ -152,6 +152,12 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   guard?: Guard
   /** Called for each process of this turn, as soon as it runs. `adoptTurn` needs these records. */
   onProcess?: (process: TurnProcess) => void
+  /**
+   * Told of what a kept agent says after the turn by its own initiative, as it comes, until a turn of the session begins: a
+   * command in the background has ended, say. It is not told again. Without it the next turn begins with it, and it is lost when
+   * the agent ends before. What the agent asks waits for the next turn in both cases.
+   */
+  onBetweenTurns?: (events: UIEvent[]) => void
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
   signal?: AbortSignal
   /** The silence after which a stall is reported. */

@@ -179,18 +179,19 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
       draft.activity = null
       return
     case 'session:error':
-      if (!event.recovered) draft.error = failureOf(event)
+      if (!event.recovered && !isBetweenTurns(draft, turnId)) draft.error = failureOf(event)
       return complete(draft, event.usage)
     case 'session:complete':
       return complete(draft, event.usage)
     case 'permission:request':
-      draft.phase = 'waiting'
+      // A kept agent whose guard said no, or that ended with a question: nobody is waited for.
+      if (!isBetweenTurns(draft, turnId)) draft.phase = 'waiting'
       return
     case 'permission:resolved':
       if (draft.phase === 'waiting' && draft.pending.length === 0) draft.phase = 'running'
       return
     case 'status':
-      return setStatus(draft, event)
+      return setStatus(draft, event, turnId)
     case 'usage':
       if (event.parentToolUseId === undefined) draft.contextTokens = allTokens(event.usage)
       return
@@ -244,6 +245,11 @@ const ENDED_AS: Readonly<Record<TurnEndReason, SessionCondition>> = {
   budget: 'limit',
   failed: 'failed',
   crashed: 'crashed',
+}
+
+/** A kept agent speaks after a turn: it counts, but the session rests. */
+function isBetweenTurns({ turn, phase }: SummaryDraft, turnId: string | null): boolean {
+  return turnId === null && phase === 'idle' && turn !== null
 }
 
 function turnFrom(id: string | null, startedAt: string): TurnState {
@@ -300,10 +306,11 @@ function sum(a: UsageInfo, b: UsageInfo): UsageInfo {
   }
 }
 
-function setStatus(draft: SummaryDraft, event: StatusEvent): void {
+function setStatus(draft: SummaryDraft, event: StatusEvent, turnId: string | null): void {
   if (event.status === 'permission_mode' && typeof event.data?.mode === 'string')
     draft.agent = { ...draft.agent, permissionMode: event.data.mode }
-  if (isTransient(event)) draft.activity = event.status === 'idle' ? null : event
+  if (isTransient(event) && !isBetweenTurns(draft, turnId))
+    draft.activity = event.status === 'idle' ? null : event
   draft.leftUnanswered ||= isLeftUnanswered(event)
   if (event.data?.kind === HOST_NOTICE && isObject(event.data.forkedFrom)) beginFork(draft)
 }

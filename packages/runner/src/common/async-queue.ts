@@ -30,6 +30,11 @@ export class AsyncQueue<T extends object> implements AsyncIterable<T> {
     return item
   }
 
+  /** What `take` would give. */
+  peek(): T | undefined {
+    return this.#items[this.#next]
+  }
+
   /** All that is there already. */
   takeAll(): T[] {
     const items = this.#items.slice(this.#next)

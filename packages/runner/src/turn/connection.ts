@@ -32,6 +32,8 @@ export interface TurnPlan<C extends Connection = Connection> {
   readonly afresh?: ((turn: TurnParts) => Promise<C | null>) | undefined
   /** Removes everything that was prepared for the turn. Called once the turn is over. */
   release?(): Promise<void>
+  /** The last event was taken: what a kept agent says from now on is not the turn's. */
+  over?(): void
 }
 
 export type TurnPrompt = Pick<Invocation, 'promptText' | 'attachments'>

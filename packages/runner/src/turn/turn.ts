@@ -115,6 +115,7 @@ export class Turn<C extends Connection = Connection> {
       unfollow()
       await this.#close()
       await record.forget()
+      plan.over?.()
     }
   }
 

@@ -82,8 +82,16 @@ export class BudgetBook {
     })
   }
 
-  /** Counts a turn or a run that has ended, also when it is told twice: after a crash nobody knows whether it was. */
-  count(projectRoot: string, id: string, spent: Spending): Promise<BudgetState> {
+  /**
+   * Counts a turn or a run that has ended, also when it is told twice: after a crash nobody knows whether it was. With
+   * `iterations: 0` what was spent between turns.
+   */
+  count(
+    projectRoot: string,
+    id: string,
+    spent: Spending,
+    { iterations = 1 }: { iterations?: 0 | 1 } = {},
+  ): Promise<BudgetState> {
     return this.update(projectRoot, state => {
       const turns = state.counted_turns ?? []
       if (turns.includes(id)) return state
@@ -93,7 +101,7 @@ export class BudgetBook {
         total_tokens: state.total_tokens + spent.tokens,
         unpriced_tokens: state.unpriced_tokens + spent.unpricedTokens,
         total_minutes: roundMinutes(state.total_minutes + spent.ms / MINUTE_MS),
-        iterations: state.iterations + 1,
+        iterations: state.iterations + iterations,
         counted_turns: [...turns, id].slice(-MAX_COUNTED),
       }
     })

@@ -129,6 +129,17 @@ function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): Budg
   return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts[unit] }
 }
 
+/** What was spent from one point of a session to a later one. */
+export function spentSince(before: Spending, now: Spending): Spending {
+  const { usd, tokens, unpricedTokens, ms } = now
+  return {
+    usd: usd === null && before.usd === null ? null : roundUsd((usd ?? 0) - (before.usd ?? 0)),
+    tokens: tokens - before.tokens,
+    unpricedTokens: Math.max(0, unpricedTokens - before.unpricedTokens),
+    ms: Math.max(0, ms - before.ms),
+  }
+}
+
 export interface SpendingLimit {
   usd?: number
   tokens?: number

@@ -13,7 +13,7 @@ import {
 
 /** What a turn may cost, as it was when the turn began. */
 export interface TurnBudget {
-  /** What the session had spent by then. */
+  /** What the session had spent by then; what it spends beside its turns is added. */
   session: Spending
   turnLimit: SpendingLimit
   /** For all turns of the session, by its persona. */
@@ -29,7 +29,7 @@ export interface LimitsOptions {
 
 /** Everything that limits what a turn may cost. */
 export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): BudgetLimits {
-  const { session, turnLimit, personaLimit } = budget
+  const { turnLimit, personaLimit } = budget
   const unlessSet = () => {
     const { usd, tokens, ms } = sessionLimit()
     return {
@@ -44,8 +44,8 @@ export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): 
       () => turnLimit,
       () => NOTHING,
     ),
-    ...limits('session', sessionLimit, () => session),
-    ...limits('persona', unlessSet, () => session),
+    ...limits('session', sessionLimit, () => budget.session),
+    ...limits('persona', unlessSet, () => budget.session),
     ...project,
   ])
 }

@@ -10,6 +10,8 @@ export class ProjectBudget {
   readonly #running = new Map<string, Spending>()
   /** Turns that have ended and are not in the file yet, because it could not be written. */
   readonly #owed = new Map<string, Spending>()
+  /** What was spent between turns and is not in the file yet. */
+  readonly #betweenTurns = new Map<string, Spending>()
   #counted: Spending = NOTHING
   #problem: string | undefined
 
@@ -80,6 +82,13 @@ export class ProjectBudget {
     this.#owed.delete(turnId)
   }
 
+  /** Counts at once here. When it rejects it is counted in the file before the next turn begins. */
+  async countBetweenTurns(id: string, spent: Spending): Promise<void> {
+    this.#betweenTurns.set(id, spent)
+    this.#remember(await this.#book.count(this.#projectRoot, id, spent, { iterations: 0 }))
+    this.#betweenTurns.delete(id)
+  }
+
   async #read(): Promise<BudgetReading> {
     return this.#book.read(this.#projectRoot)
   }
@@ -91,11 +100,12 @@ export class ProjectBudget {
 
   async #countOwed(): Promise<void> {
     for (const [turnId, spent] of [...this.#owed]) await this.count(turnId, spent)
+    for (const [id, spent] of [...this.#betweenTurns]) await this.countBetweenTurns(id, spent)
   }
 
   #spentBeside(turnId: string): Spending {
     let { usd, tokens, unpricedTokens, ms } = this.#counted
-    for (const [id, spent] of this.#running) {
+    for (const [id, spent] of [...this.#running, ...this.#betweenTurns]) {
       if (id === turnId) continue
       usd = (usd ?? 0) + (spent.usd ?? 0)
       tokens += spent.tokens

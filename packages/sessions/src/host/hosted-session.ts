@@ -8,6 +8,7 @@ import { SessionStartError, toStartError } from '../session-errors.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import { KeptAgentsFile } from '../turns/record/kept-agents-file.ts'
@@ -39,6 +40,7 @@ export class HostedSession implements LiveSession {
   readonly #steered: SteeredMessages
   readonly #plans = new ApprovedPlans()
   readonly #turns: SessionTurns
+  readonly #betweenTurns: BetweenTurns
   #closed = false
 
   constructor({ project, view, log, recorder, queue }: HostedSessionOptions) {
@@ -54,7 +56,9 @@ export class HostedSession implements LiveSession {
       start: ({ id, message, request }) => this.#start(message, request, id),
     })
     const onEnded = (reason: TurnEndReason) => this.#sending.after(reason)
-    this.#turns = new SessionTurns({ project, view, log, recorder, waiters: this.#waiters, onEnded })
+    this.#betweenTurns = new BetweenTurns({ project, view, recorder })
+    const parts = { project, view, log, recorder, betweenTurns: this.#betweenTurns }
+    this.#turns = new SessionTurns({ ...parts, waiters: this.#waiters, onEnded })
   }
 
   get status(): SessionStatus {
@@ -100,6 +104,7 @@ export class HostedSession implements LiveSession {
     await this.#turns.kill()
     if (hasTurn) return
     await Promise.all(this.#project.harnesses.getAll().map(harness => harness.kill(this.id)))
+    await this.#betweenTurns.settled()
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {
@@ -194,11 +199,15 @@ export class HostedSession implements LiveSession {
     return this.#sending.next()
   }
 
-  /** Ends the running turn and closes the log. With `leave` the agent works on, and a later host finds it. */
-  async close(agents: 'stop' | 'leave'): Promise<void> {
+  /**
+   * Ends what runs, the agents that are kept with it, and lets go of the log, which has their last words then. With `leave` the
+   * agent works on, for a later host to find.
+   */
+  async close(agents: 'stop' | 'leave', endAgents: () => Promise<void>): Promise<void> {
     this.#closed = true
-    if (agents === 'stop') await this.#turns.stop()
+    if (agents === 'stop') await this.#turns.stop().finally(endAgents)
     else await this.#turns.leave()
+    await this.#betweenTurns.settled()
     await this.log.close()
   }
 

@@ -94,10 +94,10 @@ export class OpenProject {
   async drop(id: string, agents: 'stop' | 'leave'): Promise<void> {
     const opened = await this.#sessions.get(id)?.catch(() => undefined)
     try {
-      await opened?.session.close(agents)
+      // While its session is known here: what the harnesses say about the end of the agent belongs to harness.log.
+      if (opened) await opened.session.close(agents, () => this.#endAgents(id))
+      else if (agents === 'stop') await this.#endAgents(id)
     } finally {
-      // The session is still registered here, so that the harness's log lines about the agent's end go to harness.log.
-      if (agents === 'stop') await this.#endAgents(id)
       this.#sessions.delete(id)
       this.#ready.delete(id)
     }

@@ -3,6 +3,7 @@ import type { SessionLog } from '../log/session-log.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import { SessionBusyError, toStartError } from '../session-errors.ts'
 import type { SessionView } from '../status/session-view.ts'
+import type { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
@@ -15,6 +16,7 @@ export interface SessionTurnsOptions {
   view: SessionView
   log: SessionLog
   recorder: SessionRecorder
+  betweenTurns: BetweenTurns
   waiters: Waiters
   /** A turn has ended, and all of it is stored. */
   onEnded: (reason: TurnEndReason) => Promise<void>
@@ -41,19 +43,21 @@ export class SessionTurns {
   }
 
   async start(message: string, request: TurnRequest, turnId: string): Promise<void> {
-    const { project, view, log, recorder } = this.#options
+    const { project, view, log, recorder, betweenTurns } = this.#options
     if (view.phase !== 'idle') throw new SessionBusyError(log.sessionId)
     if (log.health.state === 'paused') throw toStartError(log.health.error)
     view.begin(turnId)
     const stop = new StopSignal(request)
     this.#starting = stop
     try {
-      const { turn, stored } = await startTurn({ project, view, recorder, stop, turnId, message, request })
+      const parts = { project, view, recorder, betweenTurns }
+      const { turn, stored } = await startTurn({ ...parts, stop, turnId, message, request })
       this.follow(turn)
       this.#begun(stop)
       await stored
     } catch (error) {
       stop.release()
+      betweenTurns.beside(undefined)
       view.refused()
       this.#begun(stop)
       throw toStartError(error)
@@ -127,6 +131,7 @@ export class SessionTurns {
 
   #release(): void {
     this.#turn = undefined
+    this.#options.betweenTurns.beside(undefined)
     this.#options.view.settled()
   }
 }

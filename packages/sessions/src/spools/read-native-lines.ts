@@ -257,7 +257,7 @@ function cursorAt({ spool }: SpoolPart, offset: number): string {
   return `${spool.slice(0, -ENDING.length)}.${offset}`
 }
 
-/** Which turn a byte belongs to can change: what an agent says between turns is its next turn's, once there is one. */
+/** Which turn a byte belongs to can change: what an agent prints after a turn and nobody has read is its next turn's, once there is one. */
 function placeOf(parts: SpoolPart[], cursor: string): Place {
   const [, name, digits] = /^([A-Za-z0-9_-]{1,200})\.(\d{1,15})$/.exec(cursor) ?? []
   const offset = Number(digits)

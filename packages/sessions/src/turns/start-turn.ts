@@ -17,6 +17,7 @@ import type { SessionView } from '../status/session-view.ts'
 import { accountNotice } from '../store/fork-history.ts'
 import { SpoolIndex } from '../store/spool-index.ts'
 import type { StoredSession } from '../store/stored-session.ts'
+import type { BetweenTurns } from './between-turns.ts'
 import { accountOf, historyOf, type TurnHistory } from './fork-turn.ts'
 import type { ProjectContext } from './host-context.ts'
 import { LiveTurn } from './live-turn.ts'
@@ -32,6 +33,7 @@ export interface StartTurnOptions {
   project: ProjectContext
   view: SessionView
   recorder: SessionRecorder
+  betweenTurns: BetweenTurns
   stop: StopSignal
   turnId: string
   message: string
@@ -52,11 +54,12 @@ export interface StartedTurn {
  * process is left then.
  */
 export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
-  const { project, view, turnId, message, request } = options
+  const { project, view, betweenTurns, turnId, message, request } = options
   const session = view.session
   const prepared = await prepareTurn(session, request, project)
   const { harness } = prepared
   const budget = budgetOf(options, prepared)
+  betweenTurns.beside(budget)
   const projectLimits = await project.budget.begin(turnId)
   let writer: TurnWriter
   let started: { run: TurnRun; record: TurnRecordKeeper }
@@ -131,6 +134,7 @@ async function begin(
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
     ...(history.kind === 'branch' ? { account } : {}),
+    onBetweenTurns: events => options.betweenTurns.take(events),
     onProcess: process => {
       spools.add({ turnId, harness: prepared.harness.id }, process)
       record.add(process)

@@ -9,7 +9,7 @@ import {
   usdText,
 } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
-import type { BudgetLimits } from '../budget/budget-limits.ts'
+import { type BudgetLimits, spentSince } from '../budget/budget-limits.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import { notice } from '../log/turn-events.ts'
 
@@ -19,9 +19,9 @@ export interface TurnWatchOptions {
   limits: BudgetLimits
   projectBudget: ProjectBudget
   prices: PriceTable
-  /** The session's usage when the turn began. */
-  before: Spending
-  /** The session's usage up to the last recorded event. */
+  /** What the session had spent when the turn began. */
+  before: () => Spending
+  /** What it has spent by now, with the last event that was recorded. */
   now: () => Spending
   /** The model of the session, if it is known. */
   model: () => string | null
@@ -42,13 +42,7 @@ export class TurnWatch {
 
   get spent(): Spending {
     const { before, now } = this.#options
-    const { usd, tokens, unpricedTokens, ms } = now()
-    return {
-      usd: usd === null && before.usd === null ? null : roundUsd((usd ?? 0) - (before.usd ?? 0)),
-      tokens: tokens - before.tokens,
-      unpricedTokens: Math.max(0, unpricedTokens - before.unpricedTokens),
-      ms: Math.max(0, ms - before.ms),
-    }
+    return spentSince(before(), now())
   }
 
   /**
@@ -71,21 +65,7 @@ export class TurnWatch {
 
   /** Adds the list price to events whose agent states none, so that a recorded cost never changes. */
   priced(events: readonly UIEvent[]): UIEvent[] {
-    let model = this.#options.model()
-    return events.map(event => {
-      if (event.type === 'session:init') model = event.model
-      return this.#priced(event, model)
-    })
-  }
-
-  #priced(event: UIEvent, sessionModel: string | null): UIEvent {
-    const isUsage = event.type === 'usage'
-    const isResult = event.type === 'session:complete' || event.type === 'session:error'
-    if ((!isUsage && !isResult) || event.usage === undefined || event.estimateUsd !== undefined) return event
-    if (isResult && event.costUsd) return event
-    const model = (isUsage && event.model) || sessionModel || ''
-    const estimateUsd = costOf(event.usage, model, this.#options.prices)
-    return estimateUsd === undefined ? event : { ...event, estimateUsd: roundUsd(estimateUsd) }
+    return pricedEvents(events, this.#options.model(), this.#options.prices)
   }
 
   /** The notice before a turn with this model if its budgets in dollars cannot be counted. */
@@ -123,6 +103,29 @@ export class TurnWatch {
   last(): UIEvent[] {
     return this.#options.limits.last(this.#options.sessionId, this.spent)
   }
+}
+
+/** With the list price, where the agent states none. `sessionModel` is that of the session before them. */
+export function pricedEvents(
+  events: readonly UIEvent[],
+  sessionModel: string | null,
+  prices: PriceTable,
+): UIEvent[] {
+  let model = sessionModel
+  return events.map(event => {
+    if (event.type === 'session:init') model = event.model
+    return pricedEvent(event, model, prices)
+  })
+}
+
+function pricedEvent(event: UIEvent, sessionModel: string | null, prices: PriceTable): UIEvent {
+  const isUsage = event.type === 'usage'
+  const isResult = event.type === 'session:complete' || event.type === 'session:error'
+  if ((!isUsage && !isResult) || event.usage === undefined || event.estimateUsd !== undefined) return event
+  if (isResult && event.costUsd) return event
+  const model = (isUsage && event.model) || sessionModel || ''
+  const estimateUsd = costOf(event.usage, model, prices)
+  return estimateUsd === undefined ? event : { ...event, estimateUsd: roundUsd(estimateUsd) }
 }
 
 const COSTS: ReadonlySet<UIEvent['type']> = new Set<UIEvent['type']>([

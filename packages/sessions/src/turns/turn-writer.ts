@@ -152,7 +152,7 @@ export function makeWriter({
   const { budget: projectBudget, prices, harnessLog } = project
   const watch = new TurnWatch({
     ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
-    before: budget.session,
+    before: () => budget.session,
     now: () => view.spent,
     model: () => view.session.model,
   })

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Envelope } from '@chirality/core'
 import { findByMarker } from '@chirality/runner'
 import { expect, test } from 'vitest'
-import { untilEvent, useHostWorld } from '../support/host-world.ts'
+import type { LiveSession } from '../../src/host/live-session.ts'
+import { envelopesOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
 
@@ -66,6 +68,70 @@ test('a kill ends the kept agent of a session without a turn, and the next turn 
   const { claudeSessionId } = await host.store.resume(session.id)
   expect(rows('resume:attempt')).toMatchObject([{ data: { claudeSessionId } }])
 })
+
+test('what a kept agent says and spends between turns is stored as it comes, counted once, and in the log when the host closes', async () => {
+  const usage = { input: 10_000, output: 1_000 }
+  const inBackground = (go: string) => ({
+    tool: 'Bash',
+    input: {
+      command: `while [ ! -e ${world.project}/${go} ]; do sleep 0.05; done`,
+      description: 'x',
+      run_in_background: true,
+    },
+    usage,
+  })
+  const model = await world.model({
+    answers: [
+      ...[inBackground('go-1'), 'Started it.', { text: 'It is done.', usage }],
+      ...[inBackground('go-2'), 'Started another.', { text: 'one two three', chunkChars: 4, stallAfter: 2 }],
+    ],
+  })
+  const host = world.host([world.claude(model, { keepAlive: true, backgroundMs: 1 })])
+  const { id } = await host.createSession(world.project)
+  const session = await host.session(id)
+  await session.start('Go', { autoApproveTools: ['Bash'] })
+  await session.settled()
+  const { costUsd: first, lastSeq } = session.status
+
+  writeFileSync(`${world.project}/go-1`, '')
+  const isResult = ({ seq, event }: Envelope) => seq > lastSeq && event.type === 'session:complete'
+  const result = await untilEnvelope(session, isResult)
+  expect(result.turnId).toBeNull()
+  expect(session.status).toMatchObject({ phase: 'idle', condition: 'done', lastTurn: 'completed' })
+  expect(session.status.costUsd).toBeGreaterThan(first ?? 0)
+  while (Math.abs(spent().total_cost_usd - (session.status.costUsd ?? 0)) > 1e-6) await pause(POLL_MS)
+  expect(spent().iterations).toBe(1)
+
+  await session.start('More', { autoApproveTools: ['Bash'] })
+  await session.settled()
+  expect(spent()).toMatchObject({ iterations: 2 })
+  expect(spent().total_cost_usd).toBeCloseTo(session.status.costUsd ?? 0, 6)
+  expect(textsOf(envelopesOf(session))).toEqual(['Started it.', 'It is done.', 'Started another.'])
+
+  writeFileSync(`${world.project}/go-2`, '')
+  await model.waitForRequest(({ state }) => state === 'stalled')
+  await host.close()
+  const reopened = await world.host([]).session(id)
+  // The end of the agent is what cut the text short.
+  const cut = { type: 'chat:message', text: 'one two ', aborted: true }
+  expect(envelopesOf(reopened).at(-1)).toMatchObject({ turnId: null, event: cut })
+})
+
+async function untilEnvelope(session: LiveSession, fits: (envelope: Envelope) => boolean): Promise<Envelope> {
+  for await (const batch of session.log.subscribe(0)) {
+    const found = batch.find(fits)
+    if (found !== undefined) return found
+  }
+  throw new Error('the log ended before the awaited event')
+}
+
+function textsOf(envelopes: Envelope[]): string[] {
+  return envelopes.flatMap(({ event }) => (event.type === 'chat:complete' ? [event.text] : []))
+}
+
+function spent(): { total_cost_usd: number; iterations: number } {
+  return JSON.parse(readFileSync(world.file('state', 'budget.json'), 'utf8'))
+}
 
 function rows(event: string): unknown[] {
   const lines = readFileSync(world.file('logs', 'harness.log'), 'utf8').trim().split('\n')

@@ -36,7 +36,12 @@ export class Inbox {
     return item
   }
 
-  /** Waits for an item; call it when `take()` returned none. False if no more items will come. */
+  /** What `take` would give. */
+  peek(): InboxItem | undefined {
+    return this.#items.peek()
+  }
+
+  /** To be called when there is nothing to take. False when nothing more comes. */
   more(): Promise<boolean> {
     return this.#items.more()
   }

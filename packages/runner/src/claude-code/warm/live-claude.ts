@@ -16,6 +16,7 @@ import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.t
 import { slashCommands } from '../install/slash-commands.ts'
 import { type MessageContent, userLine } from '../launch/prompt.ts'
 import { Rest } from '../rest.ts'
+import { BetweenTurns } from './between-turns.ts'
 import { ControlChannel, ControlError, type ControlRequest } from './control-channel.ts'
 import { guardHooks, type HookRequest } from './guard-hook.ts'
 import { Inbox, type InboxItem } from './inbox.ts'
@@ -51,13 +52,14 @@ export class LiveClaude {
   readonly launch: Launch
   readonly control: ControlChannel
   readonly inbox = new Inbox()
-  /** One translator for the process: the cost of a result is the growth of a total over all its turns. */
+  readonly betweenTurns: BetweenTurns
+  /** One for the process: what a result costs is the growth of a total that goes on over its turns. */
   readonly translator: ClaudeTranslator
   /** Resolves when the process and all its child processes have exited. */
   readonly ended: Promise<LiveEnd>
   /** The model that was set last; undefined leaves the choice to the agent. */
   model: string | undefined
-  /** Idle or not, by the output that turns have read. */
+  /** By what was read from the inbox. */
   readonly shownRest: Rest
   /** Idle or not, by the output that was printed. */
   readonly #rest: Rest
@@ -89,6 +91,8 @@ export class LiveClaude {
     this.#onStderr = options.onStderr
     this.#log = new HarnessLog(config, sessionId)
     this.#log.spawned(launch, process)
+    const onFault = (error: unknown) => this.#log.fault('turn:error', error)
+    this.betweenTurns = new BetweenTurns({ live: this, sessionId, onFault })
     void process.exited.then(() => {
       this.#isUsable = false
       this.inbox.openWide()
@@ -139,7 +143,7 @@ export class LiveClaude {
     return this.#mode
   }
 
-  /** Offset in the spool at which the next turn begins: after all output that turns have read. */
+  /** Where in the spool the next turn begins: after all that was read from the inbox. */
   get readTo(): number {
     return this.#readTo
   }
@@ -200,7 +204,7 @@ export class LiveClaude {
     return isKnown ? { usedTokens: totalTokens, maxTokens } : undefined
   }
 
-  /** Has to be called for each record that a turn takes from the inbox. */
+  /** To be called for each record that is taken from the inbox. */
   taken({ record, event }: InboxItem & { kind: 'record' }): void {
     this.#readTo = record.offset + record.bytes + 1
     if (event) this.shownRest.see(event)
@@ -255,6 +259,7 @@ export class LiveClaude {
     this.#log.exited(exit, exit.fault)
     if (report.leftRunning.length > 0) this.#log.write('error', 'process:left', { pids: report.leftRunning })
     await this.#release(launch)
+    this.betweenTurns.end()
     this.inbox.end()
     const leftBehind = report.stopped.filter(pid => pid !== this.process.pid).length
     const left = report.leftRunning.length
@@ -263,11 +268,15 @@ export class LiveClaude {
   }
 
   async #pump(): Promise<void> {
-    for (let batch = await this.process.read(); batch !== undefined; batch = await this.process.read())
+    for (let batch = await this.process.read(); batch !== undefined; batch = await this.process.read()) {
       for (const output of batch) {
         const room = this.#take(output)
-        if (room) await room
+        if (!room) continue
+        this.betweenTurns.read()
+        await room
       }
+      this.betweenTurns.read()
+    }
   }
 
   /** Returns a promise only if the inbox is full. */
@@ -308,6 +317,7 @@ export class LiveClaude {
     if (!answer) return
     this.control.respond(asked.requestId, answer.output)
     for (const event of answer.told) void this.inbox.push({ kind: 'told', event })
+    this.betweenTurns.read()
   }
 
   /** Ends the child processes. Never rejects: a turn would wait forever for an end that is not reported. */

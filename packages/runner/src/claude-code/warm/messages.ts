@@ -89,7 +89,7 @@ export class Background {
     if (count === 0) return []
     const { sessionId } = this.#options
     const what = count === 1 ? 'A command goes' : `${count} commands go`
-    const message = `${what} on in the background. The next turn tells what became of it.`
+    const message = `${what} on in the background. The agent tells what becomes of it.`
     const data = { kind: 'background', count }
     return [{ type: 'status', sessionId, status: 'task', level: 'info', message, data }]
   }

@@ -7,6 +7,7 @@ import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
 import { LINGER_MS } from '../rest.ts'
+import type { BetweenTurns } from './between-turns.ts'
 import { type LiveLease, type LivePool, liveLaunch } from './live-launch.ts'
 import { LiveTurn } from './live-turn.ts'
 
@@ -14,7 +15,7 @@ export interface WarmTurnOptions {
   session: Session
   turnId: string
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'decide'> & { guard?: Guard | undefined }
+  opts: Pick<HarnessTurnOpts, 'decide' | 'onBetweenTurns'> & { guard?: Guard | undefined }
   context: ClaudeContext
   pool: LivePool
 }
@@ -24,10 +25,11 @@ export interface WarmTurnOptions {
  * exited or was killed during the turn, `process:exit` follows.
  */
 export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
-  const { session, query, context, pool } = options
+  const { session, query, context, pool, opts } = options
   const { agent } = context.variant ?? PLAIN_VARIANT
   let message: Promise<PromptMessage> | undefined
   let lease: LiveLease | undefined
+  let listen: ReturnType<BetweenTurns['turnBegins']> | undefined
   const read = () => {
     message ??= promptMessage(query.prompt, agent)
     return message
@@ -36,9 +38,10 @@ export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
     const isFirst = lease === undefined
     const acquired = parts.stop.reason ? null : await acquire(wanted, parts, options)
     if (!acquired) return null
-    lease = acquired
-    const opening = openingOf(acquired, options, isFirst).map(event => parts.record.note(event, -1))
-    return liveTurn(acquired, sent, { ...options, query: wanted, opening, parts })
+    lease = acquired.lease
+    listen = acquired.listen
+    const opening = openingOf(lease, options, isFirst).map(event => parts.record.note(event, -1))
+    return liveTurn(lease, sent, { ...options, query: wanted, opening, parts })
   }
   return {
     agent,
@@ -56,6 +59,7 @@ export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
       const wanted = withoutConversation(query)
       return open(wanted, await promptMessage(wanted.prompt, agent), parts)
     },
+    over: () => listen?.(opts.onBetweenTurns),
   }
 }
 
@@ -64,7 +68,7 @@ async function acquire(
   query: HarnessQuery,
   { stop, record, log }: TurnParts,
   { session, turnId, context, pool, opts }: WarmTurnOptions,
-): Promise<LiveLease | null> {
+): Promise<{ lease: LiveLease; listen: ReturnType<BetweenTurns['turnBegins']> } | null> {
   const sessionId = session.id
   const asks = opts.decide !== undefined
   const launch = liveLaunch(query, { context, asks, guard: opts.guard, sessionId, turnId })
@@ -77,10 +81,12 @@ async function acquire(
   }
   const { resumeSessionId: claudeSessionId } = query
   if (claudeSessionId && !lease.isKept) log.write('info', 'resume:attempt', { claudeSessionId })
+  // First: what is read from here on is the turn's.
+  const listen = lease.agent.betweenTurns.turnBegins()
   const { process, readTo } = lease.agent
   record.begin(process.spoolPath)
   if (record.isKept) record.tell(await traceProcess(process, readTo))
-  return lease
+  return { lease, listen }
 }
 
 function liveTurn(

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { PermissionDecision } from '@chirality/core'
+import type { PermissionDecision, UIEvent } from '@chirality/core'
 import { claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../../src/process/system/leftovers.ts'
@@ -156,6 +157,50 @@ describe('kept agents', () => {
     expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
     expect(new Set(pids()).size).toBe(1)
   })
+
+  test('tell what they do between turns at once to whoever listens, and not again in the next turn', async () => {
+    const { answer, end } = world.background()
+    const model = await world.model({
+      answers: [answer, 'Started it.', 'It is done.', 'Hello again.'],
+    })
+    const { turn, pids } = world.chat({ model, backgroundMs: 1 })
+    const { told, onBetweenTurns, until } = listener()
+    const first = await turn('start', { ...BYPASS, onBetweenTurns })
+    expect(told).toEqual([])
+    end()
+    const result = await until('session:complete')
+    expect(result).toMatchObject({ costUsd: expect.any(Number), usage: expect.any(Object) })
+    expect(ofType(told, 'chat:complete').map(({ text }) => text)).toEqual(['It is done.'])
+    const before = told.length
+    const second = await turn('hello', { ...BYPASS, onBetweenTurns })
+    expect(ofType(second, 'chat:complete').map(({ text }) => text)).toEqual(['Hello again.'])
+    expect(ofType(second, 'session:complete')).toHaveLength(1)
+    expect(told.slice(before)).toEqual([])
+    expect(ofType(first, 'session:complete')).toHaveLength(1)
+    expect(new Set(pids()).size).toBe(1)
+  })
+
+  test('tell a question of their own only in a turn, or as cancelled when they end before there is one', async () => {
+    const { answer, end } = world.background()
+    const asks = { tool: 'Bash', input: { command: 'touch asked-for', description: 'x' } }
+    const model = await world.model({ answers: [answer, 'Started it.', asks] })
+    const { turn, harness, session, processes } = world.chat({ model, backgroundMs: 1 })
+    const { told, onBetweenTurns, until } = listener()
+    const decide = async (): Promise<PermissionDecision> => ({ behavior: 'allow' })
+    await turn('start', { permissionMode: 'default', decide, onBetweenTurns })
+    end()
+    await until('tool:start')
+    const lines = () => readFileSync(processes[0]?.spoolPath ?? '', 'utf8').split('\n')
+    const isQuestion = (line: string) => line.includes('can_use_tool') && line.includes('asked-for')
+    while (!lines().some(isQuestion)) await pause(POLL_MS)
+    expect(ofType(told, 'permission:request')).toEqual([])
+    await harness.kill(session.id)
+    const [request] = ofType(told, 'permission:request')
+    expect(request).toMatchObject({ toolName: 'Bash', input: { command: 'touch asked-for' } })
+    expect(ofType(told, 'permission:resolved')).toMatchObject([
+      { requestId: request?.requestId, outcome: 'cancelled' },
+    ])
+  })
 })
 
 describe('an agent that is not as it should be', () => {
@@ -230,6 +275,26 @@ function restarts(events: Parameters<typeof ofType>[0]): string[] {
   return ofType(events, 'status')
     .filter(({ data }) => data?.kind === 'restarted')
     .map(({ message }) => message)
+}
+
+/** Collects what is told between turns. */
+function listener() {
+  const told: UIEvent[] = []
+  let wake = () => {}
+  const onBetweenTurns = (events: UIEvent[]) => {
+    told.push(...events)
+    wake()
+  }
+  const until = async (type: UIEvent['type']): Promise<UIEvent> => {
+    for (;;) {
+      const found = told.find(event => event.type === type)
+      if (found) return found
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+  }
+  return { told, onBetweenTurns, until }
 }
 
 /** Whoever asks without a pause takes the processor from what it waits for. */

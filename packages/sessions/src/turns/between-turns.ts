@@ -1,0 +1,97 @@
+import type { UIEvent } from '@chirality/core'
+import type { Spending } from '../budget/budget-book.ts'
+import { spentSince } from '../budget/budget-limits.ts'
+import type { TurnBudget } from '../budget/limits-of-turn.ts'
+import { withHostFacts } from '../decisions/policy/always-rule.ts'
+import { faultRow } from '../harness-log/rows.ts'
+import type { SessionView } from '../status/session-view.ts'
+import type { ProjectContext } from './host-context.ts'
+import type { SessionRecorder } from './record/session-recorder.ts'
+import { pricedEvents } from './turn-watch.ts'
+
+export interface BetweenTurnsOptions {
+  project: ProjectContext
+  view: SessionView
+  recorder: SessionRecorder
+}
+
+/**
+ * Stores what a kept agent says and spends while no turn runs, as it comes: a command in the background has ended, say. It belongs
+ * to no turn, and no turn counts what it cost.
+ */
+export class BetweenTurns {
+  readonly #options: BetweenTurnsOptions
+  #turn: TurnBudget | undefined
+  #recording: Promise<void> = Promise.resolve()
+  #counting: Promise<void> = Promise.resolve()
+
+  constructor(options: BetweenTurnsOptions) {
+    this.#options = options
+  }
+
+  /** Never throws: what cannot be stored is told in harness.log. */
+  take(events: readonly UIEvent[]): void {
+    this.#recording = this.#recording.then(() => this.#record(events)).catch(error => this.#fault(error))
+  }
+
+  /**
+   * A turn is about to start, or runs: what it has cost is the growth of the session's cost since it began, without what is
+   * stored here. Undefined when there is none.
+   */
+  beside(turn: TurnBudget | undefined): void {
+    this.#turn = turn
+  }
+
+  /** All that was taken is in the log, and what it cost is counted. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#recording
+    await this.#counting
+  }
+
+  async #record(said: readonly UIEvent[]): Promise<void> {
+    const { view, recorder } = this.#options
+    const { projectRoot } = view.session
+    const events = this.#priced(said).map(event => withHostFacts(event, projectRoot))
+    const before = view.spent
+    // Nothing else may be recorded between the two sums.
+    const waiting = recorder.record(events, null)
+    if (waiting) await waiting
+    const spent = { ...spentSince(before, view.spent), ms: 0 }
+    if (!spent.usd && spent.tokens === 0 && spent.unpricedTokens === 0) return
+    if (this.#turn) this.#turn.session = sum(this.#turn.session, spent)
+    const id = `between-turns:${view.session.id}:${view.session.lastSeq}`
+    this.#counting = this.#counting.then(() => this.#count(id, spent)).catch(error => this.#fault(error))
+  }
+
+  async #count(id: string, spent: Spending): Promise<void> {
+    const { project, view } = this.#options
+    await project.budget.countBetweenTurns(id, spent)
+    await project.store.save(view.session)
+    await project.store.noteSpent(view.session)
+  }
+
+  /** A file of prices that cannot be read must not lose the events. */
+  #priced(events: readonly UIEvent[]): readonly UIEvent[] {
+    const { project, view } = this.#options
+    try {
+      return pricedEvents(events, view.session.model, project.prices())
+    } catch (error) {
+      this.#fault(error)
+      return events
+    }
+  }
+
+  #fault(error: unknown): void {
+    const { project, view } = this.#options
+    project.harnessLog.write(view.session.id, faultRow(error))
+  }
+}
+
+function sum(a: Spending, b: Spending): Spending {
+  return {
+    usd: a.usd === null && b.usd === null ? null : (a.usd ?? 0) + (b.usd ?? 0),
+    tokens: a.tokens + b.tokens,
+    unpricedTokens: a.unpricedTokens + b.unpricedTokens,
+    ms: a.ms + b.ms,
+  }
+}
