@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Page } from 'playwright-core'
 import { launchBrowser } from '../../../.scripts/browser.ts'
 import { CannedApi } from './support/canned-api.ts'
+import { cardWithKeys } from './support/keys.ts'
 import { aRealRun } from './support/real-run.ts'
 import { aBusyDay, aQuestion, aSubAgent, TESTS_PASS } from './support/scenes.ts'
 import { serveDashboard } from './support/static-server.ts'
@@ -22,7 +23,7 @@ interface Shot {
 }
 
 const SHOTS: readonly Shot[] = [
-  { name: 'decision', at: '/s/s1', ready: page => page.getByText('A · Shift A · E · D').waitFor() },
+  { name: 'decision', at: '/s/s1', ready: page => cardWithKeys(page).waitFor() },
   {
     name: 'done',
     at: '/s/s1',

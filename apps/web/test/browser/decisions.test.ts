@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import type { CannedApi, LooseEvent } from '../support/canned-api.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 
 const dashboard = useDashboard()
@@ -44,10 +45,10 @@ test('of ten that wait, a key answers the topmost that is seen, and only that on
     scene: waiting(...ids.map(id => asked(id))),
   })
   await page.getByText('run r9', { exact: true }).waitFor()
-  const hint = page.getByText('A · Shift A · E · D')
+  const hint = cardWithKeys(page)
   await hint.waitFor()
   expect(await hint.count()).toBe(1)
-  const card = page.locator('.decision', { has: hint })
+  const card = hint
   const [box, chat] = [await card.boundingBox(), await page.locator('.chat__scroll').boundingBox()]
   expect((box?.y ?? 0) + (box?.height ?? 0)).toBeGreaterThan(chat?.y ?? 0)
   const command = (await card.locator('pre').textContent()) ?? ''
@@ -184,7 +185,9 @@ test('a card shows the rule of "always" word for word, and an error in the polic
     scene: waiting(asked('r1', { ...refund, always })),
   })
   const card = page.locator('.decision')
-  await card.getByText(`Always writes "${rule}": this tool with exactly this input`).waitFor()
+  await card.getByRole('button', { name: 'Always…' }).click()
+  await card.getByText(`The rule is "${rule}": this tool with exactly this input.`).waitFor()
+  await card.getByText('Take it back in Settings, Permissions.').waitFor()
   const problem = '/home/you/policies/a.policy:2: a rule begins with allow, ask or deny, not "alow".'
   expect(await card.getByText('the policy file has an error').count()).toBe(0)
   api.setStatus('s1', { policyProblem: problem })
@@ -192,7 +195,7 @@ test('a card shows the rule of "always" word for word, and an error in the polic
   expect(await card.locator('.decision__problem pre').textContent()).toBe(problem)
   api.setStatus('s1', { policyProblem: null })
   await card.locator('.decision__problem').waitFor({ state: 'detached' })
-  await card.getByRole('button', { name: /^Always/ }).click()
+  await card.getByRole('button', { name: 'Allow and remember' }).click()
   await expect.poll(() => answers(api)).toEqual([['r1', { behavior: 'allow', remember: 'always' }]])
   expect(complaints).toEqual([])
   await close()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'
 
@@ -8,7 +9,7 @@ const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile:
 
 test('a phone: nothing sticks out, and a decision is made with a thumb', async () => {
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
-  const allow = page.getByRole('button', { name: 'Allow', exact: true })
+  const allow = page.getByRole('button', { name: 'Allow once' })
   await allow.waitFor()
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
   const widest = await page
@@ -35,7 +36,7 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
 
 test('a phone: what else can be done with a session is in reach, and so is what went wrong', async () => {
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
-  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Allow once' }).waitFor()
   await page.getByRole('button', { name: 'Sessions' }).tap()
   const sheet = page.getByRole('dialog', { name: 'Sessions' })
   await sheet.getByRole('button', { name: 'More for Fix CRLF handling' }).tap()
@@ -77,7 +78,7 @@ test('the keyboard alone: find, answer with another command, write, jump', async
   await page.keyboard.press('Enter')
   await page.getByText('Run this command?').waitFor()
 
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('e')
   await page.keyboard.press('End')
   await page.keyboard.type(' --run')
@@ -123,7 +124,11 @@ test('in the tray a key answers what is in it, and only once', async () => {
   await page.getByText('Run this command?').waitFor()
   await page.keyboard.press('w')
   const tray = page.getByRole('dialog', { name: 'Waiting for you' })
-  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(tray).waitFor()
+  // The first time it opens what it would mean, the second time it is meant.
+  await page.keyboard.press('Shift+A')
+  await tray.getByRole('group', { name: 'Allow without asking, from now on' }).waitFor()
+  await cardWithKeys(tray).waitFor()
   await page.keyboard.press('Shift+A')
   await expect
     .poll(() => api.called('decisions.answer'))

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { picker } from '../support/choose.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF, TESTS_PASS } from '../support/scenes.ts'
 
@@ -149,7 +150,7 @@ test('letters for the palette are its own while its code is on the way', async (
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   const arrive = await holdCode(page, 'Palette')
   await page.reload()
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('adf')
   arrive()
@@ -190,7 +191,7 @@ test('what the palette runs has the next key', async () => {
 
 test('letters that look for an entry of a menu are no shortcuts', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.getByRole('button', { name: /^Permissions/ }).click()
   await page.getByRole('menu').waitFor()
   await burst(page, 'a', 'd', 'f', 'n')
@@ -199,7 +200,7 @@ test('letters that look for an entry of a menu are no shortcuts', async () => {
   expect(page.url()).toContain('/s/s1')
   await page.keyboard.press('Escape')
   await page.getByRole('menu').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Allow once' }).waitFor()
   expect(api.called('decisions.answer')).toEqual([])
   await close()
 })
@@ -209,15 +210,15 @@ test('Escape out of a form in the tray leaves the tray open', async () => {
   await page.getByText('Run this command?').waitFor()
   await page.keyboard.press('w')
   const tray = page.getByRole('dialog', { name: 'Waiting for you' })
-  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(tray).waitFor()
   await page.keyboard.press('d')
   await tray.getByRole('textbox', { name: 'What should it do instead?' }).waitFor()
   await page.keyboard.press('Escape')
-  await tray.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(tray).waitFor()
   await page.keyboard.press('e')
   await tray.getByRole('textbox', { name: 'Command' }).waitFor()
   await page.keyboard.press('Escape')
-  await tray.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+  await tray.getByRole('button', { name: 'Allow once' }).waitFor()
   await tray.getByRole('textbox', { name: 'Comments' }).focus()
   await page.keyboard.press('Escape')
   await expect
@@ -232,7 +233,7 @@ test('Escape out of a form in the tray leaves the tray open', async () => {
 test('a key that is pressed twice answers one decision, and a double click hits one button', async () => {
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
   const first = { type: 'permission:request', kind: 'tool', toolName: 'Bash', raw: {} } as const
-  const hint = page.getByText('A · Shift A · E · D', { exact: true })
+  const hint = cardWithKeys(page)
   await hint.waitFor()
   await page.keyboard.press('a')
   await expect.poll(() => api.called('decisions.answer')).toHaveLength(1)

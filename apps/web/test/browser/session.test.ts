@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, TESTS_PASS } from '../support/scenes.ts'
 
@@ -12,7 +13,7 @@ test('a session with a request: what happened, what is asked, what changed; answ
   await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
   expect(await page.title()).toBe('(2) Fix CRLF handling · Chirality')
 
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
   await expect
     .poll(() => api.called('decisions.answer'))

@@ -8,6 +8,7 @@ import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { askedWith } from '../support/asked-with.ts'
 import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
 const PERSONA =
@@ -69,7 +70,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
   await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
   await page.keyboard.press('Escape')
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
 
   // Its result refreshes the file tree.

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { choose, picker } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 let browser: Browser
@@ -30,7 +31,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-const allow = (page: Page) => page.getByRole('button', { name: 'Allow', exact: true })
+const allow = (page: Page) => page.getByRole('button', { name: 'Allow once' })
 
 test('the demo from the first load to the diff: no account, no other program', async () => {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
@@ -51,7 +52,7 @@ test('the demo from the first load to the diff: no account, no other program', a
   const second = await context.newPage()
   await second.goto(page.url())
   await second.getByText('Run this command?').waitFor()
-  await second.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(second).waitFor()
   await second.keyboard.press('a')
   await talk.getByText('Change this file?').waitFor()
   await second.close()

@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from 'playw
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 let browser: Browser
@@ -45,14 +46,18 @@ test('keyboard only, from the first load to the diff of the turn', async () => {
   await reach(page, TITLE)
   await page.keyboard.press('Enter')
   await talk.getByText('Run this command?').waitFor()
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
   await talk.getByText('Change this file?').waitFor()
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
   await talk.getByText('And the test once more.').waitFor()
   await talk.getByText('Run this command?').waitFor()
-  await page.getByText('A · Shift A · E · D', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
+  // The first time it opens what it would mean, the second time it is meant.
+  await page.keyboard.press('Shift+A')
+  await page.getByRole('group', { name: 'Allow without asking, from now on' }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('Shift+A')
   await talk.getByText('and the test passes').waitFor()
   await talk.getByText('done', { exact: true }).waitFor()
@@ -77,7 +82,7 @@ test('a phone, by touch, with the connection cut in the middle and a reload in a
   await page.goto((await startDemo()).link)
   const talk = page.getByRole('region', { name: 'Conversation' })
   await page.getByRole('button', { name: TITLE }).tap()
-  const allow = page.getByRole('button', { name: 'Allow', exact: true })
+  const allow = page.getByRole('button', { name: 'Allow once' })
   await talk.getByText('Run this command?').waitFor()
 
   // Cut while it waits: it is said, and what is tapped meanwhile arrives when the connection is back.

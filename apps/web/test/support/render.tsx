@@ -23,5 +23,12 @@ export function click(element: Element | null | undefined): void {
 }
 
 export function buttonNamed(root: ParentNode, name: string): HTMLButtonElement | undefined {
-  return [...root.querySelectorAll('button')].find(button => button.textContent === name)
+  return [...root.querySelectorAll('button')].find(button => nameOf(button) === name)
+}
+
+/** What a button says, without what is hidden from those who hear the page. */
+export function nameOf(button: Element): string {
+  const heard = button.cloneNode(true) as Element
+  for (const hidden of heard.querySelectorAll('[aria-hidden="true"]')) hidden.remove()
+  return heard.textContent ?? ''
 }

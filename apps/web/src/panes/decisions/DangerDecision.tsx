@@ -25,7 +25,7 @@ export function DangerDecision({ request, busy, answer }: DecisionProps) {
   const back = () => setForm(null)
   const why = reason ?? purpose
   return (
-    <DecisionFrame ref={card} sessionId={request.sessionId} title={riskTitle(risks)} danger>
+    <DecisionFrame ref={card} request={request} title={riskTitle(risks)} danger>
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={back} />
       ) : (

@@ -2,7 +2,7 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { act } from 'react'
 import { describe, expect, test, vi } from 'vitest'
-import { buttonNamed, click, render } from '../../../test/support/render.tsx'
+import { buttonNamed, click, nameOf, render } from '../../../test/support/render.tsx'
 import { aStatus } from '../../../test/support/statuses.ts'
 import { FleetStore } from '../../state/fleet/fleet-store.ts'
 import { FleetContext } from '../../state/fleet/use-fleet.ts'
@@ -33,27 +33,60 @@ function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore())
   return { page, answers }
 }
 
-test('always shows the rule that the request carries, word for word', () => {
+test('always opens inside the card, says what it allows in words and as the rule, and is sent with its scope', () => {
   const always = { rule: 'allow Bash(npm test *)', words: 'every command that fits this pattern' }
-  const { page, answers } = card({ always })
+  const { page, answers } = card({ always, input: { command: 'npm test', description: 'Runs the tests.' } })
+  expect(page.textContent).toContain('“Runs the tests.”')
+  expect(page.textContent).not.toContain('whatever follows')
+  click(buttonNamed(page, 'Always…'))
+  expect(answers).toEqual([])
+  expect(page.querySelector('.decision__asked')?.textContent).toBe('npm test')
+  expect([...page.querySelectorAll('.scopes__scope')].map(scope => scope.textContent)).toEqual([
+    'npm test, whatever followsin this session',
+    'npm test, whatever followsin this project, in every session',
+  ])
   expect(page.textContent).toContain(
-    'Always writes "allow Bash(npm test *)": every command that fits this pattern',
+    'The rule is "allow Bash(npm test *)": every command that fits this pattern.',
   )
-  click(buttonNamed(page, 'Always: npm test *'))
+  expect(page.textContent).toContain('Take it back in Settings, Permissions.')
+  click(buttonNamed(page, 'Allow and remember'))
   expect(answers).toEqual([{ behavior: 'allow', remember: 'always' }])
+})
+
+test('always for the session alone writes nothing, and says so', () => {
+  const always = { rule: 'allow Bash(npm test)', words: 'this exact command' }
+  const { page, answers } = card({ requestId: 'r-session', always })
+  click(buttonNamed(page, 'Always…'))
+  click(page.querySelectorAll('input[type=radio]')[0])
+  expect(page.textContent).toContain('Nothing is written.')
+  expect(page.textContent).not.toContain('Settings, Permissions')
+  click(buttonNamed(page, 'Allow and remember'))
+  expect(answers).toEqual([{ behavior: 'allow', remember: 'session' }])
+})
+
+test('the buttons stand as they are read: no at the left, yes at the right, one of them filled', () => {
+  const always = { rule: 'allow Bash(npm test)', words: 'this exact command' }
+  const { page } = card({ requestId: 'r-order', always })
+  const buttons = () =>
+    [...page.querySelectorAll('.decision__row button')].map(
+      button => `${nameOf(button)}${button.classList.contains('button--primary') ? ' (filled)' : ''}`,
+    )
+  expect(buttons()).toEqual(['Deny…', 'Edit', 'Always…', 'Allow once (filled)'])
+  click(buttonNamed(page, 'Always…'))
+  expect(buttons()).toEqual(['Deny…', 'Edit', 'Allow once', 'Allow and remember (filled)'])
 })
 
 test('without a rule there is no "always", whatever the agent suggests', () => {
   const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
   const { page } = card({ suggestions })
-  expect(buttonNamed(page, 'Allow')).toBeDefined()
+  expect(buttonNamed(page, 'Allow once')).toBeDefined()
   expect(page.textContent).not.toContain('Always')
 })
 
 test('an answer is sent once', () => {
   const { page, answers } = card({})
-  click(buttonNamed(page, 'Allow'))
-  click(buttonNamed(page, 'Allow'))
+  click(buttonNamed(page, 'Allow once'))
+  click(buttonNamed(page, 'Allow once'))
   expect(answers).toHaveLength(1)
 })
 
@@ -106,7 +139,7 @@ describe('a dangerous request', () => {
     expect(page.querySelector('h3')?.textContent).toBe('This can delete files for good')
     expect(page.querySelector('mark')?.textContent).toBe('rm -rf dist1')
     expect(page.textContent).toContain('Deletes dist with everything in it.')
-    expect(buttonNamed(page, 'Allow')).toBeUndefined()
+    expect(buttonNamed(page, 'Allow once')).toBeUndefined()
     click(buttonNamed(page, 'Hold to run it once'))
     expect(answers).toEqual([])
     expect(buttonNamed(page, 'Press again to run it once')).toBeDefined()

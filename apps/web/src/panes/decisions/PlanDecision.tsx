@@ -26,12 +26,7 @@ export function PlanDecision({ request, busy, answer }: DecisionProps) {
     enabled: !busy,
   })
   return (
-    <DecisionFrame
-      ref={card}
-      sessionId={request.sessionId}
-      title="Is this plan right?"
-      reason={request.reason}
-    >
+    <DecisionFrame ref={card} request={request} title="Is this plan right?" reason={request.reason}>
       <ScrollRegion className="decision__plan" label="The plan">
         <Markdown text={typeof plan === 'string' ? plan : JSON.stringify(request.input, null, 2)} />
       </ScrollRegion>

@@ -37,12 +37,7 @@ function QuestionForm({ request, busy, answer, questions }: DecisionProps & { qu
     enabled: !denying && !busy,
   })
   return (
-    <DecisionFrame
-      ref={card}
-      sessionId={request.sessionId}
-      title="The agent has a question"
-      reason={request.reason}
-    >
+    <DecisionFrame ref={card} request={request} title="The agent has a question" reason={request.reason}>
       <form
         className="decision__form"
         onSubmit={event => {

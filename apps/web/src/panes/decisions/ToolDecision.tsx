@@ -1,4 +1,4 @@
-import { type AlwaysRule, factsOf, type PermissionRequestEvent } from '@chirality/core'
+import { factsOf, type PermissionRequestEvent } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
@@ -9,62 +9,90 @@ import { useProjectRoot } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { relative } from '../chat/tool-summary.logic.ts'
-import { DecisionFrame, type DecisionProps, KeyHint } from './DecisionFrame.tsx'
+import { type AlwaysScope, AlwaysScopes } from './AlwaysScopes.tsx'
+import { ButtonKeys, DecisionFrame, type DecisionProps, KeysSpacer, useKeysShown } from './DecisionFrame.tsx'
 import { DenyForm } from './DenyForm.tsx'
 import { decisionTitle } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 import { EditForm } from './EditForm.tsx'
-import { useDecisionKeys } from './use-decision-keys.ts'
+import { readAgain, useDecisionKeys } from './use-decision-keys.ts'
 
 export function ToolDecision({ request, busy, answer }: DecisionProps) {
-  const [form, setForm] = useDecisionDraft<'edit' | 'deny' | null>(request.requestId, 'form', null)
+  const [form, setForm] = useDecisionDraft<'edit' | 'deny' | 'always' | null>(request.requestId, 'form', null)
+  const [scope, setScope] = useDecisionDraft<AlwaysScope>(request.requestId, 'scope', 'always')
   const { always: offered } = request
   const allow = () => answer({ behavior: 'allow' })
-  const always = () => offered !== undefined && answer({ behavior: 'allow', remember: 'always' })
+  const remember = () => answer({ behavior: 'allow', remember: scope })
+  const openAlways = () => {
+    setForm('always')
+    readAgain()
+  }
+  const isOpen = form === 'always' && offered !== undefined
   const card = useRef<HTMLElement>(null)
   const hasKeys = useDecisionKeys(card, {
     allow,
-    always,
+    always: isOpen ? remember : offered && openAlways,
     edit: () => setForm('edit'),
     deny: () => setForm('deny'),
-    enabled: form === null && !busy,
+    enabled: (form === null || isOpen) && !busy,
   })
+  const shown = useKeysShown(hasKeys)
+  const { purpose } = factsOf(request)
   return (
-    <DecisionFrame
-      ref={card}
-      sessionId={request.sessionId}
-      title={decisionTitle(request)}
-      reason={request.reason ?? factsOf(request).purpose}
-    >
+    <DecisionFrame ref={card} request={request} title={decisionTitle(request)} reason={request.reason}>
       {form === 'edit' ? (
         <EditForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
       ) : (
         <>
           <Asked request={request} />
+          {purpose ? <p className="decision__reason">{`“${purpose}”`}</p> : null}
           {form === 'deny' ? (
             <DenyForm request={request} busy={busy} answer={answer} onBack={() => setForm(null)} />
           ) : (
             <>
+              {isOpen ? (
+                <AlwaysScopes
+                  sessionId={request.sessionId}
+                  always={offered}
+                  {...{ scope, onScope: setScope, onRemember: remember, onBack: () => setForm(null) }}
+                />
+              ) : null}
               <div className="decision__row">
-                <Button look="primary" disabled={busy} onClick={allow}>
-                  Allow
-                </Button>
-                {offered ? (
-                  <Button disabled={busy} onClick={always} title={offered.rule}>
-                    <span className="decision__rule">{`Always: ${shortRule(offered.rule)}`}</span>
-                  </Button>
-                ) : null}
-                <Button look="quiet" disabled={busy} onClick={() => setForm('edit')}>
-                  Edit
-                </Button>
                 <Button look="quiet" disabled={busy} onClick={() => setForm('deny')}>
                   Deny…
+                  <ButtonKeys shown={shown} keys="D" />
                 </Button>
-              </div>
-              <div className="decision__foot">
-                {offered ? <Rule {...offered} /> : null}
-                <span className="spacer" />
-                <KeyHint shown={hasKeys} keys="A · Shift A · E · D" />
+                <Button look="quiet" disabled={busy} onClick={() => setForm('edit')}>
+                  Edit
+                  <ButtonKeys shown={shown} keys="E" />
+                </Button>
+                <KeysSpacer shown={shown} />
+                {offered && !isOpen ? (
+                  <Button
+                    className="decision__wide"
+                    disabled={busy}
+                    aria-expanded={false}
+                    onClick={openAlways}
+                  >
+                    Always…
+                    <ButtonKeys shown={shown} keys="⇧ A" />
+                  </Button>
+                ) : null}
+                <Button
+                  className="decision__wide"
+                  look={isOpen ? 'plain' : 'primary'}
+                  disabled={busy}
+                  onClick={allow}
+                >
+                  Allow once
+                  <ButtonKeys shown={shown} keys="A" />
+                </Button>
+                {isOpen ? (
+                  <Button look="primary" disabled={busy} onClick={remember}>
+                    Allow and remember
+                    <ButtonKeys shown={shown} keys="⇧ A" />
+                  </Button>
+                ) : null}
               </div>
             </>
           )}
@@ -73,19 +101,6 @@ export function ToolDecision({ request, busy, answer }: DecisionProps) {
     </DecisionFrame>
   )
 }
-
-/** The whole of it, word for word. A long one scrolls: the buttons must stay in reach. */
-function Rule({ rule, words }: AlwaysRule) {
-  const text = `Always writes "${rule}": ${words}`
-  if (rule.length <= SHORT_RULE_CHARS) return <p className="decision__fine">{text}</p>
-  return (
-    <ScrollRegion className="decision__fine decision__fine--long" label="The rule">
-      {text}
-    </ScrollRegion>
-  )
-}
-
-const SHORT_RULE_CHARS = 120
 
 export function Asked({ request }: Pick<DecisionProps, 'request'>) {
   const edits = askedEdits(request)
@@ -109,11 +124,6 @@ function AskedEdits({ request, asked }: Pick<DecisionProps, 'request'> & { asked
 }
 
 const NO_LINES = 'No line of the file changes.'
-
-/** `allow Bash(npm test *)` is `npm test *` on the button; the whole rule stands below it. */
-function shortRule(rule: string): string {
-  return /^allow \w+\(([\s\S]+)\)$/.exec(rule)?.[1] ?? rule.replace(/^allow /, '')
-}
 
 /** What the request would change, against the file as it is now; by its input alone where the file cannot be read. */
 function usePlacedEdits(

@@ -22,12 +22,7 @@ export function UnknownDecision({ request, busy, answer }: DecisionProps) {
     enabled: form === null && !busy,
   })
   return (
-    <DecisionFrame
-      ref={card}
-      sessionId={request.sessionId}
-      title={decisionTitle(request)}
-      reason={request.reason}
-    >
+    <DecisionFrame ref={card} request={request} title={decisionTitle(request)} reason={request.reason}>
       <ScrollRegion className="decision__asked" label="The request as JSON">
         <pre>{JSON.stringify(request.raw ?? request.input, null, 2)}</pre>
       </ScrollRegion>

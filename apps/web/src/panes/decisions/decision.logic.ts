@@ -1,4 +1,10 @@
-import { factsOf, type PermissionRequestEvent, type Question, type ToolFacts } from '@chirality/core'
+import {
+  factsOf,
+  type PermissionRequestEvent,
+  type Question,
+  riskTitle,
+  type ToolFacts,
+} from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
 /** What is asked, in the words of a person. */
@@ -23,6 +29,8 @@ function toolTitle({ kind, label, object, edits }: ToolFacts): string {
 
 /** One line for a list: `wants to run npm test`. */
 export function decisionLine(request: PermissionRequestEvent, argument: string): string {
+  const { risks = [] } = request
+  if (risks.length > 0) return riskTitle(risks).replace(/^This can /, 'asks for what can ')
   switch (request.kind) {
     case 'plan':
       return 'plan is ready to review'

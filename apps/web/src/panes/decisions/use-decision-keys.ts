@@ -69,6 +69,14 @@ function addCard(card: HTMLElement): () => void {
   }
 }
 
+/** The keys of a card mean something else from now on: they wait as for a new card. */
+export function readAgain(): void {
+  lastFront = undefined
+  ready = undefined
+  lookAgain()
+  tell()
+}
+
 export const subscribeFront = listeners.subscribe
 
 /** The card in front, when it is there long enough to have been seen. */

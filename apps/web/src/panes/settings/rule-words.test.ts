@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesRule, ruleWords } from './rule-words.ts'
+import { alwaysWords, matchesRule, ruleWords } from './rule-words.ts'
 
 const rule = (tool: string, pattern?: string) => ({
   ...{
@@ -29,3 +29,16 @@ test('a rule is found by what it says and by how it is written', () => {
   expect(matchesRule(rule('Bash', 'npm test *'), 'push')).toBe(false)
   expect(matchesRule(rule('Edit'), '')).toBe(true)
 })
+
+test.each([
+  ['allow Bash(npm test *)', 'every command that fits this pattern', '`npm test`, whatever follows'],
+  ['allow Bash(npm test)', 'this exact command', 'this exact command'],
+  // A star that stands for itself, and one in the middle: the words of the server say what the rule covers.
+  ['allow Bash(ls \\*)', 'this exact command', 'this exact command'],
+  ['allow Bash(npm * x *)', 'every command that fits this pattern', 'every command that fits this pattern'],
+  [
+    'allow Edit(src/*)',
+    'this tool on every file that fits this pattern',
+    'this tool on every file that fits this pattern',
+  ],
+])('"always" in words: %s', (rule, words, said) => expect(alwaysWords({ rule, words })).toBe(said))

@@ -1,11 +1,23 @@
+import type { AlwaysRule } from '@chirality/core'
 import type { PermissionRule } from '../../state/server/server-api.ts'
 
 /** A rule for people: `Bash(npm test *)` is "`npm test`, whatever follows". */
-export function ruleWords({ tool, pattern }: PermissionRule): string {
+export function ruleWords({ tool, pattern }: Pick<PermissionRule, 'tool' | 'pattern'>): string {
   if (pattern === undefined) return tool === '*' ? 'Every call of every tool' : `Every use of \`${tool}\``
   if (tool !== 'Bash') return `\`${tool}\` on \`${pattern}\``
-  const command = /^(?<words>[^*]+?)(?: \*|:\*)$/.exec(pattern)?.groups?.words
+  const command = openCommand(pattern)
   return command === undefined ? `\`${pattern}\`` : `\`${command}\`, whatever follows`
+}
+
+/** What "always" would allow. Only a command with an open end needs more than the server's own words. */
+export function alwaysWords({ rule, words }: AlwaysRule): string {
+  const pattern = /^allow Bash\((?<pattern>[\s\S]+)\)$/.exec(rule)?.groups?.pattern
+  if (pattern === undefined || openCommand(pattern) === undefined) return words
+  return ruleWords({ tool: 'Bash', pattern })
+}
+
+function openCommand(pattern: string): string | undefined {
+  return /^(?<words>[^*]+?)(?: \*|:\*)$/.exec(pattern)?.groups?.words
 }
 
 /** Every word must be somewhere in it. */

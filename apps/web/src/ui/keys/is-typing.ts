@@ -3,6 +3,6 @@ export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
   return (
     target.isContentEditable ||
-    target.closest('input, textarea, select, [role="textbox"], [role="menu"]') !== null
+    target.closest('input:not([type="radio"]), textarea, select, [role="textbox"], [role="menu"]') !== null
   )
 }

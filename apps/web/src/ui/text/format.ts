@@ -33,6 +33,12 @@ export function formatAge(at: string, now: number): string {
   return `${Math.floor(ms / DAY_MS)} d ago`
 }
 
+/** `waiting`, `waiting 12 min`: how long somebody is asked already. */
+export function formatWait(since: string, now: number): string {
+  const age = formatAge(since, now)
+  return age === 'now' ? 'waiting' : `waiting ${age.replace(/ ago$/, '')}`
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
