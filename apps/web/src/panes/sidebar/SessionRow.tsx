@@ -6,7 +6,7 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { useNow } from '../../ui/text/use-now.ts'
-import { isNews, statusLine, toneOf } from './groups.logic.ts'
+import { dangerousRequest, isNews, statusLine, toneOf } from './groups.logic.ts'
 import { SessionMenu } from './SessionMenu.tsx'
 import { sessionTitle } from './session-title.ts'
 
@@ -43,7 +43,13 @@ export const SessionRow = memo(function SessionRow({
           {unread ? <span className="hidden-visually">new</span> : null}
         </span>
         <Cost status={status} />
-        <span className="session-row__line truncate">
+        <span
+          className={
+            dangerousRequest(status)
+              ? 'session-row__line session-row__line--danger truncate'
+              : 'session-row__line truncate'
+          }
+        >
           {showProject ? (
             <span className="session-row__project">{projectName(status.projectRoot)}</span>
           ) : null}

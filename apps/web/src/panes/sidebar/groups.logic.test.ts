@@ -1,8 +1,10 @@
+import type { CallRisk } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { aStatus } from '../../../test/support/statuses.ts'
 import { groupOf, groupSessions, isNews, matches, sessionBeside, statusLine, toneOf } from './groups.logic.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
+const RISKS: CallRisk[] = [{ kind: 'delete', part: 'rm', words: 'Deletes.' }]
 const request = {
   type: 'permission:request',
   sessionId: 's',
@@ -47,6 +49,17 @@ test.each([
     'Needs you',
     'need',
     'stopped without your answer · 12 min ago',
+  ],
+  ['it was ended by force', { lastTurn: 'killed' }, 'Stopped', 'bad', 'ended by force · 12 min ago'],
+  [
+    'a dangerous request waits behind another',
+    {
+      phase: 'waiting',
+      pending: [request, { ...request, requestId: 'r2', risks: RISKS }],
+    },
+    'Needs you',
+    'need',
+    'asks for what can delete files for good',
   ],
   ['it failed', { lastTurn: 'failed' }, 'Stopped', 'bad', 'failed · 12 min ago'],
 ] as const)('%s', (_name, fields, group, tone, line) => {

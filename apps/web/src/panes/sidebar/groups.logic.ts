@@ -1,4 +1,9 @@
-import { conditionOf, type SessionCondition, type TurnEndReason } from '@chirality/core'
+import {
+  conditionOf,
+  type PermissionRequestEvent,
+  type SessionCondition,
+  type TurnEndReason,
+} from '@chirality/core'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
@@ -39,6 +44,8 @@ export function sessionBeside(
 export function groupOf(status: SessionStatus): GroupName {
   const { pending, queueHeld, queue } = status
   if (pending.length > 0 || (queueHeld && queue.length > 0)) return 'Needs you'
+  // A turn that was asked to stop rests; one that had to be ended by force may have left things half done.
+  if (status.phase === 'idle' && status.lastTurn === 'killed' && !status.leftUnanswered) return 'Stopped'
   return GROUPS[conditionOf(status)]
 }
 
@@ -93,7 +100,7 @@ const ENDS: Readonly<Record<TurnEndReason, string>> = {
 
 /** The second line: what it wants, does, or how it ended. */
 export function statusLine(status: SessionStatus, now: number): string {
-  const [request] = status.pending
+  const request = dangerousRequest(status) ?? status.pending[0]
   if (request) return decisionLine(request, requestArgument(request, status.projectRoot))
   if (status.queueHeld && status.queue.length > 0) return 'queued messages wait, go on?'
   if (status.phase === 'starting') return 'starting'
@@ -107,6 +114,11 @@ export function statusLine(status: SessionStatus, now: number): string {
   const how = ENDS[status.lastTurn]
   if (status.lastTurn !== 'completed') return `${how} · ${age}`
   return line && status.title ? `${age} · ${line}` : `${how} · ${age}`
+}
+
+/** The first request that needs a second look: its line is red. */
+export function dangerousRequest({ pending }: SessionStatus): PermissionRequestEvent | undefined {
+  return pending.find(({ risks }) => risks !== undefined && risks.length > 0)
 }
 
 /** A line of Markdown without its marks. */
