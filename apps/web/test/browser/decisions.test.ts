@@ -76,12 +76,12 @@ test('of ten that wait, a key answers the topmost that is seen, and only that on
 test('a plan by keys: comment, send back, go ahead', async () => {
   const plan = asked('p1', { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: '1. Read\n2. Write' } })
   const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: waiting(plan) })
-  await page.getByText('A · E', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   // Letters belong to a field that has the focus, and the card says so.
   await page.keyboard.press('i')
-  await page.getByText('Esc, then A · E').waitFor()
+  await page.getByText('Esc, then a key').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByText('A · E', { exact: true }).waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('e')
   await page.keyboard.type('Test first.')
   await page.keyboard.press('Control+Enter')
@@ -91,9 +91,29 @@ test('a plan by keys: comment, send back, go ahead', async () => {
     { ...plan, requestId: 'p2' },
   ])
   await page.keyboard.press('Escape')
-  await page.getByText('A · E').waitFor()
+  await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
   await expect.poll(() => answers(api).at(-1)).toEqual(['p2', { behavior: 'allow' }])
+
+  // What was answered opens as it was read: a list, not JSON.
+  const call = { toolUseId: 'u1', name: 'ExitPlanMode', input: { plan: '1. Read\n2. Write' } }
+  api.push('s1', [
+    { type: 'tool:start', ...call },
+    { type: 'permission:resolved', requestId: 'p2', outcome: 'allowed', by: 'person' },
+    { type: 'tool:result', toolUseId: 'u1', content: 'User has approved your plan.', isError: false },
+  ])
+  await page.getByRole('button', { name: /^Plan/ }).click()
+  const opened = page.getByRole('group', { name: 'Plan', exact: true })
+  await expect.poll(() => opened.getByRole('listitem').allTextContents()).toEqual(['Read', 'Write'])
+
+  // The third way: edits are not asked about from then on.
+  api.push('s1', [{ ...plan, requestId: 'p3' }])
+  await cardWithKeys(page).waitFor()
+  await page.keyboard.press('Shift+A')
+  await expect.poll(() => answers(api).at(-1)).toEqual(['p3', { behavior: 'allow' }])
+  await expect
+    .poll(() => api.called('turns.setPermissionMode'))
+    .toEqual([{ sessionId: 's1', mode: 'acceptEdits' }])
   await close()
 })
 

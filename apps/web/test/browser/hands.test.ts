@@ -26,7 +26,7 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
   await page.getByRole('button', { name: '2 need you' }).tap()
   await page.getByRole('dialog').getByText('Is this plan right?').waitFor()
   expect(await axeViolations(page)).toEqual([])
-  await page.getByRole('dialog').getByRole('button', { name: 'Go ahead' }).tap()
+  await page.getByRole('dialog').getByRole('button', { name: 'Go ahead', exact: true }).tap()
   await expect
     .poll(() => api.called('decisions.answer'))
     .toEqual([{ sessionId: 's2', requestId: 'r2', decision: { behavior: 'allow' } }])
@@ -49,7 +49,7 @@ test('a phone: what else can be done with a session is in reach, and so is what 
   api.faults.set('decisions.answer', 'Somebody else has answered.')
   await page.getByRole('button', { name: '2 need you' }).tap()
   const tray = page.getByRole('dialog', { name: 'Waiting for you' })
-  await tray.getByRole('button', { name: 'Go ahead' }).tap()
+  await tray.getByRole('button', { name: 'Go ahead', exact: true }).tap()
   const toast = page.getByText('Somebody else has answered.')
   await toast.waitFor()
   // It lies over the tray, not under it.

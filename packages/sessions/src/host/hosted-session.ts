@@ -122,6 +122,7 @@ export class HostedSession implements LiveSession {
   }
 
   async setPermissionMode(mode: PermissionMode): Promise<void> {
+    this.#plans.choose(mode)
     await this.#keepMode(mode)
     await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
   }
@@ -174,9 +175,12 @@ export class HostedSession implements LiveSession {
   note(event: UIEvent): void {
     this.#steered.note(event)
     const mode = this.#plans.see(event)
+    if (mode === undefined) return
     // A failed write does not undo the approval: the turn goes on in the chosen mode.
-    if (mode !== undefined && this.#view.session.settings.permissionMode === 'plan')
-      void this.#keepMode(mode).catch(() => {})
+    if (this.#view.session.settings.permissionMode === 'plan') void this.#keepMode(mode).catch(() => {})
+    const chosen = this.#plans.takeOverruled(event)
+    if (chosen !== undefined)
+      void this.#turns.current?.harness.setPermissionMode?.(this.id, chosen)?.catch(() => {})
   }
 
   /**
@@ -244,6 +248,20 @@ export class HostedSession implements LiveSession {
 class ApprovedPlans {
   #asked: string | null = null
   #isApproved = false
+  /** What a person chose while the plan waited, or before the agent left its planning. */
+  #chosen: PermissionMode | undefined
+
+  choose(mode: PermissionMode): void {
+    if (this.#asked !== null) this.#chosen = mode
+  }
+
+  /** The chosen mode, once, when the agent left its planning for another one. */
+  takeOverruled(event: UIEvent): PermissionMode | undefined {
+    const chosen = this.#chosen
+    if (event.type !== 'status' || chosen === undefined || event.data?.mode === chosen) return undefined
+    this.#chosen = undefined
+    return chosen
+  }
 
   /** The agent's mode after its plan was approved. */
   see(event: UIEvent): PermissionMode | undefined {
@@ -252,6 +270,7 @@ class ApprovedPlans {
       case 'turn:end':
         this.#asked = null
         this.#isApproved = false
+        this.#chosen = undefined
         return undefined
       case 'permission:request':
         if (event.kind === 'plan') this.#asked = event.requestId

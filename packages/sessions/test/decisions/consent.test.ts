@@ -131,6 +131,33 @@ test.each(AGENTS.filter(({ name }) => name !== 'agent-sdk'))(
   },
 )
 
+test.each(AGENTS.filter(({ name }) => name !== 'agent-sdk'))(
+  '$name: the mode that is chosen while a plan waits is the one after it, for the turn and for the session',
+  async ({ harness, write }) => {
+    const plan = { tool: 'ExitPlanMode', input: { plan: 'Do it.' } }
+    const model = await world.model({ answers: [plan, { blocks: [write('made.txt', 'x')] }, 'Done.'] })
+    const host = world.host([harness(model)])
+    const { id } = await host.createSession(world.project, { mode: 'direct', permissionMode: 'plan' })
+    const session = await host.session(id)
+    const seen: string[] = []
+    const stop = host.decisions.onChange(() => {
+      for (const { request } of host.decisions.pending(id)) {
+        if (seen.includes(request.requestId)) continue
+        seen.push(request.requestId)
+        void session
+          .setPermissionMode('acceptEdits')
+          .then(() => host.decisions.answer(id, request.requestId, { behavior: 'allow' }))
+      }
+    })
+    await session.start('One')
+    await session.settled()
+    stop()
+    expect(seen).toHaveLength(1)
+    expect(text('made.txt')).toBe('x')
+    expect((await host.store.get(id))?.settings.permissionMode).toBe('acceptEdits')
+  },
+)
+
 test('Codex: the user’s own rule holds with all checks off and where edits are free; protected files are asked about without one', async () => {
   const run = (cmd: string) => ({ tool: 'exec_command', input: { cmd } })
   const patch = (file: string) => ({

@@ -8,7 +8,7 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { lastLine } from './tool-summary.logic.ts'
+import { lastLine, planOf } from './tool-summary.logic.ts'
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
 export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
@@ -19,6 +19,8 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   if (hasEdits && item.status !== 'failed') return null
   const { questions } = factsOf(item)
   if (questions && item.status === 'done') return <Answered item={item} questions={questions} />
+  const plan = planOf(item)
+  if (plan !== undefined) return <Plan plan={plan} item={item} />
   return (
     <>
       {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
@@ -47,6 +49,16 @@ function Answered({ item, questions }: { item: ToolItem; questions: readonly Que
         </div>
       ))}
     </dl>
+  )
+}
+
+/** The plan as it was read, and below it what came of it where that is more than a yes. */
+function Plan({ plan, item }: { plan: string; item: ToolItem }) {
+  return (
+    <>
+      <Part label="Plan" text={plan} markdown />
+      {item.status === 'failed' && item.content ? <Part label="Answer" text={item.content} /> : null}
+    </>
   )
 }
 

@@ -73,3 +73,9 @@ export function lastLine(output: string): string {
   const lines = Anser.ansiToText(output.slice(-LAST_CHARS)).split(/[\r\n]+/)
   return oneLine(lines.findLast(line => line.trim() !== '') ?? '')
 }
+
+/** The plan that a call asked about, as Markdown. */
+export function planOf(item: ToolItem): string | undefined {
+  const { plan } = item.input
+  return factsOf(item).kind === 'think' && typeof plan === 'string' && plan !== '' ? plan : undefined
+}

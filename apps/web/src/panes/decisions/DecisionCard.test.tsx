@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { act } from 'react'
 import { describe, expect, test, vi } from 'vitest'
 import { buttonNamed, click, nameOf, render } from '../../../test/support/render.tsx'
@@ -12,6 +13,9 @@ import { DecisionCard } from './DecisionCard.tsx'
 
 function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore()) {
   const answers: PermissionDecision[] = []
+  const modes: string[] = []
+  const setPermissionMode: ServerApi['setPermissionMode'] = async (_sessionId, mode) =>
+    void modes.push(`${mode} after ${answers.length}`)
   const decide: ServerApi['decide'] = async (_sessionId, _requestId, decision) => void answers.push(decision)
   const request: PermissionRequestEvent = {
     type: 'permission:request',
@@ -24,13 +28,15 @@ function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore())
     ...fields,
   }
   const page = render(
-    <ApiContext value={{ decide } as ServerApi}>
-      <FleetContext value={fleet}>
-        <DecisionCard request={request} />
-      </FleetContext>
-    </ApiContext>,
+    <QueryClientProvider client={new QueryClient()}>
+      <ApiContext value={{ decide, setPermissionMode } as ServerApi}>
+        <FleetContext value={fleet}>
+          <DecisionCard request={request} />
+        </FleetContext>
+      </ApiContext>
+    </QueryClientProvider>,
   )
-  return { page, answers }
+  return { page, answers, modes }
 }
 
 test('always opens inside the card, says what it allows in words and as the rule, and is sent with its scope', () => {
@@ -106,6 +112,13 @@ test('a plan is taken, or dropped with the turn', () => {
   expect(page.querySelectorAll('li')).toHaveLength(2)
   click(buttonNamed(page, 'Drop it and stop'))
   expect(answers).toEqual([{ behavior: 'deny', interrupt: true }])
+})
+
+test('a plan is taken with edits accepted: the mode is set once the answer is', async () => {
+  const { page, answers, modes } = card({ kind: 'plan', requestId: 'r-plan', input: { plan: 'Do it.' } })
+  click(buttonNamed(page, 'Go ahead and accept edits'))
+  await vi.waitFor(() => expect(modes).toEqual(['acceptEdits after 1']))
+  expect(answers).toEqual([{ behavior: 'allow' }])
 })
 
 test('a request of an unknown sort is shown whole', () => {

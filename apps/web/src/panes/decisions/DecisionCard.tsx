@@ -1,10 +1,11 @@
-import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import type { PermissionRequestEvent } from '@chirality/core'
 import { memo, use, useState } from 'react'
 import { useApi } from '../../state/server/use-api.ts'
 import { SessionContext } from '../../state/session/use-session.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { DangerDecision } from './DangerDecision.tsx'
+import type { DecisionProps } from './DecisionFrame.tsx'
 import { dropDecisionDraft } from './decision-drafts.ts'
 import { PlanDecision } from './PlanDecision.tsx'
 import { QuestionDecision } from './QuestionDecision.tsx'
@@ -18,14 +19,18 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
   const [busy, setBusy] = useState(false)
   // Answered from elsewhere, what goes wrong is said there.
   const sessionId = use(SessionContext)?.sessionId
-  const answer = (decision: PermissionDecision) => {
+  const answer: DecisionProps['answer'] = (decision, after) => {
     if (busy) return
     setBusy(true)
+    const tell = (error: unknown) => toasts.error(messageOf(error), sessionId)
     api.decide(request.sessionId, request.requestId, decision).then(
-      () => dropDecisionDraft(request.requestId),
+      () => {
+        dropDecisionDraft(request.requestId)
+        after?.().catch(tell)
+      },
       (error: unknown) => {
         setBusy(false)
-        toasts.error(messageOf(error), sessionId)
+        tell(error)
       },
     )
   }

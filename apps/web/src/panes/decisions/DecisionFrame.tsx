@@ -117,5 +117,6 @@ export interface DecisionProps {
   request: PermissionRequestEvent
   /** Sent, and no answer yet. */
   busy: boolean
-  answer(decision: PermissionDecision): void
+  /** `after` runs when the answer is taken. */
+  answer(decision: PermissionDecision, after?: () => Promise<void>): void
 }
