@@ -18,6 +18,12 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
   expect(widest).toBeLessThanOrEqual(360)
   const box = await allow.boundingBox()
   expect(box?.height).toBeGreaterThanOrEqual(44)
+  // A queued message is a bubble at the person's side, cut where it is too long.
+  api.setStatus('s1', { queue: [{ id: 'q', message: 'Then tidy up all of the imports. '.repeat(5) }] })
+  const bubble = await page.locator('.queue__item').boundingBox()
+  const field = await page.locator('.composer__box').boundingBox()
+  const right = (place: typeof bubble) => (place?.x ?? 0) + (place?.width ?? 0)
+  expect(Math.abs(right(bubble) - right(field))).toBeLessThanOrEqual(1)
   expect(await axeViolations(page)).toEqual([])
 
   await page.getByRole('button', { name: 'Changes and more' }).tap()

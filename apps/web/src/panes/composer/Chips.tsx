@@ -4,6 +4,7 @@ import type { HarnessInfo, SessionStatus } from '../../state/server/server-api.t
 import { useApi } from '../../state/server/use-api.ts'
 import { usePermissionMode, useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
+import { Icon } from '../../ui/marks/Icon.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { type KeptMode, offers } from '../sidebar/new-session.logic.ts'
@@ -52,20 +53,24 @@ export function Chips({ status, harness, unchecked, onUnchecked }: ChipsProps) {
         trigger={
           <button
             type="button"
-            className={unchecked ? 'chip chip--button chip--danger' : 'chip chip--button'}
+            className={unchecked ? 'picker picker--danger' : 'picker'}
             aria-label={`Permissions: ${words}`}
           >
-            {words}
+            <Icon name="shield" />
+            <span className="truncate">{words}</span>
+            <span className="picker__arrow">
+              <Icon name="down" size={13} />
+            </span>
           </button>
         }
         items={items}
         title="What may it do without asking you?"
       />
-      {status.persona ? <span className="chip">{status.persona}</span> : null}
-      <span className="chip" title={MODE_WORDS[status.mode].consequence}>
+      {status.persona ? <span className="chip-fact">{status.persona}</span> : null}
+      <span className="chip-fact" title={MODE_WORDS[status.mode].consequence}>
         {MODE_WORDS[status.mode].label}
       </span>
-      <span className="chip only-wide">{label}</span>
+      <span className="chip-fact only-wide">{label}</span>
     </>
   )
 }

@@ -4,6 +4,7 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
@@ -53,8 +54,12 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
       return null
     case 'can-stop':
       return (
-        <Button look="quiet" title="Shift Esc" onClick={() => stop(false)}>
+        <Button className="stop-button" onClick={() => stop(false)}>
+          <span className="stop-button__mark" aria-hidden="true" />
           Stop
+          <span className="stop-button__key" aria-hidden="true">
+            <Kbd>⇧ Esc</Kbd>
+          </span>
         </Button>
       )
     case 'asked':
