@@ -347,6 +347,7 @@ export class CannedApi {
         id: status.sessionId,
         status: 'idle',
         settings: this.settings[status.sessionId] ?? {},
+        progress: { lastLine: status.lastLine },
       })),
     }),
     'sessions.get': ({ sessionId }: { sessionId: string }) => ({
