@@ -9,6 +9,7 @@ import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { askedWith } from '../support/asked-with.ts'
 import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { watchGrowth } from '../support/watch-growth.ts'
 
@@ -100,7 +101,7 @@ test.each([
     await talk.getByText(agent.made).first().waitFor()
     await page.keyboard.press('Escape')
     const growth = await watchGrowth(page, 'The file is made')
-    await page.getByText(/^A · .*E · D$/).waitFor()
+    await cardWithKeys(page).waitFor()
     await page.keyboard.press('a')
 
     // What it says then comes piece by piece, and what it did is in the tree of files.

@@ -66,7 +66,11 @@ test('a picture can be sent into a running turn, and its file is gone with the t
 })
 
 describe('a session that is released', () => {
-  const detached = (file: string) => run(`setsid sh -c 'touch ${file}; sleep 600' > /dev/null 2>&1 &`)
+  /** The command ends only when the detached one runs: Codex ends the group of a command that is over, before `setsid` leaves it. */
+  const detached = (file: string) =>
+    run(
+      `setsid sh -c 'touch ${file}; sleep 600' > /dev/null 2>&1 & while [ ! -e ${file} ]; do sleep 0.1; done`,
+    )
 
   test('takes a server with it that nobody else uses, and what it left in the background', async () => {
     const file = path.join(world.project, 'started')
