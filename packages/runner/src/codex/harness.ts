@@ -51,7 +51,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
         await kill(sessionId)
         threads.delete(sessionId)
       },
-      close: () => pool.close(),
+      close: turnsEnded => pool.close(turnsEnded),
     },
     // A session with tools of its own needs a process that is started with the turn.
     prewarm: ({ session, query, opts: { onProcess } }, signal) =>

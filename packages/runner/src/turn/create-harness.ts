@@ -92,7 +92,8 @@ export interface Kept {
   kill(sessionId: string): Promise<void>
   /** Like `kill()`, and also forgets the session. */
   release(sessionId: string): Promise<void>
-  close(): Promise<void>
+  /** Starts no process from the call on. Ends the kept ones when the running turns have ended. */
+  close(turnsEnded: Promise<unknown>): Promise<void>
 }
 
 export interface NativeSessions {
@@ -210,8 +211,9 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
 
   /** Ends the running turns and the kept agents. */
   async close(): Promise<void> {
-    await Promise.all([...this.#turns.values()].map(turn => turn.kill()))
-    await this.#agent.kept?.close()
+    const turnsEnded = Promise.all([...this.#turns.values()].map(turn => turn.kill()))
+    // An agent that is started while the turns are being killed would be one process more to end.
+    await Promise.all([turnsEnded, this.#agent.kept?.close(turnsEnded)])
   }
 
   #newTurn(session: Session, message: string, given: HarnessTurnOpts): NewTurn {

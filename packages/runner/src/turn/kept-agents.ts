@@ -155,9 +155,13 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     this.told(sessionId)
   }
 
-  /** Closes the pool. When it resolves no agent runs, and none can be started any more. */
-  async close(): Promise<void> {
+  /**
+   * Closes the pool. From the call on no agent can be started. When it resolves, none runs. Agents are ended after the
+   * turns that use them, because a turn reports the exit of its agent.
+   */
+  async close(turnsEnded?: Promise<unknown>): Promise<void> {
     this.#isClosed = true
+    await turnsEnded
     for (const entry of [...this.#entries.values()]) void this.#end(entry)
     await Promise.all([...this.#endings].map(({ ending }) => ending))
   }

@@ -179,6 +179,23 @@ describe('when it is closed', () => {
     expect(spawned()).toHaveLength(1)
     expect(exited()).toHaveLength(1)
   })
+
+  test('no server is started while the running turns are being ended', async () => {
+    const log = new EventEmitter()
+    const harness = world.harness({
+      binaryPath: world.fake('fake-codex', 'mute'),
+      onLog: ({ event }) => log.emit(event),
+    })
+    const started = once(log, 'process:spawn')
+    const turn = collect(harness.startTurn(world.session(), 'Hi'))
+    await started
+    const closing = harness.close()
+    await expect(harness.prewarm?.(world.session())).rejects.toMatchObject(CLOSED)
+    await closing
+    expect(ofType(await turn, 'turn:end')).toMatchObject([{ reason: 'killed' }])
+    expect(spawned()).toHaveLength(1)
+    expect(exited()).toHaveLength(1)
+  })
 })
 
 const YOLO = { permissionMode: 'bypassPermissions' } as const
