@@ -1,8 +1,9 @@
+import { isCodedError } from '@chirality/core'
 import { EXIT, type ExitCode, exitCodeOfError } from './exit-code.ts'
 
 /**
- * The message for an error that ended a command, and its exit code. Errors are recognised by their name: `run` is
- * bundled separately, so its classes differ from the others.
+ * What a person is told about an error that ended a command, and the exit code for it. No class is asked for: `run` is bundled
+ * by itself, so its classes are not those of the rest.
  */
 export function explain(error: unknown): { message: string; code: ExitCode } {
   if (error instanceof Error) {
@@ -17,40 +18,27 @@ export function explain(error: unknown): { message: string; code: ExitCode } {
 
 /** Undefined for an unexpected error. */
 function expectedCode(error: Error): ExitCode | undefined {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  switch (error.name) {
-    case 'UsageError':
-    case 'PersonaError':
-    case 'SearchError':
-      return EXIT.usage
-    case 'HarnessError':
-    case 'HarnessNotInstalledError':
-    case 'HarnessAuthError':
-    case 'HarnessBusyError':
-      return exitCodeOfError({ code })
-    case 'ServerRefusedError':
-      return code === 'budget' ? EXIT.limit : exitCodeOfError({ code })
-    case 'StorageError':
-    case 'LogError':
-      return STORAGE_FAULTS.has(code) ? EXIT.failed : EXIT.usage
-    case 'SessionStartError':
-      if (code === 'budget') return EXIT.limit
-      return error.cause instanceof Error ? (expectedCode(error.cause) ?? EXIT.failed) : EXIT.failed
-    case 'ImportError':
-    case 'ProjectLockedError':
-    case 'SessionBusyError':
-      return EXIT.failed
-    default:
-      return undefined
-  }
+  if (error.name === 'UsageError') return EXIT.usage
+  if (isCodedError(error)) return exitCodeOf(error.code, error.cause)
+  if (error.name !== 'ServerRefusedError' || !('code' in error)) return undefined
+  return error.code === 'budget' ? EXIT.limit : exitCodeOfError({ code: String(error.code) })
 }
 
-/** Errors that are not about the command line or the project. */
-const STORAGE_FAULTS: ReadonlySet<string> = new Set([
-  'not-found',
-  'no-space',
-  'too-many-files',
-  'io',
-  'closed',
-  'cursor-ahead',
+function exitCodeOf(code: string, cause: unknown): ExitCode {
+  if (code === 'budget') return EXIT.limit
+  if (USAGE.has(code) || /^(persona|search)-/.test(code)) return EXIT.usage
+  // A persona that is there and wrong is told by its own code.
+  if (code === 'persona' && isCodedError(cause)) return exitCodeOf(cause.code, cause.cause)
+  return exitCodeOfError({ code })
+}
+
+/** Files that cannot be used as the command was called, or the project that it was called for. */
+const USAGE: ReadonlySet<string> = new Set([
+  'project-missing',
+  'project-not-a-directory',
+  'not-writable',
+  'unsafe',
+  'invalid-id',
+  'changed',
+  'lost',
 ])

@@ -1,3 +1,4 @@
+export { CodedError, hasCode, isCodedError } from './coded-error.ts'
 export {
   continuesDelta,
   type DeltaEvent,

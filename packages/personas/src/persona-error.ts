@@ -1,32 +1,31 @@
+import { CodedError } from '@chirality/core'
 import type { PersonaProblem } from './persona.ts'
 
 export type PersonaErrorCode =
   /** The id cannot be the name of a file. */
-  | 'invalid-id'
+  | 'persona-invalid-id'
   /** The frontmatter is wrong; `problems` says where. */
-  | 'invalid-file'
-  | 'not-text'
-  | 'too-large'
+  | 'persona-invalid-file'
+  | 'persona-not-text'
+  | 'persona-too-large'
   /** Not a regular file, or not a folder where one is needed. */
-  | 'wrong-kind'
+  | 'persona-wrong-kind'
   /** A link leads out of the project, or a folder belongs to someone else. */
-  | 'unsafe'
-  | 'missing'
-  | 'unreadable'
-  | 'not-writable'
-  | 'project-missing'
+  | 'persona-unsafe'
+  | 'persona-missing'
+  | 'persona-unreadable'
+  | 'persona-not-writable'
+  | 'persona-project-missing'
 
 /** A persona, or a prompt, that cannot be used. The message names the file and says what to do. */
-export class PersonaError extends Error {
-  readonly code: PersonaErrorCode
+export class PersonaError extends CodedError<PersonaErrorCode> {
   readonly file: string
   readonly problems: PersonaProblem[]
 
   constructor(code: PersonaErrorCode, file: string, problems: PersonaProblem | PersonaProblem[]) {
     const all = [problems].flat()
-    super(describe(file, all))
+    super(code, describe(file, all))
     this.name = 'PersonaError'
-    this.code = code
     this.file = file
     this.problems = all
   }

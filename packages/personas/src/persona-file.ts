@@ -48,7 +48,7 @@ const MAX_PERSONA_BYTES = 256 * 1024
 
 function textOf(bytes: Uint8Array, size: number, sourceFile: string): string {
   if (size > MAX_PERSONA_BYTES) {
-    throw new PersonaError('too-large', sourceFile, {
+    throw new PersonaError('persona-too-large', sourceFile, {
       message: `is ${size} bytes long; ${MAX_PERSONA_BYTES} are the most. Shorten it.`,
     })
   }
@@ -58,7 +58,7 @@ function textOf(bytes: Uint8Array, size: number, sourceFile: string): string {
     decoded.kind === 'binary'
       ? 'is not a text file: it contains NUL bytes.'
       : 'is not UTF-8. Save it as UTF-8.'
-  throw new PersonaError('not-text', sourceFile, { message, line: firstBadLine(bytes) })
+  throw new PersonaError('persona-not-text', sourceFile, { message, line: firstBadLine(bytes) })
 }
 
 /** A line break is never part of another character, so each line can be tried alone. */
@@ -78,11 +78,13 @@ export function personaFileNames(realRoot: string): string[] {
     const code = errnoOf(error)
     if (code === 'ENOENT') return []
     if (code === 'ENOTDIR') {
-      throw new PersonaError('wrong-kind', AGENTS_FOLDER, {
+      throw new PersonaError('persona-wrong-kind', AGENTS_FOLDER, {
         message: 'is a file. Personas are files in a folder of that name.',
       })
     }
-    throw new PersonaError('unreadable', AGENTS_FOLDER, { message: `cannot be read: ${messageOf(error)}` })
+    throw new PersonaError('persona-unreadable', AGENTS_FOLDER, {
+      message: `cannot be read: ${messageOf(error)}`,
+    })
   }
   return names.filter(name => PERSONA_FILE.test(name)).sort()
 }

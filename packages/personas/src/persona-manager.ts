@@ -50,7 +50,7 @@ export class PersonaManager {
     const file = await readPersonaFile(realRoot, personaId, this.#files)
     if (file === null) return null
     if (file.problems.length > 0)
-      throw new PersonaError('invalid-file', file.persona.sourceFile, file.problems)
+      throw new PersonaError('persona-invalid-file', file.persona.sourceFile, file.problems)
     return { persona: structuredClone(file.persona), text: file.text }
   }
 
@@ -114,7 +114,7 @@ export class PersonaManager {
     refuseUnsafeId(id)
     const file = await readPersonaFile(realRoot, id, this.#files)
     if (file === null) {
-      throw new PersonaError('missing', `${AGENTS_FOLDER}/${personaFileName(id)}`, {
+      throw new PersonaError('persona-missing', `${AGENTS_FOLDER}/${personaFileName(id)}`, {
         message: 'is no longer there. Choose another persona, or none.',
       })
     }
@@ -146,7 +146,7 @@ function appendCut({ keptChars, droppedChars }: Truncation): string {
 
 function refuseUnsafeId(id: string): void {
   if (isSafeId(id)) return
-  throw new PersonaError('invalid-id', JSON.stringify(id.slice(0, 80)), {
+  throw new PersonaError('persona-invalid-id', JSON.stringify(id.slice(0, 80)), {
     message: 'is not an id for a persona: only letters, digits, "_" and "-", at most 64.',
   })
 }

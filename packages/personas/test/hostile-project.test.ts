@@ -26,79 +26,89 @@ describe('a file that is no persona is listed with its error, and the others sti
   const cases: Record<string, Case> = {
     'bad YAML': {
       make: put('---\na: 1\nb: [\n---\nx'),
-      code: 'invalid-file',
+      code: 'persona-invalid-file',
       error: 'not valid YAML',
       line: 3,
     },
     'wrong type': {
       make: put('---\nmax_turns: x\n---\nx'),
-      code: 'invalid-file',
+      code: 'persona-invalid-file',
       error: 'whole number',
       line: 2,
     },
-    'unknown key': { make: put('---\nTools: x\n---\nx'), code: 'invalid-file', error: '"tools"?', line: 2 },
+    'unknown key': {
+      make: put('---\nTools: x\n---\nx'),
+      code: 'persona-invalid-file',
+      error: '"tools"?',
+      line: 2,
+    },
     'duplicate key': {
       make: put('---\r\ntools: a\r\ntools: b\r\n---\r\nx'),
-      code: 'invalid-file',
+      code: 'persona-invalid-file',
       error: 'second time',
       line: 3,
     },
     'not closed': {
       make: put('\uFEFF---\ntools: [Read]\n'),
-      code: 'invalid-file',
+      code: 'persona-invalid-file',
       error: 'not closed',
       line: 1,
     },
     'a wider permission mode than a file may ask for': {
       make: put('---\npermission_mode: bypassPermissions\n---\nx'),
-      code: 'invalid-file',
+      code: 'persona-invalid-file',
       error: 'cannot take all checks away',
       line: 2,
     },
-    empty: { make: put(''), code: 'invalid-file', error: 'is empty' },
+    empty: { make: put(''), code: 'persona-invalid-file', error: 'is empty' },
     'not UTF-8': {
       make: put(Buffer.from('# Caf\u00e9\nr\u00e9sum\u00e9 \u00ff', 'latin1')),
-      code: 'not-text',
+      code: 'persona-not-text',
       error: 'not UTF-8',
       line: 1,
     },
     'not UTF-8 further down': {
       make: put(Buffer.concat([Buffer.from('# Café\n\n'), Buffer.from([0x61, 0xc3, 0x28])])),
-      code: 'not-text',
+      code: 'persona-not-text',
       error: 'not UTF-8',
       line: 3,
     },
-    NUL: { make: put('one\ntwo\0\n'), code: 'not-text', error: 'NUL', line: 2 },
-    'UTF-16': { make: put(Buffer.from('\uFEFFtools', 'utf16le')), code: 'not-text', error: 'NUL', line: 1 },
-    '5 MB': { make: put('x'.repeat(5_000_000)), code: 'too-large', error: 'is 5000000 bytes long' },
+    NUL: { make: put('one\ntwo\0\n'), code: 'persona-not-text', error: 'NUL', line: 2 },
+    'UTF-16': {
+      make: put(Buffer.from('\uFEFFtools', 'utf16le')),
+      code: 'persona-not-text',
+      error: 'NUL',
+      line: 1,
+    },
+    '5 MB': { make: put('x'.repeat(5_000_000)), code: 'persona-too-large', error: 'is 5000000 bytes long' },
     'a byte too long': {
       make: put('x'.repeat(256 * 1024 + 1)),
-      code: 'too-large',
+      code: 'persona-too-large',
       error: '262144 are the most',
     },
     'a folder': {
       make: () => mkdirSync(project.path('agents/AGENT_BAD.md')),
-      code: 'wrong-kind',
+      code: 'persona-wrong-kind',
       error: 'is a folder',
     },
     'a FIFO': {
       make: () => execFileSync('mkfifo', [project.path('agents/AGENT_BAD.md')]),
-      code: 'wrong-kind',
+      code: 'persona-wrong-kind',
       error: 'not a regular file',
     },
     'a link to a file outside': {
       make: () => link(path.join(project.outside, 'secret'))(),
-      code: 'unsafe',
+      code: 'persona-unsafe',
       error: 'is a symbolic link out of the project',
     },
     'a relative link to a file outside': {
       make: link('../../outside/secret'),
-      code: 'unsafe',
+      code: 'persona-unsafe',
       error: 'is a symbolic link out of the project',
     },
     'a link to a device': {
       make: link('/dev/zero'),
-      code: 'unsafe',
+      code: 'persona-unsafe',
       error: 'is a symbolic link out of the project',
     },
     'a link to a neighbour whose name begins the same': {
@@ -107,15 +117,19 @@ describe('a file that is no persona is listed with its error, and the others sti
         writeFileSync(`${project.root}-evil/x`, SECRET)
         link('../../project-evil/x')()
       },
-      code: 'unsafe',
+      code: 'persona-unsafe',
       error: 'is a symbolic link out of the project',
     },
     'a link to nothing': {
       make: link('nowhere'),
-      code: 'unsafe',
+      code: 'persona-unsafe',
       error: 'is a symbolic link to a file that does not exist',
     },
-    'a link to itself': { make: link('AGENT_BAD.md'), code: 'unsafe', error: 'is a symbolic link to itself' },
+    'a link to itself': {
+      make: link('AGENT_BAD.md'),
+      code: 'persona-unsafe',
+      error: 'is a symbolic link to itself',
+    },
   }
 
   test.each(Object.entries(cases))('%s', async (_what, { make, code, error, line }) => {
@@ -147,7 +161,7 @@ describe('a file that is no persona is listed with its error, and the others sti
     await expect(
       new PersonaManager().buildSystemPrompt(project.root, persona, 'direct'),
     ).rejects.toMatchObject({
-      code: 'unsafe',
+      code: 'persona-unsafe',
     })
   })
 })
@@ -188,18 +202,23 @@ describe('an agents folder that is none', () => {
   beforeEach(() => renameSync(project.path('agents'), project.path('old')))
 
   test.each<[string, () => void, PersonaErrorCode, string]>([
-    ['a file', () => project.write({ agents: 'x' }), 'wrong-kind', 'is a file'],
+    ['a file', () => project.write({ agents: 'x' }), 'persona-wrong-kind', 'is a file'],
     [
       'a link out of the project',
       () => project.link('agents', project.outside),
-      'unsafe',
+      'persona-unsafe',
       'is a symbolic link out of the project',
     ],
-    ['a link to itself', () => project.link('agents', 'agents'), 'unsafe', 'is a symbolic link to itself'],
+    [
+      'a link to itself',
+      () => project.link('agents', 'agents'),
+      'persona-unsafe',
+      'is a symbolic link to itself',
+    ],
     [
       'a link to nothing',
       () => project.link('agents', 'nowhere'),
-      'unsafe',
+      'persona-unsafe',
       'is a symbolic link to a file that does not exist',
     ],
   ])('%s', async (_what, make, code, error) => {

@@ -86,7 +86,7 @@ describe('load', () => {
     project.write({ 'agents/AGENT_A.md': '---\ntools: [Read]\nmaxTurns: 3\nbudget_usd: x\n---\nx' })
     const error = await new PersonaManager().load(project.root, 'A').catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(PersonaError)
-    expect(error).toMatchObject({ code: 'invalid-file', file: 'agents/AGENT_A.md', line: 3 })
+    expect(error).toMatchObject({ code: 'persona-invalid-file', file: 'agents/AGENT_A.md', line: 3 })
     expect(String(error)).toBe(
       'PersonaError: agents/AGENT_A.md:3: "maxTurns" is not a key of a persona. Did you mean "max_turns"? (1 more)',
     )
@@ -107,7 +107,9 @@ describe('load', () => {
     'a.b',
   ])('an id that is not one is refused: %j', async id => {
     project.write({ 'AGENT_X.md': 'outside the folder' })
-    await expect(new PersonaManager().load(project.root, id)).rejects.toMatchObject({ code: 'invalid-id' })
+    await expect(new PersonaManager().load(project.root, id)).rejects.toMatchObject({
+      code: 'persona-invalid-id',
+    })
   })
 })
 
@@ -253,13 +255,13 @@ describe('the prompt', () => {
     expect(prompt).not.toContain('secret')
     await expect(
       new PersonaManager().buildSystemPrompt(project.root, { ...forged, id: '../secret' }, 'direct'),
-    ).rejects.toMatchObject({ code: 'invalid-id' })
+    ).rejects.toMatchObject({ code: 'persona-invalid-id' })
   })
 
   test('is not built without the persona it was asked for', async () => {
     const gone: PersonaConfig = { id: 'GONE', sourceFile: 'agents/AGENT_GONE.md' }
     await expect(new PersonaManager().buildSystemPrompt(project.root, gone, 'direct')).rejects.toMatchObject({
-      code: 'missing',
+      code: 'persona-missing',
       message: expect.stringContaining('agents/AGENT_GONE.md: is no longer there'),
     })
   })
@@ -311,7 +313,7 @@ test.each(['load', 'list', 'listAll', 'buildSystemPrompt'] as const)('%s: no suc
     listAll: () => personas.listAll(missing),
     buildSystemPrompt: () => personas.buildSystemPrompt(missing, null, 'direct'),
   }
-  await expect(calls[method]()).rejects.toMatchObject({ code: 'project-missing', file: missing })
+  await expect(calls[method]()).rejects.toMatchObject({ code: 'persona-project-missing', file: missing })
 })
 
 const MODE_WORDS: Record<SessionMode, RegExp> = {

@@ -4,9 +4,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
+import { isCodedError } from '@chirality/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { changesFromTools } from '../src/changes/changes-from-tools.ts'
-import { CallError } from '../src/errors/call-error.ts'
 import { confine } from '../src/files/confine.ts'
 import { readProjectFile } from '../src/files/read-file.ts'
 import { startServer } from '../src/index.ts'
@@ -101,7 +101,7 @@ test('nothing outside of the project is read', async () => {
       .query({ project, path: file })
       .catch((error: { data: unknown }) => error.data)
     expect(answer, file).toMatchObject({ code: expect.stringMatching(/FORBIDDEN|NOT_FOUND/) })
-    await expect(confine(project, file), file).rejects.toBeInstanceOf(CallError)
+    await expect(confine(project, file), file).rejects.toSatisfy(isCodedError)
   }
 })
 

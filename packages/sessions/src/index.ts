@@ -6,14 +6,13 @@ export {
 } from './budget/budget-book.ts'
 export type { BudgetState } from './budget/budget-state.ts'
 export { readPrices } from './budget/user-prices.ts'
-export {
-  type AskContext,
-  DecisionError,
-  type DecisionErrorCode,
-  type PendingDecision,
-  type PolicyGuard,
-  type PolicyJudge,
-  type PolicyVerdict,
+export type {
+  AskContext,
+  DecisionErrorCode,
+  PendingDecision,
+  PolicyGuard,
+  PolicyJudge,
+  PolicyVerdict,
 } from './decisions/ask-context.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
 export { PolicyBook, type PolicyBookOptions, type PolicyPlaces } from './decisions/policy/policy-book.ts'
@@ -32,7 +31,7 @@ export {
 } from './decisions/rehearse.ts'
 export { sweepTemporaries, temporaryName } from './files/atomic-write.ts'
 export { type FileOps, realFileOps } from './files/file-ops.ts'
-export { LogError, StorageError, type StorageErrorCode } from './files/storage-error.ts'
+export { StorageError, type StorageErrorCode } from './files/storage-error.ts'
 export { userDataFolder } from './files/user-data-folder.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
@@ -46,13 +45,14 @@ export {
 export {
   findByNativeId,
   ImportError,
+  type ImportErrorCode,
   importExport,
   importNative,
   parseExport,
 } from './history/import/import-session.ts'
 export type { SearchHit } from './history/search/search-log.ts'
 export {
-  SearchError,
+  type SearchErrorCode,
   type SearchOptions,
   type SearchResult,
   searchSessions,
@@ -76,14 +76,13 @@ export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
 export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
 export type { MessageQueue } from './queue/message-queue.ts'
-export {
-  type QueuedMessage,
-  type QueuedRequest,
-  QueueError,
-  type QueueErrorCode,
+export type {
+  QueuedMessage,
+  QueuedRequest,
+  QueueErrorCode,
 } from './queue/queued-message.ts'
 export type { TurnRequest } from './queue/turn-request.ts'
-export { SessionBusyError, SessionStartError, type SessionStartErrorCode } from './session-errors.ts'
+export type { SessionsErrorCode, StartErrorCode } from './session-errors.ts'
 export {
   type NativeLine,
   type NativeLineOptions,

@@ -1,39 +1,44 @@
-import { HarnessError, type HarnessErrorCode } from '@chirality/core'
+import { CodedError, type HarnessErrorCode, isCodedError } from '@chirality/core'
 import { PersonaError } from '@chirality/personas'
-import { StorageError, type StorageErrorCode } from './files/storage-error.ts'
+import type { DecisionErrorCode } from './decisions/ask-context.ts'
+import type { StorageErrorCode } from './files/storage-error.ts'
+import type { ImportErrorCode } from './history/import/import-session.ts'
+import type { SearchErrorCode } from './history/search/search-sessions.ts'
+import type { QueueErrorCode } from './queue/queued-message.ts'
+
+/** Why a turn did not start. Nothing was spent, and the log has nothing of it. */
+export type StartErrorCode =
+  | HarnessErrorCode
+  | StorageErrorCode
+  /** There is no such persona, or it cannot be used. */
+  | 'persona'
+  /** A budget is used up. */
+  | 'budget'
+
+/** Every code of an error that this package throws. */
+export type SessionsErrorCode =
+  | StartErrorCode
+  | DecisionErrorCode
+  | ImportErrorCode
+  | QueueErrorCode
+  | SearchErrorCode
+  | 'project-locked'
 
 /** The session has a turn: wait for its end, queue the message, or interrupt it. */
-export class SessionBusyError extends Error {
-  readonly code = 'busy'
-  readonly sessionId: string
-
-  constructor(sessionId: string) {
-    super(
-      `Session ${sessionId} has a turn running. Queue the message, wait for the end, or interrupt the turn.`,
-    )
-    this.name = 'SessionBusyError'
-    this.sessionId = sessionId
-  }
+export function sessionBusy(sessionId: string): CodedError<'busy'> {
+  const message = `Session ${sessionId} has a turn running. Queue the message, wait for the end, or interrupt the turn.`
+  return new CodedError('busy', message)
 }
 
-export type SessionStartErrorCode = HarnessErrorCode | StorageErrorCode | 'persona' | 'budget'
-
-/** Something is wrong before the start. No turn began, and nothing was spent. */
-export class SessionStartError extends Error {
-  readonly code: SessionStartErrorCode
-
-  constructor(code: SessionStartErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
-    this.name = 'SessionStartError'
-    this.code = code
-  }
-}
-
-export function toStartError(error: unknown): SessionStartError | SessionBusyError {
-  if (error instanceof SessionStartError || error instanceof SessionBusyError) return error
-  if (error instanceof HarnessError || error instanceof StorageError)
-    return new SessionStartError(error.code, error.message, error)
-  if (error instanceof PersonaError) return new SessionStartError('persona', error.message, error)
+/** Whatever kept a turn from starting, with a code. An expected failure has its own already; only a persona's is told as `persona`. */
+export function toStartError(error: unknown): CodedError {
+  if (error instanceof PersonaError) return new CodedError('persona', error.message, error)
+  if (isCodedError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
-  return new SessionStartError('unknown', `The turn could not be started: ${message}`, error)
+  return new CodedError('unknown', `The turn could not be started: ${message}`, error)
+}
+
+/** One that this package makes itself. */
+export function startError(code: StartErrorCode, message: string): CodedError<StartErrorCode> {
+  return new CodedError(code, message)
 }

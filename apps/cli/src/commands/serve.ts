@@ -2,15 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasCode } from '@chirality/core'
 import { hideEnvironment } from '@chirality/runner'
-import {
-  BindingError,
-  LINK_MINUTES,
-  ListenError,
-  type RunningServer,
-  readServerFile,
-  startServer,
-} from '@chirality/server'
+import { LINK_MINUTES, type RunningServer, readServerFile, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'
@@ -98,9 +92,9 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
     process.on('uncaughtExceptionMonitor', error => sessions.logFault(error))
     return { kind: 'started', server }
   } catch (error) {
-    if (error instanceof BindingError) throw new UsageError(error.message)
+    if (hasCode(error, 'unsafe-binding')) throw new UsageError(error.message)
     if (error instanceof ProjectLockedError) return { kind: 'running-elsewhere', owner: error }
-    if (!(error instanceof ListenError)) throw error
+    if (!hasCode(error, 'cannot-listen')) throw error
     await tell(`chirality: ${error.message}\n`)
     return { kind: 'failed' }
   }

@@ -1,15 +1,14 @@
+import { CodedError } from '../coded-error.ts'
 import type { HarnessId } from '../session/session.ts'
 import type { HarnessErrorCode } from './harness.ts'
 
-/** An error before a turn can start. An error during a turn is an event, not an exception. */
-export class HarnessError extends Error {
-  readonly code: HarnessErrorCode
+/** Something is wrong before a turn can start. What goes wrong during a turn is an event, not an exception. */
+export class HarnessError extends CodedError<HarnessErrorCode> {
   readonly harnessId: HarnessId
 
   constructor(message: string, code: HarnessErrorCode, harnessId: HarnessId, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+    super(code, message, cause)
     this.name = 'HarnessError'
-    this.code = code
     this.harnessId = harnessId
   }
 }

@@ -26,7 +26,7 @@ export function isInside(root: string, target: string): boolean {
 }
 
 export function leadsOut(relativePath: string): PersonaError {
-  return new PersonaError('unsafe', relativePath, {
+  return new PersonaError('persona-unsafe', relativePath, {
     message: 'is a symbolic link out of the project. Replace it with the file or folder itself.',
   })
 }
@@ -37,11 +37,11 @@ export function realProjectRoot(projectRoot: string): string {
     const real = realpathSync.native(projectRoot)
     if (statSync(real).isDirectory()) return real
   } catch (error) {
-    throw new PersonaError('project-missing', projectRoot, {
+    throw new PersonaError('persona-project-missing', projectRoot, {
       message: `is not a project folder that can be read (${errnoOf(error) ?? messageOf(error)}). Choose another.`,
     })
   }
-  throw new PersonaError('project-missing', projectRoot, {
+  throw new PersonaError('persona-project-missing', projectRoot, {
     message: 'is a file, not a project folder. Choose the folder that contains it.',
   })
 }
@@ -50,14 +50,18 @@ function notResolved(error: unknown, target: string, relativePath: string): null
   const code = errnoOf(error)
   if (code === 'ENOENT') {
     if (isMissing(target)) return null
-    throw new PersonaError('unsafe', relativePath, {
+    throw new PersonaError('persona-unsafe', relativePath, {
       message: 'is a symbolic link to a file that does not exist. Remove it.',
     })
   }
   if (code === 'ELOOP') {
-    throw new PersonaError('unsafe', relativePath, { message: 'is a symbolic link to itself. Remove it.' })
+    throw new PersonaError('persona-unsafe', relativePath, {
+      message: 'is a symbolic link to itself. Remove it.',
+    })
   }
-  throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
+  throw new PersonaError('persona-unreadable', relativePath, {
+    message: `cannot be read: ${messageOf(error)}`,
+  })
 }
 
 function isMissing(path: string): boolean {

@@ -25,13 +25,15 @@ export function openProjectFile(realRoot: string, relativePath: string): OpenPro
     fd = openSync(real, FLAGS)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null
-    throw new PersonaError('unreadable', relativePath, { message: `cannot be read: ${messageOf(error)}` })
+    throw new PersonaError('persona-unreadable', relativePath, {
+      message: `cannot be read: ${messageOf(error)}`,
+    })
   }
   try {
     const stats = fstatSync(fd, { bigint: true })
     if (!stats.isFile()) {
       const kind = stats.isDirectory() ? 'a folder' : 'not a regular file'
-      throw new PersonaError('wrong-kind', relativePath, {
+      throw new PersonaError('persona-wrong-kind', relativePath, {
         message: `is ${kind}. Replace it with a text file.`,
       })
     }

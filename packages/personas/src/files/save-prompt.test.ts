@@ -67,7 +67,7 @@ describe('an id that is not one', () => {
   test.each(['', '../x', 'a/b', '..', 'a.b', 'a\0b', 'ñ', 'x'.repeat(65), 'a b', 'a\n'])('%j', async id => {
     await expect(savePrompt(project.root, id, 'x')).rejects.toMatchObject({
       name: 'PersonaError',
-      code: 'invalid-id',
+      code: 'persona-invalid-id',
     })
     expect(existsSync(project.path('.chirality'))).toBe(false)
   })
@@ -77,7 +77,7 @@ describe('links are not written through', () => {
   test.each(['.chirality', '.chirality/prompts'])('%s', async folder => {
     project.link(folder, project.outside)
     await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
-      code: 'unsafe',
+      code: 'persona-unsafe',
       message: expect.stringContaining('is a link. Remove it'),
     })
     expect(readdirSync(project.outside)).toEqual([])
@@ -131,7 +131,7 @@ describe('what stands in the way is named', () => {
   test('a file in the place of a folder', async () => {
     project.write({ '.chirality': 'x' })
     await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
-      code: 'unsafe',
+      code: 'persona-unsafe',
       file: project.path('.chirality'),
     })
   })
@@ -139,16 +139,21 @@ describe('what stands in the way is named', () => {
   test('a folder in the place of the file; the temporary file is gone', async () => {
     const file = project.path('.chirality', 'prompts', 's-system.txt')
     mkdirSync(path.join(file, 'full'), { recursive: true })
-    await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({ code: 'not-writable', file })
+    await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
+      code: 'persona-not-writable',
+      file,
+    })
     expect(readdirSync(path.dirname(file))).toEqual(['s-system.txt'])
   })
 
   test('no project', async () => {
     rmSync(project.root, { recursive: true })
-    await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({ code: 'project-missing' })
+    await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
+      code: 'persona-project-missing',
+    })
     writeFileSync(project.root, '')
     await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
-      code: 'project-missing',
+      code: 'persona-project-missing',
       message: expect.stringContaining('is a file'),
     })
     rmSync(project.root)

@@ -27,7 +27,7 @@ import { openedPath } from './open-project-file.ts'
  */
 export async function savePrompt(projectRoot: string, sessionId: string, text: string): Promise<string> {
   if (!isSafeId(sessionId)) {
-    throw new PersonaError('invalid-id', JSON.stringify(sessionId.slice(0, 80)), {
+    throw new PersonaError('persona-invalid-id', JSON.stringify(sessionId.slice(0, 80)), {
       message: 'is not a session id: only letters, digits, "_" and "-", at most 64.',
     })
   }
@@ -76,7 +76,7 @@ function writeAtomically(file: string, text: string): void {
 function writeNew(file: string, text: string): void {
   withFile(file, CREATE, fd => {
     if (openedPath(fd, file) !== file) {
-      throw new PersonaError('unsafe', file, {
+      throw new PersonaError('persona-unsafe', file, {
         message: 'its folder was replaced by a symbolic link. Remove the link.',
       })
     }
@@ -113,13 +113,13 @@ function ensurePrivateDirectory(folder: string): void {
   const stats = facts(folder)
   if (!stats.isDirectory()) {
     const kind = stats.isSymbolicLink() ? 'a link' : 'not a folder'
-    throw new PersonaError('unsafe', folder, {
+    throw new PersonaError('persona-unsafe', folder, {
       message: `is ${kind}. Remove it: prompts are kept in a real folder.`,
     })
   }
   const uid = process.geteuid?.()
   if (uid !== undefined && stats.uid !== uid) {
-    throw new PersonaError('unsafe', folder, {
+    throw new PersonaError('persona-unsafe', folder, {
       message: `belongs to another user (uid ${stats.uid}). Remove it, or run as that user.`,
     })
   }
@@ -141,7 +141,7 @@ function facts(folder: string): Stats {
 
 function notWritable(file: string, error: unknown): PersonaError {
   if (error instanceof PersonaError) return error
-  return new PersonaError('not-writable', file, { message: `cannot be written: ${messageOf(error)}` })
+  return new PersonaError('persona-not-writable', file, { message: `cannot be written: ${messageOf(error)}` })
 }
 
 const PRIVATE_FOLDER_MODE = 0o700

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
 import type { Changes, TurnDiff } from '../contract/file-answers.ts'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import { diffTrees } from '../git/diff-trees.ts'
 import { findRepository } from '../git/find-repository.ts'
 import type { GitRepository } from '../git/git.ts'
@@ -60,7 +60,7 @@ export class TurnChanges {
     if (changes !== undefined) return { ...changes, source: 'git' }
     const told = changesFromTools(session.log, turnId, root)
     if (told !== undefined) return { ...told, source: 'tools' }
-    throw new CallError('NOT_FOUND', 'turn-missing', `Session ${session.id} has no turn ${turnId}.`)
+    throw callError('turn-missing', `Session ${session.id} has no turn ${turnId}.`)
   }
 
   /** For a session that was deleted. */

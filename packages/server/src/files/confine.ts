@@ -1,7 +1,8 @@
 import { lstat, realpath } from 'node:fs/promises'
 import path from 'node:path'
+import type { CodedError } from '@chirality/core'
 import { errnoOf } from '@chirality/runner'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 
 /** The real path of a file in a project. Neither `..` nor a link can lead out of it, or into `.chirality` or `.git`. */
 export async function confine(root: string, relative: string): Promise<string> {
@@ -9,7 +10,7 @@ export async function confine(root: string, relative: string): Promise<string> {
   const wanted = path.resolve(root, relative)
   requireInside(root, wanted, relative)
   const real = await realpath(wanted).catch(() => {
-    throw new CallError('NOT_FOUND', 'file-missing', `${relative || '.'} does not exist.`)
+    throw callError('file-missing', `${relative || '.'} does not exist.`)
   })
   requireInside(root, real, relative)
   return real
@@ -36,23 +37,19 @@ export function toFileError(error: unknown, relative: string): unknown {
   const name = relative || '.'
   switch (errnoOf(error)) {
     case 'ENOENT':
-      return new CallError('NOT_FOUND', 'file-missing', `${name} does not exist.`)
+      return callError('file-missing', `${name} does not exist.`)
     case 'EACCES':
     case 'EPERM':
-      return new CallError(
-        'FORBIDDEN',
-        'file-unreadable',
-        `${name} cannot be read by your user. Change its permissions.`,
-      )
+      return callError('file-unreadable', `${name} cannot be read by your user. Change its permissions.`)
     case 'ENOTDIR':
-      return new CallError('BAD_REQUEST', 'not-a-folder', `${name} is not a folder.`)
+      return callError('not-a-folder', `${name} is not a folder.`)
     case 'ENXIO':
     case 'ELOOP':
     case 'EOPNOTSUPP':
-      return new CallError('BAD_REQUEST', 'not-a-file', `${name} is not a file.`)
+      return callError('not-a-file', `${name} is not a file.`)
     case 'EMFILE':
     case 'ENFILE':
-      return new CallError('SERVICE_UNAVAILABLE', 'too-many-files', 'Too many files are open. Try again.')
+      return callError('too-many-files', 'Too many files are open. Try again.')
     default:
       return error
   }
@@ -71,10 +68,6 @@ function requireInside(root: string, file: string, relative: string): void {
   if (first === '..' || path.isAbsolute(inside) || isHidden) throw outside(relative)
 }
 
-function outside(relative: string): CallError {
-  return new CallError(
-    'FORBIDDEN',
-    'outside-project',
-    `${JSON.stringify(relative.slice(0, 200))} is not in the project.`,
-  )
+function outside(relative: string): CodedError {
+  return callError('outside-project', `${JSON.stringify(relative.slice(0, 200))} is not in the project.`)
 }

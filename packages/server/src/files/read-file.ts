@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
 import type { FileContent } from '../contract/file-answers.ts'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import { confine, requireStillInside, toFileError } from './confine.ts'
 
 /** A file of a project, as far as it can be shown. */
@@ -17,7 +17,7 @@ export async function readProjectFile(root: string, relative: string): Promise<F
   try {
     const stats = await handle.stat()
     await requireStillInside(root, relative, { fd: handle.fd, dev: stats.dev, ino: stats.ino })
-    if (!stats.isFile()) throw new CallError('BAD_REQUEST', 'not-a-file', `${relative} is not a file.`)
+    if (!stats.isFile()) throw callError('not-a-file', `${relative} is not a file.`)
     const base = { path: relative, sizeBytes: stats.size, modifiedAt: stats.mtime.toISOString() }
     const mediaType = IMAGE_TYPES[path.extname(file).toLowerCase()]
     if (mediaType !== undefined && stats.size <= MAX_IMAGE_BYTES) {

@@ -1,5 +1,5 @@
+import { hasCode } from '@chirality/core'
 import type { ChangedFile, GitStatus } from '../contract/file-answers.ts'
-import { CallError } from '../errors/call-error.ts'
 import { findRepository } from './find-repository.ts'
 import { git } from './git.ts'
 
@@ -13,7 +13,7 @@ export async function gitStatus(root: string): Promise<GitStatus | null> {
   }
   // A folder with a million new files is reported as one entry.
   const output = await run('all').catch((error: unknown) => {
-    if (error instanceof CallError && error.reason === 'too-large') return run('normal')
+    if (hasCode(error, 'too-large')) return run('normal')
     throw error
   })
   return parseStatus(output.toString('utf8'), repository.prefix)

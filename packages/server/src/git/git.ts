@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { buildChildEnv, processEnv } from '@chirality/runner'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 
 export interface GitRepository {
   /** The folder of `.git`: the project or one of its parents. */
@@ -54,13 +54,12 @@ export async function git(
     child.once('error', reject)
     child.once('close', resolve)
   }).catch((error: NodeJS.ErrnoException) => {
-    throw new CallError('PRECONDITION_FAILED', 'git-missing', 'git cannot be run. Install it.', error)
+    throw callError('git-missing', 'git cannot be run. Install it.', error)
   })
-  if (bytes > maxBytes)
-    throw new CallError('PAYLOAD_TOO_LARGE', 'too-large', 'The changes are too large to show.')
+  if (bytes > maxBytes) throw callError('too-large', 'The changes are too large to show.')
   if (code !== null && okCodes.includes(code)) return Buffer.concat(output)
   const why = code === null ? 'took too long' : firstLine(Buffer.concat(errors).toString('utf8'))
-  throw new CallError('UNPROCESSABLE_CONTENT', 'git-failed', `git ${args[0]}: ${why}`)
+  throw callError('git-failed', `git ${args[0]}: ${why}`)
 }
 
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { CodedError } from '@chirality/core'
 import { parseOrigin } from '../guard/places.ts'
 import type { TlsFiles } from './http-server.ts'
 
@@ -12,37 +13,36 @@ export interface Binding {
   publicOrigins?: string[]
 }
 
-/** The options would expose the server without any protection. */
-export class BindingError extends Error {
-  override readonly name = 'BindingError'
+/** The options would let others in without anything that keeps them out. */
+function unsafeBinding(message: string): CodedError<ListenErrorCode> {
+  return new CodedError('unsafe-binding', message)
 }
 
-/**
- * Anyone who reaches the server can use the user's shell, so it stays on loopback unless the user confirms the
- * exposure.
- */
+/** Why the server does not listen. */
+export type ListenErrorCode = 'unsafe-binding' | 'cannot-listen'
+
+/** Whoever reaches the server has the user's shell, so it stays on loopback unless its user says twice otherwise. */
 export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }: Binding): void {
   for (const origin of publicOrigins) {
     if (parseOrigin(origin) !== undefined) continue
-    throw new BindingError(
+    throw unsafeBinding(
       `${JSON.stringify(origin)} is not an origin. Write scheme and name only, as in https://agents.example.`,
     )
   }
   if (exposed && 'tls' in exposed) checkTls(exposed.tls)
   if (isLoopback(host)) return
   if (exposed === undefined) {
-    throw new BindingError(
+    throw unsafeBinding(
       `${host} would let others reach this server, and with it your shell. If you mean it, say so and give a TLS certificate, or name the proxy that speaks TLS in front.`,
     )
   }
   if (publicOrigins.length === 0) {
-    throw new BindingError(
+    throw unsafeBinding(
       'Name the address that browsers use, such as https://agents.example: requests for any other are refused.',
     )
   }
   const plain = publicOrigins.find(origin => !origin.startsWith('https://'))
-  if (plain !== undefined)
-    throw new BindingError(`${plain} is not encrypted. Beyond loopback it must be https.`)
+  if (plain !== undefined) throw unsafeBinding(`${plain} is not encrypted. Beyond loopback it must be https.`)
 }
 
 function checkTls(tls: TlsFiles): void {
@@ -50,7 +50,7 @@ function checkTls(tls: TlsFiles): void {
     createSecureContext({ cert: tls.cert, key: tls.key })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new BindingError(
+    throw unsafeBinding(
       `The certificate and its key cannot be used (${why}). Give both as PEM, the key without a passphrase.`,
     )
   }

@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { CodedError } from '@chirality/core'
 import { type Place, placeOf, urlHost } from '../guard/places.ts'
-import { isLoopback } from './check-binding.ts'
+import { isLoopback, type ListenErrorCode } from './check-binding.ts'
 import type { TlsFiles } from './http-server.ts'
 
 export interface DoorOptions {
@@ -102,11 +103,11 @@ export async function listen(
     const bound = await tryPort(server, host, candidate)
     if (bound !== undefined) return bound
   }
-  throw new ListenError(`Ports ${port} to ${last} of ${host} are all in use. Name another one with --port.`)
+  throw cannotListen(`Ports ${port} to ${last} of ${host} are all in use. Name another one with --port.`)
 }
 
-export class ListenError extends Error {
-  override readonly name = 'ListenError'
+function cannotListen(message: string): CodedError<ListenErrorCode> {
+  return new CodedError('cannot-listen', message)
 }
 
 const ATTEMPTS = 20
@@ -118,7 +119,7 @@ function tryPort(server: Server, host: string, port: number): Promise<number | u
     const onError = (error: NodeJS.ErrnoException) => {
       server.off('listening', onListening)
       if (error.code === 'EADDRINUSE') resolve(undefined)
-      else reject(new ListenError(`Cannot listen on ${host}:${port}: ${error.message}.`))
+      else reject(cannotListen(`Cannot listen on ${host}:${port}: ${error.message}.`))
     }
     const onListening = () => {
       server.off('error', onError)

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
+import type { CodedError } from '@chirality/core'
 import { z } from 'zod'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import {
   createUserFile,
   listUserFiles,
@@ -115,17 +116,13 @@ async function realFolder(typed: string): Promise<string> {
   const root = await realpath(folder).catch(() => undefined)
   const stats = root === undefined ? undefined : await stat(root)
   if (root === undefined || stats === undefined) {
-    throw new CallError('NOT_FOUND', 'project-missing', `The folder ${folder} does not exist.`)
+    throw callError('project-missing', `The folder ${folder} does not exist.`)
   }
   if (!stats.isDirectory()) {
-    throw new CallError('BAD_REQUEST', 'project-not-a-directory', `${folder} is a file, not a folder.`)
+    throw callError('project-not-a-directory', `${folder} is a file, not a folder.`)
   }
   if (root === path.parse(root).root) {
-    throw new CallError(
-      'BAD_REQUEST',
-      'project-too-wide',
-      'The whole disk cannot be a project. Choose a folder.',
-    )
+    throw callError('project-too-wide', 'The whole disk cannot be a project. Choose a folder.')
   }
   return root
 }
@@ -141,16 +138,11 @@ async function requireNotOurs(root: string, home: string): Promise<void> {
   const isData = !['..', 'demo'].includes(inData[0] ?? '') && !path.isAbsolute(inData[0] ?? '')
   if (!isGit && !isData) return
   const what = isGit ? "git's own folder" : 'in the data folder of Chirality'
-  throw new CallError(
-    'BAD_REQUEST',
-    'project-reserved',
-    `${root} is ${what}. Choose the folder of your project.`,
-  )
+  throw callError('project-reserved', `${root} is ${what}. Choose the folder of your project.`)
 }
 
-function unknownProject(folder: string): CallError {
-  return new CallError(
-    'FORBIDDEN',
+function unknownProject(folder: string): CodedError {
+  return callError(
     'project-not-registered',
     `${folder} is not one of your projects. Add it first: nothing runs in a folder that you did not choose.`,
   )

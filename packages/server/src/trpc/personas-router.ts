@@ -1,6 +1,7 @@
+import type { CodedError } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
 import { CALLS } from '../contract/calls.ts'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
 import { call, router } from './trpc.ts'
 
@@ -28,7 +29,7 @@ export const personasRouter = router({
     const root = await ctx.projects.require(input.project)
     if (await ctx.host.consent.allow(root, input.id, input.fingerprint)) return
     const message = `The file of ${input.id} has changed since it was shown. Look at it again.`
-    throw new CallError('CONFLICT', 'persona-changed', message)
+    throw callError('persona-changed', message)
   }),
 
   revoke: call(CALLS.personas.revoke).mutation(async ({ ctx, input }) => {
@@ -49,6 +50,6 @@ async function loadPersona({ personas }: CallContext, root: string, id: string):
   throw missing(root, id)
 }
 
-function missing(root: string, id: string): CallError {
-  return new CallError('NOT_FOUND', 'persona-missing', `There is no persona ${id} in ${root}.`)
+function missing(root: string, id: string): CodedError {
+  return callError('persona-missing', `There is no persona ${id} in ${root}.`)
 }

@@ -1,5 +1,5 @@
 import { CALLS } from '../contract/calls.ts'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import { call, router } from './trpc.ts'
 
 export const rulesRouter = router({
@@ -14,8 +14,7 @@ export const rulesRouter = router({
   remove: call(CALLS.rules.remove).mutation(async ({ ctx, input: { project, scope, line, text } }) => {
     const root = await ctx.projects.require(project)
     if (!(await ctx.host.policies.removeRule(root, scope, { line, text })))
-      throw new CallError(
-        'CONFLICT',
+      throw callError(
         'changed',
         'The file of this rule has changed since it was read. Look at the rules again.',
       )

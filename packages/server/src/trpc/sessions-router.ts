@@ -8,7 +8,7 @@ import {
 } from '@chirality/sessions'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
-import { CallError } from '../errors/call-error.ts'
+import { callError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
 import { deleteSession, liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
 import { ask, call, router } from './trpc.ts'
@@ -92,11 +92,7 @@ export const sessionsRouter = router({
     await requireNative(ctx, { ...input, cwd })
     const known = await findByNativeId(ctx.host.store, input.nativeSessionId, cwd)
     if (known !== undefined)
-      throw new CallError(
-        'CONFLICT',
-        'import-already-imported',
-        `It is here already, as session ${known.id}.`,
-      )
+      throw callError('import-already-imported', `It is here already, as session ${known.id}.`)
     return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
   }),
 
@@ -131,11 +127,7 @@ async function requireNative({ harnesses }: CallContext, wanted: WantedNative): 
   const { harness, nativeSessionId, cwd } = wanted
   const native = await harnesses.getOrThrow(harness).listNativeSessions?.({ cwd, limit: MAX_NATIVE })
   if (native?.some(session => session.nativeSessionId === nativeSessionId)) return
-  throw new CallError(
-    'NOT_FOUND',
-    'session_not_found',
-    `${harness} has no conversation ${nativeSessionId} in ${cwd}.`,
-  )
+  throw callError('session_not_found', `${harness} has no conversation ${nativeSessionId} in ${cwd}.`)
 }
 
 /** The last ones that fit, and at least one: otherwise the next page would never advance. */

@@ -1,7 +1,8 @@
+import { type CodedError, isCodedError } from '@chirality/core'
 import { initTRPC, TRPCError } from '@trpc/server'
 import type { z } from 'zod'
 import { checked } from '../contract/checked.ts'
-import { CallError } from '../errors/call-error.ts'
+import { CALL_STATUS, type CallErrorCode } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 import type { CallContext } from './context.ts'
 
@@ -13,7 +14,7 @@ const t = initTRPC.context<CallContext>().create({
     return {
       ...shape,
       message: call?.message ?? error.message,
-      data: { ...shape.data, reason: call?.reason ?? null },
+      data: { ...shape.data, reason: call?.code ?? null },
     }
   },
 })
@@ -48,12 +49,12 @@ export function toTrpcError(error: unknown): TRPCError {
       : new TRPCError({ code: error.code, message: call.message, cause: call })
   }
   const call = toCallError(cause)
-  return new TRPCError({ code: call.code, message: call.message, cause: call })
+  return new TRPCError({ code: CALL_STATUS[call.code], message: call.message, cause: call })
 }
 
-function callErrorOf(error: TRPCError): CallError | undefined {
-  if (error.cause instanceof CallError) return error.cause
-  // Input errors contain the input; only their message may be returned.
+function callErrorOf(error: TRPCError): CodedError<CallErrorCode> | undefined {
+  if (isCodedError(error.cause)) return toCallError(error.cause)
+  // Input errors hold what was given; only their words may go back.
   if (error.cause !== undefined && error.code === 'BAD_REQUEST') return toCallError(error.cause)
   return error.code === 'INTERNAL_SERVER_ERROR' ? toCallError(error.cause) : undefined
 }

@@ -1,5 +1,5 @@
 import { formatDuration, tokensText, usdText } from '@chirality/core'
-import { SessionStartError } from '../session-errors.ts'
+import { startError } from '../session-errors.ts'
 import type { Spending } from './budget-book.ts'
 import {
   type BudgetLimit,
@@ -53,7 +53,7 @@ export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): 
 /** Throws when something is used up already: then no turn begins. */
 export function requireBudget(limits: BudgetLimits): void {
   const usedUp = limits.usedUp()
-  if (usedUp !== undefined) throw new SessionStartError('budget', usedUpText(usedUp))
+  if (usedUp !== undefined) throw startError('budget', usedUpText(usedUp))
 }
 
 /** What was spent, of what, and what to do. */

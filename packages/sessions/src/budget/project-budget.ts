@@ -1,4 +1,4 @@
-import { SessionStartError } from '../session-errors.ts'
+import { startError } from '../session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'
@@ -34,7 +34,7 @@ export class ProjectBudget {
     // Nothing may be waited for from here on: another session could take the last turn meanwhile.
     if (max_iterations !== null && begun >= max_iterations) {
       const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
-      throw new SessionStartError('budget', message)
+      throw startError('budget', message)
     }
     this.note(turnId, NOTHING)
     return this.#limits(turnId, reading)

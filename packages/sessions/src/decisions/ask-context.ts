@@ -1,4 +1,10 @@
-import type { Guard, HarnessId, PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import {
+  CodedError,
+  type Guard,
+  type HarnessId,
+  type PermissionMode,
+  type PermissionRequestEvent,
+} from '@chirality/core'
 import type { PolicyRule } from '@chirality/personas'
 
 /** The session and turn that a request comes from. */
@@ -52,26 +58,20 @@ export interface PendingDecision {
   policyProblem?: string
 }
 
+/** Why an answer was not taken. */
 export type DecisionErrorCode =
-  /** There is no such request in this session. */
-  | 'unknown'
-  /** The agent withdrew it, or its turn is over. */
-  | 'closed'
-  | 'answered'
-  /** The answer is invalid; the request stays open. */
-  | 'invalid'
+  /** No such request in this session. */
+  | 'decision-unknown'
+  /** The agent took it back, or its turn is over. */
+  | 'decision-closed'
+  | 'decision-answered'
+  /** The answer makes no sense; the request stays open. */
+  | 'decision-invalid'
 
-/** An answer that was refused. The message says what to do. */
-export class DecisionError extends Error {
-  readonly code: DecisionErrorCode
-
-  constructor(code: DecisionErrorCode, message: string) {
-    super(message)
-    this.name = 'DecisionError'
-    this.code = code
-  }
+export function decisionError(code: DecisionErrorCode, message: string): CodedError<DecisionErrorCode> {
+  return new CodedError(code, message)
 }
 
-export function invalid(message: string): DecisionError {
-  return new DecisionError('invalid', `${message} The request stays open.`)
+export function invalid(message: string): CodedError<DecisionErrorCode> {
+  return decisionError('decision-invalid', `${message} The request stays open.`)
 }

@@ -1,7 +1,7 @@
-import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
+import { isCodedError, type PermissionDecision, type PermissionRequestEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
-import { type AskContext, DecisionError, type PolicyJudge } from './ask-context.ts'
+import type { AskContext, PolicyJudge } from './ask-context.ts'
 import { DecisionBroker } from './decision-broker.ts'
 
 const context: AskContext = {
@@ -33,7 +33,7 @@ function codeOf(work: () => void): string {
   try {
     work()
   } catch (error) {
-    if (error instanceof DecisionError) return error.code
+    if (isCodedError(error)) return error.code
     throw error
   }
   return 'taken'
@@ -60,16 +60,16 @@ describe('an answer that is not taken', () => {
     const broker = new DecisionBroker()
     const { decision } = await ask(broker)
     broker.answer('s1', 'r1', { behavior: 'deny' })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-answered')
     expect(await decision).toEqual({ behavior: 'deny', by: 'person' })
   })
 
   test('one for an unknown request, or for one of another session', async () => {
     const broker = new DecisionBroker()
     await ask(broker)
-    expect(codeOf(() => broker.answer('s1', 'r9', { behavior: 'allow' }))).toBe('unknown')
-    expect(codeOf(() => broker.answer('s2', 'r1', { behavior: 'allow' }))).toBe('unknown')
-    expect(codeOf(() => broker.answer('s1","r1', '', { behavior: 'allow' }))).toBe('unknown')
+    expect(codeOf(() => broker.answer('s1', 'r9', { behavior: 'allow' }))).toBe('decision-unknown')
+    expect(codeOf(() => broker.answer('s2', 'r1', { behavior: 'allow' }))).toBe('decision-unknown')
+    expect(codeOf(() => broker.answer('s1","r1', '', { behavior: 'allow' }))).toBe('decision-unknown')
     expect(broker.pending()).toHaveLength(1)
   })
 
@@ -80,14 +80,14 @@ describe('an answer that is not taken', () => {
     agent.abort()
     expect(await decision).toMatchObject({ behavior: 'deny', by: 'turn-end', message: expect.any(String) })
     expect(broker.pending()).toEqual([])
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-closed')
   })
 
   test('one that makes no sense: the request stays open', async () => {
     const broker = new DecisionBroker()
     const { decision } = await ask(broker)
     const misspelt = { behavior: 'allow', updatedinput: { command: 'ls -l' } } as PermissionDecision
-    expect(codeOf(() => broker.answer('s1', 'r1', misspelt))).toBe('invalid')
+    expect(codeOf(() => broker.answer('s1', 'r1', misspelt))).toBe('decision-invalid')
     expect(broker.pending()).toHaveLength(1)
     broker.answer('s1', 'r1', { behavior: 'deny', message: 'no' })
     expect(await decision).toEqual({ behavior: 'deny', message: 'no', by: 'person' })
@@ -103,7 +103,7 @@ describe('ends without a person', () => {
       message: 'Nobody answered within 0.001 s.',
       by: 'timeout',
     })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-closed')
   })
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])('never by a timeout of %d', timeoutMs => {
@@ -113,7 +113,7 @@ describe('ends without a person', () => {
   test('when the turn was over before it was asked', async () => {
     const broker = new DecisionBroker()
     expect(await broker.ask(context, request(), AbortSignal.abort())).toMatchObject({ behavior: 'deny' })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-closed')
   })
 
   test('when the session is closed', async () => {
@@ -123,7 +123,7 @@ describe('ends without a person', () => {
     expect(broker.pending()).toHaveLength(1)
     broker.closeSession('s1')
     expect(await decision).toMatchObject({ behavior: 'deny' })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('closed')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-closed')
   })
 
   test('with a no for the second of two under one id', async () => {
@@ -157,7 +157,7 @@ describe('a policy', () => {
       by: 'policy',
       rule: 'f:1 allow Bash',
     })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('answered')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('decision-answered')
   })
 
   test('denies with its rule as the reason', async () => {
@@ -377,8 +377,8 @@ test('a listener that throws, or that leaves, does not matter', async () => {
 test('the memory of what is over has an end', async () => {
   const broker = new DecisionBroker({ policies: { judge: async () => ({ effect: 'deny', rule: 'f:1' }) } })
   for (let n = 0; n <= 4096; n += 1) await broker.ask(context, request({ requestId: `r${n}` }), never())
-  expect(codeOf(() => broker.answer('s1', 'r0', { behavior: 'allow' }))).toBe('unknown')
-  expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('answered')
+  expect(codeOf(() => broker.answer('s1', 'r0', { behavior: 'allow' }))).toBe('decision-unknown')
+  expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'allow' }))).toBe('decision-answered')
 })
 
 test('an answer is accepted while the rules are still being read; a rule wins over it', async () => {
@@ -388,7 +388,7 @@ test('an answer is accepted while the rules are still being read; a rule wins ov
     const broker = new DecisionBroker({ policies })
     const decision = broker.ask(context, request(), never())
     broker.answer('s1', 'r1', { behavior: 'allow' })
-    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('answered')
+    expect(codeOf(() => broker.answer('s1', 'r1', { behavior: 'deny' }))).toBe('decision-answered')
     judged({ effect, ...(effect === 'deny' ? { rule: 'mine:1 deny Bash' } : {}) })
     expect(await decision).toMatchObject(
       effect === 'ask' ? { behavior: 'allow', by: 'person' } : { behavior: 'deny', by: 'policy' },

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PermissionDecision, PermissionMode, PermissionRequestEvent } from '@chirality/core'
+import type { CodedError, PermissionDecision, PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import {
   type AskContext,
-  DecisionError,
+  type DecisionErrorCode,
+  decisionError,
   type PendingDecision,
   type PolicyGuard,
   type PolicyJudge,
@@ -86,7 +87,7 @@ export class DecisionBroker {
     return sessionId === undefined ? all : all.filter(pending => pending.sessionId === sessionId)
   }
 
-  /** A person's answer. Throws a DecisionError if it is refused; a request with an invalid answer stays open. */
+  /** A person's answer. Throws a CodedError<DecisionErrorCode> when it is not taken; a request with an invalid answer stays open. */
   answer(sessionId: string, requestId: string, decision: PermissionDecision): void {
     const key = keyOf(sessionId, requestId)
     const open = this.#open.get(key)
@@ -279,18 +280,21 @@ function failed(message: string): PermissionDecision {
   return { behavior: 'deny', message, by: 'failure' }
 }
 
-function late(requestId: string, ending: Ending | undefined): DecisionError {
+function late(requestId: string, ending: Ending | undefined): CodedError<DecisionErrorCode> {
   switch (ending) {
     case 'answered':
-      return new DecisionError('answered', 'This request was answered already. The first answer counts.')
+      return decisionError('decision-answered', 'This request was answered already. The first answer counts.')
     case 'closed':
-      return new DecisionError(
-        'closed',
+      return decisionError(
+        'decision-closed',
         'The agent no longer waits for this answer: it took the request back, nobody answered in time, or its turn is over. Send a message instead.',
       )
     case undefined: {
       const shown = JSON.stringify(String(requestId).slice(0, 80))
-      return new DecisionError('unknown', `This session has no request ${shown}. Look at what is open now.`)
+      return decisionError(
+        'decision-unknown',
+        `This session has no request ${shown}. Look at what is open now.`,
+      )
     }
   }
 }

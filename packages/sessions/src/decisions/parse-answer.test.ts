@@ -1,7 +1,6 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { permissionRequest as request } from '../../test/decisions/permission-request.ts'
-import { DecisionError } from './ask-context.ts'
 import { parseAnswer } from './parse-answer.ts'
 
 test.each<[string, unknown, Partial<PermissionRequestEvent>?]>([
@@ -48,7 +47,9 @@ test.each<[string, unknown, Partial<PermissionRequestEvent>?]>([
   ['a remembered answer', { ...answered({ 'Which colour?': 'Blue' }), remember: 'always' }, question()],
   ['a form not filled in', { behavior: 'allow' }, { kind: 'question', input: { schema: {} } }],
 ])('%s is no answer', (_what, answer, changes) => {
-  expect(() => parseAnswer(request(changes), answer)).toThrow(DecisionError)
+  expect(() => parseAnswer(request(changes), answer)).toThrow(
+    expect.objectContaining({ code: 'decision-invalid' }),
+  )
   expect(() => parseAnswer(request(changes), answer)).toThrow('The request stays open.')
 })
 

@@ -1,3 +1,4 @@
+import { CodedError } from '@chirality/core'
 import { errnoOf, SpoolError } from '@chirality/runner'
 
 export type StorageErrorCode =
@@ -18,14 +19,12 @@ export type StorageErrorCode =
   | 'io'
 
 /** A file under `.chirality` cannot be kept or read. The message says what to do. */
-export class StorageError extends Error {
-  readonly code: StorageErrorCode
+export class StorageError extends CodedError<StorageErrorCode> {
   readonly path: string
 
   constructor(code: StorageErrorCode, path: string, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+    super(code, message, cause)
     this.name = 'StorageError'
-    this.code = code
     this.path = path
   }
 }
@@ -72,18 +71,4 @@ function describe(error: unknown, path: string): { code: StorageErrorCode; messa
     default:
       return { code: 'io', message: `Cannot use ${path}: ${error instanceof Error ? error.message : error}` }
   }
-}
-
-/** The session log cannot take or give events. Nothing that was acknowledged is lost by it. */
-export class LogError extends StorageError {
-  constructor(code: StorageErrorCode, path: string, message: string, cause?: unknown) {
-    super(code, path, message, cause)
-    this.name = 'LogError'
-  }
-}
-
-export function toLogError(error: unknown, path: string): LogError {
-  if (error instanceof LogError) return error
-  const { code, message } = toStorageError(error, path)
-  return new LogError(code, path, message, error)
 }

@@ -2,7 +2,7 @@ import type { HarnessId, PermissionMode, PriceTable, SessionHarness, SessionMode
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import type { DecisionBroker } from '../decisions/decision-broker.ts'
-import { SessionStartError } from '../session-errors.ts'
+import { startError } from '../session-errors.ts'
 import type { SessionSettings } from '../store/session-settings.ts'
 
 export interface SessionHostOptions {
@@ -53,5 +53,5 @@ type KeepableMode = Exclude<PermissionMode, 'bypassPermissions'>
 export function keepable(mode: PermissionMode | undefined): KeepableMode | undefined {
   if (mode !== 'bypassPermissions') return mode
   const message = 'bypassPermissions cannot be a setting of a session. Give it with each turn.'
-  throw new SessionStartError('unsupported', message)
+  throw startError('unsupported', message)
 }

@@ -4,7 +4,7 @@ import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
-import { SessionStartError, toStartError } from '../session-errors.ts'
+import { startError, toStartError } from '../session-errors.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -227,7 +227,7 @@ export class HostedSession implements LiveSession {
   }
 
   async #start(message: string, request: TurnRequest, turnId: string): Promise<StartedTurn> {
-    if (this.#closed) throw new SessionStartError('closed', 'The session is closed. Open it again.')
+    if (this.#closed) throw startError('closed', 'The session is closed. Open it again.')
     await this.#turns.start(message, request, turnId)
     return { turnId }
   }

@@ -13,8 +13,8 @@ export interface LiveSession {
   readonly log: SessionLog
   readonly queue: MessageQueue
   /**
-   * Starts a turn. Resolves once `turn:start` is in the log. Throws `SessionBusyError` while a turn runs, and
-   * `SessionStartError` if the turn cannot start.
+   * Starts a turn. Resolves once `turn:start` is in the log. Throws a `CodedError`: `busy` while one runs, and
+   * a `StartErrorCode` for what is wrong before the start.
    */
   start(message: string, request?: TurnRequest): Promise<StartedTurn>
   /** Starts a turn, or queues the message behind the running one. */

@@ -1,5 +1,5 @@
 import { realProjectRoot } from '../files/project-folder.ts'
-import { SessionStartError } from '../session-errors.ts'
+import { startError } from '../session-errors.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { HostContext } from '../turns/host-context.ts'
 import type { HostedSession } from './hosted-session.ts'
@@ -56,7 +56,7 @@ export class OpenProjects {
 
   /** Opens the project at the first call. */
   async get(projectRoot: string): Promise<Opened> {
-    if (this.#closed) throw new SessionStartError('closed', 'Chirality is being closed. Start it again.')
+    if (this.#closed) throw startError('closed', 'Chirality is being closed. Start it again.')
     const root = realProjectRoot(projectRoot)
     const known = this.#opening.get(root)
     if (known !== undefined) return known

@@ -1,8 +1,7 @@
-import type { TurnEndReason } from '@chirality/core'
+import { HarnessError, hasCode, type TurnEndReason } from '@chirality/core'
 import { notice } from '../log/turn-events.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
-import { SessionBusyError } from '../session-errors.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import type { SteeredMessages } from './steered-messages.ts'
 
@@ -48,8 +47,8 @@ export class SendQueue {
     try {
       await start(message)
     } catch (error) {
-      // Another caller started a turn first; this message is sent after it.
-      const hold = !(error instanceof SessionBusyError)
+      // Somebody was faster; its turn comes after that one. A harness that is busy has no turn of ours that would end.
+      const hold = !hasCode(error, 'busy') || error instanceof HarnessError
       await queue.notSent({ hold })
       if (hold) await this.#tell(error)
       return

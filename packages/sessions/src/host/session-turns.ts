@@ -1,7 +1,7 @@
 import type { TurnEndReason } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
-import { SessionBusyError, toStartError } from '../session-errors.ts'
+import { sessionBusy, toStartError } from '../session-errors.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
@@ -44,7 +44,7 @@ export class SessionTurns {
 
   async start(message: string, request: TurnRequest, turnId: string): Promise<void> {
     const { project, view, log, recorder, betweenTurns } = this.#options
-    if (view.phase !== 'idle') throw new SessionBusyError(log.sessionId)
+    if (view.phase !== 'idle') throw sessionBusy(log.sessionId)
     if (log.health.state === 'paused') throw toStartError(log.health.error)
     view.begin(turnId)
     const stop = new StopSignal(request)

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CodedError } from '@chirality/core'
 import { errnoOf } from '@chirality/runner'
 import { removeIfThere } from '../files/atomic-write.ts'
 import { realFileOps as ops } from '../files/file-ops.ts'
@@ -35,12 +36,13 @@ export interface ProjectLock {
 }
 
 /** Another server has the project. */
-export class ProjectLockedError extends Error {
+export class ProjectLockedError extends CodedError<'project-locked'> {
   readonly projectRoot: string
   readonly owner: ProjectOwner
 
   constructor(projectRoot: string, { pid, address, since }: ProjectOwner) {
     super(
+      'project-locked',
       `${projectRoot} is in use by the server at ${address} (process ${pid}). Use that one, or stop it first.`,
     )
     this.name = 'ProjectLockedError'

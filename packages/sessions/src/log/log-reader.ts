@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib'
-import type { Envelope } from '@chirality/core'
+import { type Envelope, hasCode } from '@chirality/core'
 import type { FileOps } from '../files/file-ops.ts'
 import { readFully } from '../files/read-write.ts'
-import { toLogError } from '../files/storage-error.ts'
+import { toStorageError } from '../files/storage-error.ts'
 import { decodeLine, decodeLines } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
 import type { LineRange } from './index/index-block.ts'
-import { IndexDamagedError, type LineIndex } from './index/line-index.ts'
+import { indexDamaged, type LineIndex } from './index/line-index.ts'
 
 export interface LogReaderOptions {
   ops: FileOps
@@ -95,12 +95,12 @@ export class LogReader {
       try {
         return make(find(), 'fail')
       } catch (error) {
-        if (!(error instanceof IndexDamagedError)) throw error
+        if (!hasCode(error, 'index-damaged')) throw error
         this.#options.rebuildIndex()
         return make(find(), 'skip')
       }
     } catch (error) {
-      throw toLogError(error, this.#options.path)
+      throw toStorageError(error, this.#options.path)
     }
   }
 
@@ -162,8 +162,7 @@ export class LogReader {
     if (crc32(line) !== range.crc) {
       // A damaged line keeps its newlines. If they are elsewhere, the lines behind it have moved too.
       const misplaced = line.indexOf(NEWLINE) !== range.length - 1
-      if (misplaced && ifMisplaced === 'fail')
-        throw new IndexDamagedError(`line ${range.seq} is not in its place`)
+      if (misplaced && ifMisplaced === 'fail') throw indexDamaged(`line ${range.seq} is not in its place`)
       return undefined
     }
     const found = decodeLine(line, this.#options.sessionId)

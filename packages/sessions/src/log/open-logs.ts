@@ -3,7 +3,7 @@ import { removeIfThere } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toLogError } from '../files/storage-error.ts'
+import { toStorageError } from '../files/storage-error.ts'
 import { EVENTS_FOLDER, SessionLog, type SessionLogOptions } from './session-log.ts'
 
 interface OpenLog {
@@ -63,7 +63,7 @@ export async function removeSessionLog(
       if (name.startsWith(`${sessionId}.`)) removeIfThere(ops, join(folder, name))
     }
   } catch (error) {
-    throw toLogError(error, folder)
+    throw toStorageError(error, folder)
   }
 }
 

@@ -5,7 +5,7 @@ import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
 import { OPEN, openRegular } from '../files/read-write.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toLogError } from '../files/storage-error.ts'
+import { toStorageError } from '../files/storage-error.ts'
 import { IndexFile } from './index/index-file.ts'
 import { indexLines } from './index/index-lines.ts'
 import { LineIndex } from './index/line-index.ts'
@@ -44,7 +44,7 @@ export async function readSessionLog(
       throw error
     }
   } catch (error) {
-    throw toLogError(error, path)
+    throw toStorageError(error, path)
   }
 }
 

@@ -3,7 +3,7 @@ import { type Envelope, TextsOnce } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { delta, numbered, numbersIn, range, SESSION, TURN } from '../../test/support/events.ts'
 import { useProject } from '../../test/support/project.ts'
-import { LogError } from '../files/storage-error.ts'
+import { StorageError } from '../files/storage-error.ts'
 import type { EventText } from './event-text.ts'
 import { openSessionLog } from './open-logs.ts'
 import { RecentBatches } from './recent-batches.ts'
@@ -109,7 +109,7 @@ describe('appending', () => {
     const log = await open()
     await log.close()
     expect(() => log.append(numbered(1), TURN)).toThrow(expect.objectContaining({ code: 'closed' }))
-    expect(() => log.subscribe(0)).toThrow(LogError)
+    expect(() => log.subscribe(0)).toThrow(StorageError)
   })
 })
 

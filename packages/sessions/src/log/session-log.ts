@@ -2,7 +2,7 @@ import { type Envelope, joinDeltas, type UIEvent, type UIEventType } from '@chir
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { LogError, toLogError } from '../files/storage-error.ts'
+import { StorageError, toStorageError } from '../files/storage-error.ts'
 import type { EventText } from './event-text.ts'
 import { LogContents } from './file/log-contents.ts'
 import { type LogHealth, LogWriter } from './file/log-writer.ts'
@@ -77,7 +77,7 @@ export class SessionLog {
     const { ops = realFileOps } = options
     const ensureFolder = () => ensureProjectFolder(projectRoot, EVENTS_FOLDER)
     const folder = await ensureFolder().catch((error: unknown) => {
-      throw toLogError(error, projectRoot)
+      throw toStorageError(error, projectRoot)
     })
     try {
       const { contents, tornFile } = await LogContents.open({ ops, folder, sessionId, ensureFolder })
@@ -85,7 +85,7 @@ export class SessionLog {
       if (tornFile !== undefined) log.#tellTorn(tornFile)
       return log
     } catch (error) {
-      throw toLogError(error, folder)
+      throw toStorageError(error, folder)
     }
   }
 
@@ -166,7 +166,7 @@ export class SessionLog {
     this.#requireOpen()
     if (afterSeq > this.lastSeq) {
       const message = `The log of session ${this.sessionId} ends at ${this.lastSeq}, before ${afterSeq}. Read it again from 0.`
-      throw new LogError('cursor-ahead', this.path, message)
+      throw new StorageError('cursor-ahead', this.path, message)
     }
     const lastSeq = () => this.lastSeq
     const onEnd = () => this.#onSubscriptionEnd(subscription)
@@ -267,7 +267,7 @@ export class SessionLog {
 
   #requireOpen(): void {
     if (this.#closing === undefined) return
-    throw new LogError('closed', this.path, `The log of session ${this.sessionId} is closed.`)
+    throw new StorageError('closed', this.path, `The log of session ${this.sessionId} is closed.`)
   }
 }
 

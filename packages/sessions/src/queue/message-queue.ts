@@ -13,7 +13,7 @@ import {
   withReturned,
 } from './queue-changes.ts'
 import { EMPTY_QUEUE, isEmpty, QueueFile, type QueueState } from './queue-file.ts'
-import { type GivenMessage, type QueuedMessage, QueueError } from './queued-message.ts'
+import { type GivenMessage, type QueuedMessage, queueError } from './queued-message.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 export interface MessageQueueOptions {
@@ -159,8 +159,8 @@ export class MessageQueue {
 function newMessage(message: string, request: TurnRequest): QueuedMessage {
   const { clientTools, signal, ...kept } = request
   if (clientTools?.length || signal)
-    throw new QueueError(
-      'not-keepable',
+    throw queueError(
+      'queue-not-keepable',
       'Client tools and signals cannot wait in the queue. Start the turn instead.',
     )
   return { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }

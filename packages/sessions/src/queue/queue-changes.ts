@@ -1,7 +1,7 @@
 import { MAX_QUEUE_BYTES, type QueueState } from './queue-file.ts'
-import { type GivenMessage, type QueuedMessage, QueueError } from './queued-message.ts'
+import { type GivenMessage, type QueuedMessage, queueError } from './queued-message.ts'
 
-// What can be done to a queue. Each gives the queue as it is then, or throws a QueueError.
+// What can be done to a queue. Each gives the queue as it is then, or throws a CodedError<QueueErrorCode>.
 
 export function withMessage(state: QueueState, queued: QueuedMessage, place: 'first' | 'last'): QueueState {
   const at = place === 'last' ? state.messages.length : firstFree(state)
@@ -63,9 +63,9 @@ const ROOM_BYTES = 4096
 function find(state: QueueState, id: string): number {
   const at = state.messages.findIndex(queued => queued.id === id)
   if (at === -1)
-    throw new QueueError('not-found', `No message ${id} waits in the queue. It may have been sent.`)
+    throw queueError('queue-not-found', `No message ${id} waits in the queue. It may have been sent.`)
   if (state.sending === id)
-    throw new QueueError('sending', 'This message is being sent. Interrupt its turn instead.')
+    throw queueError('queue-sending', 'This message is being sent. Interrupt its turn instead.')
   return at
 }
 
@@ -79,12 +79,12 @@ function inserted(messages: QueuedMessage[], at: number, queued: QueuedMessage):
 
 function checked(state: QueueState): QueueState {
   if (state.messages.length + state.given.length > MAX_MESSAGES)
-    throw new QueueError('full', `No more than ${MAX_MESSAGES} messages can wait. Remove some, or wait.`)
+    throw queueError('queue-full', `No more than ${MAX_MESSAGES} messages can wait. Remove some, or wait.`)
   const bytes = Buffer.byteLength(JSON.stringify([state.messages, state.given]))
   if (bytes < MAX_QUEUE_BYTES - ROOM_BYTES) return state
   const limit = `${MAX_QUEUE_BYTES / 1024 / 1024} MiB`
-  throw new QueueError(
-    'full',
+  throw queueError(
+    'queue-full',
     `Messages and images in the queue are over ${limit}. Send images with a turn of their own.`,
   )
 }

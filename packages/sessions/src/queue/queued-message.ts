@@ -1,3 +1,4 @@
+import { CodedError } from '@chirality/core'
 import type { TurnRequest } from './turn-request.ts'
 
 /** A follow-up that waits for its turn. */
@@ -18,15 +19,9 @@ export interface GivenMessage extends QueuedMessage {
 
 export type QueuedRequest = Omit<TurnRequest, 'clientTools' | 'signal'>
 
-export type QueueErrorCode = 'not-found' | 'sending' | 'full' | 'not-keepable'
+/** Why the queue cannot be changed like that. */
+export type QueueErrorCode = 'queue-not-found' | 'queue-sending' | 'queue-full' | 'queue-not-keepable'
 
-/** The queue cannot be changed like that. The message says what to do. */
-export class QueueError extends Error {
-  readonly code: QueueErrorCode
-
-  constructor(code: QueueErrorCode, message: string) {
-    super(message)
-    this.name = 'QueueError'
-    this.code = code
-  }
+export function queueError(code: QueueErrorCode, message: string): CodedError<QueueErrorCode> {
+  return new CodedError(code, message)
 }

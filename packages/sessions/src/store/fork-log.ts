@@ -5,7 +5,7 @@ import { removeIfThere, syncFolder, temporaryName } from '../files/atomic-write.
 import type { FileOps } from '../files/file-ops.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { OPEN, writeAll } from '../files/read-write.ts'
-import { toLogError } from '../files/storage-error.ts'
+import { toStorageError } from '../files/storage-error.ts'
 import { encodeLine } from '../log/envelope-line.ts'
 import type { SessionLogReader } from '../log/read-log.ts'
 import { EVENTS_FOLDER } from '../log/session-log.ts'
@@ -54,7 +54,7 @@ export async function writeWholeLog(
     return fold.session
   } catch (error) {
     removeIfThere(ops, temporary)
-    throw toLogError(error, path)
+    throw toStorageError(error, path)
   }
 }
 

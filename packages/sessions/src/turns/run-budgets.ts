@@ -1,4 +1,4 @@
-import { addCost, costSoFar, HarnessError, NO_COST, type PriceTable } from '@chirality/core'
+import { addCost, costSoFar, HarnessError, hasCode, NO_COST, type PriceTable } from '@chirality/core'
 import type { RunAccount, RunEntry, RunStart } from '@chirality/runner'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { BudgetLimits, NOTHING } from '../budget/budget-limits.ts'
@@ -6,7 +6,6 @@ import { requireBudget, usedUpText } from '../budget/limits-of-turn.ts'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { realProjectRoot } from '../files/project-folder.ts'
-import { SessionStartError } from '../session-errors.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import { TurnWatch } from './turn-watch.ts'
 
@@ -45,7 +44,7 @@ export class RunBudgets implements RunAccount {
       return this.#entry(run, { root, budget, limits })
     } catch (error) {
       budget.forget(runId)
-      if (!isUsedUp(error)) throw error
+      if (!hasCode(error, 'budget')) throw error
       throw new HarnessError(error.message, 'budget_exceeded', harnessId)
     }
   }
@@ -88,8 +87,4 @@ export class RunBudgets implements RunAccount {
     this.#projects.set(root, budget)
     return budget
   }
-}
-
-function isUsedUp(error: unknown): error is SessionStartError {
-  return error instanceof SessionStartError && error.code === 'budget'
 }

@@ -11,7 +11,7 @@ import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chira
 import type { HarnessRegistry } from '@chirality/runner'
 import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
-import { SessionStartError } from '../session-errors.ts'
+import { startError } from '../session-errors.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import {
   consentNotice,
@@ -115,7 +115,7 @@ function withGuard(
   if (unknown !== undefined || (!supportsNamedTools && !isHeld)) {
     const rule = unknown === undefined ? 'your rules' : `the rule "${unknown.text}"`
     const message = `${harness.id} asks nobody in this form and cannot be held to ${rule}. Choose another agent, or the mode dontAsk without that rule.`
-    throw new SessionStartError('unsupported', message)
+    throw startError('unsupported', message)
   }
   if (!supportsNamedTools) return wanted
   const denied = guard.rules.map(({ tool, pattern }) =>
@@ -135,7 +135,7 @@ function withinCapabilities(
   const opts = { ...wanted }
   const warnings: string[] = []
   if (opts.images?.length && !capabilities.supportsImages)
-    throw new SessionStartError('unsupported', `${harnessId} takes no images. Send the message without them.`)
+    throw startError('unsupported', `${harnessId} takes no images. Send the message without them.`)
   for (const [option, capability, effect] of OPTIONAL) {
     if (capabilities[capability] || isEmpty(opts[option])) continue
     delete opts[option]
@@ -183,7 +183,7 @@ export async function choosePersona(
   if (id === null) return null
   const persona = await consent.load(projectRoot, id)
   if (persona !== null) return persona
-  throw new SessionStartError(
+  throw startError(
     'persona',
     `There is no persona ${id} in this project. Write agents/AGENT_${id}.md, or choose another one.`,
   )

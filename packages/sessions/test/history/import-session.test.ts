@@ -119,7 +119,7 @@ describe('a conversation of an agent', () => {
     const first = await importNative(store, native('one'))
     expect(await findByNativeId(store, 'native-9', project.root)).toMatchObject({ id: first.id })
     await expect(importNative(store, native('two'))).rejects.toMatchObject({
-      code: 'already-imported',
+      code: 'import-already-imported',
       sessionId: 'one',
       message: 'The conversation native-9 is already here, as session one.',
     })

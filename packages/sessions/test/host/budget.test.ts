@@ -105,7 +105,7 @@ test('the cost of a turn is counted later if the disk is full at its end', async
   symlinkSync(world.file('away'), world.file('state'))
   go()
   await session.settled()
-  await expect(session.start('More')).rejects.toMatchObject({ name: 'SessionStartError' })
+  await expect(session.start('More')).rejects.toMatchObject({ code: 'unsafe' })
   rmSync(world.file('state'))
   renameSync(world.file('away'), world.file('state'))
   await session.start('More')

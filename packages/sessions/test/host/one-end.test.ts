@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { HarnessError, type TurnEndReason, type UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { readSessionLog } from '../../src/log/read-log.ts'
-import { SessionBusyError, SessionStartError } from '../../src/session-errors.ts'
 import { envelopesOf, eventsOf, typesOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript, waits } from '../support/scripted-harness.ts'
 
@@ -96,7 +95,7 @@ test.each<[string, TurnScript, string]>([
   ],
 ])('a harness that %s before the start: an error, and nothing in the log', async (_name, script, code) => {
   const { session } = await open(script)
-  await expect(session.start('Go')).rejects.toMatchObject({ name: 'SessionStartError', code })
+  await expect(session.start('Go')).rejects.toMatchObject({ code })
   expect(eventsOf(session)).toEqual([])
   expect(session.status).toMatchObject({ phase: 'idle', turnId: null })
   expect(readdirSync(world.file('state', 'turns'))).toEqual([])
@@ -115,14 +114,14 @@ test('an unknown persona, harness or budget stops nothing but the start', async 
   const session = await host.session(missing.id)
   await expect(session.start('Go')).rejects.toMatchObject({ code: 'persona' })
   const other = await host.session((await host.createSession(world.project, { harness: 'codex' })).id)
-  await expect(other.start('Go')).rejects.toBeInstanceOf(SessionStartError)
+  await expect(other.start('Go')).rejects.toMatchObject({ code: 'invalid_query' })
   expect(other.status.phase).toBe('idle')
 })
 
 test('one turn at a time: a second start is refused while one runs', async () => {
   const { session } = await open(waits())
   await session.start('Go')
-  await expect(session.start('Me too')).rejects.toBeInstanceOf(SessionBusyError)
+  await expect(session.start('Me too')).rejects.toMatchObject({ code: 'busy' })
   session.interrupt()
   await session.settled()
   expect(ends(eventsOf(session))).toEqual(['interrupted'])
@@ -218,5 +217,5 @@ test('a folder in place of the log causes an error before the start', async () =
   const { id } = await host.createSession(world.project)
   mkdirSync(world.file('events'), { recursive: true })
   mkdirSync(world.file('events', `${id}.ndjson`))
-  await expect(host.session(id)).rejects.toMatchObject({ name: 'LogError' })
+  await expect(host.session(id)).rejects.toMatchObject({ name: 'StorageError' })
 })

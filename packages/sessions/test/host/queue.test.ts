@@ -113,13 +113,13 @@ test('a message that cannot be stored is refused with a reason', async () => {
   await session.start('one')
   const handler = async () => ({ content: '' })
   const clientTools = [{ name: 't', description: '', inputSchema: {}, handler }]
-  await expect(session.send('two', { clientTools })).rejects.toMatchObject({ code: 'not-keepable' })
+  await expect(session.send('two', { clientTools })).rejects.toMatchObject({ code: 'queue-not-keepable' })
   const data = 'x'.repeat(17 * 1024 * 1024)
   const images = [
     { type: 'image' as const, source: { kind: 'base64' as const, data, mediaType: 'image/png' } },
   ]
-  await expect(session.send('two', { images })).rejects.toMatchObject({ code: 'full' })
-  await expect(session.queue.edit('nothing', 'x')).rejects.toMatchObject({ code: 'not-found' })
+  await expect(session.send('two', { images })).rejects.toMatchObject({ code: 'queue-full' })
+  await expect(session.queue.edit('nothing', 'x')).rejects.toMatchObject({ code: 'queue-not-found' })
   expect(session.queue.list()).toEqual([])
 })
 

@@ -12,7 +12,7 @@ import {
 import type { Envelope } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { realFileOps } from '../../src/files/file-ops.ts'
-import { LogError } from '../../src/files/storage-error.ts'
+import { StorageError } from '../../src/files/storage-error.ts'
 import type { LogHealth } from '../../src/log/file/log-writer.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import type { SessionLog } from '../../src/log/session-log.ts'
@@ -125,7 +125,7 @@ async function follow(reader: AsyncIterable<Envelope[]>, seen: Envelope[]): Prom
 }
 
 function expectLogError(error: unknown): void {
-  expect(error).toBeInstanceOf(LogError)
+  expect(error).toBeInstanceOf(StorageError)
 }
 
 describe('a full disk', () => {
@@ -147,7 +147,7 @@ describe('a full disk', () => {
     full = true
     log.append(numbered(2), { ...TURN, durable: true })
     expect(told).toMatchObject([{ state: 'paused', error: { code: 'no-space' } }])
-    expect(() => log.append(numbered(3), TURN)).toThrow(LogError)
+    expect(() => log.append(numbered(3), TURN)).toThrow(StorageError)
     await expect(log.flush()).rejects.toMatchObject({ code: 'no-space' })
     expect(readFileSync(log.path, 'utf8').split('\n')).toHaveLength(2)
     expect(log.lastSeq).toBe(1)
@@ -296,7 +296,7 @@ describe('changes of the files by another program', () => {
       symlinkSync(target, project.file(part))
       await expect(openSessionLog(project.root, SESSION)).rejects.toMatchObject({
         code: 'unsafe',
-        name: 'LogError',
+        name: 'StorageError',
       })
       expect(readdirSync(target)).toEqual([])
     },

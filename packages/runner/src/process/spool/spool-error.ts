@@ -1,3 +1,4 @@
+import { CodedError } from '@chirality/core'
 import { errnoOf } from '../../common/errno.ts'
 
 export type SpoolErrorCode =
@@ -11,15 +12,13 @@ export type SpoolErrorCode =
   | 'too-many-files'
   | 'io'
 
-/** The raw log cannot be written, so the agent is not started. The message says what to do. */
-export class SpoolError extends Error {
-  readonly code: SpoolErrorCode
+/** The raw log cannot be kept, so the agent is not started. The message says what to do. */
+export class SpoolError extends CodedError<SpoolErrorCode> {
   readonly path: string
 
   constructor(code: SpoolErrorCode, path: string, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+    super(code, message, cause)
     this.name = 'SpoolError'
-    this.code = code
     this.path = path
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Envelope, ImportedSession } from '@chirality/core'
+import { CodedError, type Envelope, type ImportedSession } from '@chirality/core'
 import { isEnvelope } from '../../log/envelope-line.ts'
 import type { SessionStore } from '../../store/session-store.ts'
 import { parseObject, parseSession, type StoredSession } from '../../store/stored-session.ts'
@@ -10,7 +10,7 @@ export async function importNative(store: SessionStore, imported: ImportedSessio
   const known = claudeSessionId === null ? undefined : await findByNativeId(store, claudeSessionId)
   if (known === undefined) return store.import(imported)
   throw new ImportError(
-    'already-imported',
+    'import-already-imported',
     `The conversation ${claudeSessionId} is already here, as session ${known.id}.`,
     known.id,
   )
@@ -42,16 +42,16 @@ export async function findByNativeId(
   return sessions.find(({ claudeSessionId }) => claudeSessionId === nativeSessionId)
 }
 
-/** What was to be imported cannot be. The message says what to do. */
-export class ImportError extends Error {
-  readonly code: 'not-an-export' | 'already-imported'
+/** Why something cannot be imported. */
+export type ImportErrorCode = 'import-not-an-export' | 'import-already-imported'
+
+export class ImportError extends CodedError<ImportErrorCode> {
   /** The session that it is already. */
   readonly sessionId: string | undefined
 
-  constructor(code: ImportError['code'], message: string, sessionId?: string) {
-    super(message)
+  constructor(code: ImportErrorCode, message: string, sessionId?: string) {
+    super(code, message)
     this.name = 'ImportError'
-    this.code = code
     this.sessionId = sessionId
   }
 }
@@ -64,7 +64,7 @@ export function parseExport(text: string, projectRoot: string): ImportedSession 
     typeof id === 'string' ? parseSession(JSON.stringify(session), { id, projectRoot }) : undefined
   if (parsed === undefined || !Array.isArray(envelopes)) {
     throw new ImportError(
-      'not-an-export',
+      'import-not-an-export',
       'This file is not an export of a session. Make one with: chirality sessions export ID --format json',
     )
   }
@@ -76,7 +76,7 @@ function checkedEnvelope(value: unknown, index: number): Envelope {
   const time = new Date(typeof at === 'string' ? at : Number.NaN)
   if (!isEnvelope(value) || Number.isNaN(time.getTime())) {
     throw new ImportError(
-      'not-an-export',
+      'import-not-an-export',
       `Event ${index + 1} of this export is not a valid event. Export the session again.`,
     )
   }

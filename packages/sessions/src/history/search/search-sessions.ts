@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { CodedError } from '@chirality/core'
 import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { findProjectFolder, realProjectRoot } from '../../files/project-folder.ts'
 import { isSessionId } from '../../files/session-id.ts'
@@ -156,8 +157,8 @@ function compareHits(a: SearchHit, b: SearchHit): number {
  */
 export function parseQuery(query: string): string[] {
   if (query.length > MAX_QUERY_CHARS) {
-    throw new SearchError(
-      'too-long',
+    throw searchError(
+      'search-too-long',
       `The query is longer than ${MAX_QUERY_CHARS} characters. Search for less of it.`,
     )
   }
@@ -168,20 +169,16 @@ export function parseQuery(query: string): string[] {
     if (term !== '') terms.add(term)
   }
   if (terms.size === 0)
-    throw new SearchError('empty', 'The query is empty. Give a word, or a phrase in quotes.')
+    throw searchError('search-empty', 'The query is empty. Give a word, or a phrase in quotes.')
   return [...terms]
 }
 
 /** More than anybody remembers of what was said, and less than a regular expression can bear. */
 const MAX_QUERY_CHARS = 1000
 
-/** A query that cannot be searched for. The message says what to do. */
-export class SearchError extends Error {
-  readonly code: 'empty' | 'too-long'
+/** Why a query cannot be searched for. */
+export type SearchErrorCode = 'search-empty' | 'search-too-long'
 
-  constructor(code: SearchError['code'], message: string) {
-    super(message)
-    this.name = 'SearchError'
-    this.code = code
-  }
+function searchError(code: SearchErrorCode, message: string): CodedError<SearchErrorCode> {
+  return new CodedError(code, message)
 }

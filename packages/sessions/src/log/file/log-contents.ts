@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { hasCode } from '@chirality/core'
 import type { FileOps } from '../../files/file-ops.ts'
 import { readFully } from '../../files/read-write.ts'
 import { parseSeq } from '../envelope-line.ts'
 import { IndexFile } from '../index/index-file.ts'
 import { indexLines } from '../index/index-lines.ts'
-import { IndexDamagedError, LineIndex } from '../index/line-index.ts'
+import { LineIndex } from '../index/line-index.ts'
 import { loadIndex, matches } from '../index/load-index.ts'
 import type { Batch } from './batch.ts'
 import { type FileState, LogFile, type LogFileOptions } from './log-file.ts'
@@ -101,7 +102,7 @@ export class LogContents {
     try {
       this.#index = this.#scanAll(lastSeq, seq => old.crcOf(seq))
     } catch (error) {
-      if (!(error instanceof IndexDamagedError)) throw error
+      if (!hasCode(error, 'index-damaged')) throw error
       this.#index = this.#scanAll(lastSeq)
     }
     old.close()

@@ -1,11 +1,11 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
-import { LogError, toLogError } from '../../files/storage-error.ts'
+import { StorageError, toStorageError } from '../../files/storage-error.ts'
 import { Batch } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
 import { atEndOfLoopTurn } from './loop-turn.ts'
 
-export type LogHealth = { state: 'ok' } | { state: 'paused'; error: LogError }
+export type LogHealth = { state: 'ok' } | { state: 'paused'; error: StorageError }
 
 export interface LogWriterOptions {
   sessionId: string
@@ -30,7 +30,7 @@ export class LogWriter {
   #clock = { time: Number.NaN, text: '' }
   #fault: Fault | undefined
   #syncFailed = false
-  #paused: LogError | undefined
+  #paused: StorageError | undefined
   #recovering: Promise<void> | undefined
   #retryTimer: NodeJS.Timeout | undefined
   #indexTimer: NodeJS.Timeout | undefined
@@ -57,7 +57,7 @@ export class LogWriter {
     return this.#paused === undefined ? { state: 'ok' } : { state: 'paused', error: this.#paused }
   }
 
-  get pausedBy(): LogError | undefined {
+  get pausedBy(): StorageError | undefined {
     return this.#paused
   }
 
@@ -124,8 +124,8 @@ export class LogWriter {
     } catch (error) {
       const lost = this.#batch.count
       if (lost === 0) throw error
-      const { code, path, message } = toLogError(error, this.#contents.file.path)
-      throw new LogError(
+      const { code, path, message } = toStorageError(error, this.#contents.file.path)
+      throw new StorageError(
         code,
         path,
         `${lost} events could not be written before the log was closed. ${message}`,
@@ -201,7 +201,7 @@ export class LogWriter {
   }
 
   #pause(cause: unknown): void {
-    const error = toLogError(cause, this.#contents.file.path)
+    const error = toStorageError(cause, this.#contents.file.path)
     if (!this.#closed) {
       this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryDelayMs)
     }

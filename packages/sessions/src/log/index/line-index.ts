@@ -1,12 +1,10 @@
+import { CodedError } from '@chirality/core'
 import { BLOCK_EVENTS, IndexBlock, type LineRange, MAX_LINE_BYTES } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 
-/** The index is wrong, or belongs to another log: it has to be rebuilt. */
-export class IndexDamagedError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'IndexDamagedError'
-  }
+/** The index is wrong, or not that of this log: it has to be made again. */
+export function indexDamaged(what: string): CodedError<'index-damaged'> {
+  return new CodedError('index-damaged', what)
 }
 
 /** 256 KB of index in one write. */
@@ -121,7 +119,7 @@ export class LineIndex {
 
   get #open(): IndexBlock {
     const open = this.#unsaved.at(-1)
-    if (open === undefined) throw new IndexDamagedError('no block is open')
+    if (open === undefined) throw indexDamaged('no block is open')
     return open
   }
 
@@ -129,7 +127,7 @@ export class LineIndex {
     const unsaved = this.#unsaved[number - this.#firstUnsaved]
     if (unsaved !== undefined) return unsaved
     const loaded = this.#loaded.get(number) ?? this.#file.read(number)
-    if (loaded?.count !== BLOCK_EVENTS) throw new IndexDamagedError(`block ${number} is damaged`)
+    if (loaded?.count !== BLOCK_EVENTS) throw indexDamaged(`block ${number} is damaged`)
     this.#loaded.delete(number)
     this.#loaded.set(number, loaded)
     const [oldest] = this.#loaded.keys()

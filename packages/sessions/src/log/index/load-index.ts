@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib'
+import { hasCode } from '@chirality/core'
 import type { FileOps } from '../../files/file-ops.ts'
 import { readFully } from '../../files/read-write.ts'
 import type { LineRange } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
-import { IndexDamagedError, LineIndex } from './line-index.ts'
+import { LineIndex } from './line-index.ts'
 
 /**
  * The index in the sidecar, as far as it matches the log. Damage inside a log does not move the lines behind it, so the
@@ -30,7 +31,7 @@ export function loadIndex(
     // None of the lines match. If at least the size does, the index still knows how many lines there were.
     if (bytes === log.size) return { trusted: LineIndex.empty(indexFile), ...known }
   } catch (error) {
-    if (!(error instanceof IndexDamagedError)) throw error
+    if (!hasCode(error, 'index-damaged')) throw error
   }
   return { trusted: LineIndex.empty(indexFile), lastSeq: 0 }
 }

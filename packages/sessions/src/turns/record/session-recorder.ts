@@ -1,5 +1,5 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import { LogError } from '../../files/storage-error.ts'
+import { StorageError } from '../../files/storage-error.ts'
 import type { SessionLog } from '../../log/session-log.ts'
 
 export interface RecorderOptions {
@@ -63,6 +63,6 @@ export class SessionRecorder {
 
   /** A closed log never accepts an event, also if it was closed while it was paused. */
   #isPaused(error: unknown): boolean {
-    return error instanceof LogError && error.code !== 'closed' && this.#log.health.state === 'paused'
+    return error instanceof StorageError && error.code !== 'closed' && this.#log.health.state === 'paused'
   }
 }
