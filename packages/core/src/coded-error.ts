@@ -1,5 +1,5 @@
 /** A coded error is known by a mark and not by `instanceof`: a program of several bundles has several copies of the class. */
-const MARK: unique symbol = Symbol.for('chirality.CodedError')
+const MARK = /* @__PURE__ */ Symbol.for('chirality.CodedError')
 
 /**
  * An expected failure. Callers go by `code`, which stays the same from version to version; `message` is for people and says
@@ -12,10 +12,8 @@ export class CodedError<Code extends string = string> extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'CodedError'
     this.code = code
-  }
-
-  get [MARK](): true {
-    return true
+    // Not enumerable: it is no part of what is printed or compared.
+    Object.defineProperty(this, MARK, { value: true })
   }
 }
 
