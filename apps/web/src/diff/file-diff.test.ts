@@ -1,5 +1,6 @@
 import { factsOf, type ToolItem } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import { diffRows } from './diff-rows.ts'
 import { diffTexts, parseUnifiedDiff } from './file-diff.ts'
 import { editedPaths, placedEdit, toolEdits } from './tool-edits.ts'
 
@@ -157,4 +158,25 @@ test('the files that a call edits are known without comparing them', () => {
   expect(of({ name: 'Write', input: { file_path: '/p/b', content: '' } })).toEqual(['/p/b'])
   expect(of({ input: {}, detail: { changes: [{ path: 'c' }, { path: 'd' }, 7] } })).toEqual(['c', 'd'])
   expect(of({ name: 'Read', input: { file_path: '/p/a' } })).toEqual([])
+})
+
+test('of a line that was changed only the words that differ are marked; a line written anew has no mark', () => {
+  const diff = diffTexts(
+    'x.ts',
+    'if (chunk[i] === LF) {\n  yield decode(start, i)\nconst gone = 1\n',
+    'if (isQuote) quoted = !quoted\nif (chunk[i] === LF && !quoted) {\n  yield decode(start, ending)\nawait all()\n',
+  )
+  const words = diffRows(diff).map(({ mark, text, changed }) => [
+    mark,
+    changed ? text.slice(...changed) : null,
+  ])
+  expect(words).toEqual([
+    ['-', ''],
+    ['-', 'i'],
+    ['-', null],
+    ['+', null],
+    ['+', ' && !quoted'],
+    ['+', 'ending'],
+    ['+', null],
+  ])
 })

@@ -2,7 +2,7 @@ import { memo, useEffect, useState } from 'react'
 import { CopyButton } from '../ui/controls/CopyButton.tsx'
 import { ScrollRegion } from '../ui/virtual/ScrollRegion.tsx'
 import { highlight } from './highlight.ts'
-import type { Run } from './highlight-messages.ts'
+import type { Run } from './highlight-runs.ts'
 import './code-block.css'
 
 /** Code with a button to copy it. Plain at first; colours come from a worker and move nothing. */

@@ -25,7 +25,20 @@ import typescript from 'highlight.js/lib/languages/typescript'
 import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
 import { own } from '../ui/own.ts'
-import type { Run } from './highlight-messages.ts'
+
+/** A piece of code and the kind of thing it is, or null. */
+export type Run = readonly [text: string, tone: string | null]
+
+export interface HighlightRequest {
+  id: number
+  code: string
+  language: string
+}
+
+export interface HighlightAnswer {
+  id: number
+  runs: readonly Run[] | null
+}
 
 const LANGUAGES = {
   bash,

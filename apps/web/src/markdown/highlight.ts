@@ -1,4 +1,5 @@
-import type { HighlightAnswer, HighlightRequest, Run } from './highlight-messages.ts'
+import { own } from '../ui/own.ts'
+import type { HighlightAnswer, HighlightRequest, Run } from './highlight-runs.ts'
 
 /** Above this nobody reads colours, and the worker would be busy for seconds. */
 const MAX_CODE_CHARS = 100_000
@@ -23,6 +24,18 @@ export function highlight(code: string, language: string): Promise<readonly Run[
   return result
 }
 
+/** Runs line by line: a comment of three lines is three runs. */
+export function linesOfRuns(runs: readonly Run[]): Run[][] {
+  const lines: Run[][] = [[]]
+  for (const [text, tone] of runs) {
+    for (const [index, piece] of text.split('\n').entries()) {
+      if (index > 0) lines.push([])
+      if (piece !== '') lines.at(-1)?.push([piece, tone])
+    }
+  }
+  return lines
+}
+
 function ask(code: string, language: string): Promise<readonly Run[] | null> {
   return new Promise(resolve => {
     const id = nextId++
@@ -44,4 +57,29 @@ function startWorker(): Worker {
     waiting.clear()
   })
   return worker
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  cjs: 'javascript',
+  htm: 'xml',
+  html: 'xml',
+  h: 'c',
+  hpp: 'cpp',
+  md: 'markdown',
+  mjs: 'javascript',
+  mts: 'typescript',
+  sh: 'bash',
+  svg: 'xml',
+  toml: 'ini',
+  yml: 'yaml',
+  zsh: 'bash',
+}
+
+const WHOLE_NAMES: Readonly<Record<string, string>> = { Dockerfile: 'dockerfile', Makefile: 'makefile' }
+
+/** The language of a file by its name, as far as a name tells. */
+export function languageOf(path: string): string {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
+  return own(WHOLE_NAMES, name) ?? own(NAMES, extension) ?? extension
 }

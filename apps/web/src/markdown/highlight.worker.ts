@@ -1,5 +1,4 @@
-import type { HighlightAnswer, HighlightRequest } from './highlight-messages.ts'
-import { highlightRuns } from './highlight-runs.ts'
+import { type HighlightAnswer, type HighlightRequest, highlightRuns } from './highlight-runs.ts'
 
 addEventListener('message', ({ data }: MessageEvent<HighlightRequest>) => {
   const answer: HighlightAnswer = { id: data.id, runs: highlightRuns(data.code, data.language) }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useState } from 'react'
+import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import { editedPaths } from '../../diff/tool-edits.ts'
 import type { SessionStatus, TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
@@ -9,6 +10,7 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { plural } from '../../ui/text/format.ts'
 import { type ChangedFile, changedFiles, splitChanges } from './changes.logic.ts'
 import { FileChange } from './FileChange.tsx'
 import './changes.css'
@@ -66,13 +68,25 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
   }, [data, scope, store, status.projectRoot, workDone, whole])
   const count = own.length + others.length
   useEffect(() => onCount(own.length), [own.length])
+  const [asked, setAsked] = useState({ path: '', times: 0 })
   const list = (files: readonly ChangedFile[]) =>
-    files.map(file => <FileChange key={file.path} sessionId={status.sessionId} file={file} />)
+    files.map(file => (
+      <FileChange
+        key={file.path}
+        sessionId={status.sessionId}
+        file={file}
+        {...(asked.path === file.path ? { asked: asked.times } : {})}
+      />
+    ))
   return (
     <div className="changes">
       <div className="changes__scope">
         <Picker label="Changes of" value={scope} options={scopes} onChange={onScope} look="boxed" />
+        {own.length > 0 ? <Sum files={own} /> : null}
       </div>
+      {own.length > 1 ? (
+        <FileList files={own} onFile={path => setAsked(({ times }) => ({ path, times: times + 1 }))} />
+      ) : null}
       {list(own)}
       {others.length > 0 ? (
         <>
@@ -101,6 +115,39 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
         </Empty>
       )}
     </div>
+  )
+}
+
+function Sum({ files }: { files: readonly ChangedFile[] }) {
+  const sum = (side: 'added' | 'removed') => files.reduce((total, { diff }) => total + diff[side], 0)
+  return (
+    <span className="changes__sum number">
+      <DiffCount added={sum('added')} removed={sum('removed')} />
+      {plural(files.length, 'file')}
+    </span>
+  )
+}
+
+const LETTERS = { add: 'A', update: 'M', delete: 'D' } as const
+const LETTER_WORDS = { add: 'new', update: 'changed', delete: 'deleted' } as const
+
+/** What there is, before any of it is read; a click leads to it. */
+function FileList({ files, onFile }: { files: readonly ChangedFile[]; onFile(path: string): void }) {
+  return (
+    <ul className="changes__files" aria-label="Changed files">
+      {files.map(({ path, diff }) => (
+        <li key={path}>
+          <button type="button" className="changes__file" onClick={() => onFile(path)}>
+            <span className={`changes__letter changes__letter--${diff.kind}`} aria-hidden="true">
+              {LETTERS[diff.kind]}
+            </span>
+            <FilePath path={path} />
+            <span className="hidden-visually">{LETTER_WORDS[diff.kind]}</span>
+            <DiffCount added={diff.added} removed={diff.removed} />
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

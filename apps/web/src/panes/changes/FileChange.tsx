@@ -1,6 +1,5 @@
-import { memo, useState } from 'react'
-import { DiffCount } from '../../diff/DiffCount.tsx'
-import { DiffView } from '../../diff/DiffView.tsx'
+import { memo, useEffect, useRef, useState } from 'react'
+import { DiffCount, DiffView, FilePath } from '../../diff/DiffView.tsx'
 import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import { type Comment, saveComments, useComments } from '../../state/kept/comments.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -12,14 +11,29 @@ import type { ChangedFile } from './changes.logic.ts'
 /** A longer diff is folded: the list of files must stay readable. */
 const OPEN_LINES = 200
 
-export const FileChange = memo(function FileChange({
-  sessionId,
-  file: { diff, note },
-}: {
+interface FileChangeProps {
   sessionId: string
   file: ChangedFile
-}) {
+  /** How often it was asked for in the list of files: each time it opens and is brought into view. */
+  asked?: number
+}
+
+export const FileChange = memo(function FileChange(props: FileChangeProps) {
+  const { sessionId, asked = 0 } = props
+  const { diff, note } = props.file
   const [choice, setChoice] = useState<boolean | null>(null)
+  const head = useRef<HTMLButtonElement>(null)
+  const [answered, setAnswered] = useState(asked)
+  // While it is drawn: where its lines are is known only when they are there.
+  if (asked !== answered) {
+    setAnswered(asked)
+    setChoice(true)
+  }
+  useEffect(() => {
+    if (asked === 0) return
+    head.current?.parentElement?.scrollIntoView({ block: 'start' })
+    head.current?.focus({ preventScroll: true })
+  }, [asked])
   const [begun, setBegun] = useState<{ row: DiffRow; text: string } | null>(null)
   // The agent works on while somebody writes: the line may be another row by now, or none.
   const at = begun && findRow(diffRows(diff), begun.row)
@@ -75,18 +89,17 @@ export const FileChange = memo(function FileChange({
   return (
     <section className="file-change" aria-label={diff.path}>
       <button
+        ref={head}
         type="button"
         className="file-change__head"
         disabled={diff.hunks.length === 0}
         aria-expanded={diff.hunks.length === 0 ? undefined : open}
         onClick={() => setChoice(!open)}
       >
-        {diff.hunks.length === 0 ? <Icon name="file" size={12} /> : <Icon name="chevron" size={12} />}
-        <span className="file-change__path truncate" title={diff.path}>
-          {diff.path}
-        </span>
+        <Icon name={diff.hunks.length === 0 ? 'file' : 'chevron'} size={12} />
+        <FilePath path={diff.path} />
         {diff.kind === 'update' ? null : (
-          <span className="number">{diff.kind === 'add' ? 'new' : 'deleted'}</span>
+          <span className="number file-change__kind">{diff.kind === 'add' ? 'new' : 'deleted'}</span>
         )}
         <DiffCount added={diff.added} removed={diff.removed} />
       </button>

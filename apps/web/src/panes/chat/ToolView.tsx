@@ -1,7 +1,6 @@
 import { factsOf, formatDuration, type ToolItem } from '@chirality/core'
 import { type ReactNode, useState } from 'react'
-import { DiffCount } from '../../diff/DiffCount.tsx'
-import { DiffView } from '../../diff/DiffView.tsx'
+import { DiffCount, DiffView } from '../../diff/DiffView.tsx'
 import { toolEdits } from '../../diff/tool-edits.ts'
 import { useProjectRoot, useSession } from '../../state/session/use-session.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
+import { languageOf } from '../../markdown/highlight.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
@@ -11,7 +12,6 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { Folder } from './Folder.tsx'
 import './files.css'
-import { own } from '../../ui/own.ts'
 
 /** The project's files. What a tool may have changed is read again as soon as its result is there. */
 export default function FilesPane({ status }: { status: SessionStatus }) {
@@ -68,31 +68,6 @@ function FileView({ project, path, onBack }: { project: string; path: string; on
 function lineNumbers(text: string): string {
   const count = text.replace(/\n$/, '').split('\n').length
   return Array.from({ length: count }, (_, i) => i + 1).join('\n')
-}
-
-const NAMES: Readonly<Record<string, string>> = {
-  cjs: 'javascript',
-  htm: 'xml',
-  html: 'xml',
-  h: 'c',
-  hpp: 'cpp',
-  md: 'markdown',
-  mjs: 'javascript',
-  mts: 'typescript',
-  sh: 'bash',
-  svg: 'xml',
-  toml: 'ini',
-  yml: 'yaml',
-  zsh: 'bash',
-}
-
-const WHOLE_NAMES: Readonly<Record<string, string>> = { Dockerfile: 'dockerfile', Makefile: 'makefile' }
-
-/** The language of a file by its name, as far as a name tells. */
-function languageOf(path: string): string {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : ''
-  return own(WHOLE_NAMES, name) ?? own(NAMES, extension) ?? extension
 }
 
 /** The keys of a tree: up and down between entries, right into a folder, left out of it. */
