@@ -14,7 +14,7 @@ import path from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dashboardFolder } from '../src/commands/serve/dashboard-folder.ts'
+import { dashboardFolder } from '../src/commands/serve.ts'
 
 interface Manifest {
   name: string

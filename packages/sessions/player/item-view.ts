@@ -1,7 +1,6 @@
 import { formatDuration, type SessionItem, type ToolItem } from '@chirality/core'
 import { toolArgument, toolDiff, toolInput } from '../src/history/tool-facts.ts'
 import { element } from './dom.ts'
-import { richText } from './rich-text.ts'
 
 /** The element for an item. `live` is what is still being written of it. */
 export function itemElement(item: SessionItem, live: string): HTMLElement {
@@ -88,4 +87,20 @@ function attachments(count: number): HTMLElement | undefined {
 
 function note(text: string): HTMLElement {
   return element('div', 'note', text)
+}
+
+/** Paragraphs, with code in a typewriter face. Everything else of Markdown reads well enough as it is. */
+function richText(text: string): Node[] {
+  // At even places what stands between fences, at odd ones what is in them.
+  return text
+    .split(/^ {0,3}```[^\n`]*\n([\s\S]*?)(?:^ {0,3}```[ \t]*$|(?![\s\S]))/m)
+    .flatMap((part, i): HTMLElement[] => {
+      if (i % 2 === 1) return [element('pre', 'code', part.replace(/\n$/, ''))]
+      const trimmed = part.replace(/^\n+|\s+$/g, '')
+      return trimmed === '' ? [] : [element('p', '', ...inline(trimmed))]
+    })
+}
+
+function inline(text: string): (Node | string)[] {
+  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? element('code', '', part) : part))
 }

@@ -1,9 +1,7 @@
 import { costText, type Envelope, type SessionState } from '@chirality/core'
-import { ReplayClock } from './clock.ts'
-import { Controls } from './controls.ts'
+import { Controls, listenForKeys } from './controls.ts'
 import { element } from './dom.ts'
-import { listenForKeys } from './keys.ts'
-import { Timeline } from './timeline.ts'
+import { ReplayClock, Timeline } from './timeline.ts'
 import { Transcript } from './transcript.ts'
 
 // Before all else: the page is drawn while this file still runs.

@@ -1,9 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { hasCode } from '@chirality/core'
-import { hideEnvironment } from '@chirality/runner'
+import { buildChildEnv, hideEnvironment, processEnv } from '@chirality/runner'
 import { LINK_MINUTES, type RunningServer, readServerFile, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
@@ -13,8 +17,6 @@ import { projectFolder } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
 import { linkText } from './link.ts'
-import { dashboardFolder } from './serve/dashboard-folder.ts'
-import { canOpenBrowser, openBrowser } from './serve/open-browser.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
@@ -165,4 +167,72 @@ function stopSignals(): { first: Promise<void>; second: Promise<void> } {
   const second = new Promise<void>(resolve => asked.push(resolve))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => asked.shift()?.())
   return { first, second }
+}
+
+/** Whether a person at this machine would see a browser. */
+function canOpenBrowser(env: Record<string, string> = processEnv()): boolean {
+  if (env.CI || process.stdout.isTTY !== true) return false
+  return process.platform === 'darwin' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME)
+}
+
+/**
+ * Opens a link in the user's browser. Not as an argument, because every user of the machine can read those, and the
+ * link signs its holder in. A page that only the user can read redirects there. Returns the function that removes the
+ * page.
+ */
+async function openBrowser(link: string, home: string): Promise<() => Promise<void>> {
+  const folder = path.join(home, 'servers')
+  const page = path.join(folder, `open-${randomBytes(6).toString('hex')}.html`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(page, `<!doctype html><meta http-equiv="refresh" content="0;url=${link}">\n`, {
+    mode: 0o600,
+    flag: 'wx',
+  })
+  const child = spawn(opener(), [pathToFileURL(page).href], {
+    env: { ...buildChildEnv({ source: processEnv(), allow: SCREEN }).env },
+    stdio: 'ignore',
+    detached: true,
+  })
+  // There may be no browser; the link is printed too.
+  child.on('error', () => {})
+  child.unref()
+  return () => rm(page, { force: true })
+}
+
+const SCREEN = [
+  ...['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_CURRENT_DESKTOP'],
+  ...['XDG_SESSION_TYPE', 'DESKTOP_SESSION', 'BROWSER', 'WSL_DISTRO_NAME', 'WSL_INTEROP'],
+]
+
+function opener(): string {
+  if (process.platform === 'darwin') return 'open'
+  return processEnv().WSL_DISTRO_NAME ? 'wslview' : 'xdg-open'
+}
+
+/**
+ * The built dashboard: of the repository, or the copy in the packed command. Undefined if it is not built. Only these
+ * two are checked: an installed command is inside a user's project, which may have a `web/dist` of its own.
+ */
+export function dashboardFolder(from = fileURLToPath(import.meta.url)): string | undefined {
+  const own = packageFolder(from, '@chirality/cli')
+  if (own === undefined) return undefined
+  const candidates = [path.join(own, 'dashboard')]
+  const beside = path.join(own, '..', 'web')
+  if (nameOf(beside) === '@chirality/web') candidates.unshift(path.join(beside, 'dist'))
+  return candidates.find(folder => existsSync(path.join(folder, 'index.html')))
+}
+
+/** The package of a file, which may be a source, the bundle or one of its chunks. */
+function packageFolder(file: string, name: string): string | undefined {
+  const folder = path.dirname(file)
+  if (folder === file) return undefined
+  return nameOf(folder) === name ? folder : packageFolder(folder, name)
+}
+
+function nameOf(folder: string): string | undefined {
+  try {
+    return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).name
+  } catch {
+    return undefined
+  }
 }

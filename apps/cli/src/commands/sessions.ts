@@ -1,12 +1,22 @@
-import { chooseAction } from '../options.ts'
-import type { Output } from '../output.ts'
-import { deleteCommand } from './sessions/delete.ts'
+import { createInterface } from 'node:readline/promises'
+import { conditionOf, costText } from '@chirality/core'
+import {
+  type SearchHit,
+  SessionHost,
+  SessionStore,
+  type StoredSession,
+  searchSessions,
+} from '@chirality/sessions'
+import { EXIT, UsageError } from '../exit-code.ts'
+import { createHarnesses } from '../harnesses.ts'
+import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
+import { type Output, tell } from '../output.ts'
+import { minute, plain, type Style, style, wantsColour } from '../render/style.ts'
 import { exportCommand } from './sessions/export.ts'
-import { forkCommand } from './sessions/fork.ts'
+import { continueCommand, findSession } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
 import { listCommand } from './sessions/list.ts'
-import { searchCommand } from './sessions/search.ts'
-import { showCommand } from './sessions/show.ts'
+import { lastTurns } from './sessions/transcript.ts'
 
 /** The sessions of projects: list, show, search, export, fork, import and delete. */
 export function sessions(args: string[], output: Output): Promise<number> {
@@ -22,4 +32,138 @@ const ACTIONS = {
   export: exportCommand,
   import: importCommand,
   delete: deleteCommand,
+}
+
+/** A session's facts, its last turns, and the command that continues it. */
+async function showCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, { json: { type: 'boolean' } })
+  const session = await findSession(oneArgument(positionals, 'the id of a session'))
+  if (values.json) {
+    await output.write(`${JSON.stringify(session)}\n`)
+    return EXIT.done
+  }
+  const colour = wantsColour(output.isTerminal)
+  await output.write(facts(session, style(colour)))
+  await output.write(await lastTurns(session, colour))
+  await output.write(`\nContinue with: ${continueCommand(session)}\n`)
+  return EXIT.done
+}
+
+function facts(session: StoredSession, paint: Style): string {
+  const { id, title, projectRoot, harness, model, persona, mode, forkedFrom } = session
+  const agent = [harness, model].filter(Boolean).join(' · ')
+  const rows: [string, string][] = [
+    ['session', id],
+    ['project', projectRoot],
+    ['agent', agent === '' ? 'not chosen yet' : agent],
+    ['persona', persona === null ? mode : `${persona} · ${mode}`],
+    ['created', minute(session.createdAt)],
+    ['updated', minute(session.updatedAt)],
+    ['turns', `${session.turnCount}${session.lastTurn === null ? '' : `, the last ${session.lastTurn}`}`],
+    ['cost', costText({ usd: session.costUsd, isEstimate: session.costIsEstimate }) ?? 'not known'],
+    ['now', now(session)],
+    ...(forkedFrom ? [['fork of', `${forkedFrom.sessionId} at ${forkedFrom.seq}`] as [string, string]] : []),
+  ]
+  const lines = rows.map(([name, value]) => `${paint.dim(name.padEnd(NAME_WIDTH))} ${plain(value)}\n`)
+  return `${paint.bold(plain(title ?? 'Untitled'))}\n${lines.join('')}`
+}
+
+function now(session: StoredSession): string {
+  const condition = conditionOf({ ...session, phase: session.status })
+  const { error } = session.progress
+  return error === null ? condition : `${condition}: ${error.message}`
+}
+
+const NAME_WIDTH = 'fork of'.length
+
+/** Searches messages and tool calls, newest first. */
+async function searchCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    project: { type: 'string' },
+    all: { type: 'boolean' },
+    limit: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  if (positionals.length === 0) throw new UsageError('Say what to search for.')
+  if (values.all && values.project !== undefined)
+    throw new UsageError('--all and --project exclude each other. Leave one out.')
+  const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
+  const projectRoot = values.all ? undefined : await projectFolder(values.project)
+  const { hits, unreadable } = await searchSessions({ query: positionals.join(' '), projectRoot, limit })
+  const paint = style(wantsColour(output.isTerminal))
+  await output.write(hits.map(hit => (values.json ? `${JSON.stringify(hit)}\n` : lines(hit, paint))).join(''))
+  for (const { error } of unreadable) await tell(`chirality: Not searched: ${error}\n`)
+  if (hits.length === 0 && !values.json) await tell('chirality: Nothing found.\n')
+  return EXIT.done
+}
+
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 10_000
+
+function lines({ sessionId, seq, at, kind, title, snippet, ranges }: SearchHit, paint: Style): string {
+  const where = `${sessionId}  ${paint.dim(`#${seq} ${minute(at)} ${kind}`)}  ${plain(title ?? 'Untitled')}`
+  let text = ''
+  let from = 0
+  for (const [start, end] of ranges) {
+    text += plain(snippet.slice(from, start)) + paint.bold(plain(snippet.slice(start, end)))
+    from = end
+  }
+  return `${where}\n  ${text}${plain(snippet.slice(from))}\n`
+}
+
+/** A new session with the same history, up to an event. */
+async function forkCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    at: { type: 'string' },
+    title: { type: 'string' },
+    json: { type: 'boolean' },
+  })
+  const store = new SessionStore()
+  const session = await findSession(oneArgument(positionals, 'the id of a session'), store)
+  const atSeq = wholeNumber('at', values.at, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  if (atSeq !== undefined && atSeq > session.lastSeq)
+    throw new UsageError(`--at is ${atSeq}, but the session has ${session.lastSeq} events.`)
+  const { title } = values
+  const fork = await store.fork(session.id, { atSeq, title })
+  if (values.json) await output.write(`${JSON.stringify(fork)}\n`)
+  else await output.write(`${fork.id}\n${whatItKnows(fork)}Continue with: ${continueCommand(fork)}\n`)
+  return EXIT.done
+}
+
+function whatItKnows({ forkedFrom }: StoredSession): string {
+  if (forkedFrom?.history === 'cut')
+    return 'Its agent goes on from its own conversation up to here, and knows nothing later.\n'
+  if (forkedFrom?.history !== 'account') return ''
+  return 'Its agent begins a new conversation, with a written account of the history up to here and nothing later.\n'
+}
+
+/** Deletes all files of a session. Only the owner of its project can: no other process can stop its work. */
+async function deleteCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, { yes: { type: 'boolean' } })
+  const session = await findSession(oneArgument(positionals, 'the id of a session'))
+  const name = `${session.id} (${plain(session.title ?? 'Untitled')})`
+  if (!values.yes && !(await confirmed(`Delete ${name}, with its history and raw logs? [y/N] `))) {
+    await tell('chirality: Nothing was deleted.\n')
+    return EXIT.failed
+  }
+  const host = new SessionHost({ harnesses: await createHarnesses(), address: 'chirality sessions delete' })
+  try {
+    await host.openProject(session.projectRoot)
+    await host.deleteSession(session.id)
+  } finally {
+    // Other sessions of the project may have been adopted; they go on.
+    await host.close({ agents: 'leave' })
+  }
+  await output.write(`Deleted ${name}.\n`)
+  return EXIT.done
+}
+
+async function confirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new UsageError('Deleting cannot be undone. Say --yes to do it.')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PendingBytes } from './pending-bytes.ts'
+import { PendingBytes } from './line-framer.ts'
 
 test('growing copies each byte a bounded number of times, however small the parts', () => {
   const pending = new PendingBytes()

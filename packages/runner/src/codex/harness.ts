@@ -1,15 +1,38 @@
-import type { CodexEvent } from '@chirality/core'
+import {
+  type CodexEvent,
+  createCodexExecTranslator,
+  HarnessError,
+  type HarnessEvent,
+  type HarnessInstallStatus,
+  HarnessNotInstalledError,
+  type HarnessQuery,
+  parseCodexEvent,
+  versionSupport,
+} from '@chirality/core'
+import { buildChildEnv } from '../env/child-env.ts'
+import { asTyped } from '../process/program/resolve-executable.ts'
+import { runCommand } from '../process/program/run-command.ts'
 import { processEnv } from '../process/system/process-env.ts'
 import { AgentHarness, type HarnessAgent, type Offered } from '../turn/create-harness.ts'
 import { KeptAgents } from '../turn/kept-agents.ts'
+import { queryEnd, queryProcess } from '../turn/query-process.ts'
 import { adoptedCodexPlan } from './adopted-turn.ts'
 import type { AppServer } from './app-server/app-server.ts'
+import { codexFeatures } from './app-server/features.ts'
 import { CODEX, type CodexContext, type CodexHarnessConfig } from './config.ts'
-import { CODEX_CAPABILITIES, CODEX_META, CODEX_MODELS, EXEC_CAPABILITIES } from './descriptor.ts'
+import {
+  CODEX_CAPABILITIES,
+  CODEX_ENVIRONMENT,
+  CODEX_META,
+  CODEX_MODELS,
+  EXEC_CAPABILITIES,
+  HARNESS_ID,
+} from './descriptor.ts'
+import { prepareExec } from './exec/exec-program.ts'
 import { importCodexSession, listCodexSessions } from './native-sessions/native-sessions.ts'
+import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 import { unheldRules } from './options/permissions.ts'
-import { codexInstallStatus } from './program/install-status.ts'
-import { queryCodex } from './query.ts'
+import { type FindCodexOptions, findCodex } from './program/executable.ts'
 import { codexPlan, prewarmCodex } from './turn.ts'
 
 /** Runs Codex: preferably through its app-server, which is kept between turns; otherwise one `exec` for each turn. */
@@ -63,4 +86,93 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
       import: nativeSessionId => importCodexSession(nativeSessionId, context),
     },
   }
+}
+
+/** One turn as native events, through `exec`: each query is a process of its own, and no process is kept after it. */
+async function* queryCodex(
+  query: HarnessQuery,
+  context: CodexContext,
+): AsyncGenerator<HarnessEvent<CodexEvent>> {
+  refuseUnsupported(query)
+  checkThread(query)
+  if (query.forkAt !== undefined)
+    throw new HarnessError(
+      'forkAt: a query runs `codex exec`, which forks a whole thread.',
+      'unsupported',
+      HARNESS_ID,
+    )
+  if (query.signal.aborted) return
+  const startedAt = performance.now()
+  const invocation = await prepareExec(query, context)
+  const { usageBefore } = invocation.facts
+  // Used only for its outcome, so that one module decides which results are failures.
+  const translator = createCodexExecTranslator({ sessionId: '', usageBefore })
+  yield* queryProcess<CodexEvent>({
+    agent: CODEX,
+    config: context.config,
+    query,
+    invocation,
+    read: record => {
+      const event = parseCodexEvent(record.kind === 'json' ? record.value : record)
+      translator.translate(event)
+      return [...started(event), { type: 'message', message: event }]
+    },
+    end: said => {
+      const { outcome } = translator
+      const durationMs = Math.round(performance.now() - startedAt)
+      return [outcome ? queryEnd({ ...outcome, durationMs }) : withoutResult(said, query)]
+    },
+  })
+}
+
+function started(event: CodexEvent): HarnessEvent<CodexEvent>[] {
+  if (event.type !== 'thread.started' || typeof event.thread_id !== 'string') return []
+  return [{ type: 'session_started', sessionId: event.thread_id }]
+}
+
+/** Codex reports only on stderr why a turn did not begin. */
+function withoutResult(said: string, { resumeSessionId }: HarnessQuery): HarnessEvent<CodexEvent> {
+  const advice = heldThreadAdvice(said, resumeSessionId)
+  if (advice) return { type: 'error', error: advice, code: 'busy' }
+  return { type: 'error', error: said, code: isLostThread(said) ? 'session_not_found' : 'process_crashed' }
+}
+
+/** Asks the binary for its version and its login. The login says that a key exists, not that it is valid. */
+async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
+  let binary: string
+  try {
+    binary = await findCodex(options)
+  } catch (error) {
+    if (!(error instanceof HarnessNotInstalledError)) throw error
+    return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
+  }
+  const { env } = buildChildEnv({ source: options.environment, own: CODEX_ENVIRONMENT })
+  const { version: number } = await codexFeatures(binary, env)
+  if (number === undefined) {
+    const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
+    return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
+  }
+  // Run only after the version check: another program could interpret these arguments in any way.
+  const login = await runCommand(binary, ['login', 'status'], { env })
+  // `exec` reads the key from this variable, and an app-server gets it from us; `login status` ignores it.
+  const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
+  const authenticated = authType !== 'none'
+  return {
+    installed: true,
+    version: number,
+    support: versionSupport(number, CODEX_META.versions),
+    path: binary,
+    authType,
+    authenticated,
+    ...(authenticated ? {} : { authInstructions: await loginInstructions(binary, options.environment) }),
+  }
+}
+
+async function loginInstructions(binary: string, { PATH }: Record<string, string>): Promise<string> {
+  return `Run \`${await asTyped('codex', binary, PATH)} login\`, or set CODEX_API_KEY.`
+}
+
+function authTypeOf(code: number | null, said: string): HarnessInstallStatus['authType'] {
+  if (code !== 0) return 'none'
+  return /api key/i.test(said) ? 'api-key' : 'account'
 }

@@ -5,12 +5,16 @@ import {
   type HarnessId,
   type McpHttpServerConfig,
 } from '@chirality/core'
+import { Server as McpServer } from '@modelcontextprotocol/sdk/server/index.js'
+import type { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { type CallLimits, callTool } from './call-tool.ts'
 import { createBearerToken, refuse } from './guard.ts'
 import { sendRefusal } from './http-exchange.ts'
-import { createMcpServer } from './mcp-server.ts'
-import { McpSessions } from './mcp-sessions.ts'
-import { prepareTools } from './prepare-tools.ts'
+import { clientGone, McpSessions } from './mcp-sessions.ts'
+import { type PreparedTools, prepareTools } from './prepare-tools.ts'
 import { TOOL_SERVER_NAME } from './server-name.ts'
+import { failure } from './tool-result.ts'
 
 export interface ToolServerOptions {
   /** `127.0.0.1` (default) or `::1`. Nothing beyond loopback is ever bound. */
@@ -146,4 +150,30 @@ async function close(server: Server, sessions: McpSessions): Promise<void> {
   await sessions.close()
   server.closeAllConnections()
   await closed
+}
+
+interface McpServerParts {
+  tools: PreparedTools
+  limits: CallLimits
+  transport: Pick<WebStandardStreamableHTTPServerTransport, 'closeSSEStream'>
+}
+
+/** The protocol side of the tools, for one client. */
+function createMcpServer({ tools, limits, transport }: McpServerParts): McpServer {
+  const server = new McpServer(
+    { name: TOOL_SERVER_NAME, version: '1' },
+    { capabilities: { tools: {} }, jsonSchemaValidator: tools.validator },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.listed }))
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
+    const tool = tools.byName.get(params.name)
+    if (!tool) return failure(`There is no tool ${JSON.stringify(params.name)}.`, limits.maxResultBytes)
+    // A cancelled call gets no answer, and the SDK would keep its stream open for ever.
+    extra.signal.addEventListener('abort', () => transport.closeSSEStream(extra.requestId), { once: true })
+    const gone = clientGone.getStore()
+    // The protocol lets a client leave and fetch the result later; without a store for results it would be lost anyway.
+    const signal = gone ? AbortSignal.any([extra.signal, gone]) : extra.signal
+    return callTool(tool, params.arguments ?? {}, { ...limits, signal })
+  })
+  return server
 }

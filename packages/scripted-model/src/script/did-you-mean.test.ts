@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean } from './strict-schema.ts'
+import { didYouMean } from './script.ts'
 
 test.each([
   ['txt', 'text'],

@@ -1,16 +1,82 @@
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
-import { budgetsRouter } from './budgets-router.ts'
+import { CALLS } from '../contract/calls.ts'
+import { callError } from '../errors/call-error.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
-import { harnessesRouter } from './harnesses-router.ts'
+import { liveSession } from './live-session.ts'
 import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
-import { rulesRouter } from './rules-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
-import { router } from './trpc.ts'
+import { ask, call, router } from './trpc.ts'
 import { trustRouter } from './trust-router.ts'
 import { decisionsRouter, turnsRouter } from './turns-router.ts'
+
+const budgetsRouter = router({
+  get: call(CALLS.budgets.get).query(
+    async ({ ctx, input }) => (await ctx.host.budgets.read(await ctx.projects.require(input.project))).state,
+  ),
+
+  /** null is no limit; undefined leaves a limit unchanged. */
+  set: call(CALLS.budgets.set).mutation(async ({ ctx, input }) => {
+    const { maxCostUsd, maxIterations, maxTokens, maxMinutes } = input
+    return ctx.host.budgets.setLimits(await ctx.projects.require(input.project), {
+      ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
+      ...(maxIterations === undefined ? {} : { max_iterations: maxIterations }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+      ...(maxMinutes === undefined ? {} : { max_minutes: maxMinutes }),
+    })
+  }),
+
+  /** The limits of all turns of a session together. null is no limit; undefined leaves a limit unchanged. */
+  setSession: call(CALLS.budgets.setSession).mutation(async ({ ctx, input }) => {
+    const session = await liveSession(ctx, input.sessionId)
+    const { budgetUsd: usd, budgetTokens: tokens, budgetMinutes: minutes } = input
+    return session.setBudget({ usd, tokens, minutes })
+  }),
+})
+
+const harnessesRouter = router({
+  list: ask(CALLS.harnesses.list).query(({ ctx }) =>
+    ctx.harnesses.getAll().map(harness => ({
+      ...harness.meta(),
+      models: harness.models(),
+      capabilities: harness.capabilities(),
+      usesProjectFiles: harness.projectFiles !== undefined,
+    })),
+  ),
+
+  /** Whether each harness is installed and logged in. */
+  status: ask(CALLS.harnesses.status).query(async ({ ctx }) => {
+    return Object.fromEntries(await ctx.harnesses.checkAllInstallStatus())
+  }),
+
+  slashCommands: call(CALLS.harnesses.slashCommands).query(async ({ ctx, input, signal }) => {
+    const root = await ctx.projects.require(input.project)
+    const { isTrusted: trustProject } = await ctx.host.trust.state(root)
+    return ctx.harnesses.getOrThrow(input.harness).discoverSlashCommands(root, signal, { trustProject })
+  }),
+})
+
+const rulesRouter = router({
+  /**
+   * Every file with rules for the project, in the order of evaluation; those of personas are listed with the personas.
+   */
+  list: call(CALLS.rules.list).query(async ({ ctx, input }) =>
+    ctx.host.policies.sources(await ctx.projects.require(input.project)),
+  ),
+
+  /** Removes a rule of the user's own files, by its line and text. Files of the project cannot be changed here. */
+  remove: call(CALLS.rules.remove).mutation(async ({ ctx, input: { project, scope, line, text } }) => {
+    const root = await ctx.projects.require(project)
+    if (!(await ctx.host.policies.removeRule(root, scope, { line, text })))
+      throw callError(
+        'changed',
+        'The file of this rule has changed since it was read. Look at the rules again.',
+      )
+    return ctx.host.policies.sources(root)
+  }),
+})
 
 export const appRouter = router({
   projects: projectsRouter,

@@ -3,7 +3,6 @@ import { StorageError, toStorageError } from '../../files/storage-error.ts'
 import { Batch } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
-import { atEndOfLoopTurn } from './loop-turn.ts'
 
 export type LogHealth = { state: 'ok' } | { state: 'paused'; error: StorageError }
 
@@ -252,4 +251,21 @@ function notice(
   { kind, message }: { kind: string; message: string },
 ): StatusEvent {
   return { type: 'status', sessionId, status: 'notice', level, message, data: { kind } }
+}
+
+/**
+ * Calls each function once, at the end of this turn of the event loop, all in a row: their effects, such as writes to
+ * one socket, are then combined. The functions must not throw.
+ */
+function atEndOfLoopTurn(task: () => void): void {
+  if (tasks.size === 0) setImmediate(run)
+  tasks.add(task)
+}
+
+let tasks = new Set<() => void>()
+
+function run(): void {
+  const due = tasks
+  tasks = new Set()
+  for (const task of due) task()
 }

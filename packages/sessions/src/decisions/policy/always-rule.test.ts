@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { callRisks } from './call-risks.ts'
+import { callRisks } from './always-rule.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'chirality-risks-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { needleOf } from './needle.ts'
+import { needleOf } from './search-sessions.ts'
 import { TextMatcher } from './text-matcher.ts'
 
 function finds(terms: string[], text: string): boolean {

@@ -1,6 +1,6 @@
 import type { SessionErrorCode, TurnEndReason } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { Verdict } from './verdict.ts'
+import { Verdict } from './show-turn.ts'
 
 interface Options {
   begun?: boolean

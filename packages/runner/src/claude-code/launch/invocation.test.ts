@@ -1,7 +1,7 @@
 import type { GuardRule } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { ClaudeFeatures } from '../install/features.ts'
-import { ownDenials } from './own-denials.ts'
+import { ownDenials } from './invocation.ts'
 
 const agent = { harnessId: 'claude-code', name: 'Claude Code' } as const
 const old = new ClaudeFeatures('2.1.300')
