@@ -4,7 +4,10 @@ import { PassThrough, Writable } from 'node:stream'
 
 /** @typedef {import('./protocol/worker-messages.ts').WorkerResponse} WorkerResponse */
 
-/** What the SDK takes for its agent. The real one is a child of the main thread; this only passes words on. */
+/**
+ * The process object that the SDK uses. The real agent is a child of the main thread; this only forwards its input and
+ * output.
+ */
 export class BridgedProcess extends EventEmitter {
   killed = false
   /** @type {number | null} */

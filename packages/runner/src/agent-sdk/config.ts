@@ -14,13 +14,13 @@ export const AGENT_SDK: ClaudeAgentName = {
 }
 
 export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {
-  /** Folder of the SDK's package. Found from this package if not set. */
+  /** The folder of the SDK's package. Default: resolved from this package. */
   sdkPath?: string
-  /** How long the SDK may take until it asks for its agent. Default 60 s. */
+  /** How long the SDK may take to request its agent. Default 60 s. */
   startLimitMs?: number
   /**
-   * Told of every hook of the agent; without it no hook is registered. For an event that expects a decision the agent
-   * waits for what this returns; if it throws, the agent may not go on.
+   * Called for every hook of the agent; without it no hook is registered. For an event that expects a decision, the
+   * agent waits for the returned one. If this throws, the action is blocked.
    */
   onRuntimeEvent?: (event: RuntimeEvent) => RuntimeDecision | undefined | Promise<RuntimeDecision | undefined>
 }
@@ -28,11 +28,11 @@ export interface AgentSdkHarnessConfig extends ClaudeCodeHarnessConfig {
 interface AgentSdk {
   version: string
   folder: string
-  /** To import it by. */
+  /** The URL for `import()`. */
   url: string
 }
 
-/** The installed SDK. It is an optional peer: an app that does not run this harness need not have it. */
+/** Finds the installed SDK, an optional peer dependency. */
 export function findAgentSdk(sdkPath?: string): AgentSdk {
   const folder = sdkPath ?? findPackage(import.meta.url, PACKAGE)
   if (folder === undefined) throw notInstalled(`Install it with \`npm install ${PACKAGE}\`.`)
@@ -48,7 +48,7 @@ function readManifest(folder: string): { version: string; main: string } {
     const { name, version, main } = manifest as Record<string, unknown>
     if (name === PACKAGE && typeof version === 'string' && typeof main === 'string') return { version, main }
   } catch {
-    // Said below: no manifest and one that is not the SDK's come to the same.
+    // Handled below, in the same way as the manifest of another package.
   }
   throw notInstalled(`${folder} does not hold it. Install it with \`npm install ${PACKAGE}\`.`)
 }

@@ -10,7 +10,7 @@ export const SDK_VERSIONS: HarnessVersions = {
   update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
 }
 
-/** It runs Claude Code, which takes the same variables and keeps the conversations. */
+/** The SDK runs Claude Code, which reads the same variables and stores the conversations. */
 export const AGENT_SDK_META: HarnessMeta = {
   id: HARNESS_ID,
   name: 'Claude Agent SDK',

@@ -25,7 +25,7 @@ import { AGENT_SDK, type AgentSdkHarnessConfig, findAgentSdk } from './config.ts
 import { AGENT_SDK_META, HARNESS_ID, SDK_VERSIONS } from './descriptor.ts'
 import { sdkVariant } from './variant.ts'
 
-/** Runs Claude through the Agent SDK, in a Worker. What the agent says is read and shown as that of Claude Code is. */
+/** Runs Claude through the Agent SDK in a Worker. Its output is read and translated like Claude Code's. */
 export class AgentSdkHarness extends AgentHarness<ClaudeEvent> {
   declare readonly adoptTurn: Offered<'adoptTurn'>
   declare readonly listNativeSessions: Offered<'listNativeSessions'>
@@ -49,13 +49,13 @@ export class AgentSdkHarness extends AgentHarness<ClaudeEvent> {
     this.#context = context
   }
 
-  /** One prompt, one full answer, through the SDK and its hooks. */
+  /** Runs one prompt to its complete answer, through the SDK and its hooks. */
   run(request: ClaudeRequest): Promise<ClaudeResponse> {
     return runClaudeOnce(request, { ...this.#context, ask: querySdk })
   }
 }
 
-/** The agent's own status, with the version of the SDK; both have to be there. */
+/** The agent's status, with the version of the SDK; both are required. */
 async function sdkInstallStatus(
   context: ClaudeContext & { config: AgentSdkHarnessConfig },
 ): Promise<HarnessInstallStatus> {
@@ -71,7 +71,7 @@ async function sdkInstallStatus(
   }
 }
 
-/** One turn as native events, in an agent that ends with it. What it would ask a person is denied, as Claude Code does it. */
+/** One turn as native events, in an agent that ends with it. Permission requests are denied, as in Claude Code. */
 async function* querySdk(
   query: HarnessQuery,
   context: ClaudeQueryContext,
@@ -114,7 +114,7 @@ async function* answer(
   stderr: string[],
   signal: AbortSignal,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {
-  // The SDK always has its agent ask; unanswered, it would wait for ever.
+  // The SDK always makes its agent ask; without an answer the agent would wait forever.
   const requests = new ControlRequests(live)
   const questions = new Questions({ requests, decide: undefined, tell: () => {} })
   for await (const item of live.inbox.read()) {
@@ -128,7 +128,7 @@ async function* answer(
     if (live.shownRest.reached) return
   }
   yield* told(stderr)
-  // Whoever aborts knows it: an abort is an end, not a failure.
+  // An abort by the caller is an end, not a failure.
   if (signal.aborted) return
   const { exit, stderr: said } = await live.ended
   yield { type: 'error', error: describeExit(AGENT_SDK.name, exit, said), code: 'process_crashed' }
@@ -138,7 +138,7 @@ function told(stderr: string[]): HarnessEvent<ClaudeEvent>[] {
   return stderr.splice(0).map(line => ({ type: 'stderr', data: line }))
 }
 
-/** The SDK exchanges requests with its agent before there is a conversation; that comes first for whoever listens. */
+/** Moves the start of the conversation before the requests that the SDK exchanges with its agent first. */
 async function* startedFirst(
   events: AsyncIterable<HarnessEvent<ClaudeEvent>>,
 ): AsyncGenerator<HarnessEvent<ClaudeEvent>> {

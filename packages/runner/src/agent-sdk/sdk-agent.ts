@@ -15,14 +15,14 @@ export interface SdkAgentOptions {
   start: StartRequest
   spool: Spool
   config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent' | 'startLimitMs'>
-  /** Nobody wants it any more. */
+  /** Fires when the agent is no longer needed. */
   signal: AbortSignal
 }
 
 /**
- * Starts the SDK and the agent it asks for. When it rejects, the thread is gone and no process runs. What comes back is used
- * like any `claude`: lines that are written to it reach the SDK, which passes them on in its own way, and what the agent prints
- * reaches the SDK as well.
+ * Starts the SDK and the agent that it requests. When it rejects, the thread has ended and no process is running. The
+ * result is used like any `claude`: lines written to it reach the SDK, which forwards them in its own format, and the
+ * agent's output reaches the SDK as well.
  */
 export function startSdkAgent(options: SdkAgentOptions): Promise<AgentProcess> {
   return new SdkAgent(options).started()
@@ -32,13 +32,13 @@ class SdkAgent implements AgentProcess {
   readonly #options: SdkAgentOptions
   readonly #worker: SdkWorker
   readonly #waitingInput: string[] = []
-  /** Requests of the agent that we, not the SDK, have the answer to, and the name that the SDK knows each by. */
+  /** Requests of the agent that Chirality answers, not the SDK; each with the SDK's own id for it. */
   readonly #asked = new Map<string, string>()
   #process: AgentProcess | null = null
   #spawning: Promise<void> = Promise.resolve()
   #failure: string | undefined
   #isKilledBySdk = false
-  /** We let go of it: that the SDK ends now is no failure. */
+  /** Set when we closed the SDK: its end is then not a failure. */
   #isFinished = false
   #isRead = false
   readonly #started: Promise<void>
@@ -60,7 +60,7 @@ class SdkAgent implements AgentProcess {
         void this.#process?.stop({ interruptGraceMs: 0 })
       },
       onHook: request => void answerHook(request, options.config).then(this.#decide(request.requestId)),
-      // The same request stands in the spool; whoever reads that decides, and `write` brings the answer.
+      // The spool holds the same request. Its reader decides, and `write` delivers the answer.
       onPermission: () => {},
       onWithdrawn: name => {
         for (const [id, known] of this.#asked) if (known === name) this.#asked.delete(id)
@@ -70,7 +70,7 @@ class SdkAgent implements AgentProcess {
     })
   }
 
-  /** An SDK that hangs while it is loaded, or never asks for its agent, must not hang the turn. */
+  /** An SDK that hangs during loading, or never requests its agent, must not hang the turn. */
   async started(): Promise<AgentProcess> {
     const { signal, config } = this.#options
     const { startLimitMs = START_LIMIT_MS } = config
@@ -121,12 +121,12 @@ class SdkAgent implements AgentProcess {
     this.#isRead = true
     const { code, signal } = await this.exited
     this.#worker.exited(code, signal)
-    // An SDK that dies takes its agent along, and the end of that may be heard of first.
+    // An SDK that fails also ends its agent, whose exit may be reported first.
     if (this.#isKilledBySdk) await this.#lastWords()
     return this.#failure === undefined ? undefined : [{ kind: 'stderr', line: `Agent SDK: ${this.#failure}` }]
   }
 
-  /** A user's message and an answer go through the SDK; a control request of ours is none of its business. */
+  /** User messages and answers go through the SDK; our own control requests go directly to the agent. */
   async write(text: string): Promise<boolean> {
     if (this.#failure !== undefined) return false
     const line = JSON.parse(text) as Record<string, unknown>
@@ -142,7 +142,7 @@ class SdkAgent implements AgentProcess {
     }
   }
 
-  /** The SDK waits for an answer before it ends its agent's input, which one that was never asked does not give. */
+  /** The SDK waits for an answer before it ends the agent's input; an agent without a prompt never gives one. */
   endInput(): void {
     this.#isFinished = true
     this.#worker.finish()
@@ -168,7 +168,7 @@ class SdkAgent implements AgentProcess {
     return this.#process
   }
 
-  /** One that killed its agent and then hangs has none. */
+  /** Limited in time: an SDK that killed its agent and then hangs reports no error. */
   async #lastWords(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>(resolve => {
@@ -178,7 +178,7 @@ class SdkAgent implements AgentProcess {
     clearTimeout(timer)
   }
 
-  /** Also an agent that was asked for in the last moment. */
+  /** Also stops an agent that was requested at the last moment. */
   async #giveUp(): Promise<void> {
     this.#isFinished = true
     await this.#worker.close()
@@ -204,7 +204,7 @@ class SdkAgent implements AgentProcess {
   }
 
   #hear(record: NdjsonRecord): void {
-    // The SDK ends at a line that it cannot read; the translator tells of it.
+    // The SDK fails at a line that it cannot parse; the translator reports the line instead.
     if (record.kind !== 'json') return
     const { type, request_id: id, request } = record.value as Record<string, unknown>
     const { subtype, tool_use_id: toolUseId } = asObject(request)
@@ -233,7 +233,7 @@ class SdkAgent implements AgentProcess {
     if (event) void Promise.resolve(this.#options.config.onRuntimeEvent?.(event)).catch(() => {})
   }
 
-  /** Without the SDK nobody answers the agent, so it must not go on. */
+  /** Without the SDK nothing answers the agent, so it is stopped. */
   #end(error: string | undefined): void {
     if (this.#process === null)
       return this.#onStarted?.reject(new Error(error ?? 'The SDK ended before it started its agent.'))

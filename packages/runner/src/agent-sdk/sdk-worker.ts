@@ -8,7 +8,7 @@ import type {
 
 export type SpawnRequest = Extract<WorkerResponse, { type: 'spawn' }>
 
-/** What the Worker asks for and tells. Those that return nothing must not throw. */
+/** The requests and reports of the Worker. Handlers that return nothing must not throw. */
 export interface SdkWorkerHandlers {
   onSpawn(request: SpawnRequest): void
   onStdin(text: string): void
@@ -18,11 +18,11 @@ export interface SdkWorkerHandlers {
   onPermission(request: Extract<WorkerResponse, { type: 'permission' }>): void
   onWithdrawn(requestId: string): void
   onMessage(message: Record<string, unknown>): void
-  /** The SDK is done, or has failed: nothing more comes from it. */
+  /** The SDK has ended or failed; it reports nothing more. */
   onEnd(error: string | undefined): void
 }
 
-/** The SDK in a thread of its own. Once it is over nothing is heard of it, and what is said to it is lost. */
+/** The SDK in a thread of its own. After its end it reports nothing, and messages to it are dropped. */
 export class SdkWorker {
   readonly #worker: Worker
   readonly #handlers: SdkWorkerHandlers
@@ -33,17 +33,16 @@ export class SdkWorker {
   #nextControl = 1
   #over = false
   #onOver: () => void = () => {}
-  /** Nothing more comes from it. */
   readonly ended = new Promise<void>(resolve => {
     this.#onOver = resolve
   })
 
   constructor(start: StartRequest, handlers: SdkWorkerHandlers) {
     this.#handlers = handlers
-    // Nothing of ours is in its environment: the agent's comes with the options.
+    // The Worker receives none of our variables: the agent's environment is in the options.
     this.#worker = new Worker(new URL('./worker.mjs', import.meta.url), {
       env: {},
-      // The SDK warns of what we do on purpose.
+      // The SDK warns about options that are set on purpose.
       execArgv: ['--no-warnings'],
     })
     this.#worker.on('message', (response: WorkerResponse) => this.#hear(response))
@@ -72,7 +71,7 @@ export class SdkWorker {
     this.#post({ type: 'finish' })
   }
 
-  /** Rejects when the agent refuses, or is gone before it answers. */
+  /** Rejects when the agent refuses the request, or exits before it answers. */
   control(method: ControlMethod, argument?: unknown): Promise<unknown> {
     if (this.#over) return Promise.reject(new Error('The Agent SDK has ended.'))
     const id = this.#nextControl++
@@ -82,7 +81,7 @@ export class SdkWorker {
     })
   }
 
-  /** The gentle way first; the thread is gone when this resolves. */
+  /** Ends the SDK regularly first. The thread has ended when this resolves. */
   async close(): Promise<void> {
     this.#post({ type: 'abort' })
     this.#end(undefined)

@@ -44,7 +44,7 @@ async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Prom
   }
 }
 
-/** A hook that only tells cannot be refused: the agent would show that as an error. */
+/** A hook without a decision cannot be refused: the agent would show the refusal as an error. */
 function refusalOf(hookName: HookName): Record<string, unknown> {
   return isDecided(hookName) ? block(hookName, 'The request was withdrawn.') : {}
 }
@@ -52,14 +52,14 @@ function refusalOf(hookName: HookName): Record<string, unknown> {
 export interface SdkOptionsInput {
   query: HarnessQuery
   config: AgentSdkHarnessConfig
-  /** The whole environment of the agent: the SDK adds nothing of ours to it. */
+  /** The agent's whole environment; the SDK adds nothing to it. */
   env: Record<string, string>
-  /** Of `claude`, which is looked for as everywhere else. */
+  /** The path of `claude`. */
   command: string
   files: ClaudeArgFiles
 }
 
-/** A query as options of the SDK, those that can be copied into a Worker. */
+/** The options of the SDK for a query, limited to values that can be copied to a Worker. */
 export function sdkOptions({ query, config, env, command, files }: SdkOptionsInput): Record<string, unknown> {
   const { resumeSessionId, tools, outputSchema } = query
   const permissionMode = permissionModeOf(query)
@@ -68,7 +68,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     env,
     pathToClaudeCodeExecutable: command,
     includePartialMessages: query.includePartialMessages !== false,
-    // Left out, the SDK would read all of them, and so what a stranger put into the project.
+    // Without this option the SDK would read all settings, including those of an untrusted project.
     settingSources: settingSources(query, config),
     systemPrompt: systemPrompt(query),
     model: query.model,
@@ -92,10 +92,10 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
   })
 }
 
-/** Without it the agent has no system prompt at all. */
+/** Without this option the agent has no system prompt. */
 function systemPrompt({ systemPrompt, appendSystemPrompt }: HarnessQuery): unknown {
   if (systemPrompt) return appendSystemPrompt ? `${systemPrompt}\n\n${appendSystemPrompt}` : systemPrompt
-  // Not recorded: a persona that was edited meanwhile counts from the next turn on.
+  // `snapshot: false`: an edited persona applies from the next turn on.
   const append = appendSystemPrompt ? { append: appendSystemPrompt, snapshot: false } : {}
   return { type: 'preset', preset: 'claude_code', ...append }
 }
@@ -106,14 +106,14 @@ const THINKING = {
   high: { effort: 'high', maxThinkingTokens: 10_000 },
 } as const
 
-/** The SDK would put the servers, tokens and all, into the command line that every user can read. */
+/** A file, because the SDK would put the servers with their tokens into the command line, which every user can read. */
 function extraArgs({ mcpConfig }: ClaudeArgFiles): Record<string, string | null> {
   const servers: Record<string, string | null> =
     mcpConfig === undefined ? {} : { 'mcp-config': mcpConfig, 'strict-mcp-config': null }
   return { ...ALWAYS, ...servers }
 }
 
-/** Tells when the agent takes a message up. */
+/** The agent then reports when it starts to process a message. */
 const ALWAYS = { 'replay-user-messages': null }
 
 function toolNames(tools: string | undefined): unknown {

@@ -9,7 +9,7 @@ import { BridgedProcess } from './bridged-process.mjs'
 /** @typedef {import('./protocol/worker-messages.ts').WorkerResponse} WorkerResponse */
 /** @typedef {import('./protocol/worker-messages.ts').StartRequest} StartRequest */
 
-/** Long enough for any person: a hook that runs into its limit is taken as no objection. */
+/** Longer than any decision takes: the agent continues when a hook times out. */
 const HOOK_TIMEOUT_S = 7 * 24 * 3600
 
 const MAX_EARLY = 100
@@ -22,7 +22,7 @@ const messages = messageQueue()
 const agent = new BridgedProcess(post)
 /** @type {Map<string, (output: Record<string, unknown>) => void>} */
 const waiting = new Map()
-/** What was decided before the SDK asked for it: both hear of a request at the same time. */
+/** Decisions that arrived before the SDK's request: both are sent at the same time. */
 /** @type {Map<string, Record<string, unknown>>} */
 const early = new Map()
 /** @type {any} */
@@ -88,9 +88,9 @@ async function run(start) {
  * @param {{ signal: AbortSignal, toolUseID?: string, requestId?: string }} context
  */
 async function canUseTool(toolName, input, { signal, toolUseID, requestId: id }) {
-  // Every release names the call; the request itself only those from 0.3.199 on.
+  // Every version sends the id of the call; only 0.3.199 and later send that of the request.
   const requestId = toolUseID ?? id
-  // Without either nobody would know which request is answered.
+  // Without an id the answer could not be matched to its request.
   if (requestId === undefined)
     return { behavior: 'deny', message: 'This version of the Agent SDK is too old to ask.' }
   return ask({ type: 'permission', requestId, toolName, input }, signal, {
@@ -129,7 +129,7 @@ function decided(requestId, output) {
   waiting.delete(requestId)
   if (resolve) return resolve(output)
   early.set(requestId, output)
-  // What nobody asks for any more.
+  // The oldest decisions are dropped, because nothing requested them.
   const [oldest] = early.keys()
   if (early.size > MAX_EARLY && oldest !== undefined) early.delete(oldest)
 }

@@ -1,4 +1,4 @@
-/** Many writers, one reader. What is pushed before the reader comes is kept; after `end` the reader finishes. */
+/** A queue with many writers and one reader. Items are kept until they are read; after `end` the reader finishes. */
 export class AsyncQueue<T extends object> implements AsyncIterable<T> {
   #items: T[] = []
   #next = 0
@@ -22,7 +22,7 @@ export class AsyncQueue<T extends object> implements AsyncIterable<T> {
     } while (await this.more())
   }
 
-  /** The next item, if it is there already. */
+  /** The next item, if there is one. */
   take(): T | undefined {
     if (this.#next === this.#items.length) return undefined
     const item = this.#items[this.#next++] as T
@@ -30,19 +30,18 @@ export class AsyncQueue<T extends object> implements AsyncIterable<T> {
     return item
   }
 
-  /** What `take` would give. */
+  /** The item that `take` would return. */
   peek(): T | undefined {
     return this.#items[this.#next]
   }
 
-  /** All that is there already. */
   takeAll(): T[] {
     const items = this.#items.slice(this.#next)
     this.#reset()
     return items
   }
 
-  /** To be called when there is nothing to take. False when nothing more comes. */
+  /** Call it when the queue is empty. False when no more items will come. */
   async more(): Promise<boolean> {
     if (this.#next < this.#items.length) return true
     if (this.#ended) return false

@@ -1,4 +1,4 @@
-// The agents' files are theirs to change: each reader gives the value if it has the right type.
+// The format of an agent's files can change, so each reader returns the value only if it has the right type.
 
 export type JsonObject = Record<string, unknown>
 
@@ -6,7 +6,7 @@ export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }
 
-/** An empty string says as little as a missing one. */
+/** An empty string counts as missing. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

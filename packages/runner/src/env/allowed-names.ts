@@ -1,4 +1,4 @@
-// What a child may see of our environment. Everything else stays here, whatever it is called.
+// The variables that a child process may receive; all others are dropped.
 
 export const BASE_NAMES = [
   'PATH',
@@ -28,7 +28,7 @@ export const BASE_NAMES = [
   'IS_SANDBOX',
   'NO_PROXY',
   'no_proxy',
-  // Where keys, editors and toolchains are. A socket of an SSH agent signs, but gives no key away.
+  // The locations of keys, editors and toolchains. The socket of an SSH agent signs, but reveals no key.
   'SSH_AUTH_SOCK',
   'EDITOR',
   'VISUAL',
@@ -53,12 +53,12 @@ export const BASE_NAMES = [
   'DOTNET_ROOT',
 ]
 
-/** Names of the user's own, separated by commas or spaces, that go to every agent. */
+/** The user's own list of variables for every agent, separated by commas or spaces. */
 export const ALLOW_VARIABLE = 'CHIRALITY_ALLOW_ENV'
 
 export const BASE_PREFIXES = ['LC_']
 
-/** Passed without the user and password that may be in them. */
+/** Passed without user name and password. */
 export const PROXY_NAMES = [
   'HTTP_PROXY',
   'HTTPS_PROXY',

@@ -6,21 +6,21 @@ import { isSecretLike } from './secrets.ts'
 
 export interface ChildEnvOptions {
   source: Record<string, string>
-  /** The variables of the agent that is started. Those of other agents never go along. Default: no agent is. */
+  /** The variables of the agent that is started. Those of other agents are never passed. Default: none. */
   own?: HarnessEnvironment
-  /** Set on top, whatever it is called: the caller names both the variable and its value. */
+  /** Added without filtering: the caller gives both name and value. */
   extra?: Record<string, string>
-  /** More names to pass from `source`, exactly as written, beside those that CHIRALITY_ALLOW_ENV there lists. */
+  /** Additional exact names to pass from `source`, besides those in its CHIRALITY_ALLOW_ENV. */
   allow?: string[]
 }
 
 export interface ChildEnv {
   env: Record<string, string>
-  /** Names of `source` that stayed behind, sorted. */
+  /** The names of `source` that were not passed, sorted. */
   dropped: string[]
 }
 
-/** The environment of an agent: an allow-list, then the deny patterns, then what was asked for by name. */
+/** The environment of an agent: the allow-list, minus the deny patterns, plus the names that were requested. */
 export function buildChildEnv(options: ChildEnvOptions): ChildEnv {
   const { source, own = NO_AGENT, extra = {}, allow = [] } = options
   const passed = new Map<string, string>()
@@ -60,23 +60,23 @@ function namesIn(list = ''): string[] {
   return list.split(/[\s,]+/).filter(name => name !== '')
 }
 
-/** Not even a user's own list may hand one agent's key to another, or load code into every process. */
+/** Not even the user's own list may give one agent's key to another, or load code into every process. */
 function isReserved(name: string, own: HarnessEnvironment): boolean {
   if (/^(LD_|DYLD_)/.test(name)) return true
   return !own.names.includes(name) && isAgentVariable(name)
 }
 
-/** Whether it is a credential or a setting of any agent. */
+/** Whether the variable is a credential or a setting of any agent. */
 export function isAgentVariable(name: string): boolean {
   return HARNESSES.some(({ meta }) => meta.environment?.names.includes(name))
 }
 
-/** The system takes no NUL, and `=` ends a name: one such entry would fail the whole spawn. */
+/** A NUL, or a `=` in the name, would make the whole spawn fail. */
 function isUsable(name: string, value: string): boolean {
   return name !== '' && !/[=\0]/.test(name) && !value.includes('\0')
 }
 
-/** Ours, from the token of the server to the path of a binary. */
+/** Chirality's own variables, such as the server's token or the path of a binary. */
 function isOwn(name: string): boolean {
   return /^CHIRALITY_/i.test(name)
 }
@@ -85,7 +85,7 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && !['', '0', 'false', 'no', 'off'].includes(value.toLowerCase())
 }
 
-/** A proxy is needed to reach anything, its password is not ours to hand on. */
+/** The proxy is needed for every connection, but its password is not passed on. */
 function withoutUserInfo(value: string): string | undefined {
   const at = value.lastIndexOf('@')
   if (at === -1) return value

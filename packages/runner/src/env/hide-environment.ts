@@ -3,20 +3,20 @@ import { copyOffStack, processEnv } from '../process/system/process-env.ts'
 import { buildChildEnv } from './child-env.ts'
 
 /**
- * Takes out of `/proc/PID/environ` of this process what a child of it would not be given. Whatever an agent runs is the same user, and
- * reads there otherwise every key that the server was started with. The variables themselves stay as they are, for us.
- * Returns the names that are hidden: none on a system without that file, which has no way to do it.
+ * Clears the variables in `/proc/PID/environ` of this process that a child would not receive. An agent's commands run
+ * as the same user and could otherwise read every key of the server there. `process.env` is unchanged. Returns the
+ * hidden names: none on a system without that file.
  */
 export function hideEnvironment(): string[] {
   const source = processEnv()
   const { env } = buildChildEnv({ source })
   const hidden = Object.keys(source).filter(name => env[name] !== source[name] && !STAYS.test(name))
-  // libc hands out pointers into the very bytes that are wiped below.
+  // libc returns pointers into the bytes that are cleared below, so the values are copied first.
   for (const name of hidden) copyOffStack(name)
   return wipe(new Set(hidden)) ? hidden : []
 }
 
-/** What the loader of the program keeps pointers to. No secrets. */
+/** The program loader keeps pointers to these. They hold no secrets. */
 const STAYS = /^(LD_|DYLD_|GLIBC_|MALLOC_)/
 
 function wipe(names: ReadonlySet<string>): boolean {
@@ -27,7 +27,7 @@ function wipe(names: ReadonlySet<string>): boolean {
     try {
       const there = Buffer.alloc(environment.length)
       readSync(memory, there, 0, there.length, start)
-      // Better all of it than something else of ours.
+      // Clears nothing rather than the wrong memory.
       if (!there.equals(environment)) return false
       const wiped = withoutValues(environment, names)
       return writeSync(memory, wiped, 0, wiped.length, start) === wiped.length
@@ -39,7 +39,7 @@ function wipe(names: ReadonlySet<string>): boolean {
   }
 }
 
-/** Where the kernel put the environment: field 50 of `/proc/PID/stat`. The name of the program, field 2, may have spaces in it. */
+/** The address of the environment: field 50 of `/proc/PID/stat`. The program name, field 2, can contain spaces. */
 function environmentStart(): number {
   const stat = readFileSync('/proc/self/stat', 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -49,7 +49,7 @@ function environmentStart(): number {
   return start
 }
 
-/** The same bytes, with NUL for the values of these names. */
+/** The same bytes with NUL for the values of these names. */
 function withoutValues(environment: Buffer, names: ReadonlySet<string>): Buffer {
   const wiped = Buffer.from(environment)
   for (let start = 0; start < wiped.length; ) {

@@ -2,8 +2,8 @@ import { HARNESSES } from '../harnesses.ts'
 import { BASE_NAMES, BASE_PREFIXES, PROXY_NAMES } from './allowed-names.ts'
 
 /**
- * The values of an environment that nobody else may read: of variables that are called like a secret, and of those that no agent is
- * given unless they are known to be harmless or hold what everybody may know, such as a path.
+ * The secret values of an environment: of variables named like a secret, and of variables that no agent receives,
+ * except known harmless ones and public values such as a path.
  */
 export function secretValues(environment: Readonly<Record<string, string>>): string[] {
   const values = Object.entries(environment).flatMap(([name, value]) => {
@@ -19,12 +19,12 @@ export function secretValues(environment: Readonly<Record<string, string>>): str
 function isSecret(name: string, value: string): boolean {
   if (isSecretLike(name, value)) return true
   if (KNOWN.has(name) || HARMLESS.test(name)) return false
-  // A file of that name may hold one; its path is none.
+  // A file may hold a secret; its path does not.
   if (isPath(value)) return false
   return SECRET_WORD.test(name) || isOpaque(value)
 }
 
-/** What is in the tables of what agents are given, and is not called like a secret, is a setting. */
+/** Variables that agents receive and that are not named like a secret are settings. */
 const KNOWN = new Set([
   ...[...BASE_NAMES, ...PROXY_NAMES],
   ...HARNESSES.flatMap(({ meta: { environment } }) => [
@@ -47,7 +47,7 @@ function isPath(value: string): boolean {
   return value.split(':').every(part => /^(~|\.{0,2}\/)/.test(part))
 }
 
-/** Long, without a space, with letters and digits: nobody writes that by hand. */
+/** Long, without spaces, with letters and digits: probably generated. */
 function isOpaque(value: string): boolean {
   return (
     /^\S{16,}$/.test(value) &&
@@ -57,7 +57,7 @@ function isOpaque(value: string): boolean {
   )
 }
 
-/** Names and values that must not reach a child by accident. The second layer, behind the allow-list. */
+/** Names and values that must not reach a child by accident: the second check, after the allow-list. */
 export function isSecretLike(name: string, value: string): boolean {
   return (
     SECRET_NAMES.some(pattern => pattern.test(name)) || SECRET_VALUES.some(pattern => pattern.test(value))
@@ -86,7 +86,7 @@ const SECRET_VALUES = [
   /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\./,
 ]
 
-/** A command line as it may be logged: an argument that looks like a secret keeps its name and loses its value. */
+/** A command line for the log: an argument that looks like a secret keeps its name and loses its value. */
 export function redactArgs(args: readonly string[]): string[] {
   return args.map(argument => {
     const [name = '', ...rest] = argument.split('=')

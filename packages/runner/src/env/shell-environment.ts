@@ -6,9 +6,8 @@ import { processEnv } from '../process/system/process-env.ts'
 import { sendSignal } from '../process/system/process-table.ts'
 
 /**
- * The environment of the user's login shell. A program started from a dock or a service has a bare PATH and would
- * not find the agents. Empty when the shell is missing, fails or hangs: the caller goes on with what it has. Asked
- * once per shell and process.
+ * The environment of the user's login shell. A program started from a dock or a service has a minimal PATH and would
+ * not find the agents. Empty when the shell is missing, fails or hangs. Read once per shell and process.
  */
 export function detectShellEnvironment(shell = defaultShell()): Promise<Record<string, string>> {
   const known = cache.get(shell)
@@ -20,12 +19,12 @@ export function detectShellEnvironment(shell = defaultShell()): Promise<Record<s
 
 export function readShellEnvironment(shell: string, timeoutMs: number): Promise<Record<string, string>> {
   if (!isAbsolute(shell)) return Promise.resolve({})
-  // Start-up files print greetings, so the answer stands between marks nobody else writes.
+  // Start-up files can print text, so the output is enclosed in unique marks.
   const mark = randomUUID()
   const script = `process.stdout.write("${mark}"+JSON.stringify(process.env)+"${mark}")`
   const command = `'${process.execPath.replaceAll("'", "'\\''")}' -e '${script}'`
   return new Promise(resolve => {
-    // Its own session: an interactive shell would otherwise stop itself when it cannot have the terminal.
+    // A new session: an interactive shell that cannot get the terminal would stop itself.
     const child = spawn(shell, ['-lic', command], {
       env: processEnv(),
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -34,7 +33,7 @@ export function readShellEnvironment(shell: string, timeoutMs: number): Promise<
     let text = ''
     const finish = () => {
       clearTimeout(timer)
-      // A daemon from a start-up file may hold the pipe open for ever.
+      // A daemon from a start-up file may hold the pipe open forever.
       child.stdout.destroy()
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
         sendSignal(-child.pid, 'SIGKILL')
@@ -53,7 +52,7 @@ export function readShellEnvironment(shell: string, timeoutMs: number): Promise<
 
 const cache = new Map<string, Promise<Record<string, string>>>()
 const SHELL_TIMEOUT_MS = 10_000
-/** Facts about that shell, not about the user's set-up. */
+/** The state of that shell, not the user's configuration. */
 const SHELL_STATE = ['_', 'SHLVL', 'PWD', 'OLDPWD']
 
 function defaultShell(): string {

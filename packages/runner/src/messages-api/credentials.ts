@@ -5,7 +5,7 @@ import { HARNESS_ID, MESSAGES_API_ENVIRONMENT } from './descriptor.ts'
 
 export const KEY_INSTRUCTIONS = 'Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN for a gateway.'
 
-/** Where requests go and who pays, from the environment and what a turn adds to it. Throws before anything is sent. */
+/** The address and credentials, from the environment and the turn's additions. Throws before anything is sent. */
 export function endpointOf(environment: Record<string, string>, extra?: Record<string, string>): Endpoint {
   const endpoint = readEndpoint(environment, extra)
   if (!endpoint.apiKey && !endpoint.authToken) throw new HarnessAuthError(HARNESS_ID, KEY_INSTRUCTIONS)

@@ -3,7 +3,7 @@ import type { HarnessDescriptor } from '../harness-descriptor.ts'
 
 export const HARNESS_ID = 'messages-api'
 
-/** Of the requests. The commands that the agent runs get none of it. */
+/** The variables for requests to the API. Commands of the agent do not receive them. */
 export const MESSAGES_API_ENVIRONMENT: HarnessEnvironment = {
   names: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'],
 }
@@ -17,7 +17,7 @@ export const MESSAGES_API_META: HarnessMeta = {
   environment: MESSAGES_API_ENVIRONMENT,
 }
 
-/** Other names are passed on as they are. */
+/** The listed models; other names are passed on unchanged. */
 export const MESSAGES_API_MODELS: readonly HarnessModel[] = [
   { id: 'claude-sonnet-5-5', label: 'Claude Sonnet 5.5', isDefault: true },
   { id: 'claude-opus-5-5', label: 'Claude Opus 5.5' },
@@ -43,7 +43,7 @@ export const MESSAGES_API_CAPABILITIES: HarnessCapabilities = {
   supportsImages: true,
   supportsDecisions: true,
   supportsSteering: true,
-  // There is nothing to start.
+  // There is no process to start in advance.
   supportsPrewarm: false,
   supportsMaxTurns: true,
   supportsBudget: true,

@@ -10,7 +10,7 @@ import { queryMessagesApi } from './query.ts'
 import { adoptedPlan } from './turn/adopted-turn.ts'
 import { LoopConnection, messagesApiPlan } from './turn/turn.ts'
 
-/** Runs an agent in this process, straight on the Messages API. Needs a key and nothing else. */
+/** Runs an agent loop on the Messages API in this process. Needs only an API key. */
 export class MessagesApiHarness extends AgentHarness<MessagesApiEvent> {
   declare readonly adoptTurn: Offered<'adoptTurn'>
   declare readonly steer: Offered<'steer'>
@@ -31,7 +31,7 @@ export function messagesApiAgent(config: MessagesApiHarnessConfig): HarnessAgent
     installStatus: async () => keyStatus(environment),
     query: query => queryMessagesApi(query, context),
     plan: turn => messagesApiPlan({ ...turn, context, grants: grants.of(turn.session.id) }),
-    // Told from its raw log, and ended: its loop went with the program that ran it.
+    // The loop ended with its process: the turn is read from its raw log and ended.
     adopt: ({ session, trace }) => adoptedPlan({ session, trace, context }),
     kept: {
       kill: async () => {},
@@ -44,7 +44,7 @@ export function messagesApiAgent(config: MessagesApiHarnessConfig): HarnessAgent
   }
 }
 
-/** There is nothing to install. */
+/** The status depends on the key alone: there is nothing to install. */
 function keyStatus(environment: Record<string, string>): HarnessInstallStatus {
   const { apiKey, authToken } = readEndpoint(environment)
   return apiKey || authToken

@@ -18,7 +18,7 @@ import { Grants } from './permissions/policy.ts'
 import { NativeRun } from './turn/native-run.ts'
 import { prepareTurn } from './turn/prepare-turn.ts'
 
-/** One turn as raw events. Nobody is asked: what is not allowed is denied. */
+/** One turn as raw events. There is no user to ask, so what is not allowed is denied. */
 export async function* queryMessagesApi(
   query: HarnessQuery,
   context: MessagesApiContext,
@@ -36,7 +36,7 @@ export async function* queryMessagesApi(
   query.signal.addEventListener('abort', onAbort, { once: true })
   if (query.signal.aborted) onAbort()
   run.start()
-  // Read only for its outcome: what counts as failed is decided in one place.
+  // Used only for the outcome, so that one place decides what counts as failed.
   const translator = createMessagesApiTranslator({ sessionId: '' })
   try {
     for await (const batch of run.batches()) {
@@ -47,7 +47,7 @@ export async function* queryMessagesApi(
         if (!isPiece) yield { type: 'message', message: event }
       }
     }
-    // Whoever aborts knows it: an abort is an end, not a failure.
+    // An abort by the caller is an end, not a failure.
     if (!query.signal.aborted) yield finished(translator.outcome)
   } finally {
     query.signal.removeEventListener('abort', onAbort)
@@ -55,7 +55,7 @@ export async function* queryMessagesApi(
   }
 }
 
-/** Null when the conversation is not there. */
+/** Null when the conversation does not exist. */
 async function start(query: HarnessQuery, context: MessagesApiContext): Promise<NativeRun | null> {
   const prepared = await prepareTurn(query, context)
   const { cwd, resumeSessionId, forkAt } = query

@@ -6,14 +6,14 @@ export interface HistoryTurn {
   attachments?: number
 }
 
-/** Puts what an agent remembers into envelopes, as if we had been there. */
+/** Converts an agent's stored conversation to envelopes. */
 export class History {
   readonly envelopes: Envelope[] = []
   readonly #sessionId: string
   #turnId: string | null = null
   #at: string
 
-  /** `at` is for what has no time of its own. */
+  /** `at` is the time of entries without their own. */
   constructor(sessionId: string, at: string) {
     this.#sessionId = sessionId
     this.#at = at

@@ -8,7 +8,7 @@ export function isNativeId(text: string): boolean {
   return UUID.test(text)
 }
 
-/** Becomes part of a path: nothing but the id of a conversation may. */
+/** The id becomes part of a path, so only a conversation id is accepted. */
 export function requireNativeId(given: string, harnessId: HarnessId): string {
   if (isNativeId(given)) return given.toLowerCase()
   const message = `"${given}" is not the id of a conversation (a UUID).`
@@ -20,18 +20,17 @@ export function sessionNotFound(nativeSessionId: string, harnessId: HarnessId): 
   return new HarnessError(message, 'session_not_found', harnessId)
 }
 
-/** As many as a person looks through. */
 export const DEFAULT_LIMIT = 100
 
 const MAX_CHARS = 200
 
-/** A title out of a message that may be pages long. */
+/** A title from a message of any length. */
 export function oneLine(text: string): string {
   const line = text.trim().replace(/\s+/g, ' ')
   return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line
 }
 
-/** The names a folder may have in an agent's files: as it was given, and where its links lead. */
+/** The paths of a folder in an agent's files: as given, and resolved. */
 export async function sameFolder(folder: string): Promise<string[]> {
   const given = path.resolve(folder)
   return [...new Set([given, await realPath(given)])]

@@ -3,24 +3,24 @@ import { open, stat } from 'node:fs/promises'
 import { NdjsonFramer } from '@chirality/core'
 import { asObject, type JsonObject } from '../common/json.ts'
 
-/** More than any person has read; a file that outgrows it is read from the end, where the conversation goes on. */
+/** A larger file is read from the end, where the conversation continues. */
 export const MAX_FILE_BYTES = 256 * 1024 * 1024
 
 export interface ReadLines {
   lines: JsonObject[]
-  /** Lines that are no JSON or too long. */
+  /** The number of lines that are too long or not JSON. */
   unreadable: number
-  /** The file is larger than what is read of it. */
+  /** The file exceeds the limit and was read partly. */
   isCut: boolean
 }
 
 export interface ReadLinesOptions {
-  /** Keeps memory to what is needed: most of a file is not about the conversation. */
+  /** Selects the lines to keep: most lines of a file do not belong to the conversation. */
   isWanted: (line: JsonObject) => boolean
   maxBytes?: number
 }
 
-/** The lines of an agent's file that are wanted, in their order. A broken line costs that line and no other. */
+/** The selected lines of an agent's file, in order. An invalid line is skipped and affects no other. */
 export async function readLines(file: string, options: ReadLinesOptions): Promise<ReadLines> {
   const { isWanted, maxBytes = MAX_FILE_BYTES } = options
   const { size } = await stat(file)
@@ -38,7 +38,7 @@ export async function readLines(file: string, options: ReadLinesOptions): Promis
       } else if (!isHalf) read.unreadable += 1
     }
   }
-  // An end is set, because an agent may be writing to it all the while.
+  // Reads up to the current size, because an agent may be appending to the file.
   if (size > 0) {
     for await (const chunk of createReadStream(file, { start, end: size - 1 })) take(framer.push(chunk))
   }
@@ -46,7 +46,7 @@ export async function readLines(file: string, options: ReadLinesOptions): Promis
   return read
 }
 
-/** The first and the last lines of a file, for a look at many files. */
+/** The first and the last lines of a file, for listing many files. */
 export async function readEnds(
   file: string,
   bytes: number,
@@ -65,7 +65,7 @@ export async function readEnds(
   }
 }
 
-/** A line that the window cuts is no JSON, and so left out. */
+/** A line that the window cuts is not valid JSON, so it is skipped. */
 function linesOf(bytes: Uint8Array): JsonObject[] {
   const framer = new NdjsonFramer()
   const records = [...framer.push(bytes), ...framer.end()]

@@ -7,7 +7,7 @@ export interface CallLimits {
   maxResultBytes: number
 }
 
-/** Runs one handler. Whatever it does, the answer is a result; one that comes too late is dropped. */
+/** Runs one handler. Every outcome becomes a result; a late one is dropped. */
 export async function callTool(
   tool: PreparedTool,
   args: Record<string, unknown>,
@@ -27,7 +27,7 @@ export async function callTool(
   signal.addEventListener('abort', cancel, { once: true })
   try {
     const context = { signal: controller.signal }
-    // Listens before the handler runs, which may be what cancels the call.
+    // Listens before the handler runs, because the handler itself may cancel the call.
     const value = await Promise.race([rejectOnAbort(controller.signal), invoke(tool, args, context)])
     return toToolResult(value, tool.name, maxResultBytes)
   } catch (error) {
@@ -38,10 +38,10 @@ export async function callTool(
   }
 }
 
-/** Errors of an array come one for each item; the first few say it. */
+/** An array gives one error per item; the first few are enough. */
 const MAX_COMPLAINT_CHARS = 2_000
 
-/** A promise also for handlers that throw at once. */
+/** Returns a promise for handlers that throw synchronously as well. */
 async function invoke(tool: PreparedTool, ...call: Parameters<PreparedTool['handler']>): Promise<unknown> {
   return tool.handler(...call)
 }
@@ -58,7 +58,7 @@ function tooSlow(name: string, deadlineMs: number): Error {
   return error
 }
 
-/** What was thrown may be anything, also something that cannot be turned into words. */
+/** The thrown value can be anything, including one that cannot be converted to text. */
 function describe(error: unknown): string {
   try {
     return (error instanceof Error && error.message) || String(error)

@@ -7,16 +7,16 @@ export interface Refusal {
 }
 
 export interface Expected {
-  /** What a client that was given our URL sends as Host. */
+  /** The expected `Host` header. */
   host: string
   path: string
-  /** Not set: no token is asked for. */
+  /** Undefined: no token is required. */
   isToken?: (candidate: string) => boolean
 }
 
 /**
- * Whom not to talk to, decided on the headers alone, before a byte of the body is read. A page that a browser shows can
- * reach loopback: it gives itself away by its Origin, and after DNS rebinding by its Host.
+ * Decides from the headers alone, before the body is read, whether to refuse a request. A web page can reach loopback,
+ * but its browser sends an Origin header, and after DNS rebinding a foreign Host.
  */
 export function refuse(
   request: Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>,
@@ -45,7 +45,7 @@ function bearer(authorization: string[] | undefined): string {
 
 export interface BearerToken {
   value: string
-  /** Takes the same time for every wrong token, whatever its length and however much of it is right. */
+  /** Takes the same time for every wrong token, independent of its length and of how much of it matches. */
   matches: (candidate: string) => boolean
 }
 

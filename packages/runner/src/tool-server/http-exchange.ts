@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Refusal } from './guard.ts'
 
-/** More than any model writes into one call. Validating a body takes time, and the loop stands still meanwhile. */
+/** More than a model writes in one call. Validation of a body blocks the event loop. */
 const MAX_BODY_BYTES = 1024 * 1024
 
 export type Body = { ok: true; value: unknown } | { ok: false; status: 400 | 413; message: string }
 
-/** The JSON of a request, read up to the cap. Rejects when the client goes away. */
+/** Reads the JSON body up to the limit. Rejects when the client disconnects. */
 export async function readJson(request: IncomingMessage): Promise<Body> {
   const chunks: Buffer[] = []
   let bytes = 0
-  // Destroying the request would take the connection along, and with it the answer.
+  // Destroying the request would also close the connection, before the answer is sent.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > MAX_BODY_BYTES) {
@@ -32,7 +32,10 @@ const TOO_LARGE: Body = {
   message: `The body is larger than ${MAX_BODY_BYTES} bytes.`,
 }
 
-/** The request as the SDK's transport takes it: what it looks at, so not the token, and the body apart. */
+/**
+ * The request in the format of the SDK's transport, with only the headers it reads (not the token) and without the
+ * body.
+ */
 export function toWebRequest(request: IncomingMessage, url: string): Request {
   const headers = new Headers()
   for (const name of PROTOCOL_HEADERS) {
@@ -44,25 +47,25 @@ export function toWebRequest(request: IncomingMessage, url: string): Request {
 
 const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version']
 
-/** Sends what the transport answers, as it comes. Ends when the client goes away, and cancels the rest then. */
+/** Sends the transport's response as it arrives. Cancels it when the client disconnects. */
 export async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (answer.body === null) {
     response.end()
     return
   }
-  // A stream may stay silent for as long as a tool runs; the client wants to know at once that it was accepted.
+  // The stream can be silent while a tool runs, but the client must learn immediately that the request was accepted.
   response.flushHeaders()
   const reader = answer.body.getReader()
   response.once('close', () => reader.cancel().catch(() => {}))
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    // Not waited for: results are capped, so a slow client cannot make much pile up.
+    // Without backpressure: results are limited, so a slow client cannot accumulate much.
     response.write(part.value)
   }
   response.end()
 }
 
-/** Ends the connection too: the rest of a request that is not wanted is not read either. */
+/** Also closes the connection, so that the rest of the refused request is not read. */
 export function sendRefusal(response: ServerResponse, { status, message }: Refusal | Failure): void {
   if (response.headersSent) {
     response.destroy()

@@ -5,20 +5,20 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { readJson, sendRefusal, sendWebResponse, toWebRequest } from './http-exchange.ts'
 
-/** Fires when the client of the request at hand goes away. */
+/** Fires when the client of the current request disconnects. */
 export const clientGone = new AsyncLocalStorage<AbortSignal>()
 
 interface McpSession {
   server: Server
   transport: Transport
-  /** Requests that are being answered; a client that listens has one all the time. */
+  /** The number of unanswered requests; a listening client always has one. */
   open: number
 }
 
-/** One MCP server for each client that said hello: request ids are only unique within a client. */
+/** One MCP server per initialized client, because request ids are unique only within a client. */
 export class McpSessions {
   readonly #createServer: (transport: Transport) => Server
-  /** Least recently used first. */
+  /** The least recently used session is first. */
   readonly #sessions = new Map<string, McpSession>()
   readonly #new = new Set<McpSession>()
   #closed = false
@@ -53,7 +53,7 @@ export class McpSessions {
       await sendWebResponse(answer, response)
     } finally {
       session.open -= 1
-      // Nobody knows the id of a session that was refused: it cannot be used again.
+      // A refused session cannot be used again, because the client has no id for it.
       if (session.transport.sessionId === undefined) await session.server.close()
     }
   }
@@ -88,7 +88,7 @@ export class McpSessions {
     return session
   }
 
-  /** A client that comes back without a good-bye leaves its old session behind; it must not keep others out. */
+  /** A client that reconnects without closing its session leaves the old one behind; it must not block new clients. */
   async #makeRoom(): Promise<boolean> {
     if (this.#sessions.size + this.#new.size < MAX_SESSIONS) return true
     const idle = [...this.#sessions.values()].find(session => session.open === 0)
@@ -96,7 +96,7 @@ export class McpSessions {
     return idle !== undefined
   }
 
-  /** Ends all streams and tells running handlers to stop. */
+  /** Ends all streams and aborts running handlers. */
   async close(): Promise<void> {
     this.#closed = true
     const sessions = [...this.#sessions.values(), ...this.#new]

@@ -5,18 +5,18 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 export interface PreparedTool {
   name: string
   handler: ClientToolDefinition['handler']
-  /** What is wrong with the input, and where. */
+  /** The error in the input and its location. */
   complaint(args: unknown): string | undefined
 }
 
 export interface PreparedTools {
   byName: ReadonlyMap<string, PreparedTool>
-  /** As `tools/list` shows them. */
+  /** The answer to `tools/list`. */
   listed: Tool[]
   validator: AjvJsonSchemaValidator
 }
 
-/** Checks the definitions, so that a mistake in one is told before an agent is started. */
+/** Validates the definitions, so that an error is reported before an agent starts. */
 export function prepareTools(tools: readonly ClientToolDefinition[], harnessId: HarnessId): PreparedTools {
   const prepared: PreparedTools & { byName: Map<string, PreparedTool> } = {
     byName: new Map(),
@@ -54,13 +54,13 @@ function add(
   into.byName.set(name, { name, handler, complaint: compile(listed.inputSchema, into.validator) })
 }
 
-/** What the APIs behind both agents take. */
+/** The names that the APIs of both agents accept. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
-/** Claude Code otherwise hides tools behind a search of its own, and the model has to guess that they exist. */
+/** Without this mark Claude Code hides tools behind a search, and the model has to guess that they exist. */
 const ALWAYS_LOAD = 'anthropic/alwaysLoad'
 
-/** Against later changes by the caller, and a proof that it is JSON. */
+/** A copy, because the caller may change the schema later; it also proves that the schema is JSON. */
 function copy(inputSchema: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(inputSchema))
@@ -69,7 +69,7 @@ function copy(inputSchema: unknown): unknown {
   }
 }
 
-/** A client drops the whole list when one entry is not as the protocol says. */
+/** A client drops the whole list when one entry violates the protocol. */
 function parseTool(candidate: unknown): Tool {
   const parsed = ToolSchema.safeParse(candidate)
   if (parsed.success) return parsed.data
@@ -79,9 +79,9 @@ function parseTool(candidate: unknown): Tool {
 
 function compile(schema: Tool['inputSchema'], shared: AjvJsonSchemaValidator): PreparedTool['complaint'] {
   const text = JSON.stringify(schema)
-  // The validator would take its schemas as promises and every input as valid.
+  // With `$async` the validator returns promises and accepts every input.
   if (text.includes('"$async"')) throw new TypeError('inputSchema: $async is not supported.')
-  // Two schemas of one id would be taken for the same.
+  // A shared validator would confuse two schemas with the same id.
   const validator = text.includes('"$id"') ? new AjvJsonSchemaValidator() : shared
   try {
     const validate = validator.getValidator(schema)

@@ -1,17 +1,16 @@
 import { HarnessError, type HarnessId, type HarnessQuery, type McpServerConfig } from '@chirality/core'
 
 export interface ServedClientTools {
-  /** The query's own servers, and the one with the client tools. */
+  /** The query's servers, and the one of the client tools. */
   mcpServers: Record<string, McpServerConfig>
-  /** The name of that one, when there are client tools. */
+  /** The name of the client tools' server, if there is one. */
   serverName?: string
-  /** The client tools as the agent's rules name them. */
+  /** The client tools under the names that the agent's rules use. */
   toolNames: string[]
-  /** Safe to call twice. */
   stop(): Promise<void>
 }
 
-/** How a harness offers a query's client tools. Loads the MCP SDK only when there are some: it takes a while. */
+/** Offers a query's client tools to a harness. Loads the MCP SDK only when there are some, because loading is slow. */
 export async function serveClientTools(
   {
     clientTools = [],

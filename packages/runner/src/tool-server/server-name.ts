@@ -1,2 +1,2 @@
-// A file of its own: whoever imports the name must not need the types of the MCP SDK.
+// A separate file: an import of the name must not require the types of the MCP SDK.
 export const TOOL_SERVER_NAME = '__harness_client_tools'

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 
-/** What a handler returned, as MCP has it. The types promise `ClientToolResult`; nothing made the handler keep them. */
+/** Converts the value that a handler returned to an MCP result. The value is checked: its type is only a promise. */
 export function toToolResult(value: unknown, toolName: string, maxBytes: number): CallToolResult {
   if (value !== undefined && typeof value !== 'object') {
     return failure(
@@ -29,8 +29,8 @@ export function failure(message: string, maxBytes: number): CallToolResult {
 }
 
 /**
- * Text that is valid Unicode and not too long. A lone surrogate would make Codex reject the whole answer. Only what is
- * kept is ever encoded, so a result of any size costs no more than the cap.
+ * Valid Unicode within the limit. A lone surrogate would make Codex reject the whole answer. Only the part that is kept
+ * is encoded, so a result of any size costs no more than the limit.
  */
 function fit(text: string, maxBytes: number): string {
   // A character has at least one byte, so nothing beyond this can fit.

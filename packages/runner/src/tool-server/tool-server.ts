@@ -17,30 +17,28 @@ import { TOOL_SERVER_NAME } from './server-name.ts'
 import { failure } from './tool-result.ts'
 
 export interface ToolServerOptions {
-  /** `127.0.0.1` (default) or `::1`. Nothing beyond loopback is ever bound. */
+  /** `127.0.0.1` (default) or `::1`; other addresses are refused. */
   host?: string
-  /** Default: any free one. */
+  /** Default: any free port. */
   port?: number
   /** Default true. Without it every process of this machine can call the tools. */
   requireAuth?: boolean
-  /** How long a handler may take. Default a day: a handler may ask a person. */
+  /** The time limit of a handler. Default: a day, because a handler may ask the user. */
   deadlineMs?: number
-  /** What of a longer result reaches the agent. Default 1 MiB. */
+  /** The limit of a result; the rest is cut. Default 1 MiB. */
   maxResultBytes?: number
-  /** Stops the server. */
   signal?: AbortSignal
-  /** Named in the errors. */
   harnessId?: HarnessId
 }
 
 export interface ToolServerHandle {
-  /** The name to register it under. Agents see its tools as `mcp__<name>__<tool>`. */
+  /** The name for registration. Agents see the tools as `mcp__<name>__<tool>`. */
   serverName: string
-  /** Holds the token: it belongs into an owner-only file or a variable, never into argv. */
+  /** Contains the token: put it into an owner-only file or a variable, never into argv. */
   mcpServer: McpHttpServerConfig
-  /** Variables the agent needs beside `mcpServer`. */
+  /** Variables that the agent needs for `mcpServer`. */
   env?: Record<string, string>
-  /** Tells running handlers to stop, drops every connection and frees the port. Safe to call twice. */
+  /** Aborts running handlers, closes every connection and frees the port. Can be called twice. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -88,15 +86,15 @@ export async function startToolServer(
 const PATH = '/mcp'
 const DEADLINE_MS = 24 * 60 * 60_000
 const MAX_RESULT_BYTES = 1024 * 1024
-/** A longer delay overflows the timer, which would then fire at once. */
+/** A longer delay overflows the timer, which would then fire immediately. */
 const MAX_DEADLINE_MS = 2 ** 31 - 1
 const MAX_CONNECTIONS = 256
 const HTTP_LIMITS = {
-  // A socket that says nothing, or says it slowly, is dropped before it costs anything.
+  // Drops a silent or slow connection early.
   headersTimeout: 5_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 2_500,
-  // Longer than Codex keeps an idle connection: who closes first must not be us, a request may be on its way.
+  // Longer than Codex keeps an idle connection: if we closed first, a request on its way would be lost.
   keepAliveTimeout: 120_000,
 }
 
@@ -158,7 +156,7 @@ interface McpServerParts {
   transport: Pick<WebStandardStreamableHTTPServerTransport, 'closeSSEStream'>
 }
 
-/** The protocol side of the tools, for one client. */
+/** The MCP server for one client. */
 function createMcpServer({ tools, limits, transport }: McpServerParts): McpServer {
   const server = new McpServer(
     { name: TOOL_SERVER_NAME, version: '1' },
@@ -168,10 +166,11 @@ function createMcpServer({ tools, limits, transport }: McpServerParts): McpServe
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
     const tool = tools.byName.get(params.name)
     if (!tool) return failure(`There is no tool ${JSON.stringify(params.name)}.`, limits.maxResultBytes)
-    // A cancelled call gets no answer, and the SDK would keep its stream open for ever.
+    // A cancelled call gets no answer, and the SDK would keep its stream open forever.
     extra.signal.addEventListener('abort', () => transport.closeSSEStream(extra.requestId), { once: true })
     const gone = clientGone.getStore()
-    // The protocol lets a client leave and fetch the result later; without a store for results it would be lost anyway.
+    // The protocol lets a client disconnect and fetch the result later, but results are not stored here, so the call
+    // is aborted.
     const signal = gone ? AbortSignal.any([extra.signal, gone]) : extra.signal
     return callTool(tool, params.arguments ?? {}, { ...limits, signal })
   })

@@ -1,32 +1,32 @@
 /** Main thread to Worker. */
 export type WorkerRequest =
   | { type: 'start'; start: StartRequest }
-  /** One more message of the user, in the form the agent reads. */
+  /** Another user message, in the agent's format. */
   | { type: 'message'; message: Record<string, unknown> }
-  /** What a hook or a permission request is answered with, in the agent's own form. */
+  /** The answer to a hook or a permission request, in the agent's format. */
   | { type: 'decision'; requestId: string; output: Record<string, unknown> }
   | { type: 'control'; id: number; method: ControlMethod; argument?: unknown }
-  /** What the agent printed. */
+  /** Output of the agent. */
   | { type: 'stdout'; text: string }
   | { type: 'exit'; code: number | null; signal: string | null }
-  /** No more messages will come: end when the last is answered. */
+  /** No more messages follow: end after the last answer. */
   | { type: 'finish' }
   | { type: 'abort' }
 
 export interface StartRequest {
-  /** Where the SDK's module lies: a Worker must not look it up from a place of its own. */
+  /** The URL of the SDK's module: the Worker must not resolve it from another place. */
   sdkUrl: string
   options: Record<string, unknown>
   hooks: readonly HookToRegister[]
   /** Older agents do not know `onFailure`, and the SDK refuses it for them. */
   blockOnHookFailure: boolean
-  /** What a call of a tool is answered with that nobody guards any more; absent when none is guarded. */
+  /** The answer to a tool call that is no longer guarded; absent when no call is guarded. */
   guardRefusal?: Record<string, unknown>
 }
 
 export interface HookToRegister {
   hookName: HookName
-  /** What it is answered with when nobody waits for a decision any more: whatever the agent was about to do, it may not. */
+  /** The answer when no decision will come: the agent's action is blocked. */
   refusal: Record<string, unknown>
 }
 
@@ -35,24 +35,24 @@ export type ControlMethod = 'interrupt' | 'setPermissionMode' | 'setModel' | 'ge
 /** Worker to main thread. */
 export type WorkerResponse =
   | { type: 'ready' }
-  /** The SDK wants its agent. The main thread starts it, so that it outlives no Worker. */
+  /** The SDK requests its agent. The main thread starts it, so that the agent does not depend on the Worker. */
   | { type: 'spawn'; command: string; args: string[]; cwd: string; env: Record<string, string> }
   | { type: 'stdin'; text: string }
   | { type: 'stdin-end' }
   | { type: 'kill'; signal: string }
   | { type: 'hook_event'; requestId: string; hookName: HookName; hookInput: Record<string, unknown> }
   | { type: 'permission'; requestId: string; toolName: string; input: Record<string, unknown> }
-  /** The agent is about to call a tool. Whoever reads the spool sees the same, and answers. */
+  /** The agent is about to call a tool. The reader of the spool sees the same request and answers it. */
   | { type: 'guard'; requestId: string }
-  /** Nobody waits for that decision any more. */
+  /** The decision is no longer needed. */
   | { type: 'withdrawn'; requestId: string }
-  /** The beginning and the results of a conversation; all the rest is read from the spool. */
+  /** The start and the results of a conversation; everything else is read from the spool. */
   | { type: 'sdk_message'; message: Record<string, unknown> }
   | { type: 'control-result'; id: number; value?: unknown; error?: string }
   | { type: 'done' }
   | { type: 'error'; error: string }
 
-/** Every hook that Agent SDK 0.3.325 knows. One that it does not know would make it refuse to start. */
+/** Every hook of Agent SDK 0.3.325. The SDK refuses to start with a hook it does not know. */
 export const HOOK_NAMES = [
   'PreToolUse',
   'PostToolUse',

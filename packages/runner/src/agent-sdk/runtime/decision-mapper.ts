@@ -4,8 +4,8 @@ import { translateHook } from './event-translator.ts'
 import type { RuntimeDecision, RuntimeIntent } from './runtime-event.ts'
 
 /**
- * A decision in the form that the hook's agent heeds. The agent takes what it does not understand as no objection, so
- * each shape here was seen to work, and a decision that does not fit its hook blocks.
+ * A decision in the format that the agent expects for this hook. The agent ignores a format it does not understand and
+ * continues, so each one here was verified, and a decision that does not fit its hook blocks.
  */
 export function mapDecision(hookName: HookName, decision: RuntimeDecision): Record<string, unknown> {
   switch (decision.type) {
@@ -20,7 +20,7 @@ export function mapDecision(hookName: HookName, decision: RuntimeDecision): Reco
   }
 }
 
-/** What a hook is answered with when whoever decides has failed. */
+/** The answer to a hook when the decision failed. */
 export function block(hookName: HookName, reason: string): Record<string, unknown> {
   const said = reason.trim() || 'Blocked.'
   if (hookName === 'PreToolUse') return preToolUse({ permissionDecision: 'deny' }, said)
@@ -46,7 +46,10 @@ function mapIntent(hookName: HookName, intent: RuntimeIntent): Record<string, un
   return block(hookName, `${intent.kind} is no answer to ${hookName}.`)
 }
 
-/** Without `hookEventName`, or with `reason` for the long name, the tool runs whatever the rest says. */
+/**
+ * Without `hookEventName`, or with `reason` in place of `permissionDecisionReason`, the agent ignores the answer and
+ * the tool runs.
+ */
 function preToolUse(decision: Record<string, unknown>, reason: string | undefined): Record<string, unknown> {
   const why = reason === undefined ? {} : { permissionDecisionReason: reason }
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision, ...why } }
@@ -60,7 +63,7 @@ function changed({ updatedInput }: { updatedInput?: Record<string, unknown> }): 
   return updatedInput === undefined ? {} : { updatedInput }
 }
 
-/** What a hook is answered with. Never rejects: whoever decides and fails has said no. */
+/** Answers a hook. Never rejects: a failed decision blocks. */
 export async function answerHook(
   { requestId, hookName, hookInput }: Extract<WorkerResponse, { type: 'hook_event' }>,
   { onRuntimeEvent }: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent'>,
@@ -69,7 +72,7 @@ export async function answerHook(
   try {
     const decided = onRuntimeEvent?.(event)
     if (event.expectsDecision) return mapDecision(hookName, (await decided) ?? { type: 'passthrough' })
-    // Nobody waits for one who is only told.
+    // A hook without a decision is not waited for.
     void Promise.resolve(decided).catch(() => {})
   } catch (error) {
     if (event.expectsDecision) return block(hookName, `The decision failed: ${String(error)}`)

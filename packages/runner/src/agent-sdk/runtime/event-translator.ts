@@ -1,7 +1,7 @@
 import type { HookName } from '../protocol/worker-messages.ts'
 import type { RuntimeEvent, RuntimeEventKind } from './runtime-event.ts'
 
-/** The input of a hook as a runtime event. Loose on purpose: a field that is missing or new never throws. */
+/** The input of a hook as a runtime event. A missing or new field never throws. */
 export function translateHook(id: string, hookName: string, input: Record<string, unknown>): RuntimeEvent {
   const known = isHookName(hookName) ? hookName : null
   const toolName = text(input.tool_name)
@@ -20,7 +20,7 @@ export function translateHook(id: string, hookName: string, input: Record<string
   }
 }
 
-/** The beginning and the end of a conversation are told by messages, too: the hook of the start does not always fire. */
+/** Messages also report the start and end of a conversation, because the start hook does not always fire. */
 export function translateMessage(id: string, message: Record<string, unknown>): RuntimeEvent | undefined {
   const kind = messageKind(message)
   if (kind === undefined) return undefined
@@ -34,7 +34,7 @@ export function translateMessage(id: string, message: Record<string, unknown>): 
   }
 }
 
-/** Whether an answer can keep the agent from what it is about to do. */
+/** Whether the answer can block the agent's action. */
 export function isDecided(hookName: HookName): boolean {
   return DECIDED.has(hookName)
 }

@@ -1,16 +1,15 @@
 import type { HookName } from '../protocol/worker-messages.ts'
 
-/** What a hook tells, whichever one it was. */
 export interface RuntimeEvent {
   id: string
   kind: RuntimeEventKind
   hookName: HookName | null
-  /** The agent's own. */
+  /** The agent's session id. */
   nativeSessionId: string | null
   toolName?: string
   toolUseId?: string
   agentId?: string
-  /** Whoever is told of it may answer with a `RuntimeDecision`. */
+  /** The handler may answer with a `RuntimeDecision`. */
   expectsDecision: boolean
   data: Record<string, unknown>
 }
@@ -49,10 +48,8 @@ export type RuntimeEventKind =
   | 'file.changed'
   | 'directory.added'
   | 'message.display'
-  /** A hook that this version does not know. */
   | 'unknown'
 
-/** The answer to a hook that can be answered. */
 export type RuntimeDecision =
   | { type: 'passthrough' }
   | { type: 'block'; reason: string }

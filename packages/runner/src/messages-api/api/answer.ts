@@ -2,18 +2,20 @@ import type { UsageInfo } from '@chirality/core'
 import { ApiError } from './api-error.ts'
 import type { ApiEvent, ContentBlock, StopReason } from './messages.ts'
 
-/** A whole answer of the model. */
 export interface Answer {
   id: string
   model: string
   content: ContentBlock[]
   stopReason: StopReason | null
   usage: UsageInfo
-  /** Calls whose input is no JSON object, by id, with what is wrong. Their input in `content` is empty. */
+  /**
+   * The error for each call whose input is not a JSON object, by call id. The input of such a call in `content` is
+   * empty.
+   */
   badInputs: ReadonlyMap<string, string>
 }
 
-/** Puts an answer together out of the events of its stream. Unknown events and fields change nothing. */
+/** Assembles an answer from the events of its stream. Unknown events and fields are ignored. */
 export class AnswerBuilder {
   id = ''
   model = ''
@@ -24,7 +26,7 @@ export class AnswerBuilder {
   readonly #badInputs = new Map<string, string>()
   readonly #usage: Record<string, number> = {}
 
-  /** Returns the block that this event finished. */
+  /** Returns the content block that this event completed. */
   add(event: ApiEvent): ContentBlock | undefined {
     switch (event.type) {
       case 'content_block_delta':
@@ -69,7 +71,7 @@ export class AnswerBuilder {
     }
   }
 
-  /** What was said of an answer that broke off: whole blocks, and the beginning of a text. */
+  /** The content of an answer that broke off: complete blocks, and the beginning of an incomplete text. */
   saidSoFar(): ContentBlock[] {
     return this.#blocks.flatMap((block): ContentBlock[] => {
       if (block === undefined) return []
@@ -91,7 +93,7 @@ export class AnswerBuilder {
     const piece = delta.text ?? delta.thinking ?? delta.partial_json
     if (typeof piece === 'string') {
       this.#chars += piece.length
-      // No string could hold it, nor a line of the raw log.
+      // A longer answer fits neither in a JavaScript string nor in a line of the raw log.
       if (this.#chars > MAX_ANSWER_CHARS)
         throw new ApiError(
           'The answer of the model is longer than 64 million characters, so it was cut off.',
@@ -142,7 +144,7 @@ export class AnswerBuilder {
     return {}
   }
 
-  /** Later counts replace earlier ones: each is the total so far. */
+  /** Each usage event holds the total so far, so a later count replaces an earlier one. */
   #count(usage: unknown): void {
     const counts = objectOf(usage)
     for (const field of COUNTED) {
@@ -168,7 +170,7 @@ const COUNTED = [
 
 function indexOf(event: ApiEvent): number {
   const { index } = event
-  // A number that is none must not make an array of a billion holes.
+  // An invalid index would create an array with a billion holes.
   return typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MAX_BLOCKS ? index : 0
 }
 
@@ -180,7 +182,7 @@ function textOf({ start, pieces }: OpenBlock, field: 'text' | 'thinking'): strin
   return (typeof begun === 'string' ? begun : '') + pieces.join('')
 }
 
-/** The object, or in words why it is none. */
+/** The parsed object, or an error message. */
 function parseObject(json: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(json)
@@ -198,7 +200,7 @@ function objectOf(value: unknown): Record<string, unknown> {
     : {}
 }
 
-/** Together, field by field; a field that neither has is left out. */
+/** The sum of each field; a field that is missing in both is left out. */
 export function addUsage(a: UsageInfo, b: UsageInfo): UsageInfo {
   const total: UsageInfo = {
     input_tokens: a.input_tokens + b.input_tokens,

@@ -1,13 +1,13 @@
-/** The API, or the way to it, failed. */
+/** The API returned an error, or the connection to it failed. */
 export class ApiError extends Error {
-  /** HTTP status, or what the kind of error in a stream stands for. Undefined when there was no answer at all. */
+  /** The HTTP status, or the equivalent of an error inside a stream. Undefined when there was no response. */
   readonly status: number | undefined
-  /** As the API names it: `overloaded_error`, `rate_limit_error` …; `connection_error` where there was no answer. */
+  /** The API's own name: `overloaded_error`, `rate_limit_error` …; `connection_error` when there was no response. */
   readonly type: string
   readonly requestId: string | undefined
-  /** How long the API asks to wait. */
+  /** The waiting time that the API requested. */
   readonly retryAfterMs: number | undefined
-  /** What the API itself says about trying again. */
+  /** The API's `x-should-retry` header. */
   readonly shouldRetry: boolean | undefined
 
   constructor(message: string, facts: ApiErrorFacts) {
@@ -20,7 +20,7 @@ export class ApiError extends Error {
     this.shouldRetry = facts.shouldRetry
   }
 
-  /** Whether the same request may succeed a little later. */
+  /** Whether the same request may succeed later. */
   get isPassing(): boolean {
     if (this.shouldRetry !== undefined) return this.shouldRetry
     if (this.type === CONNECTION_ERROR) return true
@@ -40,7 +40,7 @@ export interface ApiErrorFacts {
 
 export const CONNECTION_ERROR = 'connection_error'
 
-/** The answer was no stream: its body says what is wrong. */
+/** Reads the error from a response that is not a stream. */
 export async function errorOfResponse(response: Response): Promise<ApiError> {
   const text = await readSome(response)
   const { type, message } = errorFields(parse(text))
@@ -56,7 +56,7 @@ export async function errorOfResponse(response: Response): Promise<ApiError> {
   })
 }
 
-/** An `error` event inside a stream that began well: the status was 200 then. */
+/** An `error` event inside a stream that started with status 200. */
 export function errorOfEvent(event: unknown): ApiError {
   const { type = 'api_error', message } = errorFields(event)
   return new ApiError(message ?? 'The API ended its answer early.', { status: STATUS_OF[type] ?? 500, type })
@@ -85,7 +85,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** A proxy's error page can be of any length. */
+/** Reads a limited part of the body: a proxy's error page can have any length. */
 async function readSome(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -96,7 +96,7 @@ async function readSome(response: Response): Promise<string> {
       if (bytes >= MAX_ERROR_BYTES) break
     }
   } catch {
-    // What came of it has to do.
+    // The part that was read before the failure is used.
   }
   return Buffer.concat(chunks).toString()
 }
@@ -129,7 +129,7 @@ function retryAfter(headers: Headers): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
 }
 
-/** `fetch failed` says nothing; what it failed of is in its cause. */
+/** `fetch failed` does not name the reason, which is in the cause. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? error.cause.message || error.message : error.message

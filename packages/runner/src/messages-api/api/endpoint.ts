@@ -1,9 +1,9 @@
-/** Where requests go, and who pays. */
+/** The address of the API and the credentials for it. */
 export interface Endpoint {
   apiKey?: string | undefined
   /** Sent as `Authorization: Bearer`, for gateways. */
   authToken?: string | undefined
-  /** Default: the vendor's own. */
+  /** Default: the vendor's address. */
   baseUrl?: string | undefined
   headers?: Readonly<Record<string, string>> | undefined
 }
@@ -11,11 +11,11 @@ export interface Endpoint {
 const DEFAULT_BASE_URL = 'https://api.anthropic.com'
 const API_VERSION = '2023-06-01'
 
-/** Throws a TypeError for what could not be sent. A key is never part of its words. */
+/** Throws a TypeError for an address or credentials that cannot be sent. The message never contains a key. */
 export function checkEndpoint(endpoint: Endpoint): void {
   const secrets = [endpoint.apiKey, endpoint.authToken].filter(Boolean)
   if (secrets.length === 0) throw new TypeError('apiKey is required.')
-  // `fetch` would refuse it, too, and repeat it in its message.
+  // `fetch` also refuses such a header, but repeats the key in its message.
   if (secrets.some(secret => /[^\x21-\x7e]/.test(secret ?? ''))) {
     throw new TypeError('The API key contains characters that are not allowed in a key. Copy it again.')
   }

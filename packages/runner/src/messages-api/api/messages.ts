@@ -1,4 +1,4 @@
-// The part of the Messages API that is used here. Fields that are not named are kept and sent back as they came.
+// The part of the Messages API that is used here. Undeclared fields are kept and sent back unchanged.
 
 export interface Message {
   readonly role: 'user' | 'assistant'
@@ -19,16 +19,15 @@ export interface TextBlock {
   text: string
 }
 
-/** A picture, a PDF or a plain text that a person attached. */
+/** An image, PDF or plain text that the user attached. */
 export interface FileBlock {
   type: 'image' | 'document'
   source: { type: 'base64' | 'text'; media_type: string; data: string }
 }
 
-/** What a person can say. */
 export type PromptBlock = TextBlock | FileBlock
 
-/** Only with its signature may it be sent back. */
+/** The API accepts a thinking block only with its signature. */
 export interface ThinkingBlock {
   type: 'thinking'
   thinking: string
@@ -54,13 +53,13 @@ export interface ToolResultBlock {
   is_error?: boolean
 }
 
-/** A block of a type that this version does not know: `type` is none of the above. */
+/** A block with an unknown `type`. */
 export interface OtherBlock {
   type: 'other'
   raw: Record<string, unknown>
 }
 
-/** Why the model stopped; names that are not known are passed on. */
+/** Why the model stopped. Unknown names are passed on. */
 export type StopReason =
   | 'end_turn'
   | 'tool_use'
@@ -71,7 +70,7 @@ export type StopReason =
   | 'model_context_window_exceeded'
   | (string & {})
 
-/** One server-sent event, as it came. */
+/** One server-sent event, unchanged. */
 export interface ApiEvent {
   type: string
   [key: string]: unknown

@@ -1,14 +1,17 @@
 import type { ApiError } from './api-error.ts'
 
 export interface RetryNotice {
-  /** From 1. */
+  /** Counts from 1. */
   attempt: number
   maxRetries: number
   delayMs: number
   error: ApiError
 }
 
-/** Doubles each time, a quarter of it left to chance: many agents that failed together must not come back together. */
+/**
+ * The delay doubles with each attempt. A quarter of it is random, so that agents that failed together do not retry
+ * together.
+ */
 export function retryDelayMs(attempt: number, error: ApiError, random = Math.random): number {
   const asked = error.retryAfterMs
   if (asked !== undefined && asked <= MAX_ASKED_MS) return asked
@@ -16,7 +19,7 @@ export function retryDelayMs(attempt: number, error: ApiError, random = Math.ran
   return Math.round(full * (1 - random() / 4))
 }
 
-/** Resolves after the time, rejects at once with the reason when the signal fires. */
+/** Resolves after the delay; rejects immediately with the signal's reason when the signal fires. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
@@ -34,5 +37,5 @@ export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
 
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 32_000
-/** A server that asks for an hour is not waited for in a turn: better to try, fail and say so. */
+/** A turn does not wait an hour because the server asks for it; it tries earlier, fails and reports the error. */
 const MAX_ASKED_MS = 5 * 60_000

@@ -1,4 +1,4 @@
-/** Server-sent events out of a byte stream. Each complete event's `data` is handed on as soon as its blank line is there. */
+/** Parses server-sent events from a byte stream. Passes on the `data` of an event as soon as its blank line arrives. */
 export class SseParser {
   readonly #onData: (data: string) => void
   readonly #decoder = new TextDecoder()
@@ -16,7 +16,7 @@ export class SseParser {
     this.#read(this.#decoder.decode(chunk, STREAM))
   }
 
-  /** An event without its blank line was cut off, and does not count. */
+  /** An event without its final blank line is incomplete and is dropped. */
   end(): void {
     this.#read(this.#decoder.decode())
     this.#rest = ''
@@ -45,7 +45,7 @@ export class SseParser {
       if (data !== null) this.#onData(data)
       return
     }
-    // `event:` repeats the data's `type`, and lines that begin with a colon are there to keep the connection.
+    // `event:` only repeats the `type` in the data, and lines that start with a colon are keep-alives.
     if (!text.startsWith(DATA_FIELD, start)) return
     const from = start + DATA_FIELD.length
     const value = text.slice(text.charCodeAt(from) === SPACE ? from + 1 : from, end)
@@ -58,5 +58,5 @@ const DATA_FIELD = 'data:'
 const CARRIAGE_RETURN = 13
 const SPACE = 32
 const STREAM = { stream: true }
-/** Far above any answer; a server that never ends a line must not fill memory. */
+/** Far above any answer. Without this limit a server that never ends a line would fill the memory. */
 const MAX_EVENT_CHARS = 64 * 1024 * 1024

@@ -10,15 +10,14 @@ export interface StreamOptions {
   /** JSON. */
   body: string
   signal: AbortSignal
-  /** Each event as it came, also those that nobody knows. */
+  /** Each event unchanged, including unknown ones. */
   onEvent?(event: ApiEvent): void
-  /** A block is whole. */
   onBlock?(block: ContentBlock, answer: AnswerBuilder): void
-  /** At the end of an answer that began, however it ended. */
+  /** Called when a started answer ends, for any reason. */
   onUsage?(usage: UsageInfo, model: string): void
 }
 
-/** The answer broke off. What there is of it comes along, because a person may want to keep it. */
+/** The answer broke off. Carries the partial content, which the user may want to keep. */
 export class BrokenAnswer extends Error {
   readonly said: ContentBlock[]
   readonly answer: Answer
@@ -31,7 +30,9 @@ export class BrokenAnswer extends Error {
   }
 }
 
-/** One request, without trying again. Rejects with a BrokenAnswer whose cause is an ApiError or the signal's reason. */
+/**
+ * Sends one request, without retries. Rejects with a BrokenAnswer whose cause is an ApiError or the signal's reason.
+ */
 export async function streamAnswer(options: StreamOptions): Promise<Answer> {
   const builder = new AnswerBuilder()
   try {
@@ -49,7 +50,7 @@ export async function streamAnswer(options: StreamOptions): Promise<Answer> {
 
 async function receive(options: StreamOptions, builder: AnswerBuilder): Promise<void> {
   const { endpoint, body, signal } = options
-  // A redirect would carry the key to another host.
+  // Redirects are refused: they would send the key to another host.
   const response = await fetch(messagesUrl(endpoint), {
     method: 'POST',
     headers: requestHeaders(endpoint),
@@ -63,7 +64,7 @@ async function receive(options: StreamOptions, builder: AnswerBuilder): Promise<
   const parser = new SseParser(data => take(data, options, builder))
   const reader = response.body.getReader()
   try {
-    // Not until the connection closes: some gateways keep it open after the answer.
+    // Stops at `message_stop`: some gateways keep the connection open after the answer.
     while (!builder.isStopped) {
       const { done, value } = await reader.read()
       if (done) break
@@ -71,12 +72,15 @@ async function receive(options: StreamOptions, builder: AnswerBuilder): Promise<
     }
     parser.end()
   } finally {
-    // Also when a handler threw: otherwise the connection stays.
+    // Also after a handler threw; otherwise the connection stays open.
     await reader.cancel().catch(() => {})
   }
 }
 
-/** An answer in one piece, or a page of a proxy, would look like a stream that broke and be asked for again and again. */
+/**
+ * Without this check a non-streamed answer, or a proxy's page, would look like a broken stream and be retried
+ * repeatedly.
+ */
 function checkStream({ status, headers }: Response): void {
   const kind = headers.get('content-type') ?? 'nothing'
   if (kind.includes('text/event-stream')) return
@@ -91,7 +95,7 @@ function take(data: string, { onEvent, onBlock }: StreamOptions, builder: Answer
   if (block) onBlock?.(block, builder)
 }
 
-/** Something that is no event is passed on under a name of its own, to be seen and not to break anything. */
+/** Data that is not an event gets a name of its own: it is recorded, and no reader fails on it. */
 function parseEvent(data: string): ApiEvent {
   try {
     const value: unknown = JSON.parse(data)
@@ -99,7 +103,7 @@ function parseEvent(data: string): ApiEvent {
       return value as ApiEvent
     }
   } catch {
-    // Said below.
+    // Handled below.
   }
   return { type: 'malformed', text: data.slice(0, MAX_MALFORMED_CHARS) }
 }

@@ -6,12 +6,15 @@ import { HARNESS_ID } from '../descriptor.ts'
 
 export interface PromptBlocks {
   blocks: PromptBlock[]
-  /** The text of it, for people. */
+  /** The text without the attachments, for display. */
   text: string
   attachments: number
 }
 
-/** The prompt as the API takes it. Refuses an empty one, and a file that the API would refuse now and ever after. */
+/**
+ * The prompt in the API's format. Throws for an empty prompt, and for a file that the API would refuse in this and
+ * every later request.
+ */
 export async function promptBlocks(prompt: HarnessQuery['prompt']): Promise<PromptBlocks> {
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
@@ -42,7 +45,7 @@ const TAKEN = {
   document: { mediaTypes: ['application/pdf', 'text/plain'], maxBytes: 20 * MEBIBYTE },
 }
 
-/** Base64. */
+/** Returns Base64. */
 async function readData(source: ImageSource, maxBytes: number): Promise<string> {
   const tooBig = (what: string) =>
     refused(`${what} is over ${maxBytes / MEBIBYTE} MB, which the API does not take.`)
@@ -61,7 +64,7 @@ function refused(message: string): HarnessError {
   return new HarnessError(message, 'invalid_query', HARNESS_ID)
 }
 
-/** What the agent is told about itself. A given prompt replaces ours, an appended one follows. */
+/** The system prompt: the given one replaces the default, the appended one follows it. */
 export function systemPrompt(
   { systemPrompt, appendSystemPrompt, cwd }: HarnessQuery,
   toolNames: string[],

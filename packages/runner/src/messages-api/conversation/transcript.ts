@@ -10,7 +10,9 @@ import type { Message } from '../api/messages.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import { lostResult } from '../loop/history.ts'
 
-/** The messages of one conversation, a line each with an id, only ever appended to. With it any later process can go on. */
+/**
+ * The messages of one conversation: one line with an id per message, append-only. A later process can continue from it.
+ */
 export class Transcript {
   readonly nativeSessionId: string
   readonly #fd: number
@@ -20,7 +22,7 @@ export class Transcript {
     this.#fd = fd
   }
 
-  /** For a new conversation, with the messages that it begins with. `.chirality` has to be there. */
+  /** Creates the transcript of a new conversation with its first messages. `.chirality` must exist. */
   static async create(
     projectRoot: string,
     nativeSessionId: string,
@@ -38,12 +40,12 @@ export class Transcript {
       await safeFile(projectRoot, nativeSessionId),
       O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
     )
-    // A line that a crash cut off must not swallow the next one.
+    // Without this line break the next line would be joined to one that a crash cut off.
     writeFileSync(fd, '\n')
     return new Transcript(nativeSessionId, fd)
   }
 
-  /** Returns the id of the line: where a fork can cut the conversation. */
+  /** Returns the id of the line, at which a fork can cut the conversation. */
   append(message: Message): string {
     const uuid = randomUUID()
     writeFileSync(this.#fd, `${JSON.stringify({ ...message, uuid })}\n`)
@@ -55,7 +57,7 @@ export class Transcript {
   }
 }
 
-/** Undefined when there is no such conversation, or no such line. Lines that cannot be read are left out. */
+/** Undefined when there is no such conversation or line. Unreadable lines are skipped. */
 export async function readTranscript(
   projectRoot: string,
   nativeSessionId: string,
@@ -75,7 +77,7 @@ export async function readTranscript(
   return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
 }
 
-/** An agent can put a pipe in its place, which would keep whoever reads it waiting for ever. */
+/** Refuses anything but a regular file: a reader of a named pipe, put there by an agent, would wait forever. */
 async function readRegular(file: string): Promise<Buffer> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
@@ -86,7 +88,7 @@ async function readRegular(file: string): Promise<Buffer> {
   }
 }
 
-/** It becomes a file's name. */
+/** The id becomes a file name. */
 export function isSessionId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
 }
@@ -94,7 +96,7 @@ export function isSessionId(id: string): boolean {
 const FOLDER = 'messages-api'
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
-/** In folders that are ours and no links. */
+/** The path of the transcript. Refuses folders that are symlinks or not ours. */
 async function safeFile(projectRoot: string, nativeSessionId: string): Promise<string> {
   const state = path.join(projectRoot, '.chirality', 'state')
   await ensurePrivateDirectory(state)
@@ -114,7 +116,7 @@ function messageOf(value: unknown): Message[] {
   return isMessage ? [{ role, content } as Message] : []
 }
 
-/** The API refuses a call without a result, and a result without its call: a crash or a lost line leaves both. */
+/** The API refuses a call without a result and a result without a call. A crash or a lost line can leave either. */
 function withResults(messages: Message[]): Message[] {
   const repaired: Message[] = []
   let open: string[] = []
@@ -141,17 +143,19 @@ function withResults(messages: Message[]): Message[] {
   return repaired
 }
 
-/** The conversation that a turn goes on with. */
+/** The conversation that a turn continues. */
 export interface Conversation {
   transcript: Transcript
   history: readonly Message[]
-  /** What was asked for and is not there any more, or not up to where it was to be cut; this one is new instead. */
+  /** The requested conversation that is missing, or lacks the requested cut point; this one is new. */
   lostId?: string
-  /** Lets go of it. */
+  /** Releases the conversation. */
   close(): void
 }
 
-/** Opens, copies or begins one. The folder for logs has to be there. Throws when another turn is in it. */
+/**
+ * Opens, forks or creates a conversation. The log folder must exist. Throws when another turn uses the conversation.
+ */
 export async function openConversation(query: HarnessQuery, busy: Set<string>): Promise<Conversation> {
   const { cwd, resumeSessionId, forkSession, forkAt } = query
   const isResumed = resumeSessionId !== undefined && !forkSession
@@ -174,7 +178,7 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
   return { transcript, history: history ?? [], ...lost, close }
 }
 
-/** A wish is granted if it can be a file's name and is not one yet. */
+/** The requested id, if it is a valid file name and unused. */
 async function freeId({ cwd, newSessionId }: HarnessQuery): Promise<string> {
   const isFree = newSessionId && isSessionId(newSessionId) && !(await readTranscript(cwd, newSessionId))
   return isFree ? newSessionId : randomUUID()

@@ -6,9 +6,9 @@ import type { RetryNotice } from '../api/retry.ts'
 import type { EventHandler } from '../loop/event-handler.ts'
 import type { Emit, NewEvent } from './native-event.ts'
 
-/** What the loop does, as raw events. */
+/** Reports the actions of the loop as raw events. */
 export function answerEvents(emit: Emit): EventHandler {
-  // Whole blocks of an answer that broke off later: the next attempt takes their place.
+  // Complete blocks of an answer that broke off later; the next attempt replaces them.
   let said: string[] = []
   let withdrawn: string[] = []
   let isPrompt = true
@@ -16,7 +16,7 @@ export function answerEvents(emit: Emit): EventHandler {
   return {
     onUser(content) {
       const text = typeof content === 'string' ? content : content.map(nameOf).join('\n')
-      // The prompt is told by whoever runs the turn; what is added to it later is news.
+      // The turn itself reports the prompt; only content that is added later is reported here.
       emit({
         type: 'user',
         message: { role: 'user', content: text },
@@ -62,7 +62,7 @@ export function answerEvents(emit: Emit): EventHandler {
   }
 }
 
-/** As Claude Code says that the stream broke, and that what it said does not count. */
+/** Claude Code's event for a broken stream, whose content does not count. */
 const BROKEN_OFF: NewEvent = {
   type: 'stream_event',
   event: { type: 'message_stop' },
@@ -99,14 +99,14 @@ function retry({ attempt, maxRetries, delayMs, error }: RetryNotice) {
   }
 }
 
-/** The message by which Claude Code names the kind of a failure. It is no part of the conversation. */
+/** Claude Code's message for the kind of a failure. It is not part of the conversation. */
 export function failureMessage(error: ApiError): NewEvent {
   const content = [{ type: 'text', text: error.message }]
   const message = { id: randomUUID(), role: 'assistant', model: '<synthetic>', content }
   return { type: 'assistant', error: errorName(error), message, parent_tool_use_id: null }
 }
 
-/** By the names that Claude Code has for them. */
+/** Claude Code's name for an API error. */
 function errorName({ type, message }: ApiError): string {
   if (type === 'billing_error' || /credit balance/i.test(message)) return 'billing_error'
   return ERROR_NAMES[type] ?? 'unknown'
@@ -122,7 +122,9 @@ const ERROR_NAMES: Readonly<Record<string, string>> = {
   rate_limit_error: 'rate_limit',
 }
 
-/** Blocks are known by their answer's id; a gateway that gives none must not make them all one. */
+/**
+ * Blocks are identified by the id of their answer. Without an id, those of all answers of a gateway would be merged.
+ */
 function withId(event: ApiEvent): ApiEvent {
   const { message } = event
   if (event.type !== 'message_start' || typeof message !== 'object' || message === null) return event

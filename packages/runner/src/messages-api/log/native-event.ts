@@ -1,7 +1,7 @@
 /**
- * One line of this harness's raw log. The words are those of Claude Code's stream-json, because the content is the same:
- * `stream_event` holds what the API sent, `assistant` and `user` what became of it. Three are our own: `request`,
- * `stream_error` and `stalled`.
+ * One line of this harness's raw log, in the format of Claude Code's stream-json: `stream_event` holds an API event,
+ * `assistant` and `user` hold messages. Three types are specific to this harness: `request`, `stream_error` and
+ * `stalled`.
  */
 export interface MessagesApiEvent {
   type: MessagesApiEventType

@@ -5,10 +5,10 @@ import { readProcess } from '../../process/system/process-table.ts'
 import type { AdoptionRecord } from '../../turn/adoption-record.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 
-/** The spool of a turn that we write ourselves, because there is no process to do it. */
+/** The spool of a turn, written by this process because there is no agent process. */
 export class RawLog {
   readonly path: string
-  /** Nothing is ever written there, but whoever reads a raw log expects the pair. */
+  /** Stays empty, but readers of raw logs expect both files. */
   readonly stderrPath: string
   readonly #spool: Spool
   #failure: unknown
@@ -23,7 +23,7 @@ export class RawLog {
     return new RawLog(await openSpool(options))
   }
 
-  /** A full disk must not end a turn that a person pays for: they are told of it at its end. */
+  /** A write error, such as a full disk, does not end a turn that the user pays for; it is reported at the end. */
   write(event: MessagesApiEvent): void {
     if (this.#failure !== undefined) return
     try {
@@ -33,7 +33,7 @@ export class RawLog {
     }
   }
 
-  /** Why it stopped, if it did. */
+  /** The error that stopped the writing. */
   get failure(): unknown {
     return this.#failure
   }
@@ -42,17 +42,17 @@ export class RawLog {
     return this.#spool.close()
   }
 
-  /** There was no turn. */
+  /** Deletes the log of a turn that did not start. */
   discard(): Promise<void> {
     return this.#spool.discard()
   }
 }
 
-/** Tells what a later Chirality needs to read a turn again, and to end the commands that it left. */
+/** Records what a later Chirality needs to read the turn again and to stop its remaining commands. */
 export class TurnTracer {
   /**
-   * In the environment of every command. New with each turn: whoever runs inside a command, and goes on with the same
-   * conversation there, must not find its own parents by it.
+   * A variable in the environment of every command, new for each turn: a command that continues the same conversation
+   * must not take its own parent processes for leftovers.
    */
   readonly marker = randomUUID()
   readonly #raw: Pick<RawLog, 'path' | 'stderrPath'>
@@ -63,12 +63,12 @@ export class TurnTracer {
     this.#record = record
   }
 
-  /** The turn itself. Its loop is part of this process, which nobody may stop on its account. */
+  /** Records the turn without a process: its loop runs in this process, which must not be stopped for it. */
   turn(): void {
     this.#tell(NO_PROCESS_ID, '')
   }
 
-  /** Where the environment of a shell may not be read, only its id finds it. */
+  /** The shell's id identifies it where the environment of a process cannot be read. */
   async command(pid: number): Promise<void> {
     if (!this.#record?.isKept) return
     const entry = await readProcess(pid).catch(() => undefined)
@@ -81,5 +81,5 @@ export class TurnTracer {
   }
 }
 
-/** More than any system gives out. */
+/** Higher than any process id of the system. */
 const NO_PROCESS_ID = 2 ** 31 - 1

@@ -8,18 +8,18 @@ export interface TurnFacts {
   durationMs: number
   numTurns: number
   spending: Spending
-  /** JSON is wanted. */
+  /** A schema was requested: the final message is JSON. */
   expectsJson: boolean
 }
 
-/** What a turn has cost, by model. */
+/** The cost of a turn, by model. */
 export interface Spending {
-  /** Undefined when one of them has no price: what agents state is believed. */
+  /** Undefined when a model has no known price. */
   costUsd: number | undefined
   models: Readonly<Record<string, { usage: UsageInfo; costUsd: number }>>
 }
 
-/** How the turn ended, in the words of Claude Code's `result`. */
+/** The end of the turn in the format of Claude Code's `result`. */
 export function resultEvent(result: PromptResult, facts: TurnFacts): NewEvent {
   const end = endOf(result, facts.expectsJson)
   return {
@@ -99,7 +99,7 @@ function counted({ durationMs, numTurns, spending }: TurnFacts): Record<string, 
   return { duration_ms: durationMs, num_turns: numTurns, ...cost, modelUsage }
 }
 
-/** Adds up what the answers of a turn cost. */
+/** Adds up the cost of the answers of a turn. */
 export class SpendingMeter {
   readonly #prices: PriceTable | undefined
   readonly #models: Record<string, { usage: UsageInfo; costUsd: number }> = {}
@@ -123,7 +123,7 @@ export class SpendingMeter {
     return { costUsd: this.#unpricedTokens > 0 ? undefined : this.#pricedUsd, models: { ...this.#models } }
   }
 
-  /** What counts towards a budget in dollars: what has no price is not free. */
+  /** The amount that counts towards a budget in dollars. Tokens without a price are not free. */
   get budgetedUsd(): number {
     return this.#pricedUsd + (this.#unpricedTokens * ASSUMED_USD_PER_MILLION) / 1e6
   }

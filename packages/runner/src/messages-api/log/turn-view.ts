@@ -8,7 +8,7 @@ import { asObject } from '../../common/json.ts'
 import { lostSession, resumeFailed, type StopReason, stopped } from '../../turn/turn-events.ts'
 import { MESSAGES_API } from '../config.ts'
 
-/** The raw events of one turn as UI events: the same whether it runs now or is read from its raw log. */
+/** Translates the raw events of one turn to UI events, for a running turn and for a raw log alike. */
 export class TurnView {
   readonly #sessionId: string
   readonly #translator: ReturnType<typeof createMessagesApiTranslator>
@@ -28,15 +28,14 @@ export class TurnView {
     for (const told of this.#translator.translateRecord(record)) yield this.#inOurWords(told)
   }
 
-  /** There is no more. */
   end(): UIEvent[] {
     return this.#translator.end()
   }
 
-  /** Undefined when the turn has not come to its result. */
+  /** Undefined while the turn has no result. */
   get outcome(): TurnEndReason | undefined {
     const reason = this.#translator.outcome?.reason
-    // A stop that came too late to matter does not undo the answer.
+    // A stop that arrives after the answer does not change the result.
     return reason === undefined || reason === 'completed' ? reason : (this.#stopReason ?? reason)
   }
 
@@ -50,7 +49,7 @@ export class TurnView {
     yield resumeFailed(this.#sessionId, lostId)
   }
 
-  /** The loop knows only that it was stopped, not why. */
+  /** The loop knows that it was stopped, but not the reason. */
   #inOurWords(event: UIEvent): UIEvent {
     if (event.type !== 'session:error' || event.code !== 'interrupted' || !this.#stopReason) return event
     return { ...event, ...stopped(event.sessionId, this.#stopReason) }

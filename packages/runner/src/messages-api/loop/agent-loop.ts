@@ -12,25 +12,24 @@ import { callsOf, runTools } from './run-tools.ts'
 import type { Tool } from './tool.ts'
 
 export interface PromptResult {
-  /** Why the model stopped, or which limit ended the loop. */
+  /** The model's stop reason, or the limit that ended the loop. */
   reason: StopReason | 'max_turns' | 'stopped'
-  /** The text of the last answer. */
   text: string
-  /** Requests that were answered. */
+  /** The number of answered requests. */
   turns: number
-  /** Of all answers. */
+  /** The sum over all answers. */
   usage: UsageInfo
-  /** What the event handler threw. */
+  /** Errors that the event handler threw. */
   handlerErrors: readonly unknown[]
 }
 
 export interface PromptOptions {
   signal?: AbortSignal
-  /** Asked after each answer that wants to go on; false ends the loop. The tools of that answer have run. */
+  /** Called after an answer with tool calls, when the tools have run; false ends the loop. */
   mayGoOn?(answer: Answer): boolean
 }
 
-/** An agent: a conversation with a model that calls tools. Knows nothing of files, processes or sessions. */
+/** A conversation with a model that calls tools. Independent of files, processes and sessions. */
 export class AgentLoop {
   readonly #config: Config
   readonly #tools: readonly Tool[]
@@ -50,7 +49,7 @@ export class AgentLoop {
     this.#model = config.model ?? DEFAULT_MODEL
   }
 
-  /** A copy that cannot be changed. */
+  /** A frozen copy. */
   get history(): readonly Message[] {
     return this.#history.messages
   }
@@ -60,8 +59,8 @@ export class AgentLoop {
   }
 
   /**
-   * Runs until the model has no more calls, or a limit is reached. Rejects when the API fails (ApiError), when it is
-   * cancelled (the signal's reason) and when a prompt runs already; the next prompt goes on with what there is.
+   * Runs until the model makes no more calls or reaches a limit. Rejects with an ApiError, with the signal's reason
+   * after a cancel, or when a prompt is already running. The next prompt continues the conversation.
    */
   async prompt(content: PromptContent, options: PromptOptions = {}): Promise<PromptResult> {
     if (this.#running) throw new Error('A prompt is running already. Wait for it, or cancel it.')
@@ -74,24 +73,26 @@ export class AgentLoop {
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
       if (signal?.aborted) onAbort()
-      // A process that died in the middle left calls without results.
+      // A process that died during a call left the call without a result.
       this.#history.append('user', missingResults(this.history))
       this.#addUser([], [content])
       return await this.#run(running.signal, options)
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      // What was taken is not lost when the prompt fails: the model reads it with the next one.
+      // Added messages are kept when the prompt fails: the model receives them with the next prompt.
       this.#addUser([], this.#added.splice(0))
       this.#running = null
     }
   }
 
-  /** Safe to call when nothing runs. */
+  /** Does nothing when no prompt is running. */
   cancel(): void {
     this.#running?.abort(new DOMException('The prompt was cancelled.', 'AbortError'))
   }
 
-  /** Gives the model more to read, with the next results of its tools or when it rests. False when nothing runs. */
+  /**
+   * Gives the model another message, with the next tool results or when it finishes. False when no prompt is running.
+   */
   add(content: PromptContent): boolean {
     if (!this.#running || this.#isResting || this.#running.signal.aborted) return false
     this.#added.push(content)
@@ -106,7 +107,7 @@ export class AgentLoop {
       const goesOn = (await this.#settle(answer, signal)) || this.#takeAdded(answer)
       const limit = goesOn ? this.#limitReached(turns, mayGoOn?.(answer) ?? true) : undefined
       if (goesOn && limit === undefined) continue
-      // From here on it is too late to add something.
+      // From here on `add` returns false.
       this.#isResting = true
       const reason = limit ?? answer.stopReason ?? 'end_turn'
       return { reason, text: textOf(answer), turns, usage, handlerErrors: this.#handler.errors }
@@ -118,7 +119,7 @@ export class AgentLoop {
     return turns >= (this.#config.maxTurns ?? DEFAULT_LOOP_TURNS) ? 'max_turns' : undefined
   }
 
-  /** Adds the answer, and what it asked for, to the conversation. True when the model has to see the outcome. */
+  /** Adds the answer and its tool results to the conversation. True when the model must continue. */
   async #settle(answer: Answer, signal: AbortSignal): Promise<boolean> {
     this.#history.append('assistant', answer.content)
     if (callsOf(answer).length > 0) {
@@ -136,7 +137,7 @@ export class AgentLoop {
     return answer.stopReason === 'pause_turn'
   }
 
-  /** What came while the model wrote an answer that wants nothing more. */
+  /** Adds the messages that arrived while the model wrote its final answer. */
   #takeAdded(answer: Answer): boolean {
     if (this.#added.length === 0 || isDeadEnd(answer)) return false
     this.#addUser([], this.#added.splice(0))
@@ -170,7 +171,7 @@ export class AgentLoop {
     })
   }
 
-  /** What a person read of an answer that was stopped stays in the conversation, without the calls that never ran. */
+  /** The visible part of a stopped answer stays in the conversation, without its calls, which never ran. */
   #afterBreak(error: unknown): unknown {
     if (!(error instanceof BrokenAnswer)) return error
     if (!(error.cause instanceof ApiError)) {
@@ -196,7 +197,7 @@ function isOverloaded(error: unknown): boolean {
   return cause instanceof ApiError && cause.isPassing && cause.status !== 429
 }
 
-/** Asking again would end the same way. */
+/** A repeated request would end the same way. */
 function isDeadEnd({ stopReason }: Answer): boolean {
   return stopReason === 'refusal' || stopReason === 'model_context_window_exceeded'
 }

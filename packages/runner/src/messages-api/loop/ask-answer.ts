@@ -16,7 +16,7 @@ export interface AskAnswerOptions {
   signal: AbortSignal
 }
 
-/** The model's answer to a conversation. Tells the handler of everything on the way. */
+/** Requests the model's answer and reports its progress to the handler. */
 export async function askAnswer(options: AskAnswerOptions): Promise<Answer> {
   const { config, model, tools, messages, handler, signal } = options
   signal.throwIfAborted()
@@ -55,13 +55,13 @@ function tellBlock(block: ContentBlock, handler: SafeHandler): void {
 
 export interface AskOptions extends StreamOptions {
   maxRetries: number
-  /** Told before each further attempt. All that the answer has said so far is taken back. */
+  /** Called before each retry. The content of the failed attempt is discarded. */
   onRetry?(notice: RetryNotice): void
 }
 
 /**
- * One answer of the model. What passes by itself (429, 5xx, an overloaded API, a lost connection) is tried again, also in
- * the middle of an answer: nothing was done with it yet, because tools run only when it is whole.
+ * Requests one answer. Temporary failures (429, 5xx, overload, a lost connection) are retried, even during an answer:
+ * tools run only when the answer is complete, so nothing has been done with it.
  */
 export async function askModel(options: AskOptions): Promise<Answer> {
   const { maxRetries, signal, onRetry } = options
@@ -85,9 +85,8 @@ interface RequestOptions {
   systemPrompt?: string | undefined
   tools: readonly ToolSpec[]
   messages: readonly Message[]
-  /** Marks what stays the same for the API's cache. */
+  /** Marks the unchanged parts for the API's prompt cache. */
   caching: boolean
-  /** Further fields, such as `thinking`. */
   extra?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -98,8 +97,8 @@ interface ToolSpec {
 }
 
 /**
- * The JSON of a request. Four cache marks, which is all that the API takes: the tools, the system prompt, and the last two
- * messages of the user. The one before the last is where the previous request left its entry.
+ * The body of a request. Uses all four cache marks that the API accepts: the tools, the system prompt, and the last two
+ * user messages. The earlier of these is where the previous request stored its cache entry.
  */
 function requestBody(options: RequestOptions): Record<string, unknown> {
   const { model, maxTokens, systemPrompt, tools, messages, caching, extra } = options

@@ -5,30 +5,27 @@ import type { RetryNotice } from '../api/retry.ts'
 import type { PromptContent } from './history.ts'
 
 /**
- * Watches a loop. All methods are called at once and in order, and must not block. One that throws changes nothing: the
- * loop goes on, and the error is in the result of `prompt`.
+ * Observes a loop. Methods are called synchronously and in order, and must not block. The loop continues after one
+ * throws, and the result of `prompt` holds the error.
  */
 export interface EventHandler {
-  /** A text block is complete. */
   onText?(text: string): void
-  /** A call is complete; it runs when the whole answer is there. */
+  /** A call is complete. It runs when the whole answer is complete. */
   onToolCall?(id: string, name: string, input: Record<string, unknown>): void
   onToolResult?(id: string, result: string, isError: boolean, detail?: unknown): void
 
-  /** The prompt, or what was added to it while the loop ran. */
+  /** The prompt, or a message that was added while the loop ran. */
   onUser?(content: PromptContent): void
   onReasoning?(text: string): void
-  /** The answer broke off and is asked for again: what it said so far does not count. */
+  /** The answer broke off and is requested again; its content so far does not count. */
   onRetry?(notice: RetryNotice): void
-  /** Tokens of one answer, also of one that broke off: it costs money all the same. */
+  /** The tokens of one answer, including one that broke off, which costs money as well. */
   onUsage?(usage: UsageInfo, model: string): void
   onFallback?(from: string, to: string): void
 
-  // Closer to the wire.
   onRequest?(request: RequestFacts): void
   onEvent?(event: ApiEvent): void
   onBlock?(block: ContentBlock, answer: AnswerBuilder): void
-  /** Something was added to the history. */
   onMessage?(message: Message): void
 }
 
@@ -40,7 +37,7 @@ export interface RequestFacts {
 
 type Methods = Required<EventHandler>
 
-/** Calls a handler whose mistakes stay its own. */
+/** Calls a handler and collects the errors it throws. */
 export class SafeHandler {
   readonly #handler: EventHandler
   readonly #errors: unknown[] = []
@@ -67,5 +64,5 @@ export class SafeHandler {
   }
 }
 
-/** One that throws at every delta must not fill memory. */
+/** A handler that throws at every delta must not fill the memory. */
 const MAX_ERRORS = 20

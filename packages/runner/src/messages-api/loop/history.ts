@@ -2,7 +2,7 @@ import type { ContentBlock, Message, PromptBlock, ToolResultBlock } from '../api
 
 export type PromptContent = string | readonly PromptBlock[]
 
-/** A conversation that only grows. What it was given and what it gives out cannot be changed. */
+/** An append-only conversation, frozen on the way in and out. */
 export class History {
   readonly #messages: Message[]
   readonly #onMessage: ((message: Message) => void) | undefined
@@ -16,7 +16,7 @@ export class History {
     return Object.freeze([...this.#messages])
   }
 
-  /** Without blocks that the API would refuse; a message that is empty then is left out. */
+  /** Drops blocks that the API would refuse, and the message if none are left. */
   append(role: Message['role'], content: PromptContent | readonly ContentBlock[]): void {
     const kept = typeof content === 'string' ? content : content.filter(isAccepted)
     if (kept.length === 0) return
@@ -26,7 +26,7 @@ export class History {
   }
 }
 
-/** For calls at the end that have none: the API refuses a conversation in which one is missing. */
+/** Results for the last calls that have none: the API refuses a call without a result. */
 export function missingResults(messages: readonly Message[]): ToolResultBlock[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || typeof last.content === 'string') return []
@@ -38,7 +38,7 @@ export function lostResult(id: string): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: id, content, is_error: true }
 }
 
-/** The API takes no blank text, and no thinking without its signature. */
+/** The API refuses blank text, and thinking without a signature. */
 function isAccepted(block: ContentBlock): boolean {
   if (block.type === 'text') return block.text.trim() !== ''
   return block.type !== 'thinking' || block.signature !== ''

@@ -5,14 +5,14 @@ import type { Tool, ToolOutput } from './tool.ts'
 export interface RunToolsOptions {
   tools: readonly Tool[]
   signal: AbortSignal
-  /** How long a tool may still take after the signal. */
+  /** How long a tool may continue after the signal. */
   graceMs: number
   onResult(result: ToolResultBlock, detail: unknown): void
 }
 
 /**
- * The calls of an answer, one after the other, up to the first that fails: the model is to think again before it goes on.
- * Calls that did not run get a result that says so, because the API wants one for each. Never rejects.
+ * Runs the calls of an answer in sequence and stops at the first failure, so that the model can reconsider. The API
+ * requires a result for each call, so the remaining calls get one that says that they did not run. Never rejects.
  */
 export async function runTools(answer: Answer, options: RunToolsOptions): Promise<ToolResultBlock[]> {
   const results: ToolResultBlock[] = []
@@ -20,7 +20,7 @@ export async function runTools(answer: Answer, options: RunToolsOptions): Promis
     const result: ToolResultBlock = {
       type: 'tool_result',
       tool_use_id: call.id,
-      // The API refuses an error without words.
+      // The API refuses an error result without text.
       content: content === '' && isError ? 'The tool failed and did not say why.' : content,
       ...(isError ? { is_error: true } : {}),
     }
@@ -45,7 +45,7 @@ export function callsOf({ content }: Pick<Answer, 'content'>): ToolUseBlock[] {
   return content.filter(block => block.type === 'tool_use')
 }
 
-/** A call that was cut off may still look whole. */
+/** A call that was cut off can look complete. */
 function notRunReason({ stopReason }: Answer): string | undefined {
   if (stopReason === 'max_tokens')
     return 'Not executed: the answer was cut off at the limit of its tokens. Use shorter inputs.'
@@ -73,7 +73,7 @@ async function runTool(call: ToolUseBlock, answer: Answer, options: RunToolsOpti
   }
 }
 
-/** A tool that ignores its signal would keep the prompt from ever ending. What it still does is not waited for. */
+/** A tool that ignores its signal would keep the prompt from ending, so it is abandoned after the grace period. */
 async function withinGrace<T>(running: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   let onAbort = () => {}

@@ -1,25 +1,23 @@
-/** Something the model can do. */
 export interface Tool {
   name: string
   description: string
-  /** JSON Schema of the input. */
   inputSchema: Record<string, unknown>
-  /** Throws, or returns `isError`, when it fails: the model is told, and decides what to do about it. */
+  /** A failure (a throw, or `isError`) is reported to the model, which decides how to continue. */
   execute(input: Record<string, unknown>, context: ToolContext): Promise<string | ToolOutput>
 }
 
 export interface ToolContext {
-  /** Fires when nobody waits for the result any more. */
+  /** Fires when the result is no longer needed. */
   signal: AbortSignal
   toolUseId: string
 }
 
 export interface ToolOutput {
-  /** For the model. */
+  /** The text for the model. */
   content: string
   isError?: boolean
-  /** It did not run because it may not. That is no failure, and the calls after it still have their turn. */
+  /** The call was denied. That is not a failure: the calls after it still run. */
   isDenied?: boolean
-  /** For people, beyond the text: never sent to the model. */
+  /** Details for the user, never sent to the model. */
   detail?: unknown
 }

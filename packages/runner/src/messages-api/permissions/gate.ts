@@ -11,18 +11,18 @@ import type { Grants, Policy, PolicyQuestion } from './policy.ts'
 export interface GateOptions {
   policy: Policy
   workspace: Workspace
-  /** What a person allowed for the whole session. */
+  /** The user's approvals for the whole session. */
   grants: Grants
   emit: Emit
-  /** Whether somebody can be asked. */
+  /** Whether a user can be asked. */
   canAsk: boolean
-  /** Asked before everything else, whatever the mode. */
+  /** Checked first, in every mode. */
   guard?: Guard | undefined
-  /** A person denied something and wants the turn to end. */
+  /** The user denied a call and ended the turn. */
   onInterrupt(): void
 }
 
-/** Stands before every tool: checks the input, and lets through what is allowed. Anything unclear means no. */
+/** Checks the input and permission of every tool call. Anything unclear is denied. */
 export class Gate {
   readonly #options: GateOptions
   readonly #waiting = new Map<string, (answer: AskedDecision) => void>()
@@ -39,12 +39,12 @@ export class Gate {
     return { ...tool, execute: (input, context) => this.#execute(tool, input, context) }
   }
 
-  /** Somebody has to answer it: what a rule denied is told in the same form, and is over. */
+  /** False for a request that a rule answered, which is reported in the same form. */
   isOpen(requestId: string): boolean {
     return this.#waiting.has(requestId)
   }
 
-  /** False when the request is over. */
+  /** False when the request is no longer open. */
   answer(requestId: string, asked: AskedDecision): boolean {
     const resolve = this.#waiting.get(requestId)
     resolve?.(asked)
@@ -84,7 +84,7 @@ export class Gate {
     const fault = await complaintAbout(tool, updatedInput)
     if (fault !== undefined)
       return failure(`The user changed the input, and it does not fit the schema now: ${fault}`)
-    // The rules that take things away hold for people's changes, too.
+    // Deny rules also apply to an input that the user changed.
     const guarded = updatedInput === input ? PASS : await this.#guard({ tool, input: updatedInput, context })
     if (guarded.effect === 'deny') return this.#deny(tool, context, guarded.reason)
     const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
@@ -99,7 +99,7 @@ export class Gate {
     return askGuard(guard, { toolName: tool.name, input, toolUseId: context.toolUseId })
   }
 
-  /** Told as a request that a rule answered. */
+  /** Reported as a request that a rule answered. */
   #denyByRule(call: Call, { reason, rule }: Extract<GuardVerdict, { effect: 'deny' }>): ToolOutput {
     const requestId = randomUUID()
     this.#emitRequest(requestId, { ...call, reason })
@@ -109,7 +109,7 @@ export class Gate {
     return denied(reason)
   }
 
-  /** Null when the turn ended before an answer came. */
+  /** Null when the turn ended before an answer. */
   async #ask({
     tool,
     input,
@@ -171,7 +171,7 @@ export class Gate {
     return denied(`Not allowed: ${reason}`)
   }
 
-  /** Rules on files see where a path really leads, relative to the project. */
+  /** File rules are matched against the resolved path, relative to the project. */
   async #question(tool: BuiltInTool, input: Record<string, unknown>): Promise<PolicyQuestion> {
     const { name, effect } = tool
     const given = tool.subject(input)
@@ -192,12 +192,12 @@ interface Call {
 const PASS: GuardVerdict = { effect: 'pass' }
 const INTERRUPTED = 'Interrupted by the user.'
 
-/** Checking and asking took time, in which the turn may have been stopped. */
+/** The turn may have been stopped during the check or the question. */
 async function run({ tool, input, context }: Call): Promise<string | ToolOutput> {
   return context.signal.aborted ? failure(INTERRUPTED) : tool.execute(input, context)
 }
 
-/** The narrowest rule: this very command or file. One with a `*` in it would mean more than it says. */
+/** The narrowest rule: this exact command or file. An input with a `*` gets none, because the rule would match more. */
 function suggestions(tool: BuiltInTool, input: Record<string, unknown>): unknown[] {
   const ruleContent = tool.subject(input)
   if (ruleContent === undefined || /[*?[\]{}\n]/.test(ruleContent)) return []
@@ -215,13 +215,13 @@ function failure(content: string): ToolOutput {
 
 type Complaint = (input: unknown) => string | undefined
 
-/** In words what is wrong with an input and where, by the tool's schema. */
+/** The error of an input against the tool's schema, with its location. */
 export async function complaintAbout(
   tool: BuiltInTool,
   input: Record<string, unknown>,
 ): Promise<string | undefined> {
   if (tool.checksInput) return undefined
-  // A tool of this name always has this schema: it is ours.
+  // Keyed by name: the schema of a built-in tool never changes.
   let complaint = compiled.get(tool.name)
   if (complaint === undefined) {
     complaint = await compile(tool)
@@ -233,7 +233,7 @@ export async function complaintAbout(
 const compiled = new Map<string, Complaint>()
 const MAX_COMPLAINT_CHARS = 2000
 
-/** Loaded with the first call: it takes a while. */
+/** Loaded with the first call, because loading is slow. */
 async function compile({ inputSchema }: BuiltInTool): Promise<Complaint> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/sdk/validation/ajv')
   const validate = new AjvJsonSchemaValidator().getValidator(inputSchema)

@@ -5,9 +5,8 @@ import { allows, denies, isRuleFor, parseRule, type Rule, type Use } from './rul
 
 export interface PolicyOptions {
   mode: PermissionMode
-  /** Tools that run without asking. */
   allowed?: readonly string[] | undefined
-  /** Tools that are taken away. */
+  /** Tools that are not available. */
   disallowed?: readonly string[] | undefined
 }
 
@@ -17,7 +16,7 @@ export interface PolicyQuestion extends Use {
 
 export type Verdict = { kind: 'allow' } | { kind: 'ask'; reason: string } | { kind: 'deny'; reason: string }
 
-/** What may run, what may not, and what a person has to decide. */
+/** Decides whether a call runs, is denied, or needs the user's decision. */
 export class Policy {
   mode: PermissionMode
   readonly #allowed: readonly Rule[]
@@ -29,7 +28,7 @@ export class Policy {
     this.#disallowed = rulesOf(disallowed)
   }
 
-  /** The tool is taken away altogether: the model need not even know of it. */
+  /** The tool is denied in every form, so the model is not told of it. */
   hides(tool: string): boolean {
     return this.#disallowed.some(rule => isRuleFor(rule, tool) && rule.argument === undefined)
   }
@@ -81,7 +80,7 @@ function rulesOf(texts: readonly string[]): Rule[] {
   return texts.flatMap(text => parseRule(text) ?? [])
 }
 
-/** What a person allowed for the rest of a session: exactly this input of this tool. */
+/** The user's approvals for the rest of a session, each for one exact input of one tool. */
 export class Grants {
   readonly #granted = new Set<string>()
 
@@ -94,13 +93,13 @@ export class Grants {
   }
 }
 
-/** As short as it is for a file of megabytes. The words that describe a command to people change nothing about it. */
+/** A hash, because the input can be a file of megabytes. The description of a command does not count. */
 function keyOf(tool: string, { description: _, ...input }: Record<string, unknown>): string {
   const call = [tool, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1))]
   return createHash('sha256').update(JSON.stringify(call)).digest('base64')
 }
 
-/** Of the sessions that were used last. One that is forgotten asks again. */
+/** The approvals of the most recently used sessions. A session that is dropped asks again. */
 export class GrantsOfSessions {
   readonly #sessions = new Map<string, Grants>()
 

@@ -3,13 +3,12 @@ import { globMatcher } from '../tools/files/glob-pattern.ts'
 
 /** A tool, or some uses of it: `bash`, `bash(git *)`, `write(docs/**)`. */
 export interface Rule {
-  /** In lower case: personas that were written for other agents say `Read`. */
+  /** In lower case: personas written for other agents say `Read`. */
   tool: string
-  /** What is in the brackets. */
+  /** The text in the brackets. */
   argument?: string
 }
 
-/** What is asked about. */
 export interface Use {
   tool: string
   /** A command, or a path relative to the project. */
@@ -32,7 +31,7 @@ export function isRuleFor(rule: Rule, tool: string): boolean {
   return rule.tool === tool || rule.tool === tool.toLowerCase()
 }
 
-/** Strict: when in doubt it does not fit. With a `*` only a single plain command can fit, never one that holds another. */
+/** Strict: no match when in doubt. A `*` matches only a single plain command, never one that contains another. */
 export function allows(rule: Rule, use: Use): boolean {
   if (!isRuleFor(rule, use.tool)) return false
   const { argument } = rule
@@ -42,7 +41,7 @@ export function allows(rule: Rule, use: Use): boolean {
   return isPlain(use.subject) ? fitsCommand(argument, use.subject) : argument === use.subject
 }
 
-/** Generous: when in doubt it fits. Every command inside a longer one counts. */
+/** Broad: a match when in doubt. Checks every command inside a longer one. */
 export function denies(rule: Rule, use: Use): boolean {
   if (!isRuleFor(rule, use.tool)) return false
   const { argument } = rule
@@ -51,12 +50,12 @@ export function denies(rule: Rule, use: Use): boolean {
   return findsCommand(argument, use.subject)
 }
 
-/** A command with none of the characters by which a shell makes more of it than it says. */
+/** A command without characters that have a meaning for the shell. */
 function isPlain(command: string): boolean {
   return !/[;&|<>`$(){}[\]\\!#~\n\r\0]/.test(command)
 }
 
-/** `git *` and `git:*` both fit `git` and all that follows; elsewhere `*` is any text. */
+/** `git *` and `git:*` both match `git` and anything after it; elsewhere `*` is any text. */
 function fitsCommand(argument: string, command: string): boolean {
   const prefix = /^(.*?)(?::\*| \*)$/s.exec(argument)?.[1]
   const text = command.trim()
@@ -64,7 +63,7 @@ function fitsCommand(argument: string, command: string): boolean {
   return fitsWildcard(argument, text)
 }
 
-/** Piece by piece from the left: no pattern makes it slow. */
+/** Matches part by part from the left, so no pattern is slow. */
 function fitsWildcard(pattern: string, text: string): boolean {
   const pieces = pattern.split('*')
   const first = pieces[0] ?? ''

@@ -1,6 +1,6 @@
 import { type BuiltInTool, objectSchema } from './built-in-tool.ts'
 
-/** Asks the person. The name and the input are those of Claude Code, so that every dashboard knows a question by them. */
+/** Asks the user. Name and input are those of Claude Code, so that every dashboard recognises a question. */
 export function askUserTool(): BuiltInTool {
   return {
     name: 'AskUserQuestion',
@@ -13,7 +13,7 @@ export function askUserTool(): BuiltInTool {
       required: ['questions'],
     },
     subject: () => undefined,
-    /** `input` is what came back: the questions, and the answers by the words of each. */
+    /** `input` holds the questions, and the answers by question text. */
     async execute({ answers }) {
       const given = typeof answers === 'object' && answers !== null ? Object.entries(answers) : []
       if (given.length === 0) return { content: 'The person gave no answer.', isError: true }
@@ -43,7 +43,7 @@ function wordsOf(answer: unknown): string {
   return Array.isArray(answer) ? answer.map(String).join(', ') : String(answer)
 }
 
-/** Shows a plan to the person, who lets it be carried out or sends it back. The name is Claude Code's. */
+/** Shows a plan to the user, who approves or rejects it. The name is Claude Code's. */
 export function exitPlanTool(onApproved: () => void): BuiltInTool {
   return {
     name: 'ExitPlanMode',

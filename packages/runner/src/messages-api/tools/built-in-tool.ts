@@ -1,13 +1,15 @@
 import type { Tool } from '../loop/tool.ts'
 
-/** A tool of ours, and what its permission depends on. */
+/** A built-in tool and the facts that its permission depends on. */
 export interface BuiltInTool extends Tool {
-  /** `read` changes nothing, `edit` changes files in the workspace, `run` can do anything, `client` is the host's own,
-   * `ask` is nothing but a question: it runs with what the person answered. */
+  /**
+   * `read` changes nothing, `edit` changes files in the workspace, `run` can do anything, `client` is a tool of the
+   * host, `ask` is only a question and runs with the user's answer.
+   */
   effect: 'read' | 'edit' | 'run' | 'client' | 'ask'
-  /** What rules such as `bash(git *)` look at. */
+  /** The text that rules such as `bash(git *)` are matched against. */
   subject(input: Record<string, unknown>): string | undefined
-  /** `execute` itself refuses an input that does not fit the schema. */
+  /** `execute` validates its input itself. */
   checksInput?: boolean
 }
 
@@ -18,7 +20,7 @@ export function objectSchema(
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-/** Values come checked against the schema; what is optional may still be missing. */
+/** Values are already validated against the schema, but an optional one may be missing. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
@@ -27,7 +29,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** A tool did not do what it was asked to, and says why. The words are for the model. */
+/** A tool failed. The message is for the model. */
 export class ToolError extends Error {
   constructor(message: string) {
     super(message)

@@ -18,8 +18,8 @@ export interface AdoptedTurnOptions {
 }
 
 /**
- * A turn whose loop ended with the Chirality that ran it: what it did is told from its raw log, and it ends as its last
- * words say. Its commands may still run, and nobody waits for them.
+ * A turn whose loop ended with the Chirality process that ran it. It is read from its raw log and ends as the log says.
+ * Its commands may still be running; they are not waited for.
  */
 export function adoptedPlan({ session, trace, context }: AdoptedTurnOptions): TurnPlan {
   const { config } = context
@@ -62,12 +62,12 @@ async function find({ session, trace, context }: AdoptedTurnOptions, log: Harnes
 const NEVER_RAN = 'Chirality ended before the turn began. Send the message again.'
 const STOPPED = 'The turn ended with Chirality. What it did so far is kept; send a message to go on.'
 
-/** Ends what the commands of a turn left when the program that ran it died. Returns how many processes that were. */
+/** Stops the processes that a turn's commands left when its program died. Returns their number. */
 export async function stopCommands(
   processes: readonly TurnProcess[],
   { config, environment }: Pick<MessagesApiContext, 'config' | 'environment'>,
 ): Promise<number> {
-  // What carries a marker that we carry, too, is what we run in.
+  // A process with a marker of our own environment is one that we run in.
   const inherited = parseMarkers(environment[MARKER_VARIABLE])
   const others = processes.filter(({ marker }) => !inherited.includes(marker))
   const options = { ...config.stop, interruptGraceMs: 0 }

@@ -20,19 +20,19 @@ import { Toolbox } from './toolbox.ts'
 export interface NativeRunOptions {
   query: HarnessQuery
   prepared: PreparedTurn
-  /** Closed when the run is over. */
+  /** Closed at the end of the run. */
   log: RawLog
   tracer: TurnTracer
   grants: Grants
   canAsk: boolean
   guard?: Guard | undefined
-  /** Silence after which it is told. */
+  /** The duration of silence that is reported as a stall. */
   stallMs: number
 }
 
 /**
- * One turn as raw events: what is written to the log, and what programs get that want them all. Once started it goes on
- * whether they are read or not.
+ * One turn as raw events, for the log and for callers that want all of them. Once started, it continues whether they
+ * are read or not.
  */
 export class NativeRun {
   readonly #options: NativeRunOptions
@@ -49,7 +49,7 @@ export class NativeRun {
   #requests = 0
   #isStreaming = false
   #saveFailure: unknown
-  /** The last line of the transcript, if it is the model's. */
+  /** The id of the transcript's last line, if it is the model's. */
   #lastAnswer: string | undefined
 
   private constructor(options: NativeRunOptions, conversation: Conversation) {
@@ -71,7 +71,7 @@ export class NativeRun {
     this.#loop = new AgentLoop(config, this.#toolbox.tools, this.#handler())
   }
 
-  /** Throws when another turn is in the conversation. */
+  /** Throws when another turn uses the conversation. */
   static async open(options: NativeRunOptions, busyConversations: Set<string>): Promise<NativeRun> {
     const conversation = await openConversation(options.query, busyConversations)
     try {
@@ -86,7 +86,7 @@ export class NativeRun {
     return this.#conversation.transcript.nativeSessionId
   }
 
-  /** The conversation that was asked for and is not there any more. */
+  /** The requested conversation that no longer exists. */
   get lostId(): string | undefined {
     return this.#conversation.lostId
   }
@@ -95,25 +95,24 @@ export class NativeRun {
     return this.#toolbox.gate
   }
 
-  /** Once. What fails later is told to whoever reads. */
+  /** Call once. Later errors reach the reader of the batches. */
   start(): void {
     this.#work = this.#run().finally(() => this.#queue.end())
-    // Until somebody reads it is nobody's unhandled rejection.
+    // Without this handler, an error before the first read would be an unhandled rejection.
     this.#work.catch(() => {})
   }
 
-  /** Nothing of the turn runs any more. Never rejects. */
+  /** Resolves when nothing of the turn is running. Never rejects. */
   get done(): Promise<void> {
     return this.#work.catch(() => {})
   }
 
-  /** Ends the turn with what there is. */
   stop(reason?: StopReason): void {
     this.#stoppedAs = reason ?? this.#stoppedAs
     this.#stop.abort(new DOMException('The turn was stopped.', 'AbortError'))
   }
 
-  /** False when it is too late. */
+  /** False when the turn no longer accepts messages. */
   add(content: PromptContent): boolean {
     return this.#loop.add(content)
   }
@@ -122,13 +121,13 @@ export class NativeRun {
     this.#toolbox.setPermissionMode(mode)
   }
 
-  /** Stops it, and waits until nothing of it runs any more. */
+  /** Stops the turn and waits until nothing of it is running. */
   async close(): Promise<void> {
     this.stop()
     await this.done
   }
 
-  /** Rejects with what the turn failed of. */
+  /** Rejects with the error of the turn. */
   async *batches(): AsyncGenerator<MessagesApiEvent[]> {
     do {
       const batch = this.#queue.takeAll()
@@ -153,7 +152,7 @@ export class NativeRun {
     this.#watch = new StallWatch({
       stallMs,
       isExpected: () => this.gate.isWaiting,
-      // Not an event of the turn: the silence goes on.
+      // Not an event of the turn, so the silence continues.
       onStall: idleMs => this.#tell({ type: 'stalled', idle_ms: idleMs }),
     })
     try {
@@ -178,7 +177,7 @@ export class NativeRun {
     })
   }
 
-  /** The end is made when everything has been stopped: that takes time, too. */
+  /** Builds the last event only after everything has stopped, so that its duration includes the stop. */
   async #prompt(): Promise<() => NewEvent> {
     const { prepared, query } = this.#options
     const { blocks } = prepared.prompt
@@ -253,7 +252,7 @@ export class NativeRun {
     return {
       type: 'system',
       subtype: 'init',
-      // For whoever reads the log: what was asked for and is not there, and what was not shown.
+      // For readers of the log: the missing conversation, and the content that was not shown.
       ...(lostId === undefined ? {} : { lost_session_id: lostId }),
       ...(query.includePartialMessages === false ? { include_partial_messages: false } : {}),
       cwd: query.cwd,

@@ -18,7 +18,7 @@ import type { BuiltInTool } from '../tools/built-in-tool.ts'
 import { Workspace } from '../tools/files/workspace.ts'
 import type { ToolboxParts } from './toolbox.ts'
 
-/** All that a turn needs, checked. */
+/** The validated inputs of a turn. */
 export interface PreparedTurn {
   prompt: PromptBlocks
   loop: Config & { model: string }
@@ -26,7 +26,7 @@ export interface PreparedTurn {
   prices: PriceTable | undefined
 }
 
-/** Throws a HarnessError for what is wrong before anything starts. */
+/** Throws a HarnessError before anything starts. */
 export async function prepareTurn(query: HarnessQuery, context: MessagesApiContext): Promise<PreparedTurn> {
   const { config, environment } = context
   refuseUnsupported(query)
@@ -64,14 +64,14 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
       fallbackModel: query.fallbackModel,
       maxRetries: config.maxRetries,
       promptCaching: config.promptCaching,
-      // The tools of this harness heed the signal: a command that is ended tells what it had printed, after its stop ladder.
+      // Built-in tools obey the signal: a stopped command returns its output after its stop sequence.
       toolGraceMs: 15_000,
       extraBody: extraFields(query, model, maxTokens),
     },
   }
 }
 
-/** The finer mode wins. Nobody is asked by a query, so what it may do without asking is all it may do. */
+/** `permissionMode` takes precedence over `mode`. A query cannot ask, so only what needs no question is allowed. */
 function permissionModeOf({ mode, permissionMode }: HarnessQuery): PermissionMode {
   return permissionMode ?? BY_MODE[mode]
 }
@@ -82,7 +82,7 @@ const BY_MODE: Record<HarnessQuery['mode'], PermissionMode> = {
   yolo: 'bypassPermissions',
 }
 
-/** Our key is ours: not even a turn that brings its own hands it to commands. */
+/** Commands never receive the API key, not even the one that a turn brings. */
 function commandEnv(
   { env = {} }: HarnessQuery,
   { config, environment }: MessagesApiContext,
@@ -108,7 +108,7 @@ function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: Ha
   if (continueLast) throw refuse('continueLast: name the conversation with resumeSessionId.')
 }
 
-/** The host's own functions, by the names that they have for every agent. Nothing goes over a wire. */
+/** The host's tools, under the same names as for every agent, called directly in this process. */
 export async function clientTools(definitions: readonly ClientToolDefinition[]): Promise<BuiltInTool[]> {
   if (definitions.length === 0) return []
   const [{ prepareTools }, { callTool }, { TOOL_SERVER_NAME }] = await Promise.all([
@@ -140,13 +140,13 @@ const LIMITS = { deadlineMs: 10 * 60_000, maxResultBytes: 256 * 1024 }
 
 const DEFAULT_HARNESS_MODEL = 'claude-sonnet-5-5'
 
-/** Room for a whole file in one answer, where the model has that much. */
+/** Enough for a whole file in one answer, where the model supports it. */
 function maxTokensOf(model: string): number {
   if (/claude-3-(opus|haiku|sonnet)/.test(model)) return 4096
   return /claude-3-5/.test(model) ? 8192 : 16_384
 }
 
-/** How much to think, in the words of the model's generation: a budget of tokens before 4.6, an effort since. */
+/** The thinking level as the model's generation expects it: a token budget before 4.6, an effort since. */
 function thinkingFields(
   model: string,
   thinking: HarnessQuery['thinking'],

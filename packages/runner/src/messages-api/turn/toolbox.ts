@@ -19,15 +19,14 @@ export interface ToolboxParts {
   workspace: Workspace
   policy: Policy
   clientTools: readonly BuiltInTool[]
-  /** For commands. */
+  /** The environment of commands. */
   env: Record<string, string>
   stop?: StopOptions | undefined
 }
 
 export interface ToolboxHost {
-  /** In the environment of all that the turn's commands start. */
+  /** A variable in the environment of all processes that the turn's commands start. */
   marker: string
-  /** Told of each command that runs. */
   onCommand(pid: number): Promise<void>
   emit: Emit
   grants: Grants
@@ -36,7 +35,7 @@ export interface ToolboxHost {
   onInterrupt(): void
 }
 
-/** The tools of one turn, each behind the gate. */
+/** The tools of one turn, each checked by the gate. */
 export class Toolbox {
   readonly tools: readonly Tool[]
   readonly gate: Gate
@@ -68,33 +67,33 @@ export class Toolbox {
     this.tools = offered.map(tool => this.gate.guard(tool))
   }
 
-  /** For the turn that is running. */
+  /** Changes the mode of the running turn. */
   setPermissionMode(mode: PermissionMode): void {
     this.#policy.mode = mode
     this.#emit({ type: 'system', subtype: 'status', permissionMode: mode })
   }
 
-  /** Where there is somebody to ask. */
+  /** Question tools, only if a user can be asked. */
   #questions({ canAsk }: ToolboxHost): BuiltInTool[] {
     if (!canAsk || this.#policy.mode === 'dontAsk') return []
     const isPlanning = this.#policy.mode === 'plan'
     return [askUserTool(), ...(isPlanning ? [exitPlanTool(() => this.setPermissionMode('default'))] : [])]
   }
 
-  /** Ends what commands left running. Returns how many processes that were. */
+  /** Stops the remaining processes of commands and returns their number. */
   close(): Promise<number> {
     return this.#shell.close()
   }
 }
 
-/** Names that this harness does not have are nothing it could offer. */
+/** Unknown tool names are ignored. */
 function wantedTools(tools: string | undefined): (name: string) => boolean {
   if (tools === undefined || tools.trim() === 'default') return () => true
   const rules = splitRules(tools).flatMap(text => parseRule(text) ?? [])
   return name => rules.some(rule => isRuleFor(rule, name))
 }
 
-/** At commas and blanks, but not inside brackets. */
+/** Splits at commas and spaces, except inside brackets. */
 function splitRules(text: string): string[] {
   return text.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? []
 }

@@ -27,7 +27,7 @@ export interface MessagesApiTurnOptions {
   grants: Grants
 }
 
-/** One turn of a session in this process, so that `turn:end` is its last event. */
+/** One turn of a session in this process. `turn:end` is its last event. */
 export function messagesApiPlan(options: MessagesApiTurnOptions): TurnPlan<LoopConnection> {
   const { query, context } = options
   let prepared: PreparedTurn | undefined
@@ -68,9 +68,10 @@ async function openLoop(
     log.write('info', 'turn:open', { claudeSessionId, spool: raw.path })
     if (lostId !== undefined)
       log.write('warn', 'resume:failed', { claudeSessionId: lostId, error: NO_TRANSCRIPT })
-    // Before its first word: what nobody could find again must not have done anything.
+    // The trace is written before the first request: a turn that could not be found again must not have had an
+    // effect.
     tracer.turn()
-    // Asked for while it was being started.
+    // The stop was requested during the start.
     if (stop.reason) run.stop(stop.reason)
     run.start()
     return new LoopConnection(run, sessionId, log)
@@ -82,11 +83,11 @@ async function openLoop(
 
 const NO_TRANSCRIPT = 'There is no transcript of this conversation.'
 
-/** The loop works whether its events are read or not. */
+/** The loop runs whether its events are read or not. */
 export class LoopConnection implements Connection {
   readonly hasBegun = true
   readonly offset = -1
-  /** Its stalls are in its raw log. */
+  /** The raw log holds its stalls. */
   readonly isQuiet = true
   readonly requests: Requests
   readonly #run: NativeRun
@@ -108,7 +109,7 @@ export class LoopConnection implements Connection {
       yield batch.flatMap(value => [...this.#view.show({ kind: 'json', value, bytes: 0, offset: 0 })])
   }
 
-  /** The model reads it with the next results of its tools, or when it would rest. */
+  /** The model receives it with the next tool results, or when it finishes. */
   async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
     const { blocks } = await promptBlocks(prompt)
     return this.#run.add(blocks)
@@ -127,7 +128,7 @@ export class LoopConnection implements Connection {
     const events = this.#view.end()
     const outcome = this.#view.outcome ?? null
     this.#log.write('info', 'turn:close', { reason: outcome })
-    // The reason of a stop is in the raw log, with the result.
+    // The raw log holds the stop reason, with the result.
     return { events, outcome, isFinished: outcome !== null }
   }
 

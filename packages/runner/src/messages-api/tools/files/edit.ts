@@ -36,7 +36,7 @@ export function editTool(workspace: Workspace): BuiltInTool {
           `old_string is ${found} times in ${place.shown}. Give more of the text around it, or set replace_all.`,
         )
       }
-      // Not with a pattern: `$&` in the new text would mean something.
+      // `replace` would interpret `$&` in the new text.
       const after = before.split(oldString).join(newString)
       await writeText(workspace, place, after)
       const detail = {
@@ -92,7 +92,7 @@ export function writeTool(workspace: Workspace): BuiltInTool {
   }
 }
 
-/** Something that is no text may be replaced, there is just nothing to compare with. */
+/** The old content for the diff; empty for a binary file, which may still be replaced. */
 async function oldText(workspace: Workspace, place: Place): Promise<string> {
   return readText(workspace, place).catch(() => '')
 }

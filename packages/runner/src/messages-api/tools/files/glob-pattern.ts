@@ -1,6 +1,6 @@
 import { ToolError } from '../built-in-tool.ts'
 
-/** Whether a path with `/` fits: `*` and `?` within a name, `**` over folders, `[a-z]`, `{a,b}`. Never slow, whatever the pattern. */
+/** Matches a path with `/`: `*` and `?` within a name, `**` across folders, `[a-z]`, `{a,b}`. No pattern is slow. */
 export function globMatcher(pattern: string): (path: string) => boolean {
   if (pattern.length > MAX_PATTERN_CHARS) throw new ToolError('The pattern is too long.')
   const alternatives = expandBraces(pattern).map(text =>
@@ -66,7 +66,7 @@ function parseSet(body: string): Token {
   return { kind: 'set', isNegated, ranges }
 }
 
-/** With one place to come back to, as for a name: the last `**` is the only one that ever needs to take more. */
+/** Backtracks only to the last `**`: no earlier one ever needs to match more. */
 function matchSegments(segments: readonly Segment[], names: readonly string[]): boolean {
   return matchWild(segments, names, {
     isWild: segment => segment === 'any-folders',

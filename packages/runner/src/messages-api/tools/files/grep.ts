@@ -61,7 +61,7 @@ const DEFAULT_LIMIT = 200
 const MAX_LIMIT = 2000
 const MAX_SHOWN_CHARS = 300
 const MAX_SEARCHED_BYTES = 2 * 1024 * 1024
-/** A pattern that is too slow for so many files is too slow for the rest. */
+/** A pattern that is too slow for this many files is given up. */
 const MAX_SLOW_FILES = 5
 
 async function searchFile(workspace: Workspace, real: string, search: Search): Promise<void> {
@@ -98,7 +98,7 @@ class Search {
     return this.#wants?.(file) ?? true
   }
 
-  /** A file that cannot be read is left out, unless it is the one that was asked for. */
+  /** An unreadable file is skipped, unless it was requested by name. */
   async file(
     directory: PinnedDirectory,
     name: string,
@@ -152,7 +152,7 @@ function oneLine(line: string): string {
   return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)} [cut]` : text
 }
 
-/** A regular expression that cannot hang: some patterns take longer than the universe has left. */
+/** A regular expression with a time limit: some patterns take exponential time. */
 export class TimedRegex {
   readonly #regex: RegExp
   readonly #context = createContext({})
@@ -168,7 +168,7 @@ export class TimedRegex {
     }
   }
 
-  /** The numbers of the lines that fit, or null when the pattern took too long. */
+  /** The numbers of the matching lines, or null when the pattern took too long. */
   matchingLines(lines: readonly string[], limit: number): number[] | null {
     const found: number[] = []
     const search = () => {
@@ -178,7 +178,7 @@ export class TimedRegex {
     }
     Object.assign(this.#context, { search })
     try {
-      // The engine checks the time limit also inside a match.
+      // The engine checks this limit during a match.
       SEARCH.runInContext(this.#context, { timeout: MAX_SEARCH_MS })
       return found
     } catch (error) {
@@ -190,10 +190,10 @@ export class TimedRegex {
 
 const SEARCH = new Script('search()')
 const MAX_PATTERN_CHARS = 1000
-/** The event loop waits for it. */
+/** The search blocks the event loop. */
 const MAX_SEARCH_MS = 100
 
-/** It comes from the context, whose `Error` is another one. */
+/** The error comes from another context, so `instanceof Error` does not recognise it. */
 function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

@@ -4,11 +4,11 @@ import path from 'node:path'
 import { ToolError } from '../built-in-tool.ts'
 
 /**
- * A folder that is held open, so that nobody can put a link in its place between the check and the use. On Linux its
- * entries are reached through the open file; elsewhere the path is checked again after opening.
+ * A folder that is held open, so that it cannot be replaced by a symlink between check and use. On Linux its entries
+ * are reached through the open descriptor; elsewhere the path is checked again after opening.
  */
 export class PinnedDirectory {
-  /** Where it really is. */
+  /** The resolved path. */
   readonly path: string
   readonly #handle: FileHandle
   readonly #base: string
@@ -19,7 +19,7 @@ export class PinnedDirectory {
     this.#base = base
   }
 
-  /** `real` is a path without links. Throws when it is no longer that when it is open. */
+  /** `real` is a resolved path. Throws when the opened folder is at another path. */
   static async open(real: string): Promise<PinnedDirectory> {
     const handle = await open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
     try {
@@ -34,17 +34,15 @@ export class PinnedDirectory {
     }
   }
 
-  /** A path for file operations on an entry. */
   entry(name: string): string {
     return `${this.#base}/${name}`
   }
 
-  /** A path for listing it. */
   get listing(): string {
     return `${this.#base}/`
   }
 
-  /** Opens a regular file, and nothing that could block or act when it is opened. */
+  /** Opens a regular file. Refuses anything that could block, or has an effect when opened. */
   async openFile(name: string, flags = 0): Promise<FileHandle> {
     const shown = path.join(this.path, name)
     const kind = await lstat(this.entry(name))
@@ -61,7 +59,7 @@ export class PinnedDirectory {
     }
   }
 
-  /** Where entries are reached by path: throws when that path leads elsewhere by now. */
+  /** On systems that reach entries by path: throws when the path now leads elsewhere. */
   async checkPlace(): Promise<void> {
     if (this.#base !== this.path || (await isStill(this.path, this.#handle))) return
     throw new ToolError(`${this.path} was replaced while it was in use.`)

@@ -42,7 +42,7 @@ const MAX_LINES = 20_000
 const MAX_LINE_CHARS = 2000
 const MAX_RESULT_CHARS = 256 * 1024
 const CHUNK_BYTES = 64 * 1024
-/** To find a late line everything before it has to be read. */
+/** All lines before the requested one have to be read. */
 const MAX_SCANNED_BYTES = 512 * 1024 * 1024
 
 interface ReadOptions {
@@ -75,7 +75,7 @@ async function readLines(file: FileHandle, options: ReadOptions): Promise<string
   return lines.text(shown)
 }
 
-/** Some lines of a text that comes in pieces, without holding the rest of it. */
+/** Keeps some lines of a text that arrives in pieces, and drops the rest. */
 class LineWindow {
   isFull = false
   readonly #offset: number

@@ -8,7 +8,7 @@ import type { Place, Workspace } from './workspace.ts'
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024
 
-/** The whole of an existing text file. Bytes that are no UTF-8 are refused: writing them back would damage them. */
+/** Reads an existing text file. Refuses bytes that are not UTF-8, because writing them back would change them. */
 export async function readText(workspace: Workspace, place: Place): Promise<string> {
   const directory = await workspace.openParent(place)
   try {
@@ -25,7 +25,7 @@ export async function readText(workspace: Workspace, place: Place): Promise<stri
   }
 }
 
-/** Replaces the file at once or not at all, and keeps its mode. Other names of the same file keep the old content. */
+/** Replaces the file atomically and keeps its mode. Hard links to the file keep the old content. */
 export async function writeText(workspace: Workspace, place: Place, text: string): Promise<void> {
   const bytes = Buffer.from(text)
   if (bytes.length > MAX_FILE_BYTES) throw new ToolError(`The content is over ${MAX_FILE_BYTES} bytes.`)
@@ -81,17 +81,17 @@ async function replace(
   }
 }
 
-/** One changed stretch of a file, with the lines around it, as `diff -u` numbers them. */
+/** One changed section of a file with its context, numbered as in `diff -u`. */
 export interface Hunk {
   oldStart: number
   oldLines: number
   newStart: number
   newLines: number
-  /** Each begins with a space, a minus or a plus. */
+  /** Each line starts with a space, a minus or a plus. */
   lines: string[]
 }
 
-/** What changed between two texts, as one hunk from the first line that differs to the last. None when nothing did. */
+/** The difference of two texts as one hunk, from the first different line to the last. Empty when they are equal. */
 export function structuredPatch(before: string, after: string): Hunk[] {
   if (before === after) return []
   const old = linesOf(before)
@@ -123,7 +123,7 @@ export function structuredPatch(before: string, after: string): Hunk[] {
 }
 
 const CONTEXT_LINES = 3
-/** A patch is for people; the file itself is there for the rest. */
+/** The patch is only for display. */
 const MAX_PATCH_LINES = 2000
 
 function linesOf(text: string): string[] {

@@ -5,9 +5,8 @@ import { PinnedDirectory } from './pinned-directory.ts'
 
 export interface Visit {
   directory: PinnedDirectory
-  /** Relative to where the walk began, with `/` at its end unless it is empty. */
+  /** Relative to the start of the walk; ends with `/` unless empty. */
   prefix: string
-  /** Sorted by name. */
   entries: Dirent[]
 }
 
@@ -16,7 +15,7 @@ export interface WalkOptions {
   limits: WalkLimits
 }
 
-/** What a walk may cost; it says afterwards whether that was enough. */
+/** The limits of a walk. Afterwards they say whether one was reached. */
 export interface WalkLimits {
   maxEntries: number
   deadline: number
@@ -27,7 +26,10 @@ export function walkLimits(): WalkLimits {
   return { maxEntries: MAX_ENTRIES, deadline: performance.now() + MAX_WALK_MS, isReached: false }
 }
 
-/** All folders below one, without following links and without what nobody wrote by hand. Each is open while it is visited. */
+/**
+ * Visits all folders below one. Follows no symlinks and skips version control, `node_modules` and `.chirality`. Each
+ * folder is open during its visit.
+ */
 export async function* walk(start: string, { signal, limits }: WalkOptions): AsyncGenerator<Visit> {
   const waiting: string[] = ['']
   let seen = 0
@@ -52,7 +54,7 @@ export async function* walk(start: string, { signal, limits }: WalkOptions): Asy
   }
 }
 
-/** Streamed, because a folder can hold millions. */
+/** Streamed, because a folder can hold millions of entries. */
 export async function readEntries(directory: PinnedDirectory, limit: number): Promise<Dirent[]> {
   const entries: Dirent[] = []
   for await (const entry of await opendir(directory.listing)) {

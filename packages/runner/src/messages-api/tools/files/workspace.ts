@@ -5,18 +5,18 @@ import { ToolError } from '../built-in-tool.ts'
 import { PinnedDirectory } from './pinned-directory.ts'
 
 export interface Place {
-  /** Without links, inside one of the folders. */
+  /** The resolved path, inside one of the folders. */
   real: string
   exists: boolean
-  /** For people: relative to the project where it is in there. */
+  /** The path for display, relative to the project if inside it. */
   shown: string
 }
 
-/** The folders that the tools may touch. Every path goes through here. */
+/** The folders that the tools may access. Every path is checked here. */
 export class Workspace {
-  /** The project first. All without links. */
+  /** Resolved paths; the project is first. */
   readonly roots: readonly string[]
-  /** Files that searches leave out, by their path relative to the project. */
+  /** Files that searches skip, by their path relative to the project. */
   isHidden: (file: string) => boolean = () => false
 
   private constructor(roots: readonly string[]) {
@@ -31,7 +31,7 @@ export class Workspace {
     return this.roots[0] ?? '/'
   }
 
-  /** Where a path of the model really leads. Throws when that is not inside. */
+  /** Resolves a path from the model. Throws when it is outside the folders. */
   async locate(given: unknown): Promise<Place> {
     if (typeof given !== 'string' || given === '') throw new ToolError('The path is empty.')
     if (given.includes('\0')) throw new ToolError('The path has a NUL character in it.')
@@ -45,7 +45,9 @@ export class Workspace {
     return { real, exists, shown: this.show(real) }
   }
 
-  /** The same for what is to be changed. Our own records of what happened are nothing for the one who made it happen. */
+  /**
+   * The same for writing. Chirality's own records are protected: an agent must not change the record of its actions.
+   */
   async locateForWriting(given: unknown): Promise<Place> {
     const place = await this.locate(given)
     const isOurs = this.roots.some(
@@ -55,12 +57,12 @@ export class Workspace {
     return place
   }
 
-  /** The folder that holds an existing or a new file, held open. */
+  /** Opens the folder of an existing or new file. */
   async openParent({ real }: Place): Promise<PinnedDirectory> {
     return PinnedDirectory.open(path.dirname(real))
   }
 
-  /** Makes the folders on the way to a new file, each one checked. */
+  /** Creates the parent folders of a new file and checks each one. */
   async makeParents(place: Place): Promise<void> {
     const missing: string[] = []
     let folder = path.dirname(place.real)
@@ -91,10 +93,13 @@ export class Workspace {
   }
 }
 
-/** Linux takes no longer one. */
+/** The limit on Linux. */
 const MAX_PATH_CHARS = 4096
 
-/** The part that exists is resolved, the rest is appended. A link that leads nowhere is refused: it could come to lead anywhere. */
+/**
+ * Resolves the existing part and appends the rest. Refuses a dangling symlink, whose target could be created anywhere
+ * later.
+ */
 async function resolveLinks(asked: string, given: string): Promise<{ real: string; exists: boolean }> {
   const missing: string[] = []
   for (let existing = asked; ; existing = path.dirname(existing)) {

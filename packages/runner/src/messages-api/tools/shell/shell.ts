@@ -9,18 +9,18 @@ import { type BuiltInTool, numberOf, objectSchema, textOf } from '../built-in-to
 
 export interface ShellOptions {
   cwd: string
-  /** In the environment of every command and of all that it starts, beside one of the command's own. */
+  /** A variable in the environment of every command and its children, in addition to one of the command itself. */
   marker: string
   env: Record<string, string>
   stop?: StopOptions | undefined
-  /** Told of each command that runs, before its result. */
+  /** Called for each running command, before its result. */
   onCommand?(pid: number): Promise<void>
 }
 
 export interface CommandOptions {
   timeoutMs: number
   signal: AbortSignal
-  /** Told of new output, at most a few times a second. */
+  /** Called with new output, at most a few times a second. */
   onOutput?(piece: string, elapsedMs: number): void
 }
 
@@ -31,12 +31,12 @@ export interface CommandResult {
   exitSignal: string | null
   timedOut: boolean
   interrupted: boolean
-  /** Bytes that were printed beyond what is kept. */
+  /** Output beyond the limit was dropped. */
   isCut: boolean
   durationMs: number
 }
 
-/** The commands of one turn. What they leave running is ended with the turn. */
+/** The commands of one turn. Their remaining processes are stopped at the end of the turn. */
 export class Shell {
   readonly #options: ShellOptions
   readonly #commands = new Set<RunningCommand>()
@@ -60,7 +60,7 @@ export class Shell {
     return result
   }
 
-  /** Ends what the commands left behind. Returns how many processes that were. */
+  /** Stops the remaining processes of the commands and returns their number. */
   async close(): Promise<number> {
     const hasLeftovers =
       [...this.#commands].some(command => command.leftGroupBehind) ||
@@ -80,7 +80,7 @@ const SHELL = '/bin/sh'
 const BASH = '/bin/bash'
 const HEAD_BYTES = 16 * 1024
 const TAIL_BYTES = 16 * 1024
-/** How long a background process may keep the pipes after the command itself has ended. */
+/** How long a background process may hold the pipes after the command has ended. */
 const DRAIN_MS = 200
 const TELL_EVERY_MS = 250
 const MAX_TOLD_CHARS = 4000
@@ -88,7 +88,7 @@ const MAX_TOLD_CHARS = 4000
 interface SpawnOptions {
   cwd: string
   env: Record<string, string>
-  /** The markers of the groups that it is put into, the outermost first. */
+  /** The markers of the enclosing groups, outermost first. */
   enclosed: string[]
 }
 
@@ -109,7 +109,7 @@ async function spawnShell(
   options: SpawnOptions,
 ): Promise<ChildProcess & { pid: number }> {
   const { cwd, env, enclosed } = options
-  // A group of its own, and no terminal to ask on.
+  // Its own process group, without a terminal.
   const child = spawn(shell, ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   enclose(child.pid, ...enclosed)
   await new Promise<void>((resolve, reject) => {
@@ -202,9 +202,9 @@ class RunningCommand {
     }
   }
 
-  /** The ids of what was ended. */
+  /** Returns the ids of the stopped processes. */
   async stop(options: StopOptions | undefined): Promise<number[]> {
-    // A command has no turn to finish that SIGINT could let it finish.
+    // SIGINT is skipped: a command has no turn that it could finish.
     const report = await this.#ladder.stop({ termGraceMs: TERM_GRACE_MS, ...options, interruptGraceMs: 0 })
     return report.stopped
   }
@@ -224,7 +224,7 @@ class RunningCommand {
   }
 
   #take(into: HeadTail, chunk: Buffer): void {
-    // What runs on in the background may print; its pipe is read so that it can, and that is all.
+    // The pipe of a background process is read, so that it does not block, and the output is dropped.
     if (this.#isTold) return
     into.push(chunk)
     if (this.#untold.length < MAX_TOLD_CHARS) this.#untold += chunk.toString('utf8', 0, MAX_TOLD_CHARS)
@@ -234,7 +234,7 @@ class RunningCommand {
   #tell(): void {
     const { options, startedAt } = this.#facts
     const elapsedMs = performance.now() - startedAt
-    // Of a quick command the result says it all.
+    // A short command needs no progress: its result has all output.
     if (this.#untold === '' || elapsedMs < TELL_EVERY_MS) return
     this.#toldAt = performance.now()
     options.onOutput?.(this.#untold.slice(0, MAX_TOLD_CHARS), elapsedMs)
@@ -244,7 +244,7 @@ class RunningCommand {
 
 const TERM_GRACE_MS = 2000
 
-/** The beginning and the end of a text of any length, in bounded memory. */
+/** Keeps the beginning and the end of a text, in bounded memory. */
 export class HeadTail {
   readonly #headBytes: number
   readonly #tailBytes: number
@@ -272,7 +272,7 @@ export class HeadTail {
     const room = this.#headBytes - this.#headSize
     const first = chunk.subarray(0, Math.max(0, room))
     if (first.length > 0) {
-      // A copy: a piece of a bigger buffer would keep all of it in memory.
+      // A copy: a slice would keep the whole buffer in memory.
       this.#head.push(Buffer.from(first))
       this.#headSize += first.length
     }
