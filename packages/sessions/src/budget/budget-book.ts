@@ -15,32 +15,32 @@ import { parseObject } from '../store/stored-session.ts'
 import { type BudgetState, initialBudget, MINUTE_MS, mergeBudgets, parseBudget } from './budget-state.ts'
 
 export interface BudgetBookOptions {
-  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the platform's default. */
   home?: string
   ops?: FileOps
 }
 
 export interface BudgetReading {
   state: BudgetState
-  /** A file that could not be read, and what counts instead. To be told. */
+  /** The unreadable file and the fallback that is used, for the user. */
   problem?: string
 }
 
-/** What was spent: money, tokens, and the time of turns without what they waited for a person. */
+/** The money, tokens and duration of turns. The duration excludes waiting for the user. */
 export interface Spending extends Pick<Cost, 'usd' | 'tokens' | 'unpricedTokens'> {
   ms: number
 }
 
 /**
- * What each project has spent and may spend: `state/budget.json` in the project, and a copy in the user's data folder,
- * because a project's files can be deleted, and written by its agents. Sums never fall, and of two limits the lower one
- * counts: the file of a project can only narrow. A file that cannot be read never means that there is no limit.
+ * The spending and limits of each project: `state/budget.json` in the project, and a copy in the user's data folder,
+ * because agents can delete or change a project's files. Sums never fall, and the lower of two limits applies, so a
+ * project's file can only narrow them. An unreadable file never removes a limit.
  */
 export class BudgetBook {
   readonly #home: string
   readonly #ops: FileOps
   readonly #queue = new KeyedQueue()
-  /** As it was read or written last, for when both files are spoilt while turns run. */
+  /** The last state read or written, used when both files become unreadable while turns run. */
   readonly #known = new Map<string, BudgetState>()
 
   constructor({ home, ops = realFileOps }: BudgetBookOptions = {}) {
@@ -48,7 +48,7 @@ export class BudgetBook {
     this.#ops = ops
   }
 
-  /** Throws a StorageError when the limits of the project cannot be known. */
+  /** Throws a StorageError when the limits of the project cannot be read. */
   async read(projectRoot: string): Promise<BudgetReading> {
     const root = realProjectRoot(projectRoot)
     const reading = this.#merge(root, await this.#load(root))
@@ -56,12 +56,12 @@ export class BudgetBook {
     return reading
   }
 
-  /** Without looking at the files. */
+  /** The state in memory, without reading the files. */
   lastKnown(projectRoot: string): BudgetState | undefined {
     return this.#known.get(projectRoot)
   }
 
-  /** Reads, changes and writes, one at a time. */
+  /** Reads, changes and writes the state, one update at a time. */
   update(projectRoot: string, change: (state: BudgetState) => BudgetState): Promise<BudgetState> {
     const root = realProjectRoot(projectRoot)
     return this.#alone(root, async () => {
@@ -70,7 +70,7 @@ export class BudgetBook {
     })
   }
 
-  /** Limits as the user wants them; null is none, what is left out stays. Also the way out when both files are spoilt. */
+  /** Sets the user's limits: null is no limit, an absent field stays unchanged. Also repairs two unreadable files. */
   setLimits(projectRoot: string, limits: Partial<BudgetState>): Promise<BudgetState> {
     const root = realProjectRoot(projectRoot)
     return this.#alone(root, async () => {
@@ -83,8 +83,8 @@ export class BudgetBook {
   }
 
   /**
-   * Counts a turn or a run that has ended, also when it is told twice: after a crash nobody knows whether it was. With
-   * `iterations: 0` what was spent between turns.
+   * Adds a finished turn or run, once even if it is reported twice, as can happen after a crash. `iterations: 0` adds
+   * spending between turns.
    */
   count(
     projectRoot: string,
@@ -107,7 +107,7 @@ export class BudgetBook {
     })
   }
 
-  /** One after the other, in this process and in others: a server, and a program that counts its own runs. */
+  /** Serializes updates, also between processes: a server, and a program that counts its own runs. */
   #alone<T>(root: string, work: () => Promise<T>): Promise<T> {
     const copy = this.#copyPath(root)
     return this.#queue.run(root, async () => {
@@ -160,7 +160,7 @@ export class BudgetBook {
     const copyPath = this.#copyPath(root)
     try {
       for (const file of [own, copy]) if (file.kind === 'spoilt') this.#keepAside(file.path)
-      // The copy first: what is only there counts as well.
+      // The copy is written first: what only the copy holds counts as well.
       await writeFileAtomic(copyPath, `${JSON.stringify({ projectRoot: root, ...state })}\n`, {
         ops: this.#ops,
       })
@@ -191,7 +191,7 @@ interface Files {
   copy: Loaded
 }
 
-/** To a millisecond: sums of small fractions drift. */
+/** Rounds to a millisecond, because sums of small fractions drift. */
 function roundMinutes(minutes: number): number {
   return Math.round(minutes * MINUTE_MS) / MINUTE_MS
 }
@@ -200,10 +200,10 @@ const MISSING: Loaded = { kind: 'missing', path: '' }
 const STATE_FOLDER = 'state'
 const NAME = 'budget.json'
 const MAX_BYTES = 1024 * 1024
-/** More than can be in doubt after a crash: one for each session that was at work. */
+/** More than can be uncertain after a crash: one turn per running session. */
 const MAX_COUNTED = 200
 
-/** Nothing could be read, and there was something. */
+/** Files exist, but none could be read. */
 function isUnknown({ own, copy }: Files): boolean {
   return own.kind !== 'read' && copy.kind !== 'read' && (own.kind === 'spoilt' || copy.kind === 'spoilt')
 }

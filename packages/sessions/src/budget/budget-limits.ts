@@ -1,53 +1,52 @@
 import { ASSUMED_USD_PER_MILLION, type BudgetEvent, type BudgetScope, roundUsd } from '@chirality/core'
 import type { Spending } from './budget-book.ts'
 
-/** What a budget counts. Time is that of turns, without what they waited for a person. */
+/** The unit of a budget. Time is the duration of turns, without waiting for the user. */
 export type BudgetUnit = 'usd' | 'tokens' | 'ms'
 
 /** One budget that a turn counts towards. */
 export interface BudgetLimit {
   scope: BudgetScope
   unit: BudgetUnit
-  /** As it is now: it can be raised while the turn runs. Undefined is no limit. */
+  /** Read at each use, because it can be raised during the turn. Undefined is no limit. */
   limit: () => number | undefined
-  /** Spent by others than this turn. */
+  /** Spending outside this turn. */
   before: () => Spending
 }
 
-/** What a turn's budgets have to say as it spends: once at four fifths, once when nothing is left. */
+/** Reports on a turn's budgets: once at 80 %, once when a budget is used up. */
 export class BudgetLimits {
   readonly #limits: readonly BudgetLimit[]
-  /** The limit that was warned of: a higher one is another. */
+  /** The limit that the warning was for; a raised limit gets a new warning. */
   readonly #warned = new Map<BudgetLimit, number>()
-  /** What had been spent when it was told that nothing is left. */
+  /** The spending when the budget was reported as used up. */
   readonly #exceeded = new Map<BudgetLimit, number>()
 
   constructor(limits: readonly BudgetLimit[]) {
     this.#limits = limits
   }
 
-  /** It was told that nothing is left of one. */
+  /** Whether a budget was reported as used up. */
   get hasExceeded(): boolean {
     return this.#exceeded.size > 0
   }
 
-  /** One of those that were told of has nothing left still. */
+  /** Whether a reported budget is still used up. */
   isExceeded(turn: Spending, unit?: BudgetUnit): boolean {
     const told = [...this.#exceeded.keys()].filter(limit => unit === undefined || limit.unit === unit)
     return told.some(limit => spentOf(limit, turn) >= limitOf(limit))
   }
 
-  /** Time has a limit now. */
   get hasTime(): boolean {
     return this.#limits.some(({ unit, limit }) => unit === 'ms' && limit() !== undefined)
   }
 
-  /** The least time that is left; undefined when time has no limit. */
+  /** The lowest remaining time; undefined when time has no limit. */
   leftMs(turn: Spending): number | undefined {
     return this.#left('ms', turn)
   }
 
-  /** The least that is left of a budget in dollars; undefined when there is none. */
+  /** The lowest remaining budget in dollars; undefined when there is none. */
   get leftUsd(): number | undefined {
     return this.#left('usd', NOTHING)
   }
@@ -60,7 +59,7 @@ export class BudgetLimits {
     return Number.isFinite(least) ? least : undefined
   }
 
-  /** News for a turn that has spent this much. */
+  /** The events for a turn that has spent this much. */
   check(sessionId: string, turn: Spending): BudgetEvent[] {
     return this.#limits.flatMap(limit => {
       const spent = spentOf(limit, turn)
@@ -74,17 +73,17 @@ export class BudgetLimits {
     })
   }
 
-  /** At the end of a turn: what more it spent after it was told that a budget is used up. */
+  /** At the end of a turn: the spending beyond a budget that was reported as used up. */
   last(sessionId: string, turn: Spending): BudgetEvent[] {
     return [...this.#exceeded].flatMap(([limit, told]) => {
-      // Time goes on until the agent has stopped; that is no news.
+      // The time until the agent has stopped is not reported.
       if (limit.unit === 'ms') return []
       const spent = spentOf(limit, turn)
       return spent > told && spent >= limitOf(limit) ? [budgetEvent(sessionId, limit, spent)] : []
     })
   }
 
-  /** The first that has nothing left, before the turn begins or when it has spent this much. */
+  /** The first budget that is used up, before the turn starts or at this spending. */
   usedUp(turn: Spending = NOTHING): UsedUp | undefined {
     const limit = this.#limits.find(each => spentOf(each, turn) >= limitOf(each))
     if (limit === undefined) return undefined
@@ -93,7 +92,6 @@ export class BudgetLimits {
   }
 }
 
-/** A budget of which nothing is left. */
 export interface UsedUp {
   scope: BudgetScope
   unit: BudgetLimit['unit']
@@ -111,7 +109,7 @@ function spentOf(limit: BudgetLimit, turn: Spending): number {
   return roundUsd(amountOf(limit, limit.before()) + amountOf(limit, turn))
 }
 
-/** Tokens without a price count towards dollars, too: what has no price is not free. */
+/** Tokens without a price count towards dollars, because they are not free. */
 function amountOf({ unit }: BudgetLimit, { usd, tokens, unpricedTokens, ms }: Spending): number {
   if (unit === 'tokens') return tokens
   if (unit === 'ms') return ms
@@ -129,7 +127,7 @@ function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): Budg
   return { type: 'budget', sessionId, scope, exceeded: spent >= most, ...amounts[unit] }
 }
 
-/** What was spent from one point of a session to a later one. */
+/** The spending between two points of a session. */
 export function spentSince(before: Spending, now: Spending): Spending {
   const { usd, tokens, unpricedTokens, ms } = now
   return {

@@ -1,4 +1,4 @@
-/** `state/budget.json`: what the project has spent, and what it may. null is no limit. */
+/** `state/budget.json`: a project's spending and limits. null is no limit. */
 export interface BudgetState {
   total_cost_usd: number
   max_cost_usd: number | null
@@ -6,12 +6,12 @@ export interface BudgetState {
   max_iterations: number | null
   total_tokens: number
   max_tokens: number | null
-  /** Tokens of models without a price, which are not in `total_cost_usd`. */
+  /** Tokens of models without a price, which `total_cost_usd` does not include. */
   unpriced_tokens: number
-  /** Of all turns, without what they waited for a person. */
+  /** The duration of all turns, without waiting for the user. */
   total_minutes: number
   max_minutes: number | null
-  /** The last turns that are in the sums, so that none is counted twice. */
+  /** The last turns in the sums, so that none is counted twice. */
   counted_turns?: string[]
 }
 
@@ -22,7 +22,7 @@ export function initialBudget(): BudgetState {
   }
 }
 
-/** Undefined when it is none. What files of an earlier version do not have is as in a new one. */
+/** Undefined for an invalid file. Fields that an earlier version lacks get the default. */
 export function parseBudget(value: Record<string, unknown>): BudgetState | undefined {
   const { counted_turns } = value
   const names = Object.keys(initialBudget()).filter(name => name in value)
@@ -35,7 +35,7 @@ export function parseBudget(value: Record<string, unknown>): BudgetState | undef
   return turns.length > 0 ? { ...state, counted_turns: turns } : state
 }
 
-/** Of sums the highest, of limits the lowest. */
+/** The highest sums and the lowest limits. */
 export function mergeBudgets(states: readonly BudgetState[]): BudgetState {
   const merged = initialBudget()
   for (const name of SUMS) merged[name] = Math.max(...states.map(state => state[name]))

@@ -11,23 +11,23 @@ import {
   type UsedUp,
 } from './budget-limits.ts'
 
-/** What a turn may cost, as it was when the turn began. */
+/** The budgets of a turn at its start. */
 export interface TurnBudget {
-  /** What the session had spent by then; what it spends beside its turns is added. */
+  /** The session's spending at that time; later spending outside its turns is added. */
   session: Spending
   turnLimit: SpendingLimit
-  /** For all turns of the session, by its persona. */
+  /** The persona's limit for all turns of the session. */
   personaLimit: SpendingLimit
 }
 
 export interface LimitsOptions {
   budget: TurnBudget
-  /** What a person set for the session, as it is now. It wins over what its persona says. */
+  /** The user's current limit for the session. It takes precedence over the persona's. */
   sessionLimit: () => SpendingLimit
   project: BudgetLimit[]
 }
 
-/** Everything that limits what a turn may cost. */
+/** All budgets that limit a turn. */
 export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): BudgetLimits {
   const { turnLimit, personaLimit } = budget
   const unlessSet = () => {
@@ -50,13 +50,13 @@ export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): 
   ])
 }
 
-/** Throws when something is used up already: then no turn begins. */
+/** Throws when a budget is already used up, so that no turn starts. */
 export function requireBudget(limits: BudgetLimits): void {
   const usedUp = limits.usedUp()
   if (usedUp !== undefined) throw startError('budget', usedUpText(usedUp))
 }
 
-/** What was spent, of what, and what to do. */
+/** The message for a used-up budget: the amounts, and what the user can do. */
 export function usedUpText({ scope, unit, spent, most }: UsedUp): string {
   const text = TEXTS[unit]
   return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`

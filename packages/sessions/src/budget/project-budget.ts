@@ -3,14 +3,14 @@ import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'
 
-/** What a project may spend, and has: its page of the budget book, and the turns that are at work. */
+/** The budget of a project: its entry in the budget book and its running turns. */
 export class ProjectBudget {
   readonly #projectRoot: string
   readonly #book: BudgetBook
   readonly #running = new Map<string, Spending>()
-  /** Turns that have ended and are not in the file yet, because it could not be written. */
+  /** Finished turns that could not be written to the file yet. */
   readonly #owed = new Map<string, Spending>()
-  /** What was spent between turns and is not in the file yet. */
+  /** Spending between turns that is not in the file yet. */
   readonly #betweenTurns = new Map<string, Spending>()
   #counted: Spending = NOTHING
   #problem: string | undefined
@@ -21,17 +21,18 @@ export class ProjectBudget {
   }
 
   /**
-   * Counts a turn among those at work, and says what limits it. Throws when the project has had all its turns, or nobody knows
-   * its limits.
+   * Adds a running turn and returns its limits. Throws when the project's turns are used up, or its limits cannot be
+   * read.
    */
   async begin(turnId: string): Promise<BudgetLimit[]> {
-    // Before its record takes the place of theirs: that is all that a later host could count them by.
+    // Unwritten turns are counted before this turn's record replaces theirs, from which a later host would count
+    // them.
     await this.#countOwed()
     const reading = await this.#read()
     const { iterations, max_iterations, counted_turns = [] } = reading.state
     const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
     const begun = iterations + running.length
-    // Nothing may be waited for from here on: another session could take the last turn meanwhile.
+    // No `await` after this point: another session could take the last turn in between.
     if (max_iterations !== null && begun >= max_iterations) {
       const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
       throw startError('budget', message)
@@ -40,7 +41,7 @@ export class ProjectBudget {
     return this.#limits(turnId, reading)
   }
 
-  /** The same for a turn that an earlier host began. */
+  /** The limits of a turn that an earlier host started. */
   async limitsFor(turnId: string): Promise<BudgetLimit[]> {
     return this.#limits(turnId, await this.#read())
   }
@@ -56,7 +57,7 @@ export class ProjectBudget {
     return limits('project', limit, () => this.#spentBeside(turnId))
   }
 
-  /** What was wrong with the files when the limits were read last. To be told. */
+  /** The problem with the files at the last read, for the user. */
   get problem(): string | undefined {
     return this.#problem
   }
@@ -65,12 +66,12 @@ export class ProjectBudget {
     this.#running.set(turnId, spent)
   }
 
-  /** The turn did not begin. */
+  /** Removes a turn that did not start. */
   forget(turnId: string): void {
     this.#running.delete(turnId)
   }
 
-  /** It has ended, and could not be counted: it still counts here, and is counted before the next turn begins. */
+  /** Keeps a finished turn that could not be counted; it is counted before the next turn starts. */
   owe(turnId: string, spent: Spending): void {
     this.note(turnId, spent)
     this.#owed.set(turnId, spent)
@@ -82,7 +83,7 @@ export class ProjectBudget {
     this.#owed.delete(turnId)
   }
 
-  /** Counts at once here. When it rejects it is counted in the file before the next turn begins. */
+  /** Counts in memory immediately. When writing fails, it is written before the next turn starts. */
   async countBetweenTurns(id: string, spent: Spending): Promise<void> {
     this.#betweenTurns.set(id, spent)
     this.#remember(await this.#book.count(this.#projectRoot, id, spent, { iterations: 0 }))

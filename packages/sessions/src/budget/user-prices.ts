@@ -5,14 +5,14 @@ import { readSmallFile } from '../files/read-write.ts'
 import { StorageError, toStorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 
-/** The list prices, with those of `prices.json` in the user's data folder over them. Throws what is wrong with the file. */
+/** The list prices, overridden by `prices.json` in the user's data folder. Throws when the file is invalid. */
 export function readPrices(home: string = userDataFolder(), ops: FileOps = realFileOps): PriceTable {
   const path = join(home, 'prices.json')
   let text: string | undefined
   try {
     text = ops.lstat(path) === undefined ? undefined : readSmallFile(ops, path, MAX_BYTES)?.toString('utf8')
   } catch (error) {
-    // A data folder that is no folder is told where it is made.
+    // The code that creates the data folder reports that it is not a folder.
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return PRICES
     throw toStorageError(error, path)
   }

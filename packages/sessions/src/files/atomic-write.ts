@@ -8,13 +8,13 @@ import { toStorageError } from './storage-error.ts'
 
 export interface AtomicWriteOptions {
   ops: FileOps
-  /** Recorded as the time of the file, which then can be sorted without reading it. */
+  /** Set as the file's modification time, so that files can be sorted without reading them. */
   modifiedAt?: Date
 }
 
 /**
- * Replaces `path` as a whole: after a crash it holds the old or the new text, never a mixture, and a symlink in its
- * place is replaced, not followed. Done when the disk has it.
+ * Replaces `path` atomically: after a crash it holds the old or the new text. A symlink is replaced, not followed.
+ * Resolves when the data is on the disk.
  */
 export async function writeFileAtomic(
   path: string,
@@ -40,7 +40,9 @@ export async function writeFileAtomic(
   await syncFolder(ops, dirname(path))
 }
 
-/** The same at once and without waiting for the disk, for what a power cut makes void anyway. Throws a StorageError. */
+/**
+ * The same, synchronously and without flushing, for data that a power failure makes void anyway. Throws a StorageError.
+ */
 export function writeFileNow(ops: FileOps, path: string, text: string): void {
   const temporary = temporaryName(path)
   try {
@@ -56,7 +58,10 @@ export function writeFileNow(ops: FileOps, path: string, text: string): void {
   }
 }
 
-/** Beside the file that it will be. Says which process writes it: whoever finds it can tell whether it is still being written. */
+/**
+ * A temporary name beside the file, with the writer's process id: another process can tell whether it is still being
+ * written.
+ */
 export function temporaryName(path: string): string {
   const pid = process.pid.toString(16).padStart(PID_DIGITS, '0')
   return `${path}.tmp-${pid}${randomBytes(6).toString('hex')}`
@@ -64,16 +69,16 @@ export function temporaryName(path: string): string {
 
 const PID_DIGITS = 8
 
-/** With the pid of its writer, in hexadecimal. */
+/** Includes the writer's process id in hexadecimal. */
 export const TEMPORARY_NAME = /\.tmp-([0-9a-f]{8})?[0-9a-f]{12}$/
 
-/** Makes creations, renames and removals in a folder survive a power cut. */
+/** Makes creations, renames and removals in a folder survive a power failure. */
 export async function syncFolder(ops: FileOps, folder: string): Promise<void> {
   const fd = ops.open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     await ops.sync(fd)
   } catch (error) {
-    // Some network and FUSE file systems cannot sync a folder; there is nothing more to be had from them.
+    // Some network and FUSE file systems cannot sync a folder.
     if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error
   } finally {
     ops.close(fd)
@@ -88,7 +93,7 @@ export function removeIfThere(ops: FileOps, path: string): void {
   }
 }
 
-/** The first name of `<path>-<n>` that is free. */
+/** The first unused name of the form `<path>-<n>`. */
 export function freeName(ops: FileOps, path: string): string {
   for (let n = 1; ; n += 1) {
     const name = `${path}-${n}`
@@ -96,7 +101,7 @@ export function freeName(ops: FileOps, path: string): string {
   }
 }
 
-/** Removes what a process that was killed while it wrote has left in a folder of ours and the folders in it. */
+/** Removes the temporary files of killed processes from a folder of ours and its subfolders. */
 export function sweepTemporaries(folder: string, ops: FileOps = realFileOps, depth = 0): void {
   for (const name of namesIn(folder, ops)) {
     const path = join(folder, name)
@@ -107,7 +112,7 @@ export function sweepTemporaries(folder: string, ops: FileOps = realFileOps, dep
 }
 
 const MAX_DEPTH = 2
-/** Nothing in them is written in this way. */
+/** Skipped: no temporary files are written there. */
 const LARGE = new Set(['logs', 'objects', 'demo'])
 const OLD_MS = 60 * 60 * 1000
 

@@ -5,8 +5,8 @@ import type { FileOps } from './file-ops.ts'
 import { OPEN } from './read-write.ts'
 
 /**
- * Does `work` while no other process does it under the same lock file: for files that several processes read, change and
- * write. A lock that is older than any such work was left by a process that died, and is taken over.
+ * Runs `work` under a lock file, so that no other process runs it at the same time: for files that several processes
+ * change. A lock older than any such work belongs to a dead process and is taken over.
  */
 export async function withFileLock<T>(ops: FileOps, path: string, work: () => Promise<T>): Promise<T> {
   while (!tryLock(ops, path)) {
@@ -37,7 +37,7 @@ function removeStale(ops: FileOps, path: string): void {
   try {
     ops.rename(path, aside)
   } catch (error) {
-    // Somebody else was faster.
+    // Another process removed it first.
     if (errnoOf(error) === 'ENOENT') return
     throw error
   }
@@ -45,5 +45,5 @@ function removeStale(ops: FileOps, path: string): void {
 }
 
 const RETRY_MS = 10
-/** Small files are written under it. */
+/** Far longer than the small writes under the lock take. */
 const STALE_MS = 30_000

@@ -19,20 +19,20 @@ import {
 import { promisify } from 'node:util'
 
 /**
- * The file operations that everything durable is built on. Writes and reads are synchronous, since small ones are
- * faster so and keep their order by themselves; waiting for the disk is not. Tests hand in a version that fails.
+ * The file operations of all durable storage. Reads and writes are synchronous, because small ones are faster this way
+ * and stay in order; flushing is asynchronous. Tests pass a failing version.
  */
 export interface FileOps {
   open(path: string, flags: number): number
   close(fd: number): void
-  /** May read less than asked for; 0 is the end. */
+  /** May read less than requested; 0 is the end. */
   read(fd: number, buffer: Uint8Array, position: number): number
-  /** At the end of a file opened with O_APPEND. May write less than asked for. */
+  /** Appends to a file opened with O_APPEND. May write less than requested. */
   write(fd: number, bytes: Uint8Array): number
   writeAt(fd: number, bytes: Uint8Array, position: number): number
   truncate(fd: number, size: number): void
   stat(fd: number): Stats
-  /** Undefined when there is nothing of that name. */
+  /** Undefined when the path does not exist. */
   lstat(path: string): Stats | undefined
   chmod(fd: number, mode: number): void
   setModified(fd: number, at: Date): void
@@ -40,9 +40,9 @@ export interface FileOps {
   link(from: string, to: string): void
   unlink(path: string): void
   readdir(path: string): string[]
-  /** Bytes and size are on the disk. */
+  /** Flushes data and size. */
   syncData(fd: number): Promise<void>
-  /** Everything about the file, or the names in a folder, are on the disk. */
+  /** Flushes the file with its metadata, or the entries of a folder. */
   sync(fd: number): Promise<void>
 }
 

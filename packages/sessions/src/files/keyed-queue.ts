@@ -1,4 +1,4 @@
-/** Runs tasks of the same key one after another, those of different keys side by side. */
+/** Runs tasks with the same key in sequence, and those with different keys in parallel. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 

@@ -14,7 +14,10 @@ import { StorageError, toStorageError } from './storage-error.ts'
 
 export const CHIRALITY_FOLDER = '.chirality'
 
-/** `.chirality/<part>/…` of a project, made as needed: real folders only, for its owner only, ignored by git. */
+/**
+ * Creates `.chirality/<part>/…` of a project as needed: never through a symlink, accessible only to the owner, ignored
+ * by git.
+ */
 export async function ensureProjectFolder(projectRoot: string, ...parts: string[]): Promise<string> {
   try {
     let folder = join(realProjectRoot(projectRoot), CHIRALITY_FOLDER)
@@ -30,7 +33,7 @@ export async function ensureProjectFolder(projectRoot: string, ...parts: string[
   }
 }
 
-/** The same folder for reading: undefined when it is not there, refused when a link leads out of the project. */
+/** The same folder for reading: undefined when it is missing; throws when a symlink leads out of the project. */
 export async function findProjectFolder(
   projectRoot: string,
   ...parts: string[]
@@ -55,7 +58,7 @@ function factsOf(folder: string): Stats | undefined {
   }
 }
 
-/** One project has one name, whichever symlinks lead to it. */
+/** The resolved path, so that a project has one name. */
 export function realProjectRoot(projectRoot: string): string {
   try {
     const root = realpathSync(projectRoot)
@@ -72,7 +75,7 @@ export function realProjectRoot(projectRoot: string): string {
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
 
-/** Keeps transcripts out of commits, and out of packages: `npm pack` reads it too. */
+/** Keeps transcripts out of commits, and out of packages, because `npm pack` reads it too. */
 function ignoreInGit(path: string): void {
   try {
     const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)

@@ -4,7 +4,7 @@ import { StorageError } from './storage-error.ts'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
 
-/** How our files are opened. A symlink is never followed, and a pipe in a file's place does not make us wait. */
+/** The flags for our files: a symlink is not followed, and a named pipe does not block. */
 export const OPEN = {
   read: O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
   append: O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
@@ -14,7 +14,7 @@ export const OPEN = {
   createAppend: O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW,
 }
 
-/** Opens a regular file of ours; anything else in its place is refused. */
+/** Opens a regular file; refuses anything else. */
 export function openRegular(ops: FileOps, path: string, flags: number): number {
   const fd = ops.open(path, flags)
   try {
@@ -35,7 +35,7 @@ export function writeAll(ops: FileOps, fd: number, bytes: Uint8Array): void {
   }
 }
 
-/** Fills `buffer` from `position` on; the part that was filled. Shorter only at the end of the file. */
+/** Fills `buffer` from `position` on and returns the filled part, which is shorter only at the end of the file. */
 export function readFully(ops: FileOps, fd: number, options: { buffer: Buffer; position: number }): Buffer {
   const { buffer, position } = options
   let filled = 0
@@ -47,7 +47,7 @@ export function readFully(ops: FileOps, fd: number, options: { buffer: Buffer; p
   return buffer.subarray(0, filled)
 }
 
-/** The whole of a small file; undefined when it is missing. */
+/** Reads a small file; undefined when it is missing. */
 export function readSmallFile(ops: FileOps, path: string, maxBytes: number): Buffer | undefined {
   if (ops.lstat(path) === undefined) return undefined
   const fd = openRegular(ops, path, OPEN.read)

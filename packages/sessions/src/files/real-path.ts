@@ -2,8 +2,8 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, parse } from 'node:path'
 
 /**
- * Where a path leads, the way the kernel goes: links are followed before `..` is taken, also a link to what is not there yet.
- * What does not exist stays as it is written. Never throws: what cannot be looked at is taken for a plain name.
+ * Resolves a path as the kernel does: symlinks before `..`, including a symlink to a missing target. Missing parts stay
+ * unchanged. Never throws: an unreadable part counts as a plain name.
  */
 export function realPath(path: string, base = '/'): string {
   const start = isAbsolute(path) ? path : join(base, '/')
@@ -29,10 +29,10 @@ export function realPath(path: string, base = '/'): string {
   return current
 }
 
-/** As many as Linux follows. */
+/** The limit on Linux. */
 const MAX_LINKS = 40
 
-/** Last first, to be taken from the end. */
+/** In reverse order, so that the next one can be popped. */
 function segments(path: string): string[] {
   return path
     .split('/')

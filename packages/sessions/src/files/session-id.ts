@@ -4,7 +4,7 @@ import { StorageError } from './storage-error.ts'
 
 const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-/** An id becomes a file name, so it may hold nothing that means something in a path. */
+/** The id becomes a file name, so it must not contain path characters. */
 export function isSessionId(id: unknown): id is string {
   return typeof id === 'string' && SESSION_ID.test(id)
 }
@@ -19,7 +19,7 @@ export function requireSessionId(id: string): string {
   )
 }
 
-/** The sessions that have a `<id>.json` in a folder of a project. */
+/** The ids of the sessions with a `<id>.json` in a folder of a project. */
 export async function sessionsWithFiles(
   projectRoot: string,
   folder: readonly string[],

@@ -10,15 +10,15 @@ export type StorageErrorCode =
   | 'too-many-files'
   | 'invalid-id'
   | 'not-found'
-  /** It is no longer what it was when the caller looked at it. */
+  /** The file changed since the caller read it. */
   | 'changed'
   | 'closed'
-  /** A raw log that a run had and that is gone. */
+  /** The raw log of a run is missing. */
   | 'lost'
   | 'cursor-ahead'
   | 'io'
 
-/** A file under `.chirality` cannot be kept or read. The message says what to do. */
+/** A file under `.chirality` cannot be read or written. The message says what to do. */
 export class StorageError extends CodedError<StorageErrorCode> {
   readonly path: string
 
@@ -36,7 +36,7 @@ export function toStorageError(error: unknown, path: string): StorageError {
   return new StorageError(code, path, message, error)
 }
 
-/** Whatever goes wrong in `work` is a StorageError. */
+/** Converts every error in `work` to a StorageError. */
 export async function withStorageErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { processEnv } from '@chirality/runner'
 
-/** Where things of the user live that belong to no project. `CHIRALITY_HOME` moves it. */
+/** The folder for data that belongs to no project. `CHIRALITY_HOME` overrides it. */
 export function userDataFolder(env: Record<string, string> = processEnv()): string {
   if (env.CHIRALITY_HOME) return env.CHIRALITY_HOME
   const home = env.HOME || homedir()

@@ -15,7 +15,7 @@ import {
 } from './rows.ts'
 
 export interface HarnessLogOptions {
-  /** Values that must never appear, whatever they look like. */
+  /** Values to redact in addition to those that look like secrets. */
   secrets?: Iterable<string>
   now?: () => Date
   maxBytes?: number
@@ -23,8 +23,8 @@ export interface HarnessLogOptions {
 }
 
 /**
- * `.chirality/logs/harness.log`: what the program did, one JSON object a line, for people who look for a fault. Writing never
- * throws and never waits; what could not be written is counted, and told when it is possible again.
+ * `.chirality/logs/harness.log`: what the program did, one JSON object per line, for troubleshooting. Writing never
+ * throws and never blocks; lines that could not be written are counted and reported later.
  */
 export class HarnessLog {
   readonly path: string
@@ -35,7 +35,7 @@ export class HarnessLog {
   readonly #ops: FileOps
   #open: { fd: number; ino: number; size: number } | undefined
   #dropped = 0
-  /** The last write failed and may have left half a line, which the next must not be joined to. */
+  /** The last write failed and may have left a partial line; the next line must start on a new one. */
   #torn = false
 
   private constructor(projectRoot: string, folder: string, options: HarnessLogOptions) {
@@ -55,7 +55,7 @@ export class HarnessLog {
     this.#entry(sessionId, { level: ROW_LEVELS[row.event], event: row.event, data: rowData(row) })
   }
 
-  /** Takes what a harness hands to its `onLog`. */
+  /** Writes the entry that a harness passed to `onLog`. */
   relay(entry: RunnerLogEntry): void {
     const { level, event, sessionId = '' } = entry
     this.#entry(sessionId, { level, event, data: runnerData(entry) })
@@ -68,7 +68,7 @@ export class HarnessLog {
     try {
       this.#ops.close(fd)
     } catch {
-      // There is nowhere left to complain.
+      // An error here cannot be reported anywhere.
     }
   }
 
@@ -82,7 +82,7 @@ export class HarnessLog {
     } catch (error) {
       this.#dropped += 1
       this.close()
-      // Somebody deleted the folder. It is back when the next line comes.
+      // The folder was deleted. It is created again for the next line.
       if (errnoOf(error) === 'ENOENT')
         void ensureProjectFolder(this.#projectRoot, LOGS_FOLDER).catch(() => {})
     }
@@ -111,7 +111,7 @@ export class HarnessLog {
     this.#torn = false
   }
 
-  /** Another process may have rotated the file, and somebody may have deleted it. */
+  /** Another process may have rotated the file, or the user may have deleted it. */
   #current() {
     const named = this.#ops.lstat(this.path)
     if (this.#open !== undefined && named?.ino === this.#open.ino) {

@@ -1,19 +1,18 @@
-/** Takes secrets out of a text. */
 export type Redactor = (text: string) => string
 
 export const REDACTED = '[redacted]'
 
 /**
- * Secrets that are known by value are taken out in every form they travel in; besides those, whatever looks like a key, a
- * token or a password. Give it whole texts: half a secret looks like nothing.
+ * Redacts known secrets in all their encodings, and whatever looks like a key, a token or a password. Pass whole texts:
+ * a part of a secret is not recognised.
  */
 export function createRedactor(secrets: Iterable<string> = []): Redactor {
   const forms = new Set<string>()
   for (const secret of secrets) {
-    // Shorter ones are words; taking them out would spoil the text and tell what they are.
+    // Shorter secrets are ordinary words; redacting them would damage the text and reveal them.
     if (secret.length >= MIN_SECRET_CHARS) for (const form of formsOf(secret)) forms.add(form)
   }
-  // Longest first, so that none is cut by another that it contains.
+  // Longest first, so that a secret that contains another is redacted as a whole.
   const values = [...forms].sort((a, b) => b.length - a.length)
   return text => {
     let clean = text
@@ -39,7 +38,7 @@ function formsOf(secret: string): string[] {
 }
 
 const PATTERNS: [RegExp, string][] = [
-  // To its end, or to where the text was cut.
+  // Up to its end, or to where the text was cut.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REDACTED],
   [/\b([a-z][a-z0-9+.-]{0,32}:\/\/[^/\s:@"']{0,256}:)[^/\s@"']{1,1024}@/gi, `$1${REDACTED}@`],
   [/\bsk-[A-Za-z0-9_-]{16,}/g, REDACTED],
@@ -53,12 +52,12 @@ const PATTERNS: [RegExp, string][] = [
   // A JSON Web Token.
   [/\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, REDACTED],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{8,}/gi, `$1 ${REDACTED}`],
-  // NAME=value and "name": "value", where the name says what it is.
+  // `NAME=value` and `"name": "value"` with the name of a secret.
   [
     /\b([A-Z0-9_-]{0,64}(?:API[_-]?KEY|ACCESS[_-]?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|TOKEN(?!S))[A-Z0-9_-]{0,64})(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/gi,
     `$1$2${REDACTED}`,
   ],
-  // Shorter words that mean it only at the end of the name of a variable.
+  // Shorter words that name a secret only at the end of a variable's name.
   [
     /\b([A-Z0-9_]{1,64}_(?:PWD|PASS|PW|PAT|KEY|AUTH|JWT|DSN|CREDS?|WEBHOOK(?:_URL)?))(["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,}/g,
     `$1$2${REDACTED}`,

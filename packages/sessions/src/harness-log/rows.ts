@@ -5,7 +5,6 @@ import { REDACTED, type Redactor } from './redact.ts'
 
 export type LogLevel = RunnerLogEntry['level']
 
-/** One line of harness.log. */
 export interface LogEntry {
   timestamp: string
   sessionId: string
@@ -14,7 +13,7 @@ export interface LogEntry {
   data?: Record<string, unknown>
 }
 
-/** Everything the specification wants logged. Long texts are cut when they are written, not by the caller. */
+/** All rows that the specification requires. Long texts are cut when written, not by the caller. */
 export type HarnessLogRow =
   | { event: 'turn:start'; userMessage: string; persona: string | null; mode: SessionMode }
   | { event: 'process:spawn'; command: string; pid: number | null }
@@ -56,7 +55,7 @@ export const ROW_LEVELS: Record<HarnessLogRow['event'], LogLevel> = {
   error: 'error',
 }
 
-/** How much of a text is kept, by the name of its field. */
+/** The length limit of a text, by the name of its field. */
 export const MAX_CHARS: Record<string, number> = {
   userMessage: 200,
   inputSummary: 200,
@@ -73,7 +72,7 @@ export function rowData(row: HarnessLogRow): Record<string, unknown> {
   return { toolName: row.toolName, inputSummary: asText(row.input) }
 }
 
-/** What a harness reports, with the names that the specification gives its fields. */
+/** A harness's report, with the field names of the specification. */
 export function runnerData(entry: RunnerLogEntry): Record<string, unknown> | undefined {
   const { event, data } = entry
   if (data === undefined) return undefined
@@ -97,13 +96,13 @@ function asText(input: unknown): string {
   }
 }
 
-/** Quoted so that a person can see where an argument ends. */
+/** Quoted, so that the end of an argument is visible. */
 function shellWord(word: unknown): string {
   const text = String(word)
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** Data fit for the log: without secrets, with its texts cut, and never deeper or wider than a line can bear. */
+/** Data for the log: redacted, with cut texts and limited depth and width. */
 export function cleanData(data: Record<string, unknown>, redact: Redactor): Record<string, unknown> {
   return cleanObject(data, redact, 0)
 }
@@ -131,7 +130,7 @@ function clean(value: unknown, redact: Redactor, at: { depth: number; maxChars: 
   return value.slice(0, MAX_ENTRIES).map(item => clean(item, redact, { ...at, depth: at.depth + 1 }))
 }
 
-/** Cut after redacting: half a key would not be known for one. Roughly cut before, because a text can be megabytes. */
+/** Cut after redaction, because a part of a key is not recognised. A text of megabytes is cut roughly first. */
 function cut(text: string, redact: Redactor, maxChars: number): string {
   const clean = redact(text.slice(0, maxChars + LONGEST_SECRET_CHARS))
   return clean.length > maxChars ? clean.slice(0, maxChars) : clean

@@ -1,6 +1,6 @@
 import { editsOf, type FileEdit, factsOf, type ToolItem } from '@chirality/core'
 
-/** The argument that a person would name: the command, the file, the question. One line. */
+/** The main argument of a call on one line: the command, the file, the question. */
 export function toolArgument(call: Parameters<typeof factsOf>[0]): string {
   const chars = [...factsOf(call).object]
   return chars.length > MAX_CHARS ? `${chars.slice(0, MAX_CHARS - 1).join('')}…` : chars.join('')
@@ -8,14 +8,14 @@ export function toolArgument(call: Parameters<typeof factsOf>[0]): string {
 
 const MAX_CHARS = 120
 
-/** All of the input, unless its argument says it in full. */
+/** The whole input, unless the main argument already shows it. */
 export function toolInput(tool: ToolItem): string {
   const values = Object.values(tool.input)
   const isSaid = values.length === 1 && values[0] === toolArgument(tool)
   return values.length === 0 || isSaid ? '' : JSON.stringify(tool.input, null, 2)
 }
 
-/** What a tool changed, as the lines of a diff; undefined when it changed no file, or does not say what in it. */
+/** The changes of a tool as diff lines; undefined when it changed no file, or does not report the changes. */
 export function toolDiff(tool: Parameters<typeof editsOf>[0]): string[] | undefined {
   const edits = editsOf(tool)
   const lines = edits.flatMap(edit => {

@@ -7,9 +7,9 @@ import {
 } from '@chirality/core'
 
 /**
- * A conversation in writing, for an agent that does not have it: what the user and the agent said, and the calls of tools.
- * Every line is quoted, so that nothing in it can pass for the message that follows. When it is too long the beginning and
- * the newest entries stay. Undefined when nothing was said.
+ * A conversation as text, for an agent that does not have it: the messages and tool calls. Every line is quoted, so
+ * that no text can pass for the message that follows. A long one keeps its beginning and the newest entries. Undefined
+ * for an empty conversation.
  */
 export async function writtenAccount(
   batches: AsyncIterable<readonly Envelope[]>,
@@ -21,7 +21,7 @@ export async function writtenAccount(
     for (const item of state.items) entries.add(entryOf(item))
     held = []
   }
-  // A turn is in memory at a time.
+  // Holds one turn in memory at a time.
   for await (const batch of batches) {
     for (const envelope of batch) {
       if (envelope.event.type === 'turn:start' && held.length > 0) take()
@@ -43,7 +43,7 @@ const MAX_TEXT_CHARS = 6000
 const MAX_INPUT_CHARS = 1000
 const MAX_RESULT_CHARS = 1500
 
-/** The first entry, which says what it is all about, and as many of the newest as there is room for. */
+/** The first entry, which names the task, and as many of the newest as fit. */
 class Entries {
   #first: string | undefined
   #newest: string[] = []

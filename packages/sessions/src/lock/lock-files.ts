@@ -6,9 +6,9 @@ import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
 import { type OwnerRecord, parseOwner } from './lock-owner.ts'
 
 /**
- * Lock files are numbered, and the highest number counts. Taking over from a dead owner means creating the next number,
- * which the file system grants to one of many; replacing or removing the dead one's file could hit that of a living owner
- * who was faster. For the same reason the highest one is never removed, only marked as released.
+ * Lock files are numbered, and the highest number is valid. To take over from a dead owner, a process creates the next
+ * number, which only one of many can do. Replacing or removing the dead owner's file could hit that of a new, living
+ * owner. For the same reason the highest file is never removed, only marked as released.
  */
 export interface LockFile {
   number: number
@@ -20,12 +20,12 @@ export function readLock(folder: string): LockFile | undefined {
   const number = Math.max(0, ...lockNumbers(folder))
   if (number === 0) return undefined
   const text = readSmallFile(ops, lockPath(folder, number), MAX_LOCK_BYTES)
-  // Removed since it was listed: somebody took over.
+  // Removed since it was listed: another process took over.
   if (text === undefined) return readLock(folder)
   return { number, owner: parseOwner(text.toString('utf8')) }
 }
 
-/** False when somebody else has this number. */
+/** False when another process has this number. */
 export function claimLock(folder: string, number: number, owner: OwnerRecord): boolean {
   const path = lockPath(folder, number)
   const temporary = writeTemporary(path, owner)
@@ -47,14 +47,13 @@ export function rewriteLock(folder: string, number: number, owner: OwnerRecord):
   ops.rename(writeTemporary(path, owner), path)
 }
 
-/** Removes what earlier owners left. */
 export function removeOlderLocks(folder: string, than: number): void {
   for (const number of lockNumbers(folder)) {
     if (number < than) removeIfThere(ops, lockPath(folder, number))
   }
 }
 
-/** The highest that `lockNumbers` reads. */
+/** The highest number that `lockNumbers` accepts. */
 export const MAX_LOCK_NUMBER = 999_999_999_999_999
 const MAX_LOCK_BYTES = 64 * 1024
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])

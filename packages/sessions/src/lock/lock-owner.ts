@@ -3,22 +3,22 @@ import { connect } from 'node:net'
 import { basename, dirname } from 'node:path'
 import { errnoOf, readProcess } from '@chirality/runner'
 
-/** Who has a project. */
+/** The process that owns a project. */
 export interface ProjectOwner {
   pid: number
-  /** Where it can be reached, for people and for programs. */
+  /** The server's address. */
   address: string
   since: string
 }
 
-/** What is written into a lock file. */
+/** The content of a lock file. */
 export interface OwnerRecord extends ProjectOwner {
-  /** A pid is used again; with the time it started, and the boot that this counts from, it names one process for ever. */
+  /** Process ids are reused; together with the start time and the boot id they identify one process. */
   startedAt: string
   boot: string
-  /** The owner listens here as long as it lives. */
+  /** The owner listens on this socket while it lives. */
   socket: string
-  /** Set when it let go by itself. */
+  /** Set when the owner released the lock. */
   released?: boolean
 }
 
@@ -35,13 +35,13 @@ export async function describeMyself(address: string, socket: string): Promise<O
 }
 
 /**
- * Whether the owner still runs. The kernel knows: a socket that somebody listens on, also if that is stopped or in another
- * container; or else the process table, for a socket that was deleted.
+ * Whether the owner is still running. It is if something listens on its socket, even when stopped or in another
+ * container. If the socket was deleted, the process table decides.
  */
 export async function isAlive(owner: OwnerRecord, folder: string): Promise<boolean> {
   if (owner.released) return false
   if (isOwnerSocket(owner.socket, folder) && (await answers(owner.socket))) return true
-  // This process itself: what it holds it listens for.
+  // Our own locks have a listening socket, so this one is not ours.
   if (owner.boot !== bootId() || owner.pid === process.pid) return false
   const running = await readProcess(owner.pid)
   return running !== undefined && !running.zombie && running.startedAt === owner.startedAt
@@ -61,13 +61,13 @@ export function parseOwner(text: string): OwnerRecord | undefined {
   }
 }
 
-/** A lock file may come with a cloned project, and name any port or socket that somebody listens on. */
+/** A lock file can come with a cloned project and name any port or socket. */
 function isOwnerSocket(socket: string, folder: string): boolean {
   return dirname(socket) === folder ? SOCKET_HERE.test(basename(socket)) : SOCKET_ELSEWHERE.test(socket)
 }
 
 const SOCKET_HERE = /^[0-9a-f]{12}\.sock$/
-/** Where the path of the project is too long for a socket. */
+/** Used when the project's path is too long for a socket. */
 const SOCKET_ELSEWHERE = /^\/.*\/chirality-[A-Za-z0-9]{6}\/lock\.sock$/
 
 const CONTROL = /\p{Cc}/u
@@ -79,7 +79,7 @@ function answers(socket: string): Promise<boolean> {
       connection.destroy()
       resolve(true)
     })
-    // Any other error, such as a queue that is full, comes from somebody who is there.
+    // Any other error, such as a full queue, comes from a living owner.
     connection.on('error', error =>
       resolve(!['ECONNREFUSED', 'ENOENT', 'ENOTSOCK'].includes(errnoOf(error) ?? '')),
     )
@@ -88,7 +88,7 @@ function answers(socket: string): Promise<boolean> {
 
 let boot: string | undefined
 
-/** Linux counts start times from the boot; elsewhere they are times of day, which need no such help. */
+/** Linux counts start times from the boot; other systems use the time of day. */
 function bootId(): string {
   boot ??= process.platform === 'linux' ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() : ''
   return boot

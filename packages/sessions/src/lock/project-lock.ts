@@ -22,20 +22,19 @@ import {
 import { describeMyself, isAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
 
 export interface LockOptions {
-  /** Where this server can be reached. */
+  /** The address of this server. */
   address: string
-  /** Somebody deleted the lock, and another server took the project before it was put back. */
+  /** The lock was deleted, and another server took the project before it was restored. */
   onLost?: (owner: ProjectOwner | undefined) => void
 }
 
 export interface ProjectLock {
   readonly projectRoot: string
-  /** Puts the lock back if it was deleted, with `git clean -fdx` say. Also done by itself now and then. */
+  /** Restores the lock if it was deleted, for example by `git clean -fdx`. Also runs periodically. */
   check(): Promise<boolean>
   release(): Promise<void>
 }
 
-/** Another server has the project. */
 export class ProjectLockedError extends CodedError<'project-locked'> {
   readonly projectRoot: string
   readonly owner: ProjectOwner
@@ -51,7 +50,9 @@ export class ProjectLockedError extends CodedError<'project-locked'> {
   }
 }
 
-/** Makes this process the one that writes to `.chirality` of a project. Throws `ProjectLockedError` when there is one. */
+/**
+ * Makes this process the only writer to `.chirality` of a project. Throws `ProjectLockedError` when another process is.
+ */
 export async function lockProject(projectRoot: string, options: LockOptions): Promise<ProjectLock> {
   const root = realProjectRoot(projectRoot)
   let held = await take(root, options.address)
@@ -68,7 +69,7 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
       return true
     } catch (error) {
       const owner = error instanceof ProjectLockedError ? error.owner : undefined
-      // Nobody else has it, as far as one can tell: tried again the next time.
+      // The lock probably still stands, and the next check tries again.
       if (owner === undefined && PASSING.has(toStorageError(error, root).code)) return true
       released = true
       clearInterval(timer)
@@ -103,7 +104,7 @@ export async function lockProject(projectRoot: string, options: LockOptions): Pr
   }
 }
 
-/** The server that has the project now, if any. */
+/** The server that owns the project, if any. */
 export async function findProjectOwner(projectRoot: string): Promise<ProjectOwner | undefined> {
   const folder = await findProjectFolder(projectRoot, LOCK_FOLDER)
   if (folder === undefined) return undefined
@@ -121,7 +122,7 @@ interface Held {
   socket: OwnerSocket
 }
 
-/** What says nothing about the lock: too many open files, a full or failing disk, a folder that is away for a moment. */
+/** Errors that say nothing about the lock: too many open files, a full or failing disk, a missing folder. */
 const PASSING: ReadonlySet<StorageErrorCode> = new Set([
   'too-many-files',
   'no-space',
@@ -129,7 +130,7 @@ const PASSING: ReadonlySet<StorageErrorCode> = new Set([
   'project-missing',
 ])
 
-/** Throws when it cannot be told. */
+/** Throws when the lock cannot be read. */
 function isOurs({ folder, owner }: Held): boolean {
   try {
     return readLock(folder)?.owner?.socket === owner.socket
@@ -145,7 +146,7 @@ async function take(root: string, address: string): Promise<Held> {
   const folder = await ensureProjectFolder(root, LOCK_FOLDER)
   let socket: OwnerSocket | undefined
   try {
-    // Alive before the claim: nobody must ever see a lock file of ours and find us dead.
+    // The socket exists before the claim: another process must never find our lock file without it.
     socket = await openOwnerSocket(folder)
     const owner = await describeMyself(address, socket.path)
     for (;;) {
@@ -153,7 +154,7 @@ async function take(root: string, address: string): Promise<Held> {
       const living = await livingOwner(folder, current)
       if (living !== undefined) throw new ProjectLockedError(root, living)
       const number = (current?.number ?? 0) + 1
-      // Only somebody else's hand writes such a one, and a claim after it would be seen by nobody, and tried for ever.
+      // Only manual editing creates this number. No claim could follow it, and the loop would never end.
       if (number > MAX_LOCK_NUMBER) throw impossibleLock(folder)
       if (!claimLock(folder, number, owner)) continue
       if (current?.owner !== undefined) removeStaleSocket(current.owner)
@@ -174,7 +175,7 @@ function impossibleLock(folder: string): StorageError {
 
 async function livingOwner(folder: string, lock: LockFile | undefined): Promise<OwnerRecord | undefined> {
   let current = lock
-  // Where there are no hard links a file is empty for an instant before its owner is in it.
+  // Without hard links a new file is empty until its owner is written.
   for (
     let wait = 0;
     current !== undefined && current.owner === undefined && wait < UNREADABLE_WAITS;
@@ -194,7 +195,7 @@ function removeStaleSocket({ socket }: OwnerRecord): void {
   try {
     if (ops.lstat(socket)?.isSocket()) removeIfThere(ops, socket)
   } catch {
-    // It is only litter.
+    // A file that cannot be removed has no effect.
   }
 }
 
@@ -203,10 +204,10 @@ interface OwnerSocket {
   close(): Promise<void>
 }
 
-/** macOS takes 103 bytes, Linux 107. */
+/** The limit is 103 bytes on macOS and 107 on Linux. */
 const MAX_SOCKET_PATH_BYTES = 103
 
-/** Something only a living process has: a socket that it listens on. The kernel closes it, however the process dies. */
+/** Opens a listening socket, which the kernel closes however the process dies. */
 async function openOwnerSocket(folder: string): Promise<OwnerSocket> {
   const inFolder = join(folder, `${randomBytes(6).toString('hex')}.sock`)
   if (Buffer.byteLength(inFolder) <= MAX_SOCKET_PATH_BYTES) return listen(inFolder)
@@ -225,7 +226,7 @@ async function listen(path: string): Promise<OwnerSocket> {
   const server = createServer(connection => connection.destroy())
   server.listen(path)
   await once(server, 'listening')
-  // Later errors concern single connections; nobody is there to hear of them.
+  // Later errors concern single connections and are ignored.
   server.on('error', () => {})
   server.unref()
   return {

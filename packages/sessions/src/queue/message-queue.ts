@@ -8,14 +8,13 @@ import type { TurnRequest } from './turn-request.ts'
 export interface MessageQueueOptions {
   projectRoot: string
   sessionId: string
-  /** The queue looks different now. */
   onChange: () => void
-  /** A person wants it to go on. */
+  /** The user released the queue. */
   onRelease: () => void
   ops?: FileOps
 }
 
-/** Follow-ups that wait behind a turn. Every change is on the disk before it is told. */
+/** Messages that wait for the running turn to end. Every change is on the disk before it is reported. */
 export class MessageQueue {
   readonly #file: QueueFile
   readonly #changes = new KeyedQueue()
@@ -39,12 +38,12 @@ export class MessageQueue {
     return this.#state.held
   }
 
-  /** The message that is on its way. */
+  /** The id of the message that is being sent. */
   get sending(): string | null {
     return this.#state.sending
   }
 
-  /** Given to the turn that runs, and not seen to be taken. */
+  /** Messages given to the running turn that the agent has not taken yet. */
   get given(): readonly GivenMessage[] {
     return this.#state.given
   }
@@ -57,7 +56,7 @@ export class MessageQueue {
     return this.#change(state => withEdit(state, id, message))
   }
 
-  /** 0 is next. */
+  /** Index 0 is next. */
   move(id: string, index: number): Promise<void> {
     return this.#change(state => withMove(state, id, index))
   }
@@ -74,32 +73,32 @@ export class MessageQueue {
     return this.#change(state => ({ ...state, held: true }))
   }
 
-  /** Goes on with the first message, when no turn runs. */
+  /** Sends the first message, if no turn is running. */
   async release(): Promise<void> {
     await this.#change(state => ({ ...state, held: false }))
     this.#onRelease()
   }
 
-  /** For the session: everything below keeps step with its turns. */
+  /** The methods below are for the session, which calls them in step with its turns. */
   async add(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedMessage> {
     const queued = newMessage(message, request)
     await this.#change(state => withMessage(state, queued, place))
     return queued
   }
 
-  /** Keeps what is about to be given to the turn that runs. */
+  /** Stores a message before it is given to the running turn. */
   async give(message: string, request: TurnRequest, afterSeq: number): Promise<GivenMessage> {
     const given = { ...newMessage(message, request), afterSeq }
     await this.#change(state => withGiven(state, given))
     return given
   }
 
-  /** The agent has taken them, and the log says so. */
+  /** The agent has taken these messages, and the log has recorded it. */
   taken(ids: ReadonlySet<string>): Promise<void> {
     return this.#change(state => withoutGiven(state, ids))
   }
 
-  /** The agent did not take them: they come first. */
+  /** The agent did not take these messages: they go first. */
   takeBack(ids: ReadonlySet<string>, { hold }: { hold: boolean }): Promise<void> {
     return this.#change(state => {
       const returned = withReturned(state, ids)
@@ -107,7 +106,7 @@ export class MessageQueue {
     })
   }
 
-  /** What is to be sent now, marked as being on its way. Undefined when nothing is, or something is already. */
+  /** The next message to send, marked as being sent. Undefined when there is none, or another is being sent. */
   async take(): Promise<QueuedMessage | undefined> {
     let taken: QueuedMessage | undefined
     await this.#change(state => {
@@ -117,17 +116,17 @@ export class MessageQueue {
     return taken
   }
 
-  /** Its turn has begun, and the log says so. */
+  /** The turn of this message has started, and the log has recorded it. */
   sent(id: string): Promise<void> {
     return this.#change(state => ({ ...dropped(state, id), sending: null }))
   }
 
-  /** Its turn did not begin: it stays. */
+  /** The turn did not start: the message stays in the queue. */
   notSent({ hold }: { hold: boolean }): Promise<void> {
     return this.#change(state => ({ ...state, sending: null, held: state.held || hold }))
   }
 
-  /** Writes the file again if somebody deleted it. */
+  /** Writes the file again if it was deleted. */
   async repair(): Promise<boolean> {
     if (isEmpty(this.#state) || (await this.#file.exists())) return false
     await this.#change(state => ({ ...state }))
@@ -155,7 +154,7 @@ function newMessage(message: string, request: TurnRequest): QueuedMessage {
   return { id: randomUUID(), message, queuedAt: new Date().toISOString(), request: kept }
 }
 
-// What can be done to a queue. Each gives the queue as it is then, or throws a CodedError<QueueErrorCode>.
+// The operations on a queue. Each returns the new state or throws a CodedError<QueueErrorCode>.
 
 function withMessage(state: QueueState, queued: QueuedMessage, place: 'first' | 'last'): QueueState {
   const at = place === 'last' ? state.messages.length : firstFree(state)
@@ -170,7 +169,7 @@ function withEdit(state: QueueState, id: string, message: string): QueueState {
   })
 }
 
-/** 0 is next; but what is on its way stays first. */
+/** Index 0 is next, but a message that is being sent stays first. */
 function withMove(state: QueueState, id: string, index: number): QueueState {
   const at = find(state, id)
   const moved = state.messages[at]
@@ -201,7 +200,7 @@ function withoutGiven(state: QueueState, ids: ReadonlySet<string>): QueueState {
   return { ...state, given: state.given.filter(({ id }) => !ids.has(id)) }
 }
 
-/** What the agent did not take comes first, in the order in which it was given. */
+/** Messages that the agent did not take go first, in their original order. */
 function withReturned(state: QueueState, ids: ReadonlySet<string>): QueueState {
   const returned = state.given.filter(({ id }) => ids.has(id)).map(({ afterSeq, ...queued }) => queued)
   if (returned.length === 0) return state
@@ -211,7 +210,7 @@ function withReturned(state: QueueState, ids: ReadonlySet<string>): QueueState {
 }
 
 const MAX_MESSAGES = 200
-/** For what is around the messages. */
+/** The size of the JSON around the messages. */
 const ROOM_BYTES = 4096
 
 function find(state: QueueState, id: string): number {

@@ -9,19 +9,19 @@ import { parseObject } from '../store/stored-session.ts'
 import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
 export interface QueueState {
-  /** Nothing is sent until a person says so. */
+  /** Nothing is sent until the user releases the queue. */
   held: boolean
-  /** The message that is on its way: its turn may have begun, and the log knows. */
+  /** The message that is being sent. The log shows whether its turn has started. */
   sending: string | null
   messages: QueuedMessage[]
-  /** Given to the turn that runs, and not seen to be taken by the agent. */
+  /** Messages given to the running turn that the agent has not taken yet. */
   given: GivenMessage[]
 }
 
 export const EMPTY_QUEUE: QueueState = { held: false, sending: null, messages: [], given: [] }
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
 
-/** `.chirality/state/queue/<sessionId>.json`. No file is an empty queue; a spoilt one is kept aside. */
+/** `.chirality/state/queue/<sessionId>.json`. A missing file is an empty queue; an invalid one is renamed and kept. */
 export class QueueFile {
   readonly #projectRoot: string
   readonly #name: string
@@ -80,7 +80,7 @@ export function isEmpty({ messages, given, held }: QueueState): boolean {
   return messages.length === 0 && given.length === 0 && !held
 }
 
-/** The sessions in which messages wait. */
+/** The sessions with waiting messages. */
 export async function sessionsWithQueues(projectRoot: string, ops: FileOps = realFileOps): Promise<string[]> {
   return sessionsWithFiles(projectRoot, FOLDER, ops)
 }
@@ -99,8 +99,8 @@ function parseQueue(text: string): QueueState | undefined {
 }
 
 /**
- * The file lies in the project, where an agent or a clone can write: what lets a turn do more than it would have to ask for
- * is not taken from there. Whoever wants it says so with the turn.
+ * Removes options that widen permissions: an agent or a clone can write this file in the project. The user can set them
+ * with the turn.
  */
 function withoutPowers<T extends QueuedMessage>(queued: T): T {
   const { autoApproveTools, autoApproveToolsOverride, mcpServers, env, additionalDirectories, ...request } =

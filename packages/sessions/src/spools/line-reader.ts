@@ -2,13 +2,13 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { OPEN } from '../files/read-write.ts'
 import { StorageError } from '../files/storage-error.ts'
 
-/** One line of a spool, without its end. */
+/** One line of a spool, without its line break. */
 export interface SpoolLine {
   offset: number
-  /** Its length, also when only its beginning was kept. */
+  /** The full length, even when only the beginning was kept. */
   bytes: number
   head: Buffer
-  /** The file ends in it: it is still being written, or was never finished. */
+  /** The file ends in this line: it is incomplete or still being written. */
   torn: boolean
 }
 
@@ -16,14 +16,14 @@ export interface ReadRange {
   from: number
   /** Default: the end of the file. */
   to?: number
-  /** About as much is read; one line at least, however long it is. */
+  /** The approximate amount to read; at least one line of any length. */
   maxBytes: number
   maxLines: number
   /** How much of a line is kept. */
   headBytes: number
 }
 
-/** Lines of a file that may be growing. Nothing in it is held to be small: a line of any length costs `headBytes`. */
+/** Reads lines of a file that may be growing. A line of any length costs only `headBytes` of memory. */
 export class LineReader {
   readonly #handle: FileHandle
   readonly size: number
@@ -33,7 +33,7 @@ export class LineReader {
     this.size = size
   }
 
-  /** A link is not followed, a pipe not waited for, and what belongs to somebody else not read. */
+  /** Follows no symlink, does not block on a pipe, and refuses a file of another user. */
   static async open(path: string): Promise<LineReader> {
     const handle = await open(path, OPEN.read)
     try {
@@ -53,7 +53,7 @@ export class LineReader {
     return this.#handle.close()
   }
 
-  /** `next` is where to go on: at the beginning of a line that is not finished. */
+  /** `next` is the position to continue from: the start of an incomplete line. */
   async read(range: ReadRange): Promise<{ lines: SpoolLine[]; next: number }> {
     const end = Math.min(range.to ?? this.size, this.size)
     const lines: SpoolLine[] = []
@@ -75,13 +75,13 @@ export class LineReader {
       at += chunk.length
     }
     if (line.bytes === 0) return { lines, next: line.offset }
-    // Where the next turn begins there is the end of a line, whatever the file says.
+    // A turn always starts on a new line, so the range ends at a line end even if the file does not.
     const torn = range.to === undefined || range.to > this.size
     lines.push(whole(line, torn))
     return { lines, next: torn ? line.offset : end }
   }
 
-  /** Where the lines begin that fit before `end`: one at least, however long it is. */
+  /** The start of the last lines that fit before `end`; at least one line of any length. */
   async startBefore(range: {
     floor: number
     end: number
@@ -91,7 +91,7 @@ export class LineReader {
     const { floor, end, maxBytes, maxLines } = range
     let start = end
     let lines = 0
-    // The line before ends with the byte before `end`.
+    // The byte before `end` is the end of the previous line.
     for (let upTo = end - 1; upTo > floor; ) {
       const from = Math.max(floor, upTo - CHUNK_BYTES)
       const chunk = await this.bytes(from, upTo - from)
@@ -116,7 +116,7 @@ export class LineReader {
     return (await this.bytes(position, 1))[0] === NEWLINE
   }
 
-  /** Fewer where the file ends. */
+  /** Returns fewer bytes at the end of the file. */
   async bytes(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length)
     let filled = 0

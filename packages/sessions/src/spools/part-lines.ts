@@ -7,16 +7,16 @@ import type { SpoolPart } from './spool-parts.ts'
 
 export interface PartPage {
   lines: SpoolLine[]
-  /** Where the page begins and ends in the spool. */
+  /** The start and end of the page in the spool. */
   from: number
   to: number
-  /** Bytes of the spool that had to be read. */
+  /** The number of bytes read. */
   scanned: number
-  /** Where a line begins that is not finished. */
+  /** The start of an incomplete line. */
   torn: number | undefined
 }
 
-/** The lines of one part of a spool that belong to its session, a page at a time. */
+/** Reads the lines of one spool part that belong to its session, in pages. */
 export class PartLines {
   readonly #part: SpoolPart
   readonly #reader: LineReader
@@ -67,7 +67,7 @@ export class PartLines {
     return { ...page, to: end }
   }
 
-  /** The line that begins at a byte; undefined when none does, or one that is not the session's. */
+  /** The line at a byte position; undefined when no line starts there, or it belongs to another session. */
   async lineAt(offset: number): Promise<SpoolLine | undefined> {
     if (offset !== this.#part.from && !(await this.#reader.endsLine(offset - 1))) return undefined
     const { lines } = await this.after(offset, 1)
@@ -95,7 +95,7 @@ export class PartLines {
     return { lines: ours, from, to: next, scanned: next - from, torn: lines.find(line => line.torn)?.offset }
   }
 
-  /** Undefined when the whole spool is the session's own. Else one that has seen all that comes before. */
+  /** Undefined when the session owns the whole spool. Otherwise a filter that has processed all earlier lines. */
   async #filter(upTo: number): Promise<ThreadLines | undefined> {
     const { nativeSessionIds, from } = this.#part
     if (nativeSessionIds === undefined) return undefined
@@ -116,13 +116,13 @@ export class PartLines {
 
 interface SeenFilter {
   filter: ThreadLines
-  /** Up to here every child of the thread is known. */
+  /** All child threads are known up to this position. */
   seenTo: number
 }
 
 /**
- * A filter only ever learns, so one serves all that read the part. Without it whoever follows a turn would read the spool
- * from the beginning of the turn each time.
+ * A filter only accumulates, so all readers of a part share one. Without it, a reader that follows a turn would read
+ * its spool from the start each time.
  */
 const filters = new Map<string, SeenFilter>()
 const MAX_FILTERS = 64
@@ -138,9 +138,9 @@ function knownFilter(key: string, make: () => SeenFilter): SeenFilter {
   return known
 }
 
-/** More than anybody reads of a line on a screen. */
+/** More than a screen shows of a line. */
 export const MAX_LINE_BYTES = 64 * 1024
-/** Of a spool that is shared, a line is shown only if it can be told whose it is. */
+/** A line of a shared spool is shown only if it can be parsed and attributed. */
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 const MAX_LINES = 1000
 const SCAN_BYTES = 4 * 1024 * 1024

@@ -6,8 +6,8 @@ import { MAX_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
 import { findSpoolParts, type SpoolPart } from './spool-parts.ts'
 
 /**
- * What the agents of a session printed, line by line, out of its spools: also while they print, and for whoever only reads.
- * Throws a StorageError `not-found` for a cursor whose spool is gone.
+ * The output lines of a session's agents, from its spools, also while they are written, and for read-only processes.
+ * Throws a StorageError `not-found` for a cursor whose spool is missing.
  */
 export function readNativeLines(
   projectRoot: string,
@@ -23,7 +23,7 @@ export function readNativeLines(
 }
 
 const DEFAULT_PAGE_BYTES = 256 * 1024
-/** In a spool that is shared, the lines of others are read over; the caller asks again for more. */
+/** In a shared spool the lines of other sessions are skipped; after this much the caller has to ask again. */
 const MAX_SCANNED_BYTES = 16 * 1024 * 1024
 
 class PageBuilder {
@@ -41,7 +41,7 @@ class PageBuilder {
     this.#maxBytes = maxBytes
   }
 
-  /** Upwards from a place, or from the end. */
+  /** Reads backwards from a position, or from the end. */
   async before(place: Place | undefined): Promise<NativePage> {
     const last = place?.index ?? this.#parts.length - 1
     let start: Place | undefined
@@ -56,7 +56,7 @@ class PageBuilder {
           const page = await lines.before(upTo, this.#maxBytes - this.#bytes)
           this.#lines.unshift(...page.lines.map(line => toNativeLine(part, line)))
           this.#count(page)
-          // Whoever goes on from here reads the line that is not finished again.
+          // Continuing from here reads the incomplete line again.
           if (page.torn !== undefined && place === undefined && index === last)
             end = { index, offset: page.torn }
           upTo = page.from
@@ -89,7 +89,7 @@ class PageBuilder {
     return this.#bytes >= this.#maxBytes || this.#scanned >= MAX_SCANNED_BYTES
   }
 
-  /** A spool that cannot be read hides no other. */
+  /** An unreadable spool does not hide the others. */
   async #open(part: SpoolPart, read: (lines: PartLines) => Promise<void>): Promise<void> {
     let lines: PartLines
     try {
@@ -123,7 +123,7 @@ class PageBuilder {
   }
 }
 
-/** What a line costs beside its text. */
+/** The size of a line beside its text. */
 const LINE_OVERHEAD_BYTES = 200
 
 function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine): NativeLine {
@@ -133,57 +133,56 @@ function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine)
   const text = shown.toString('utf8')
   return {
     ...{ id: cursorAt(part, offset), turnId, harness, spool, offset, bytes },
-    // A character that the cut went through is not one of the line's.
+    // Removes the character that the cut split.
     text: cut ? text.replace(/\uFFFD{1,3}$/, '') : text,
     ...{ cut, torn },
   }
 }
 
-/** A line that an agent printed, as it is: mostly JSON, but nobody promises it. */
+/** A line that an agent printed, unchanged. Usually JSON, but not always. */
 export interface NativeLine {
-  /** Its place, which is also a cursor. The same line has the same id whenever it is read. */
+  /** The line's position, which is also a cursor. The id of a line never changes. */
   id: string
   turnId: string
   harness: HarnessId
-  /** The name of its spool, and where in it the line begins. */
+  /** The name of the spool and the line's position in it. */
   spool: string
   offset: number
-  /** How long the line is. */
   bytes: number
   text: string
   /** `text` is only its beginning. */
   cut: boolean
-  /** The spool ends in it: it is still being written, or its writer died. */
+  /** The spool ends in this line: it is incomplete or still being written. */
   torn: boolean
 }
 
 export interface NativePage {
   /** Oldest first. */
   lines: NativeLine[]
-  /** For the page before this one; null at the beginning. */
+  /** The cursor for the previous page; null at the beginning. */
   before: string | null
-  /** For what comes after, now or later; null when the session has no spool. */
+  /** The cursor for the next page; null when the session has no spool. */
   after: string | null
-  /** There is more after it already. */
+  /** More lines are available after this page. */
   more: boolean
   /** Spools that cannot be read, and why. */
   problems: { turnId: string; message: string }[]
 }
 
 export interface NativeLinesOptions {
-  /** Lines that come before this place, or after it. Default: the last ones. */
+  /** Lines before or after this cursor. Default: the last ones. */
   before?: string
   after?: string
-  /** About how much is read; one line at least. */
+  /** The approximate amount to read; at least one line. */
   maxBytes?: number
 }
 
-/** A piece of one line. */
+/** A part of one line. */
 export interface NativeText {
   id: string
-  /** Of the whole line. */
+  /** The length of the whole line. */
   bytes: number
-  /** Where in the line the piece begins, and where the next one does; null when this was the last. */
+  /** The position of this part in the line, and of the next one; null for the last. */
   from: number
   text: string
   next: number | null
@@ -192,15 +191,14 @@ export interface NativeText {
 
 export interface NativeLineOptions {
   id: string
-  /** A byte of the line: `next` of the piece before. */
+  /** A byte position in the line: `next` of the previous part. */
   from?: number
-  /** About how much of it. */
   maxBytes?: number
 }
 
 /**
- * The text of one line, however long it is, a piece at a time: pages of lines have only the beginning of a long one. Throws a
- * StorageError `not-found` where no line of the session begins.
+ * The text of one line of any length, in parts: pages hold only the beginning of a long line. Throws a StorageError
+ * `not-found` where no line of the session starts.
  */
 export function readNativeLine(
   projectRoot: string,
@@ -218,7 +216,7 @@ export function readNativeLine(
       const start = Math.min(from, bytes)
       const piece = await lines.bytes(offset + start, Math.min(maxBytes, bytes - start))
       const end = start + piece.length < bytes ? endOfCharacters(piece) : piece.length
-      // Nothing, where the file was cut meanwhile: nobody shall ask for it for ever.
+      // Null when the file was truncated in the meantime; otherwise the caller would ask forever.
       const next = end > 0 && start + end < bytes ? start + end : null
       return { id, bytes, from: start, text: piece.toString('utf8', 0, end), next, torn }
     } finally {
@@ -230,8 +228,8 @@ export function readNativeLine(
 const DEFAULT_PIECE_BYTES = 1024 * 1024
 
 /**
- * Before the last character if that is not whole: pieces of a text, put together, are the text again. The end where there is no
- * text anyhow.
+ * The end before an incomplete last character, so that the joined parts are the text. The full length for data that is
+ * not UTF-8.
  */
 function endOfCharacters(bytes: Buffer): number {
   let at = bytes.length - 1
@@ -247,7 +245,7 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
-/** A part, and a byte in its spool. */
+/** A part and a byte position in its spool. */
 interface Place {
   index: number
   offset: number
@@ -257,7 +255,7 @@ function cursorAt({ spool }: SpoolPart, offset: number): string {
   return `${spool.slice(0, -ENDING.length)}.${offset}`
 }
 
-/** Which turn a byte belongs to can change: what an agent prints after a turn and nobody has read is its next turn's, once there is one. */
+/** The turn of a byte can change: unread output after a turn belongs to the next turn, once there is one. */
 function placeOf(parts: SpoolPart[], cursor: string): Place {
   const [, name, digits] = /^([A-Za-z0-9_-]{1,200})\.(\d{1,15})$/.exec(cursor) ?? []
   const offset = Number(digits)

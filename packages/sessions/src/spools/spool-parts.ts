@@ -5,13 +5,13 @@ import { findProjectFolder } from '../files/project-folder.ts'
 import { type SpoolEntry, SpoolIndex } from '../store/spool-index.ts'
 import { TurnRecordFile } from '../turns/record/turn-record.ts'
 
-/** What one turn printed to one spool. */
+/** The output of one turn in one spool. */
 export interface SpoolPart extends SpoolEntry {
-  /** Where the next turn in the same spool begins; undefined up to its end. */
+  /** The start of the next turn in the same spool; undefined for the end of the file. */
   to?: number
 }
 
-/** All parts of a session, oldest first: as its turns noted them, and what nobody noted by the names of the files. */
+/** All parts of a session, oldest first: those that its turns recorded, and unrecorded ones by file name. */
 export async function findSpoolParts(
   projectRoot: string,
   sessionId: string,
@@ -25,16 +25,16 @@ export async function findSpoolParts(
   const named = (await entriesByName(projectRoot, sessionId, ops)).filter(
     entry => !names.has(spoolKey(entry)),
   )
-  // Sorting is stable: what was noted in the same millisecond stays in the order it was noted.
+  // The sort is stable: entries of the same millisecond stay in recorded order.
   return withEnds(unique([...noted, ...named].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))))
 }
 
-/** `<time>-<session>-<turn>.ndjson`, as the runner names spools. */
+/** `<time>-<session>-<turn>.ndjson`, the runner's name for spools. */
 const SPOOL_NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-([A-Za-z0-9_-]+)\.ndjson$/
 const HARNESS_NAME = /^[A-Za-z0-9_-]{1,64}$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The turn that runs, or that an earlier host left: its trace is there before its first line is. */
+/** The running turn, or one that an earlier host left. Its trace is written before its first line. */
 async function entriesOfRecord(projectRoot: string, sessionId: string, ops: FileOps): Promise<SpoolEntry[]> {
   const record = await new TurnRecordFile(projectRoot, sessionId, ops).read()
   return (record?.processes ?? []).map(({ spoolPath, spoolOffset: from, nativeSessionIds }) => ({
@@ -44,7 +44,7 @@ async function entriesOfRecord(projectRoot: string, sessionId: string, ops: File
   }))
 }
 
-/** Spools of turns before there was an index, or whose entry was lost. */
+/** Spools from before there was an index, or whose entry was lost. */
 async function entriesByName(projectRoot: string, sessionId: string, ops: FileOps): Promise<SpoolEntry[]> {
   const logs = await findProjectFolder(projectRoot, 'logs')
   if (logs === undefined) return []
@@ -58,14 +58,14 @@ async function entriesByName(projectRoot: string, sessionId: string, ops: FileOp
   })
 }
 
-/** A file in the project can say anything: of another session's spool only what is of this one's conversation counts. */
+/** The file is untrusted: of another session's spool, only the lines of this session's conversation count. */
 function belongsTo(sessionId: string, { harness, spool, nativeSessionIds }: SpoolEntry): boolean {
   if (!HARNESS_NAME.test(harness) || !SPOOL_NAME.test(spool)) return false
   if (isAppServerSpool(spool)) return (nativeSessionIds?.length ?? 0) > 0
   return idsInName(spool).startsWith(`${sessionId}-`)
 }
 
-/** Undefined when it is of another session, also of one whose id begins with the same letters. */
+/** Undefined for another session, including one whose id starts with the same characters. */
 function turnInName(spool: string, sessionId: string): string | undefined {
   const ids = idsInName(spool)
   const turnId = ids.startsWith(`${sessionId}-`) ? ids.slice(sessionId.length + 1) : ''
@@ -92,7 +92,7 @@ function unique(entries: SpoolEntry[]): SpoolEntry[] {
   })
 }
 
-/** A process that is kept between turns has one spool for all of them: each ends where the next one begins. */
+/** A process that is kept between turns has one spool for all of them: each turn ends where the next one starts. */
 function withEnds(entries: SpoolEntry[]): SpoolPart[] {
   const ends = new Map<string, number>()
   const later = new Map<string, number>()

@@ -9,7 +9,7 @@ import type { LogHealth } from '../log/file/log-writer.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnPhase } from './turn-phase.ts'
 
-/** What a list of running sessions shows of each. */
+/** The entry of a session in the list. */
 export interface SessionStatus {
   sessionId: string
   projectRoot: string
@@ -19,33 +19,38 @@ export interface SessionStatus {
   persona: string | null
   mode: SessionMode
   phase: TurnPhase
-  /** How it stands, in one word: also how the last turn ended. */
+  /** The state in one word, including how the last turn ended. */
   condition: SessionCondition
   turnId: string | null
   turnStartedAt: string | null
   lastTurn: TurnEndReason | null
-  /** In the last turn the agent asked while Chirality was gone, and went on without an answer. */
+  /** In the last turn the agent asked while Chirality was not running, and continued without an answer. */
   leftUnanswered: boolean
-  /** What the agent stated, and an estimate for what it has not stated yet. Null where nobody knows it. Never falls. */
+  /**
+   * The cost that the agent reported, plus an estimate for what it has not reported. Null when unknown. Never falls.
+   */
   costUsd: number | null
   costIsEstimate: boolean
-  /** All that models read and wrote, cached or not. */
+  /** All tokens, cached or not. */
   tokens: number
-  /** Of all turns up to the last event, without what they waited for a person. */
+  /** The duration of all turns up to the last event, without waiting for the user. */
   workedMs: number
-  /** The session's own limits; null is none. */
+  /** The session's limits; null is no limit. */
   budgetUsd: number | null
   budgetTokens: number | null
   budgetMinutes: number | null
   updatedAt: string
   lastSeq: number
-  /** The last thing the agent said or did, one line. */
+  /** One line for the agent's last message or action. */
   lastLine: string | null
   pending: PermissionRequestEvent[]
-  /** Why no rule could answer what is pending: `<file>:<line>: <what is wrong>`, one a line. Null when no file is broken. */
+  /**
+   * Why no rule could answer the pending request: `<file>:<line>: <error>`, one per line. Null when every file is
+   * valid.
+   */
   policyProblem: string | null
   queue: QueuedMessage[]
-  /** Given to the turn that runs, and not taken by its agent yet. */
+  /** Messages given to the running turn that the agent has not taken yet. */
   steered: QueuedMessage[]
   queueHeld: boolean
   logHealth: LogHealth['state']

@@ -14,7 +14,7 @@ import type { StoredSession } from '../store/stored-session.ts'
 import type { SessionStatus } from './session-status.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from './turn-phase.ts'
 
-/** What is known of a session without reading its log: kept up to date event by event. */
+/** The state of a session, updated event by event, without reading its log. */
 export class SessionView {
   readonly #fold: SessionFold
   readonly #onChange: () => void
@@ -30,7 +30,7 @@ export class SessionView {
     return this.#fold.session
   }
 
-  /** By all turns so far, with the time since the last event of one that runs. */
+  /** The spending of all turns, with the time since the last event of a running one. */
   get spent(): Spending {
     const { ledger, workedMs, phase, updatedAt } = this.#fold.summary
     const { usd, tokens, unpricedTokens } = costSoFar(ledger)
@@ -47,17 +47,17 @@ export class SessionView {
     return this.#turn?.turnId ?? null
   }
 
-  /** What the log says is open. */
+  /** The open requests in the log. */
   get pending(): readonly PermissionRequestEvent[] {
     return this.#fold.summary.pending
   }
 
-  /** Of the last turn, by the same sums as everywhere. */
+  /** The cost of the last turn. */
   get turnCost(): Cost {
     return turnCost(this.#fold.summary)
   }
 
-  /** Everything but what belongs to the log and the queue. */
+  /** All fields except those of the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
     const { costUsd, costIsEstimate, tokens, workedMs, settings, leftUnanswered } = rest
@@ -74,12 +74,12 @@ export class SessionView {
       updatedAt: rest.updatedAt,
       lastSeq: rest.lastSeq,
       lastLine: rest.progress.lastLine,
-      // A turn whose end the log could not take has nobody that an answer could reach.
+      // When the end of a turn could not be logged, no answer can reach its agent.
       pending: this.#turn === undefined ? [] : [...this.pending],
     }
   }
 
-  /** A turn begins; `turn:start` makes it a running one. */
+  /** A turn is starting; `turn:start` makes it a running one. */
   begin(turnId: string): void {
     this.#turn = { turnId, startedAt: null }
     this.#move('start')
@@ -91,12 +91,12 @@ export class SessionView {
   }
 
   settled(): void {
-    // A turn whose end the log could not take is over, too.
+    // A turn whose end could not be logged has ended as well.
     this.#move('ended')
     this.#leave('settled')
   }
 
-  /** A turn that an earlier host began goes on. */
+  /** Continues a turn that an earlier host started. */
   resume(turnId: string, logged: { startedAt: string; ended: TurnEndReason | undefined } | undefined): void {
     this.#turn = { turnId, startedAt: logged?.startedAt ?? null }
     this.#move('start')
@@ -106,12 +106,12 @@ export class SessionView {
     this.#onChange()
   }
 
-  /** Envelopes that are in the log already, at the opening of a session. */
+  /** Applies the envelopes of the log when a session is opened. */
   replay(envelopes: readonly Envelope[]): void {
     this.#fold.add(envelopes)
   }
 
-  /** What the log has just taken. Pieces of text change nothing that is shown here. */
+  /** Applies new envelopes of the log. Deltas change nothing here. */
   note(envelopes: readonly Envelope[]): void {
     this.#fold.add(envelopes)
     for (const envelope of envelopes) this.#see(envelope)
@@ -136,7 +136,7 @@ export class SessionView {
     }
   }
 
-  /** What was changed by hand: a title, the settings. */
+  /** Applies the user's changes to the title or the settings. */
   replace(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
     this.#fold.change(changes)
     this.#onChange()

@@ -1,23 +1,21 @@
-/** Where a session is in its life: one turn at a time, from the message to what is left of it. */
+/** The phases of a session's turn, from the message to the end of its processes. */
 export type TurnPhase = 'idle' | 'starting' | 'running' | 'waiting' | 'ending'
 
 export type PhaseInput =
-  /** A turn was asked for. */
   | 'start'
-  /** It could not be started, and never was. */
+  /** The turn could not be started. */
   | 'refused'
   /** `turn:start` */
   | 'started'
-  /** The agent waits for a decision. */
   | 'asked'
-  /** It waits for none any more. */
+  /** No decision is open any more. */
   | 'answered'
   /** `turn:end` */
   | 'ended'
-  /** Nothing of the turn runs any more, and all of it is stored. */
+  /** All processes of the turn have ended, and everything is stored. */
   | 'settled'
 
-/** The phase after `input`; undefined where it means nothing. */
+/** The phase after `input`; undefined where `input` does not apply. */
 export function nextPhase(phase: TurnPhase, input: PhaseInput): TurnPhase | undefined {
   return TRANSITIONS[phase][input]
 }

@@ -2,20 +2,20 @@ import type { PermissionMode } from '@chirality/core'
 import type { PersonaConfig, PersonaManager } from '@chirality/personas'
 import { fingerprintOf, type TrustStore } from './trust-store.ts'
 
-/** A persona, and whether the user allowed what it asks for. */
+/** A persona, and whether the user allowed its permissions. */
 export interface PersonaWithConsent {
   persona: PersonaConfig
-  /** What the agent would do unasked because of its file, each in words; empty for one that only narrows. */
+  /** The actions that the persona lets the agent do without asking, as text; empty for one that only restricts. */
   grants: string[]
   /** There is nothing to allow, or the user allowed exactly this text. */
   isAllowed: boolean
-  /** Of the text: what is shown and then allowed is the same as what is used. */
+  /** Of the text, so that the text that is shown, allowed and used is the same. */
   fingerprint: string
 }
 
 /**
- * A persona is a file of a project: it comes with a clone, and an agent can write it. What it takes away counts at once; what
- * it gives counts only when the user has allowed exactly this text.
+ * A persona is a file of the project: it can come with a clone, and an agent can write it. Its restrictions apply
+ * immediately, its permissions only after the user has allowed exactly this text.
  */
 export class PersonaConsent {
   readonly #personas: PersonaManager
@@ -26,7 +26,7 @@ export class PersonaConsent {
     this.#store = store
   }
 
-  /** Null when there is no such persona. Throws a PersonaError when it cannot be used. */
+  /** Null when the persona does not exist. Throws a PersonaError when it is invalid. */
   async load(projectRoot: string, id: string): Promise<PersonaWithConsent | null> {
     const found = await this.#personas.loadWithText(projectRoot, id)
     if (found === null) return null
@@ -37,7 +37,7 @@ export class PersonaConsent {
     return { persona, grants, isAllowed, fingerprint }
   }
 
-  /** False when the file is not the one that was shown. */
+  /** False when the file has changed since it was shown. */
   async allow(projectRoot: string, id: string, fingerprint: string): Promise<boolean> {
     const found = await this.#personas.loadWithText(projectRoot, id)
     if (found === null || fingerprintOfPersona(found.persona, found.text) !== fingerprint) return false
@@ -50,7 +50,7 @@ export class PersonaConsent {
   }
 }
 
-/** Without what it gives. A mode that is wider than the one that was chosen is given up for that one. */
+/** The persona without its permissions. A mode that is wider than the chosen one is replaced by it. */
 export function withoutGrants(persona: PersonaConfig, chosen: PermissionMode): PersonaConfig {
   const { autoApproveTools: _tools, permissionMode, ...rest } = persona
   const isNarrower = permissionMode !== undefined && WIDTH[permissionMode] < WIDTH[chosen]
@@ -70,7 +70,7 @@ function grantsOf({ autoApproveTools = [], permissionMode }: PersonaConfig): str
   return [...autoApproveTools.map(tool => `use ${tool}`), ...edits]
 }
 
-/** For people: what it asks for, and how to allow it. */
+/** The message that lists the requested permissions and says how to allow them. */
 export function consentNotice({ persona: { id }, grants }: PersonaWithConsent): string {
   return (
     `${id} wants to ${grants.join(', ')} without asking. You have not allowed that for its text as it is now, so it is ` +

@@ -3,22 +3,22 @@ import type { HarnessRegistry } from '@chirality/runner'
 import { StorageError } from '../files/storage-error.ts'
 import { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust-store.ts'
 
-/** What a project brings for the agents to run, and whether the user agreed to exactly that. */
+/** The executable settings of a project, and whether the user trusted exactly these. */
 export interface ProjectTrustState {
   files: ProjectFile[]
-  /** Of these files. To agree to them, hand it back. */
+  /** Of these files. Pass it to `allow` to trust them. */
   fingerprint: string
-  /** False also when there is nothing to trust: then there is nothing to ask either. */
+  /** Also false when there are no files to trust. */
   isTrusted: boolean
-  /** Why they cannot be trusted. */
+  /** Why the files cannot be trusted. */
   problem?: string
 }
 
-/** Decides whether the agents of a project may use the settings, hooks and servers that it brings. */
+/** Decides whether the agents of a project may use its settings, hooks and servers. */
 export class ProjectTrust {
   readonly #harnesses: HarnessRegistry<SessionHarness>
   readonly #store: TrustStore
-  /** By session, the fingerprint of what its user was told is not used. */
+  /** By session: the fingerprint of the unused files that the user was told about. */
   readonly #told = new Map<string, string>()
 
   constructor(harnesses: HarnessRegistry<SessionHarness>, options: TrustStoreOptions = {}) {
@@ -26,7 +26,7 @@ export class ProjectTrust {
     this.#store = new TrustStore(options)
   }
 
-  /** As it is on the disk now. */
+  /** The current state on the disk. */
   async state(projectRoot: string): Promise<ProjectTrustState> {
     const files = new Map<string, ProjectFile>()
     let problem: string | undefined
@@ -42,7 +42,7 @@ export class ProjectTrust {
     return { files: all, fingerprint, isTrusted, ...(problem === undefined ? {} : { problem }) }
   }
 
-  /** Throws when the files are no longer those that were shown. */
+  /** Throws when the files have changed since they were shown. */
   async allow(projectRoot: string, fingerprint: string): Promise<ProjectTrustState> {
     const now = await this.state(projectRoot)
     if (now.problem !== undefined)
@@ -57,7 +57,7 @@ export class ProjectTrust {
     return this.state(projectRoot)
   }
 
-  /** What to tell the user of a session about files that are not used: once, and again when they change. */
+  /** The message about unused files, once per session and again when they change. */
   untold(sessionId: string, state: ProjectTrustState): string | undefined {
     if (state.isTrusted || (state.files.length === 0 && state.problem === undefined)) return undefined
     if (this.#told.get(sessionId) === state.fingerprint) return undefined
@@ -75,7 +75,6 @@ export class ProjectTrust {
 const KIND = 'agent-files'
 const MAX_TOLD = 10_000
 
-/** One line for people. */
 export function describeUntrusted({ files, problem }: ProjectTrustState): string {
   const shown = files.slice(0, 3).map(({ path }) => path)
   const names = files.length > 3 ? [...shown, `${files.length - 3} more`] : shown

@@ -12,17 +12,17 @@ import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
 
 export interface TrustStoreOptions {
-  /** The user's data folder. Default: `CHIRALITY_HOME`, or the usual place of the platform. */
+  /** The user's data folder. Default: `CHIRALITY_HOME`, or the platform's default. */
   home?: string
   ops?: FileOps
-  /** How many fingerprints of one kind are believed, the last ones. Default 20. */
+  /** How many of the latest fingerprints of one kind are trusted. Default 20. */
   keep?: number
 }
 
 /**
- * Which files of a project the user has agreed to, by content: `approvals/<hash>.json` in the user's data folder, one for
- * each project and `kind` of files (`agent-files`, `persona:HELP`). A file that changed has another fingerprint, and so
- * another answer. The last fingerprints are kept, because a switch of branches brings files back.
+ * The files of a project that the user trusted, by content: `approvals/<hash>.json` in the user's data folder, one per
+ * project and `kind` of files (`agent-files`, `persona:HELP`). A changed file has another fingerprint, so it is not
+ * trusted. The last fingerprints are kept, because switching branches restores earlier files.
  */
 export class TrustStore {
   readonly #home: string
@@ -36,13 +36,13 @@ export class TrustStore {
     this.#keep = keep
   }
 
-  /** False also when the store cannot be read, belongs to somebody else, or lies in the project itself. */
+  /** Also false when the store cannot be read, belongs to another user, or is inside the project. */
   isTrusted(projectRoot: string, kind: string, fingerprint: string): boolean {
     const root = realPath(projectRoot)
     return this.#isOutside(root) && this.#read(root, kind).includes(fingerprint)
   }
 
-  /** What was shown to the user is what they agree to: `fingerprint` is of that, not of what is on the disk now. */
+  /** `fingerprint` is that of the files that were shown, not of the files on the disk now. */
   async trust(projectRoot: string, kind: string, fingerprint: string): Promise<void> {
     const root = realPath(projectRoot)
     await this.#change(root, kind, async file => {
@@ -56,7 +56,7 @@ export class TrustStore {
     })
   }
 
-  /** Nothing of this kind is trusted any more, whatever it holds. */
+  /** Removes all trust of this kind. */
   async revoke(projectRoot: string, kind: string): Promise<void> {
     await this.#change(realPath(projectRoot), kind, async file => removeIfThere(this.#ops, file))
   }
@@ -71,7 +71,7 @@ export class TrustStore {
     return join(this.#home, 'approvals', `${name}.json`)
   }
 
-  /** What lies in the project an agent, or whoever made the project, can write. */
+  /** A store inside the project could be written by an agent or the project's author. */
   #isOutside(root: string): boolean {
     return !`${realPath(this.#home)}/`.startsWith(root === '/' ? root : `${root}/`)
   }
@@ -100,7 +100,7 @@ export class TrustStore {
   }
 }
 
-/** Names and contents, each with its length, so that no two sets of files have the same. */
+/** Includes names and contents with their lengths, so that no two sets of files share a fingerprint. */
 export function fingerprintOf(files: readonly { path: string; bytes: Uint8Array | string }[]): string {
   const hash = createHash('sha256')
   for (const { path, bytes } of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {

@@ -16,7 +16,7 @@ import { toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
 import { fenced, inertMarkdown, inlineCode, plainLine } from './inert-markdown.ts'
 import type { SessionContents } from './redacted-log.ts'
 
-/** A transcript to read. A turn is in memory at a time. */
+/** A readable transcript. Holds one turn in memory at a time. */
 export async function* exportMarkdown({ session, batches }: SessionContents): AsyncGenerator<string> {
   yield heading(session)
   let turns = 0
@@ -117,7 +117,7 @@ function quoted(text: string): string {
     .join('\n')
 }
 
-/** The same everywhere, whoever reads it. */
+/** UTC, so that the text does not depend on the reader's time zone. */
 function utc(time: string): string {
   return `${time.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ')} UTC`
 }

@@ -20,13 +20,12 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 export interface ExportOptions {
   format: ExportFormat
-  /** Takes secrets out. Default: what looks like one, and the values of secrets in our own environment. */
+  /** Default: redacts whatever looks like a secret, and the secret values of our environment. */
   redactor?: Redactor
-  /** The user's data folder. */
   home?: string
 }
 
-/** A session for other eyes, without its secrets, a piece at a time. Reads only, also beside a server. */
+/** A session for sharing, redacted, as a stream. Read-only, so it can run beside a server. */
 export async function* exportSession(
   projectRoot: string,
   sessionId: string,
@@ -53,7 +52,7 @@ const WRITERS: Record<ExportFormat, (contents: SessionContents) => AsyncGenerato
 
 async function* none(): AsyncGenerator<never> {}
 
-/** A session of this very project, also when a copy of the project has one of the same id. */
+/** The session of this project, even when a copy of the project has one with the same id. */
 async function sessionOf(
   projectRoot: string,
   sessionId: string,
@@ -67,7 +66,7 @@ async function sessionOf(
 }
 
 /**
- * One page that replays the session. It loads nothing, and runs nothing but the player: its policy names that by hash, and the
+ * One page that replays the session. It loads nothing and runs only the player, which its policy names by hash. The
  * session is data in which no character can open or close a tag.
  */
 async function* exportHtml(contents: SessionContents): AsyncGenerator<string> {
@@ -104,7 +103,7 @@ function hash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-/** In JSON these stand only in texts, where an escape means the same. */
+/** In JSON these characters occur only in strings, where an escape has the same meaning. */
 function escapeJson(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
@@ -113,7 +112,7 @@ function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** `{ session, envelopes }`, an envelope a line. It can be imported again. */
+/** `{ session, envelopes }`, one envelope per line. Can be imported. */
 async function* exportJson({ session, batches }: SessionContents): AsyncGenerator<string> {
   yield `{"session":${JSON.stringify(session)},"envelopes":[`
   let separator = '\n'

@@ -1,6 +1,6 @@
 /**
- * Somebody's Markdown as a part of ours: it keeps its look, but no HTML of it is taken for HTML, nothing is fetched by looking at it,
- * no link leads to anything but a page, a mail or a file beside it, and code that it does not close ends with it.
+ * Makes untrusted Markdown safe inside ours. It keeps its appearance, but no HTML is interpreted, nothing is loaded,
+ * links lead only to a page, a mail address or a file beside it, and unclosed code ends with it.
  */
 export function inertMarkdown(text: string): string {
   let fence: { mark: string; indent: number } | undefined
@@ -10,7 +10,7 @@ export function inertMarkdown(text: string): string {
     const [, indent = '', mark] = FENCE.exec(line) ?? []
     if (fence !== undefined) {
       if (mark?.startsWith(fence.mark) && line.trim() === mark) fence = undefined
-      // It may be the fence of an item of a list, which this line ends.
+      // The fence may be inside a list item, which this line ends.
       else if (line.trim() !== '' && indentOf(line) < fence.indent) return fenced(text)
       lines.push(line)
     } else if (mark !== undefined) {
@@ -25,24 +25,23 @@ export function inertMarkdown(text: string): string {
   return lines.join('\n')
 }
 
-/** What follows backticks has none in it; else they are code in a line. */
+/** A backtick fence has no backtick after it; otherwise it is inline code. */
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/
 
-/** Where a bare address is a link, a backtick in it is a part of it. */
+/** Where bare addresses become links, a backtick is part of the address. */
 const ADDRESS_WITH_TICK = /(?::\/\/|www\.|@)[^\s<]*`/i
 
 function indentOf(line: string): number {
   return line.length - line.replace(/^ +/, '').length
 }
 
-/** As a block that shows it letter by letter: the fence is longer than any in it. */
+/** A code block whose fence is longer than any in the text. */
 export function fenced(text: string, language = ''): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}\n`
 }
 
-/** As a piece of code in a line. */
 export function inlineCode(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length))
@@ -51,7 +50,7 @@ export function inlineCode(text: string): string {
   return line === '' ? '' : `${marks}${space}${line}${space}${marks}`
 }
 
-/** One line of plain text, in which nothing is a mark. */
+/** One line of plain text with all Markdown escaped. */
 export function plainLine(text: string): string {
   return text
     .replace(/\s+/g, ' ')
@@ -59,7 +58,7 @@ export function plainLine(text: string): string {
     .replace(/[\\`*_{}[\]<>#|!~&]/g, '\\$&')
 }
 
-/** Code between backticks on one line is left alone, if nothing before it can make it something else. */
+/** Inline code is left unchanged, unless something before it could change its meaning. */
 function withoutMarks(line: string, codeMayBeOpen: boolean): string {
   return line.replace(codeMayBeOpen ? MARK : CODE_OR_MARK, (mark, ...found) => {
     const at = found.find((part): part is number => typeof part === 'number') ?? 0
@@ -67,7 +66,7 @@ function withoutMarks(line: string, codeMayBeOpen: boolean): string {
   })
 }
 
-/** As a character that has no meaning: whatever is before it, a backslash too, cannot give it one. */
+/** A character reference, which no preceding character, such as a backslash, can change. */
 function withoutMark(mark: string, rest: string): string {
   switch (mark) {
     case '<':
@@ -87,11 +86,14 @@ function hasOpenCode(line: string): boolean {
   return line.replace(CODE_OR_MARK, '').includes('`')
 }
 
-/** The start of a tag, of an image, of the target of a link and of that of a link that is named elsewhere. */
+/** The start of a tag, of an image, of a link target, and of a link reference definition. */
 const MARK = /<(?=[A-Za-z/!?])|!(?=\[)|\]\(|\]:/g
 const CODE_OR_MARK = new RegExp(
   String.raw`\\[\\${'`'}]|(?<!${'`'})(${'`'}+)(?!${'`'}).*?(?<!${'`'})\1(?!${'`'})|${MARK.source}`,
   'g',
 )
-/** A page, a mail, a place in this text, or a file beside it. Nothing else: `javascript:` can be written in many ways. */
+/**
+ * A page, a mail address, an anchor, or a file beside it. An allow-list, because `javascript:` can be written in many
+ * ways.
+ */
 const SAFE_TARGET = /^[ \t]*(?:https?:\/\/|mailto:|#|\.{0,2}\/|[\w%.-]+(?=[/?#)\s]|$))/i

@@ -6,8 +6,8 @@ import { batchesOf } from '../../store/fork-log.ts'
 import type { StoredSession } from '../../store/stored-session.ts'
 
 /**
- * A log without its secrets, a piece at a time. A secret that was streamed is spread over several events, none of which shows
- * it; so the log is read twice, and a text whose whole has a secret is given whole, by its first piece.
+ * A redacted log as a stream. A streamed secret is spread over several events, none of which shows it. So the log is
+ * read twice, and a text that contains a secret is written completely in place of its first piece.
  */
 export async function* redactedLog(log: SessionLogReader, redact: Redactor): AsyncGenerator<Envelope[]> {
   const spoilt = await findSpoilt(log, redact)
@@ -22,7 +22,7 @@ export async function* redactedLog(log: SessionLogReader, redact: Redactor): Asy
   }
 }
 
-/** The streamed texts that have a secret in them, by their key, without it. */
+/** The redacted streamed texts that contain a secret, by key. */
 async function findSpoilt(log: SessionLogReader, redact: Redactor): Promise<Map<string, string>> {
   const spoilt = new Map<string, string>()
   let open = new Map<string, string[]>()
@@ -70,13 +70,12 @@ function withText(event: UIEvent, text: string): UIEvent {
   return event.type === 'tool:input' && event.delta !== undefined ? { ...event, delta: text } : event
 }
 
-/** What is written, secrets taken out. */
 export interface SessionContents {
   session: StoredSession
   batches: AsyncIterable<readonly Envelope[]>
 }
 
-/** A value with the secrets taken out of all its texts, and of fields whose name says that they hold one. */
+/** Redacts all texts of a value, and the fields that are named like a secret. */
 export function redactValue(value: unknown, redact: Redactor, depth = 0): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value !== 'object' || value === null) return value
@@ -89,6 +88,6 @@ export function redactValue(value: unknown, redact: Redactor, depth = 0): unknow
   return Object.fromEntries(entries)
 }
 
-/** An agent's own events are kept as they came, however they are nested. */
+/** An agent's own events can have any depth. */
 const MAX_DEPTH = 200
 const TOO_DEEP = '[nested too deep]'

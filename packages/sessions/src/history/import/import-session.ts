@@ -4,7 +4,7 @@ import { isEnvelope } from '../../log/envelope-line.ts'
 import type { SessionStore } from '../../store/session-store.ts'
 import { parseObject, parseSession, type StoredSession } from '../../store/stored-session.ts'
 
-/** Puts an agent's own conversation into the store. One that is there already is refused: it would be continued twice. */
+/** Imports an agent's own conversation. Refuses one that a session already continues, because two would continue it. */
 export async function importNative(store: SessionStore, imported: ImportedSession): Promise<StoredSession> {
   const { claudeSessionId } = imported.session
   const known = claudeSessionId === null ? undefined : await findByNativeId(store, claudeSessionId)
@@ -17,8 +17,8 @@ export async function importNative(store: SessionStore, imported: ImportedSessio
 }
 
 /**
- * Puts an export of ours into the store. Where the session itself is still there it becomes a fork of it: two sessions must
- * not go on with one conversation of the agent.
+ * Imports our own export. If the session still exists, the import becomes a fork: two sessions must not continue one
+ * conversation of the agent.
  */
 export async function importExport(store: SessionStore, imported: ImportedSession): Promise<StoredSession> {
   const { session, envelopes } = imported
@@ -42,11 +42,10 @@ export async function findByNativeId(
   return sessions.find(({ claudeSessionId }) => claudeSessionId === nativeSessionId)
 }
 
-/** Why something cannot be imported. */
 export type ImportErrorCode = 'import-not-an-export' | 'import-already-imported'
 
 export class ImportError extends CodedError<ImportErrorCode> {
-  /** The session that it is already. */
+  /** The session that already continues it. */
   readonly sessionId: string | undefined
 
   constructor(code: ImportErrorCode, message: string, sessionId?: string) {
@@ -56,7 +55,7 @@ export class ImportError extends CodedError<ImportErrorCode> {
   }
 }
 
-/** The session in a JSON export. Anybody can have written the file, so nothing in it is taken on trust. */
+/** The session in a JSON export. The file is untrusted, so everything in it is validated. */
 export function parseExport(text: string, projectRoot: string): ImportedSession {
   const { session, envelopes } = parseObject(text.replace(/^\ufeff/, '')) ?? {}
   const id = fieldOf(session, 'id')
@@ -80,7 +79,7 @@ function checkedEnvelope(value: unknown, index: number): Envelope {
       `Event ${index + 1} of this export is not a valid event. Export the session again.`,
     )
   }
-  // Times are written to the log as they are: this one is ours, whatever it was.
+  // Times are written to the log unchanged, so this one is converted to our format.
   return { ...value, at: time.toISOString() }
 }
 

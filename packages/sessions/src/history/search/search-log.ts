@@ -24,7 +24,7 @@ export interface LogHit {
   snippet: Snippet
 }
 
-/** The hits in one log, newest first, for as long as they are asked for. */
+/** The hits in one log, newest first, found on demand. */
 export async function* searchLog(log: LogToSearch, query: LogQuery): AsyncGenerator<LogHit> {
   const { ops, path } = log
   const fd = openRegular(ops, path, OPEN.read)
@@ -36,7 +36,7 @@ export async function* searchLog(log: LogToSearch, query: LogQuery): AsyncGenera
         const hits = search.look(bytes.subarray(line.start, line.end), line, start + line.start)
         for (const hit of hits) yield hit
       }
-      // A server has more to do than to search.
+      // Gives other work of the server a turn.
       await setImmediate()
     }
     for (const hit of search.end()) yield hit
@@ -49,7 +49,10 @@ class LogSearch {
   readonly #log: { ops: FileOps; fd: number; sessionId: string }
   readonly #matcher: TextMatcher
   #sawTurn = false
-  /** The answer of a turn, which most often repeats its last message. That one is shown then, for it is in the transcript. */
+  /**
+   * The answer of a turn usually repeats its last message. Then the message is the hit, because the transcript shows
+   * it.
+   */
   #answer: LogHit | undefined
 
   constructor(log: { ops: FileOps; fd: number; sessionId: string }, matcher: TextMatcher) {
@@ -73,14 +76,13 @@ class LogSearch {
     return [...hits, hit]
   }
 
-  /** What was held back. */
   end(): LogHit[] {
     const held = this.#answer
     this.#answer = undefined
     return held === undefined ? [] : [held]
   }
 
-  /** What a turn was saying when it was stopped, or is saying now. */
+  /** The incomplete message of a stopped or running turn. */
   #unfinished({ event }: Envelope, position: number): LogHit[] {
     const isLast = !this.#sawTurn
     this.#sawTurn = true
@@ -105,15 +107,15 @@ function isRepeatedBy({ envelope: answer }: LogHit, { envelope: other }: LogHit)
   )
 }
 
-/** A line of a chunk that has to be looked at: from its start to its newline. */
+/** A line of a chunk that has to be parsed: from its start to its newline. */
 interface CandidateLine {
   start: number
   end: number
-  /** The beginning or the end of a turn, whether the query is in it or not. */
+  /** The start or end of a turn, needed even without a match. */
   isTurn: boolean
 }
 
-/** The lines that may hold the query, and the ends of turns, in order, without parsing any. */
+/** The lines that may match and the ends of turns, in order, found without parsing. */
 function candidateLines(bytes: Buffer, needle: RegExp | undefined): CandidateLine[] {
   const text = bytes.toString('latin1')
   const lines = new Map<number, CandidateLine>()
@@ -133,7 +135,7 @@ function* startsOfMatches(text: string, needle: RegExp | undefined): Generator<n
     const end = endOf(text, start)
     const type = typeIn(text, start, end)
     if (type === undefined) {
-      // Not as we write it: parsing tells what it is.
+      // The line has another format, so it has to be parsed.
       yield start
       find.lastIndex = end + 1
     } else if (!SEARCHABLE_TYPES.has(type.name)) find.lastIndex = end + 1
@@ -156,7 +158,7 @@ function typeIn(text: string, start: number, end: number): { name: string; end: 
   return { name: text.slice(nameStart, nameEnd), end: nameEnd + 1 }
 }
 
-/** Ids and times before the event take less. */
+/** Ids and times before the event are shorter. */
 const MAX_HEAD_CHARS = 512
 
 function lineFrom(text: string, start: number, isTurn: boolean): CandidateLine {
@@ -169,13 +171,13 @@ function endOf(text: string, start: number): number {
 }
 
 interface LogChunk {
-  /** Whole lines. Good until the next chunk is asked for. */
+  /** Complete lines. Valid until the next chunk is requested. */
   bytes: Buffer
-  /** Where they stand in the file. */
+  /** Their position in the file. */
   start: number
 }
 
-/** A log from its end to its beginning: what is newest is found first. A last line that is not finished is left out. */
+/** Reads a log backwards, so that the newest matches are found first. An incomplete last line is skipped. */
 function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogChunk> {
   const usual = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size))
   let span = CHUNK_BYTES
@@ -196,19 +198,19 @@ function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogCh
 }
 
 const CHUNK_BYTES = 1024 * 1024
-/** A line beyond this is damage. */
+/** A longer line is damaged. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const NEWLINE = 0x0a
 
 interface OpenText {
-  /** The first piece that is left of it. */
+  /** The first remaining piece of the message. */
   first: Envelope
   text: string
 }
 
 /**
- * The messages before `end` that were never finished, because their turn was stopped: only their pieces are in the log. Of
- * one that is very long, the last part.
+ * The incomplete messages before `end`, of which a stopped turn left only pieces in the log. A very long one is cut to
+ * its last part.
  */
 function openTexts(log: { ops: FileOps; fd: number; sessionId: string }, end: number): OpenText[] {
   const start = Math.max(0, end - MAX_OPEN_BYTES)
@@ -242,6 +244,6 @@ export interface SearchHit {
   kind: HitKind
   /** One line around the first match. */
   snippet: string
-  /** Where in the snippet the words are. */
+  /** The positions of the words in the snippet. */
   ranges: [start: number, end: number][]
 }

@@ -12,11 +12,10 @@ import { type LogQuery, type SearchHit, searchLog } from './search-log.ts'
 import { TextMatcher } from './text-matcher.ts'
 
 export interface SearchOptions {
-  /** Words, all of which an event has to hold; a phrase goes in quotes. Case does not count. */
+  /** The words that an event must contain, with phrases in quotes. Not case-sensitive. */
   query: string
-  /** Default: every project the user has sessions in. */
+  /** Default: all of the user's projects. */
   projectRoot?: string
-  /** The user's data folder. */
   home?: string
   /** Default 50. */
   limit?: number
@@ -25,13 +24,12 @@ export interface SearchOptions {
 }
 
 export interface SearchResult {
-  /** Newest first. */
   hits: SearchHit[]
-  /** Logs that could not be read, and why. They hide nothing of the others. */
+  /** The logs that could not be read; the others are still searched. */
   unreadable: { path: string; error: string }[]
 }
 
-/** Looks through what was said and done in sessions. Reads the logs themselves: there is no index that could be behind. */
+/** Searches the content of sessions. Reads the logs directly, so there is no index that could be out of date. */
 export async function searchSessions(options: SearchOptions): Promise<SearchResult> {
   const { limit = DEFAULT_LIMIT, ops = realFileOps, signal } = options
   const terms = parseQuery(options.query)
@@ -52,7 +50,7 @@ export async function searchSessions(options: SearchOptions): Promise<SearchResu
 }
 
 const DEFAULT_LIMIT = 50
-/** Some file systems keep times only to two seconds. */
+/** Some file systems store times only to two seconds. */
 const COARSE_MS = 2001
 
 interface FoundLog {
@@ -62,7 +60,7 @@ interface FoundLog {
   modifiedAt: number
 }
 
-/** The one that was written to last comes first: nothing in it is newer than that. */
+/** Sorted by the time of the last write, newest first: a log holds nothing newer than that. */
 async function findLogs(
   projectRoot: string | undefined,
   userIndex: UserIndex,
@@ -72,7 +70,7 @@ async function findLogs(
   const found: FoundLog[] = []
   for (const root of roots) {
     const folder = await findProjectFolder(root, EVENTS_FOLDER).catch((error: unknown) => {
-      // One project that was moved away must not hide the others.
+      // A project that was moved must not hide the others.
       if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
       return undefined
     })
@@ -99,7 +97,7 @@ async function searchOne(
     const { text, ranges } = snippet
     hits.add({ projectRoot, sessionId, title: null, seq, at, turnId, kind, snippet: text, ranges })
     found += 1
-    // What follows is older than all of these.
+    // All remaining logs are older than these hits.
     if (found >= limit) return
   }
 }
@@ -112,14 +110,14 @@ async function withTitles(hits: SearchHit[], userIndex: UserIndex, ops: FileOps)
     if (titles.has(key)) continue
     const project = projects.get(projectRoot) ?? new ProjectSessions(projectRoot, userIndex, ops)
     projects.set(projectRoot, project)
-    // A session whose file is unusable has still said what it said.
+    // The log of a session is searched even if its own file is unreadable.
     const session = await project.get(sessionId).catch(() => undefined)
     titles.set(key, session?.title ?? null)
   }
   return hits.map(hit => ({ ...hit, title: titles.get(`${hit.projectRoot}\0${hit.sessionId}`) ?? null }))
 }
 
-/** The newest of all hits, and no more of them than are wanted. */
+/** Keeps the newest hits up to the limit. */
 class NewestHits {
   readonly #limit: number
   #hits: SearchHit[] = []
@@ -133,7 +131,7 @@ class NewestHits {
     if (this.#hits.length >= this.#limit * 2) this.#hits = this.newest()
   }
 
-  /** Whether nothing from before `time` could still be among them. */
+  /** Whether no hit from before `time` could still be added. */
   isFullAt(time: number): boolean {
     if (this.#hits.length < this.#limit) return false
     this.#hits = this.newest()
@@ -151,8 +149,8 @@ function compareHits(a: SearchHit, b: SearchHit): number {
 }
 
 /**
- * The words of a query, all of which an event has to hold. What stands in quotes is one of them, spaces included. Nothing
- * else means anything: a dot is a dot.
+ * The words of a query, all of which an event must contain. Quotes enclose a phrase with spaces. No other character is
+ * special.
  */
 export function parseQuery(query: string): string[] {
   if (query.length > MAX_QUERY_CHARS) {
@@ -162,7 +160,7 @@ export function parseQuery(query: string): string[] {
     )
   }
   const terms = new Set<string>()
-  // A quote that is not closed reaches to the end: the query is still being typed.
+  // An unclosed quote extends to the end, because the user may still be typing.
   for (const [, phrase, word] of query.matchAll(/"([^"]*)(?:"|$)|([^\s"]+)/g)) {
     const term = (phrase ?? word ?? '').trim()
     if (term !== '') terms.add(term)
@@ -172,10 +170,9 @@ export function parseQuery(query: string): string[] {
   return [...terms]
 }
 
-/** More than anybody remembers of what was said, and less than a regular expression can bear. */
+/** Longer queries make the regular expression too slow. */
 const MAX_QUERY_CHARS = 1000
 
-/** Why a query cannot be searched for. */
 export type SearchErrorCode = 'search-empty' | 'search-too-long'
 
 function searchError(code: SearchErrorCode, message: string): CodedError<SearchErrorCode> {
@@ -183,9 +180,9 @@ function searchError(code: SearchErrorCode, message: string): CodedError<SearchE
 }
 
 /**
- * A pattern that finds a query in the bytes of a log, read as Latin-1: the longest of its pieces that JSON leaves as it is,
- * in every case. Whatever holds the query matches; what matches still has to be looked at. Undefined when there is no such
- * piece, as for a lone quote.
+ * A pattern that finds candidates for a query in the bytes of a log, read as Latin-1: the longest piece that JSON does
+ * not escape, in every case. Every line with the query matches, but a match must still be checked. Undefined when there
+ * is no such piece, as for a single quote.
  */
 export function needleOf(terms: readonly string[]): RegExp | undefined {
   const pieces = terms.flatMap(term => [...term.matchAll(PLAIN)].map(match => [...match[0]]))
@@ -195,13 +192,13 @@ export function needleOf(terms: readonly string[]): RegExp | undefined {
   return new RegExp(`${pattern}${NOT_IN_A_KEY}`, 'g')
 }
 
-/** What `JSON.stringify` escapes, and white space, which a phrase takes for any other, end a piece. */
+/** A piece ends at characters that `JSON.stringify` escapes, and at white space, which a phrase matches loosely. */
 const PLAIN = /[^\p{Cc}\p{Cs}\s"\\]+/gu
 
-/** Beyond this a longer pattern finds nothing less. */
+/** A longer pattern excludes hardly any more lines. */
 const MAX_NEEDLE_CHARS = 64
 
-/** An unescaped quote before a colon ends a key, and every line has the same keys. */
+/** Excludes keys, which are the same in every line: an unescaped quote before a colon ends a key. */
 const NOT_IN_A_KEY = '(?![A-Za-z_]*":)'
 
 function anyCase(char: string): string {
@@ -216,12 +213,12 @@ function sameButForCase(char: string): string[] {
   const odd = ODD_ASCII.get(char.toLowerCase())
   if (odd !== undefined) return odd
   if (char < '\u0080') return [char.toLowerCase(), char.toUpperCase()]
-  // Asked of the engine that judges the matches, so that the two agree on every script.
+  // Computed with the engine that checks the matches, so that both agree on every script.
   everyChar ??= charsUpTo(0x1ffff)
   return [...everyChar.matchAll(new RegExp(char, 'giu'))].map(match => match[0])
 }
 
-/** Two letters of ASCII have a third form outside it: the Kelvin sign and the long s. */
+/** Two ASCII letters have a third form outside ASCII: the Kelvin sign and the long s. */
 const ODD_ASCII = new Map([
   ['k', ['k', 'K', '\u212a']],
   ['s', ['s', 'S', '\u017f']],
@@ -229,7 +226,7 @@ const ODD_ASCII = new Map([
 
 let everyChar: string | undefined
 
-/** All characters that can have case, and more. */
+/** Covers all characters that have case. */
 function charsUpTo(last: number): string {
   let text = ''
   for (let code = 0x20; code <= last; code += 1) {

@@ -7,7 +7,7 @@ export interface SearchableText {
   text: string
 }
 
-/** What of an event is searched. Pieces are not: the whole that they become is. */
+/** The searchable text of an event. Deltas are skipped, because the complete message is searched. */
 export function searchableText(event: UIEvent): SearchableText | undefined {
   switch (event.type) {
     case 'turn:start':
@@ -31,7 +31,7 @@ export function searchableText(event: UIEvent): SearchableText | undefined {
   }
 }
 
-/** As they stand in a log, so that the lines of all others need not be parsed. */
+/** As written in a log, so that lines of other types need not be parsed. */
 export const SEARCHABLE_TYPES: ReadonlySet<string> = new Set<UIEvent['type']>([
   'turn:start',
   'chat:message',
@@ -43,7 +43,7 @@ export const SEARCHABLE_TYPES: ReadonlySet<string> = new Set<UIEvent['type']>([
   'session:error',
 ])
 
-/** A log may hold what another version, or somebody else, wrote. */
+/** The value is checked: another version or program may have written the log. */
 function textOf(kind: HitKind, text: unknown): SearchableText | undefined {
   return typeof text === 'string' ? { kind, text } : undefined
 }

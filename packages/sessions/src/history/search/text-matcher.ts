@@ -1,11 +1,11 @@
 export interface Snippet {
   /** One line around the first match. */
   text: string
-  /** Where in `text` the words are: start and end. */
+  /** The positions of the words in `text`: start and end. */
   ranges: [start: number, end: number][]
 }
 
-/** Finds all words of a query in a text. Case does not count, in any script. */
+/** Finds all words of a query in a text, in any case and script. */
 export class TextMatcher {
   readonly #each: RegExp[]
   readonly #any: RegExp
@@ -13,7 +13,7 @@ export class TextMatcher {
   constructor(terms: readonly string[]) {
     const patterns = terms.map(patternOf)
     this.#each = patterns.map(pattern => new RegExp(pattern, 'iu'))
-    // The longest first: of "car" and "carpet" the second is to be marked where both are.
+    // Longest first: where "car" and "carpet" both match, "carpet" is marked.
     this.#any = new RegExp(patterns.toSorted((a, b) => b.length - a.length).join('|'), 'giu')
   }
 
@@ -29,7 +29,7 @@ export class TextMatcher {
       index + before.length,
       index + before.length + match.length,
     ])
-    // One for one, so that the ranges stay right.
+    // One character for one, so that the ranges stay valid.
     return { text: `${before}${cut.replace(/\s/g, ' ')}${end < text.length ? '…' : ''}`, ranges }
   }
 }
@@ -44,7 +44,7 @@ function patternOf(term: string): string {
     .join('\\s+')
 }
 
-/** Not between the halves of a character. */
+/** Does not split a surrogate pair. */
 function charStart(text: string, index: number): number {
   const isSecondHalf = /^[\udc00-\udfff]/.test(text.slice(index, index + 1))
   return isSecondHalf && index > 0 ? index - 1 : index
