@@ -1,7 +1,7 @@
 import type { CallRisk, RiskKind } from '../events/ui-event.ts'
 import { FEEDS_SHELL, shellParts, unwrapShell } from './shell-commands.ts'
 
-/** What a call of each kind can do, to be put behind "This can". */
+/** The effect of each kind of risk, as the continuation of "This can". */
 export const RISK_EFFECTS: Readonly<Record<RiskKind, string>> = {
   delete: 'delete files for good',
   script: 'run code that nobody here has read',
@@ -20,22 +20,22 @@ export function riskTitle(risks: readonly CallRisk[]): string {
 }
 
 export interface RiskPlace {
-  /** Whether a path, as it is written in the command, leads out of the project. */
+  /** Whether a path in the command is outside the project. */
   isOutside(path: string): boolean
-  /** Hosts that the project itself names, as the remotes of its repository. */
+  /** Hosts that the project itself names, such as the remotes of its repository. */
   knownHosts: ReadonlySet<string>
 }
 
 /**
- * What is dangerous about a shell command, by the programs that it could run: `shellParts` finds them behind operators,
- * wrappers, variables and in the text that is fed to a shell. Looks at no file. In doubt one risk too many.
+ * The dangers of a shell command, by the programs it could run: `shellParts` finds them behind operators, wrappers and
+ * variables, and in text that is piped to a shell. Reads no files. Reports one risk too many when in doubt.
  */
 export function commandRisks(command: string, place: RiskPlace): CallRisk[] {
   const risks = new Map<string, CallRisk>()
   const add = (risk: CallRisk) => {
     const key = `${risk.kind} ${risk.words}`
     const known = risks.get(key)
-    // The same command is found with quotes and without; the one that stands in it word for word can be marked.
+    // The same command is found with quotes and without; the form that occurs literally can be highlighted.
     if (known === undefined || (!command.includes(known.part) && command.includes(risk.part)))
       risks.set(key, risk)
   }
@@ -56,7 +56,7 @@ export function commandRisks(command: string, place: RiskPlace): CallRisk[] {
 const MAX_COMMAND_CHARS = 64 * 1024
 const MAX_RISKS = 8
 
-/** A file that keys or passwords are kept in, by its usual name. */
+/** Whether the name is a usual one for a file with keys or passwords. */
 export function isCredentialFile(path: string): boolean {
   return CREDENTIAL_FILE.test(unquoted(path))
 }
@@ -163,7 +163,7 @@ function* gitRisks(names: readonly string[], flags: readonly string[], part: str
     }
 }
 
-/** Options of git itself, before its action, with a value behind them. */
+/** Options of git itself, before the subcommand, that take a value. */
 const GIT_VALUE = /^(?:-[cC]|--git-dir|--work-tree|--namespace|--exec-path)$/
 
 function diskRisk(device: string, part: string): CallRisk {
@@ -198,12 +198,13 @@ function hostOf(program: string, arg: string): string[] {
   const remote = /^(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):/.exec(arg)?.[1] ?? /^[\w.-]+@([\w.-]+)$/.exec(arg)?.[1]
   if (remote !== undefined) return [remote.toLowerCase()]
   if (program === 'git') return []
-  // Without a scheme: `curl example.org/x`, `nc example.org 80`. A file has no top level domain of letters followed by a slash or an end.
+  // Without a scheme: `curl example.org/x`, `nc example.org 80`. File names have no letters-only top-level domain
+  // before a slash or the end.
   const bare = /^((?:[\w-]+\.)+[a-z]{2,})(?::\d+)?(?:\/|$)/i.exec(arg)?.[1]
   return bare !== undefined && !FILE_ENDING.test(bare) ? [bare.toLowerCase()] : []
 }
 
-/** What looks like a host and is more likely a file: `out.json`. */
+/** Names that look like a host but are probably files: `out.json`. */
 const FILE_ENDING =
   /\.(?:json|txt|html?|tar|gz|tgz|zip|sh|md|xml|csv|log|ya?ml|js|ts|py|png|jpe?g|pdf|bin|deb|rpm)$/i
 
@@ -216,7 +217,7 @@ function isLoopback(host: string): boolean {
   )
 }
 
-/** A program that downloads, and a shell that runs what came. */
+/** A download that is piped to a shell. */
 function fetchesScript(command: string): CallRisk | undefined {
   const fed = FEEDS_SHELL.exec(command) ?? SUBSTITUTED.exec(command)
   if (fed === null) return undefined
@@ -239,8 +240,8 @@ const SUBSTITUTED =
   /(?:(?:ba|z|da|k)?sh\s[^;&|\n]{0,40}?|eval\s+|source\s+|\.\s+)["']?(?:\$|<)?[(`]\s*(?:curl|wget)\s[^)`]*[)`]/
 
 /**
- * Without what is only text: `git commit -m "mend; rm -rf was wrong"` deletes nothing. Quotes of programs that run what they
- * are given are left as they are, and so is text with a substitution in it.
+ * Removes arguments that are only text: `git commit -m "mend; rm -rf was wrong"` deletes nothing. Keeps the quotes of
+ * programs that run their arguments, and text with a substitution.
  */
 function withoutQuotedText(command: string): string {
   let isText = false
@@ -257,7 +258,7 @@ function withoutQuotedText(command: string): string {
 }
 
 const PIECE = /('[^']*'|"(?:[^"\\]|\\.)*")|([;&|\n(`])|([^\s;&|\n(`'"]+)/g
-/** Programs whose arguments are text, and never run. What they print can be fed to a shell, which `shellParts` sees. */
+/** Programs that never run their arguments. `shellParts` sees when their output is piped to a shell. */
 const TEXT_PROGRAMS = new Set(['echo', 'printf', 'grep', 'rg', 'ag', 'git', 'gh', 'jq'])
 
 function unquoted(text: string): string {

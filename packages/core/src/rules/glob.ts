@@ -1,4 +1,4 @@
-/** A pattern, read once: texts, with "anything" between them. */
+/** A parsed pattern: literal parts with wildcards between them. */
 export interface Glob {
   readonly parts: readonly string[]
 }
@@ -7,7 +7,7 @@ export interface GlobOptions {
   ignoreCase?: boolean
 }
 
-/** `*` stands for anything; `\*` is a star, `\\` a backslash, `\n` a line break. Any other backslash is itself. */
+/** `*` matches anything; `\*` is a star, `\\` a backslash, `\n` a line break. Any other backslash is literal. */
 export function parseGlob(pattern: string): Glob {
   const parts = ['']
   for (let i = 0; i < pattern.length; i += 1) {
@@ -25,7 +25,7 @@ export function parseGlob(pattern: string): Glob {
   return { parts }
 }
 
-/** A pattern for exactly this text. */
+/** A pattern that matches exactly this text. */
 export function escapeGlob(text: string): string {
   return text
     .replace(/\\(?=[\\*n\n]|$)/g, '\\\\')
@@ -33,12 +33,12 @@ export function escapeGlob(text: string): string {
     .replaceAll('\n', '\\n')
 }
 
-/** The text that a pattern without a star stands for. */
+/** The text of a pattern without a star. */
 export function literalOf({ parts }: Glob): string | undefined {
   return parts.length === 1 ? parts[0] : undefined
 }
 
-/** Linear in the text for each part: the leftmost place of a part is always as good as any later one. */
+/** Linear in the text for each part: the leftmost match of a part is always as good as a later one. */
 export function globMatches(glob: Glob, text: string, { ignoreCase = false }: GlobOptions = {}): boolean {
   const fold = (value: string) => (ignoreCase ? value.toLowerCase() : value)
   const folded = fold(text)
@@ -57,7 +57,7 @@ export function globMatches(glob: Glob, text: string, { ignoreCase = false }: Gl
   return true
 }
 
-/** The same pattern, anywhere in a text. */
+/** The same pattern, matched anywhere in a text. */
 export function anywhere({ parts }: Glob): Glob {
   return { parts: ['', ...parts, ''] }
 }

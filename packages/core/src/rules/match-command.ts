@@ -2,8 +2,8 @@ import { anywhere, type Glob, globMatches, literalOf, parseGlob } from './glob.t
 import { type ShellPart, shellParts, unwrapShell } from './shell-commands.ts'
 
 /**
- * Whether an `allow` pattern covers a whole command. What a shell could read as a second command, a redirection or a
- * substitution is covered by no star: such a command is allowed only by its exact words.
+ * Whether an `allow` pattern covers a whole command. A star never covers what a shell could read as a second command, a
+ * redirection or a substitution: such a command is allowed only by its exact text.
  */
 export function allowsCommand(pattern: string, command: string): boolean {
   const words = unwrapShell(command)
@@ -15,8 +15,8 @@ export function allowsCommand(pattern: string, command: string): boolean {
 }
 
 /**
- * Whether an `ask` or `deny` pattern finds something in a command: the whole, or any command in it, also behind `sudo`,
- * `env`, `xargs`, `sh -c`, in quotes, by its full path, in another case. A guard against accidents: a shell has more ways to
+ * Whether an `ask` or `deny` pattern matches a command or any command inside it: also behind `sudo`, `env`, `xargs` or
+ * `sh -c`, in quotes, with its full path, or in another case. Protects against accidents only: a shell has more ways to
  * hide a command than can be listed.
  */
 export function findsCommand(pattern: string, command: string): boolean {
@@ -32,7 +32,7 @@ export function findsCommand(pattern: string, command: string): boolean {
   return false
 }
 
-/** Of all places where the pattern's beginning fits the first decides: what follows a later one also follows it. */
+/** Only the first match of the pattern's beginning counts: what follows a later one also follows the first. */
 function isFoundIn({ text, starts }: ShellPart, glob: Glob): boolean {
   const [beginning = ''] = glob.parts
   const literal = literalOf(glob)
@@ -43,7 +43,7 @@ function isFoundIn({ text, starts }: ShellPart, glob: Glob): boolean {
   return starts.some(at => fitsByGlob(text.slice(at), glob))
 }
 
-/** `/bin/r?` is whatever the shell finds by it: taken for the program that the pattern begins with, if it can be that one. */
+/** `/bin/r?` runs the file that the shell expands it to. It counts as the pattern's program if it can match it. */
 function fitsByGlob(text: string, glob: Glob): boolean {
   const [word = ''] = /^\S*/.exec(text) ?? []
   const [program = ''] = /^[^\s/]+/.exec(glob.parts[0] ?? '') ?? []
@@ -63,17 +63,17 @@ function fitsWhole(expression: string, name: string): boolean {
   try {
     return new RegExp(`^${expression}$`).test(name)
   } catch {
-    // Brackets that no shell reads as a set either.
+    // A shell does not read these brackets as a set either.
     return false
   }
 }
 
 const MAX_COMMAND_CHARS = 64 * 1024
 const OPERATORS = /[;&|<>()`$\n]/
-/** Also what is invisible, or moves the text around it. */
+/** Includes invisible characters and those that change the text direction. */
 const SHELL_MEANING = /[;&|<>()`${}!\\]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/u
 
-/** `git log *` means `git log` as well, and so does `git log:*`, as Claude Code writes it. */
+/** `git log *` also matches `git log`, and so does `git log:*`, the form of Claude Code. */
 function variantsOf(pattern: string): Glob[] {
   const trimmed = pattern.trim().replace(/:\*$/, ' *')
   const bare = / +\*$/.test(trimmed) ? [parseGlob(trimmed.replace(/ +\*$/, ''))] : []

@@ -1,12 +1,11 @@
 /**
- * Whether a path names something that says what is allowed, or that runs by itself later with the user's rights: an agent
- * that may write it unasked may do anything. By name, in any case, wherever in the path it stands.
+ * Whether a path names a file that grants permissions, or that runs later by itself with the user's rights: an agent
+ * that may write it unasked may do anything. Matched by name, in any case, anywhere in the path.
  */
 export function isProtectedPath(path: string): boolean {
   return path.split(/[\\/]/).some(isProtectedName)
 }
 
-/** One name of a path. */
 export function isProtectedName(name: string): boolean {
   const folded = name.normalize('NFKC').toLowerCase()
   return PROTECTED.has(folded) || PERSONA_OR_POLICY.test(folded)

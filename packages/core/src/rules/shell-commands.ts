@@ -1,12 +1,12 @@
-/** A part of a command, and where in it the name of a program can stand. */
+/** A part of a command, and the positions where a program name can start. */
 export interface ShellPart {
   text: string
   starts: number[]
 }
 
 /**
- * Every part of a command that could be run as a command of its own, without quotes. Splits at operators whether they are
- * quoted or not: too much is looked at, never too little.
+ * Every part of a command that could run as a command of its own, without quotes. Splits at operators even inside
+ * quotes, so it finds too much rather than too little.
  */
 export function* shellParts(command: string): Generator<ShellPart> {
   const inner = unwrapShell(command)
@@ -23,11 +23,11 @@ function* partsOfCommand(command: string): Generator<ShellPart> {
     .replace(/\{([^{}\s]+)\}/g, (braces, inner: string) =>
       inner.includes(',') ? `;${inner.replaceAll(',', ' ')};` : braces,
     )
-    // What an option, an alias or an editor runs begins behind its sign.
+    // The command in an option, an alias or an editor call starts after its sign.
     .replace(RUNS_OPTION, ' ; ')
     .replace(RUNS_REST, ' env ')
   yield* partsOf(plain.replace(REDIRECTION, ' '), { everywhere: FEEDS_SHELL.test(plain) ? 'all' : 'none' })
-  // Where a file's name ends is not always clear: behind a redirection a program can stand anywhere.
+  // The end of a redirection's file name is not always clear, so a program can start anywhere after it.
   for (const behind of plain.split(/[<>]/).slice(1)) yield* partsOf(behind, { everywhere: 'first' })
 }
 
@@ -47,7 +47,7 @@ function* partsOf(
   }
 }
 
-/** Codex runs everything as `/bin/bash -lc '…'`. What stands in simple quotes is the command; else the whole is. */
+/** Codex runs everything as `/bin/bash -lc '…'`. The text in simple quotes is the command; otherwise the whole is. */
 export function unwrapShell(command: string): string {
   const match = SHELL_WRAPPER.exec(command)
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? command
@@ -56,10 +56,13 @@ export function unwrapShell(command: string): string {
 const SHELL_WRAPPER =
   /^(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:ba|z|da)?sh -l?c (?:'([^']*)'|"([^"`$\\]*)"|([^\s'"`$\\;&|<>(){}*?[\]~#!]+))$/
 const OPERATOR = /[;&|\n\r()`{}<>]/
-/** Not `<<<`: what follows it can be a program. */
+/** Excludes `<<<`, which a program can follow. */
 const REDIRECTION = /\d{0,3}(?:>[>|]?|(?<!<)<<?(?!<))&?\s*[^\s;&|()<>`]+/g
 
-/** Where words begin, and the names behind their last slash: at the command, and behind a wrapper everywhere. */
+/**
+ * The positions of words, and of the names after their last slash: at the start of the command, and everywhere after a
+ * wrapper.
+ */
 function programPlaces(text: string, from: boolean): number[] {
   const places: number[] = []
   let everywhere = from
@@ -73,11 +76,11 @@ function programPlaces(text: string, from: boolean): number[] {
   return places
 }
 
-/** What stands behind an assignment is not told apart from a value with blanks in it. */
+/** A value with spaces cannot be distinguished from a command after the assignment. */
 const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', 'coproc', '!', '$'])
 
-/** Programs that run what stands behind them. */
+/** Programs that run their arguments as a command. */
 const WRAPPERS = new Set(
   (
     'sudo doas su env command exec builtin eval nohup nice ionice setsid stdbuf timeout time xargs parallel find fd watch ' +
@@ -87,20 +90,20 @@ const WRAPPERS = new Set(
     'softlimit eatmydata chronic unbuffer catchsegv valgrind gdb entr dtach screen tmux expect hyperfine nix-shell'
   ).split(' '),
 )
-/** The dynamic loader runs the program that it is given. */
+/** The dynamic loader runs the program in its argument. */
 const LOADER = /^ld(?:-[\w.-]+)?\.so(?:\.\d+)*$/
-/** Two words that run what stands behind them, where the first alone does not. */
+/** Two words that run the rest as a command, where the first alone does not. */
 const RUNS_REST =
   /(?<![\w./-])(?:(?:npm|pnpm|yarn|bun|bundle|mise|direnv)\s+(?:exec|x|dlx)|(?:poetry|uv|conda|pipenv|hatch)\s+run|git\s[^;&|]{0,99}?(?:bisect\s+run|submodule\s+foreach|rebase\s[^;&|]{0,99}?(?:-x|--exec)))(?![\w-])/g
 /** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`. */
 const RUNS_OPTION = /(?:-[\w-]*(?:command|exec|action|cmd)(?:=exec)?=|(?<=[\s"'=])!(?=[\w/]))/g
-/** A shell whose commands are the output of another one, or a file that is no file. */
+/** A shell that reads its commands from another one's output or from a device file. */
 export const FEEDS_SHELL =
   /\|&?\s*(?:sudo\s+)?(?:\S{0,99}\/)?(?:(?:ba|z|da|k|a|mk|rba|c|tc|fi)?sh|at|batch)(?![\w-])|(?<!\S)(?:source|\.|(?:ba|z|da|k)?sh)\s[^;&|\n]{0,99}<\(/
 
 /**
- * A command with what a shell puts into it before it looks for programs, as far as the text alone says it: `$'\x72m'`, variables
- * that it sets itself (all others are empty), defaults, and `$(echo …)`. Only for finding what a rule denies or asks about.
+ * Expands a command as a shell does before it looks for programs, as far as the text alone allows: `$'\x72m'`,
+ * variables that the command sets (all others are empty), defaults, and `$(echo …)`. Only for `deny` and `ask` rules.
  */
 export function expandShell(command: string): string {
   const decoded = command.replace(ANSI_QUOTED, (_, quoted: string) => quoted.replace(ESCAPE, unescaped))

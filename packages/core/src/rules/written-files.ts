@@ -1,8 +1,8 @@
 import { shellParts, unwrapShell } from './shell-commands.ts'
 
 /**
- * The files that a command names as what it writes, as far as that can be seen: behind a redirection, and as an argument of
- * programs that change files. In doubt one too many. `folders` are those it changes into first.
+ * The files that a command visibly writes: after a redirection, and as arguments of programs that change files. One too
+ * many when in doubt. `folders` are those it changes into first.
  */
 export function writtenFiles(command: string): { files: string[]; folders: string[] } {
   const files = new Set<string>()
@@ -47,7 +47,7 @@ const CHANGE_ALL = new Set(
   'tee mv touch rm rmdir unlink mkdir truncate shred chmod chown patch vi vim ed ex nano sponge'.split(' '),
 )
 const CHANGE_LAST = new Set(['cp', 'install', 'ln', 'rsync', 'scp'])
-/** Not `2>&1`; `>&file` and `&>file` are. */
+/** Excludes `2>&1`, includes `>&file` and `&>file`. */
 const REDIRECTED = />[>|]?&?\s*(?:("[^"\n]*"|'[^'\n]*')|([^\s;&|()<>"'`]+))/g
 
 function unquoted(text = ''): string {

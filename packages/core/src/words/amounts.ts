@@ -1,7 +1,7 @@
 import type { BudgetEvent } from '../events/ui-event.ts'
 import { usdText } from '../money/cost.ts'
 
-/** What a budget event says to a person: what was spent, of what, and by how much that is too much. */
+/** The text of a budget event: the spending, the limit and the excess. */
 export function budgetText(event: BudgetEvent): string {
   if (event.message !== undefined) return event.message
   const { scope, exceeded } = event
@@ -13,7 +13,7 @@ export function budgetText(event: BudgetEvent): string {
 
 function amounts(event: BudgetEvent): [string, string, string?] {
   const { spentUsd = 0, limitUsd = 0, spentTokens = 0, limitTokens, spentMs = 0, limitMs } = event
-  // It is stopped at once: there is nothing to say about what it took more.
+  // A turn is stopped immediately at its time limit, so there is no excess to report.
   if (limitMs !== undefined) return [formatDuration(spentMs), formatDuration(limitMs)]
   const [spent, limit, text] =
     limitTokens === undefined
@@ -30,7 +30,7 @@ export function tokensText(tokens: number): string {
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 
-/** `38 ms`, `4.2 s`, `1 min 12 s`, `2 h 5 min`. Rounded before it is divided: no `60 s`, no `60 min`. */
+/** `38 ms`, `4.2 s`, `1 min 12 s`, `2 h 5 min`. Rounded before the division, so that there is no `60 s` or `60 min`. */
 export function formatDuration(ms: number): string {
   if (Math.round(ms) < SECOND_MS) return `${Math.round(ms)} ms`
   const tenths = Math.round(ms / 100)

@@ -1,13 +1,13 @@
 import type { PermissionMode } from '../harness/harness.ts'
 import type { SessionMode } from '../session/session.ts'
 
-/** What a choice is called for people, and what follows from it. */
+/** The label of a choice and its effect. */
 export interface ChoiceWords {
   label: string
   consequence: string
 }
 
-/** The one place that words the permission modes: dashboard, command line and documents take them from here. */
+/** The only texts for the permission modes; dashboard, command line and documents use them. */
 export const PERMISSION_WORDS: Readonly<Record<PermissionMode, ChoiceWords>> = {
   default: {
     label: 'Ask before changes',
@@ -31,7 +31,7 @@ export const PERMISSION_WORDS: Readonly<Record<PermissionMode, ChoiceWords>> = {
   },
 }
 
-/** The instructions behind these are in the personas package. */
+/** The personas package holds the instructions of each mode. */
 export const MODE_WORDS: Readonly<Record<SessionMode, ChoiceWords>> = {
   workbench: {
     label: 'Explain as you go',
@@ -47,7 +47,7 @@ export const MODE_WORDS: Readonly<Record<SessionMode, ChoiceWords>> = {
   },
 }
 
-/** An agent can name a mode that this version does not know; it keeps its own name then. */
+/** The label of a mode. An unknown mode keeps its own name. */
 export function permissionLabel(mode: string): string {
   return Object.hasOwn(PERMISSION_WORDS, mode) ? PERMISSION_WORDS[mode as PermissionMode].label : mode
 }

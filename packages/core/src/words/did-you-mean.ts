@@ -1,17 +1,17 @@
-/** The candidate that a misspelled word most likely means, or undefined when none is near enough. */
+/** The candidate that a misspelled word most likely means; undefined when none is close enough. */
 export function didYouMean(written: string, candidates: readonly string[]): string | undefined {
   const word = plain(written)
   const limit = Math.max(1, Math.floor(word.length / 4))
   const near = candidates
     .map(candidate => ({ candidate, distance: distanceOf(word, plain(candidate)) }))
-    // A short word that shares no letter with the candidate is within the limit, too, but no misspelling of it.
+    // Excludes a short word that is within the limit but shares no letter with the candidate.
     .filter(({ candidate, distance }) => distance <= limit && distance < plain(candidate).length)
   const lengthGap = (candidate: string) => Math.abs(plain(candidate).length - word.length)
   near.sort((a, b) => a.distance - b.distance || lengthGap(a.candidate) - lengthGap(b.candidate))
   return near[0]?.candidate
 }
 
-/** `maxTurns`, `--max-turns` and `MAX_TURNS` are the same word to the person who typed it. */
+/** Equates `maxTurns`, `--max-turns` and `MAX_TURNS`. */
 function plain(word: string): string {
   return word
     .slice(0, MAX_COMPARED_CHARS)
@@ -21,14 +21,14 @@ function plain(word: string): string {
 
 const MAX_COMPARED_CHARS = 64
 
-/** `no-json` for `json`: a word that holds the whole candidate is as near as one with a single slip. */
+/** A word that contains the whole candidate (`no-json`, `json`) is as close as one with a single error. */
 function distanceOf(word: string, candidate: string): number {
   return candidate.length >= 4 && word !== candidate && word.includes(candidate)
     ? 1
     : editDistance(word, candidate)
 }
 
-/** Letters added, left out, exchanged, or swapped with their neighbour. */
+/** Counts letters that are added, missing, replaced, or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, i) => i)

@@ -39,5 +39,5 @@ function oneLine(text: string): string | undefined {
   return line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS - 1)}…` : line
 }
 
-/** Of an answer of megabytes only the beginning fits into the line. */
+/** An answer can be megabytes long; only its beginning is needed. */
 const MAX_SCAN_CHARS = 2000

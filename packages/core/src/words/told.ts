@@ -1,7 +1,7 @@
 import type { PermissionRequestEvent, PermissionResolvedEvent, StatusEvent } from '../events/ui-event.ts'
 import type { DecidedBy, PermissionDecision } from '../harness/decision.ts'
 
-// The texts for events that no agent prints. They are the same live and from a raw log.
+// The texts of events that no agent prints. They are the same for a running turn and a raw log.
 
 export interface AskedDecision {
   decision: PermissionDecision
@@ -10,7 +10,7 @@ export interface AskedDecision {
   rule?: string
 }
 
-/** A note is for an approval that became something else than was requested. */
+/** The note is for an approval that differs from the request. */
 export function decisionTold(
   { sessionId, requestId }: Pick<PermissionRequestEvent, 'sessionId' | 'requestId'>,
   { decision, by, rule }: AskedDecision,

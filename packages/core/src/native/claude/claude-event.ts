@@ -38,7 +38,7 @@ export type ClaudeEvent =
   | ClaudeKeepAliveEvent
   | ClaudeUnknownEvent
 
-/** A value that this version has no type for, unchanged. */
+/** An event of an unknown type, unchanged. */
 export interface ClaudeUnknownEvent {
   type: 'unknown'
   /** `type`, or `type/subtype` of a system event; `not-an-object` or `no-type` if there is no name. */

@@ -13,7 +13,7 @@ export interface ClaudeAssistantEvent extends ClaudeNestedEventBase {
   supersedes?: string[]
 }
 
-/** Tool results, and what the CLI itself puts into the conversation. */
+/** Tool results, and messages that the CLI adds to the conversation. */
 export interface ClaudeUserEvent extends ClaudeNestedEventBase {
   type: 'user'
   message?: { role?: string; content?: string | ClaudeContentBlock[]; [key: string]: unknown }
@@ -29,7 +29,7 @@ export interface ClaudeMessage {
   model?: string
   content?: ClaudeContentBlock[] | string
   stop_reason?: string | null
-  /** Frozen when the answer began: `output_tokens` is wrong here. */
+  /** The counts at the start of the answer: `output_tokens` is wrong here. */
   usage?: ClaudeUsage
   [key: string]: unknown
 }

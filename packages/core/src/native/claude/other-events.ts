@@ -91,7 +91,7 @@ export interface ClaudeCanUseToolRequest {
   [key: string]: unknown
 }
 
-/** The CLI takes back a request that nobody has answered. */
+/** The CLI withdraws an unanswered request. */
 export interface ClaudeControlCancelRequestEvent extends ClaudeEventBase {
   type: 'control_cancel_request'
   request_id?: string
@@ -112,9 +112,9 @@ export interface ClaudeControlResponseEvent extends ClaudeEventBase {
 /** The end of a turn. One process can print several. */
 export interface ClaudeResultEvent extends ClaudeEventBase {
   type: 'result'
-  /** `error_…` is a failure. `success` says nothing: API and login failures come as that, too. */
+  /** `error_…` is a failure. `success` does not exclude one: API and login failures have it, too. */
   subtype?: string
-  /** A failure; up to 2.1.86 not every one. */
+  /** True for a failure, but up to 2.1.86 not for every one. */
   is_error?: boolean
   result?: string
   errors?: string[]
@@ -128,15 +128,15 @@ export interface ClaudeResultEvent extends ClaudeEventBase {
   num_turns?: number
   /** Running total of the process; over `--resume` too in 2.1.325. */
   total_cost_usd?: number
-  /** Of this turn, and of the main agent only. */
+  /** Of this turn and the main agent only. */
   usage?: ClaudeUsage
   /** Running totals per model. */
   modelUsage?: Record<string, ClaudeModelUsage>
   model_usage_since_last_result?: Record<string, ClaudeModelUsage>
   permission_denials?: ClaudePermissionDenial[]
-  /** Why there was a turn, when no person asked for it. */
+  /** The cause of a turn that the user did not start. */
   origin?: { kind?: string; [key: string]: unknown }
-  /** Only of our own agent: the last message of its transcript. */
+  /** Only from the Messages API harness: the last line of its transcript. */
   fork_point?: string
 }
 

@@ -21,7 +21,7 @@ export type ClaudeSystemEvent =
 
 export type ClaudeSystemSubtype = ClaudeSystemEvent['subtype']
 
-/** Once per turn, and not always the first line. */
+/** Printed once per turn, not always as the first line. */
 export interface ClaudeInitEvent extends ClaudeEventBase {
   type: 'system'
   subtype: 'init'
@@ -53,7 +53,7 @@ export interface ClaudeApiRetryEvent extends ClaudeEventBase {
   attempt?: number
   max_retries?: number
   retry_delay_ms?: number
-  /** null when there was no HTTP answer at all. */
+  /** null when there was no HTTP response. */
   error_status?: number | null
   error?: string
 }
@@ -170,7 +170,7 @@ export interface ClaudeBackgroundTasksEvent extends ClaudeEventBase {
   tasks?: { task_id?: string; task_type?: string; description?: string; [key: string]: unknown }[]
 }
 
-/** Known by name, with little or nothing a person needs. */
+/** Known types with nothing to show. */
 export interface ClaudeHousekeepingEvent extends ClaudeEventBase {
   type: 'system'
   subtype:

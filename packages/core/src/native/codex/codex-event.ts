@@ -3,10 +3,10 @@ import type { CodexExecEvent } from './exec-events.ts'
 import { NOTIFICATION_METHODS } from './notification-methods.ts'
 import type { CodexNotification } from './notifications.ts'
 
-/** One line that Codex printed, in either of its voices: `exec --json` or `app-server`. */
+/** One line of Codex's output in either protocol: `exec --json` or `app-server`. */
 export type CodexEvent = CodexExecEvent | CodexAppServerMessage | CodexUnknownEvent
 
-/** A value that this version has no type for, whole. */
+/** An event of an unknown type, unchanged. */
 export interface CodexUnknownEvent {
   type: 'unknown'
   /** `type` or `method`; `not-an-object` or `no-type` where there is no name. */
@@ -15,8 +15,8 @@ export interface CodexUnknownEvent {
 }
 
 /**
- * Gives a parsed line its type. Never throws and never copies: a known event is the very object that came in. Only
- * `type`, or `method` and `id`, are looked at. A request of a kind that is not known is still one: it has to be answered.
+ * Gives a parsed line its type. Never throws and never copies: a known event is the same object. Only `type`, or
+ * `method` and `id`, are checked. A request of an unknown kind is still a request, because it has to be answered.
  */
 export function parseCodexEvent(json: unknown): CodexEvent {
   if (!isObject(json)) return unknownEvent('not-an-object', json)
@@ -47,7 +47,7 @@ function unknownEvent(nativeType: string, raw: unknown): CodexUnknownEvent {
   return { type: 'unknown', nativeType, raw }
 }
 
-// As a record, so that a type that is added to the union and forgotten here does not compile.
+// A record, so that a type that is missing here does not compile.
 const EXEC_TYPES: ReadonlySet<string> = new Set(
   Object.keys({
     error: true,
@@ -97,16 +97,16 @@ export interface CodexResponse {
   [key: string]: unknown
 }
 
-/** The thread that a message of an app-server names. Versions up to 0.110 call it a conversation. */
+/** The thread that an app-server message names. Versions up to 0.110 call it a conversation. */
 export function codexThreadOf(raw: unknown): string | undefined {
   const { threadId, thread, conversationId } = asObject(asObject(raw)?.params) ?? {}
   return asText(threadId) ?? asText(asObject(thread)?.id) ?? asText(conversationId)
 }
 
 /**
- * Whether a message that names no thread is for a session with these threads. One of a known kind is about the process,
- * and so about everybody in it. One of an unknown kind may be about any session: it is for this one only if some field
- * of it is the id of one of its threads.
+ * Whether a message without a thread is for a session with these threads. A known kind concerns the process, and so all
+ * its sessions. An unknown kind may concern any session, so it counts only if one of its fields is the id of one of the
+ * threads.
  */
 export function concernsThreads(raw: unknown, threadIds: readonly string[]): boolean {
   if (parseCodexEvent(raw).type !== 'unknown') return true

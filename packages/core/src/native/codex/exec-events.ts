@@ -45,13 +45,16 @@ export interface CodexTurnFailedEvent extends CodexEventBase {
   error?: { message?: string; [key: string]: unknown }
 }
 
-/** Not the end: "Reconnecting... 1/5" is one too. Only a turn event or the process's exit ends a turn. */
+/**
+ * Not the end of the turn: "Reconnecting... 1/5" is such an error too. Only a turn event or the exit of the process
+ * ends a turn.
+ */
 export interface CodexErrorEvent extends CodexEventBase {
   type: 'error'
   message?: string
 }
 
-/** One thing the agent said or did, as `exec --json` prints it. Ids count from `item_0` in every process. */
+/** One message or action of the agent in `exec --json`. Ids count from `item_0` in every process. */
 export type CodexItem =
   | CodexAgentMessageItem
   | CodexReasoningItem
@@ -73,7 +76,7 @@ export interface CodexAgentMessageItem extends CodexItemBase {
   text?: string
 }
 
-/** The summary, its parts joined by newlines. Raw reasoning is never printed. */
+/** The summary, with its parts joined by newlines. Raw reasoning is never printed. */
 export interface CodexReasoningItem extends CodexItemBase {
   type: 'reasoning'
   text?: string
@@ -103,7 +106,7 @@ export interface CodexMcpToolCallItem extends CodexItemBase {
   status?: 'in_progress' | 'completed' | 'failed' | (string & {})
 }
 
-/** The agent starts, instructs or waits for another one. */
+/** The agent starts, instructs or waits for another agent. */
 export interface CodexCollabToolCallItem extends CodexItemBase {
   type: 'collab_tool_call'
   tool?: string
@@ -144,7 +147,7 @@ export interface CodexEventBase {
   [key: string]: unknown
 }
 
-/** Tokens of a whole thread, not of a turn. The cached and the reasoning ones are part of the others. */
+/** The tokens of a whole thread, not of a turn. Cached and reasoning tokens are included in the other counts. */
 export interface CodexUsage {
   input_tokens?: number
   cached_input_tokens?: number

@@ -1,6 +1,6 @@
 import type { CodexNotificationMethod } from './notifications.ts'
 
-// As a record, so that a method that is added to the union and forgotten here does not compile.
+// A record, so that a method that is missing here does not compile.
 export const NOTIFICATION_METHODS: ReadonlySet<string> = new Set(
   Object.keys({
     'account/gatewayOAuth/changed': true,

@@ -1,4 +1,4 @@
-/** Something happened, in a thread or in the process. */
+/** A notification about a thread or the process. */
 export type CodexNotification = CodexTalkingNotification | CodexSilentNotification
 
 export type CodexNotificationMethod = CodexNotification['method']
@@ -22,7 +22,7 @@ interface OfItem extends InThread {
   itemId?: string
 }
 
-/** Those that a person is told of, one way or another. */
+/** Notifications that are shown in some form. */
 export type CodexTalkingNotification =
   | Notification<'thread/started', { thread?: CodexThread; [key: string]: unknown }>
   | Notification<'thread/settings/updated', InThread & { threadSettings?: Record<string, unknown> }>
@@ -71,7 +71,7 @@ export type CodexTalkingNotification =
   | Notification<'account/rateLimits/updated', { rateLimits?: Record<string, unknown> }>
   | Notification<'windows/worldWritableWarning', Record<string, unknown>>
 
-/** Known by name, with nothing that a person needs, or said by another message as well. */
+/** Known notifications with nothing to show, or whose content another message repeats. */
 export type CodexSilentNotification = Notification<
   | 'account/gatewayOAuth/changed'
   | 'account/login/completed'
@@ -126,7 +126,7 @@ export type CodexSilentNotification = Notification<
   unknown
 >
 
-// What app-server notifications and responses hold.
+// The content of app-server notifications and responses.
 
 /** A conversation, as `thread/started` and the responses to `thread/start`, `resume` and `fork` describe it. */
 export interface CodexThread {
@@ -159,7 +159,7 @@ export interface CodexTurnError {
   [key: string]: unknown
 }
 
-/** One thing said or done. The fields are those of `CodexItem` in camel case, and more. */
+/** One message or action. The fields are those of `CodexItem` in camel case, and more. */
 export interface CodexThreadItem {
   type?: string
   id?: string

@@ -22,7 +22,7 @@ export interface CodexAppServerTranslatorOptions {
 
 /** One session's view of a `codex app-server`: messages of other threads are left out. */
 export interface CodexAppServerTranslator extends CodexTranslator {
-  /** A request was answered. Without this call its end would count as the agent's own. */
+  /** Records that a request was answered. Otherwise its end would count as the agent's own. */
   answered(requestId: string): void
 }
 
@@ -62,7 +62,7 @@ function translateNotification(state: CodexState, event: CodexNotification): UIE
   return []
 }
 
-/** A turn that another thread does for a turn of this one. */
+/** Records a turn that another thread runs for a turn of this one. */
 function noteSubAgent(state: CodexState, { threadId, turn }: JsonObject): void {
   const root = asText(asObject(turn)?.rootTurnId)
   if (root && root === state.turn.id && typeof threadId === 'string') state.subAgents.add(threadId)

@@ -11,11 +11,11 @@ import { unknown } from './ui.ts'
 /** Translates the output of one process to UI events. It has state, so every process needs its own. */
 export interface CodexTranslator {
   translate(event: CodexEvent): UIEvent[]
-  /** The same for a record of the framer, also for a line that is not JSON or too long. */
+  /** The same for a record of the framer, including a line that is too long or not JSON. */
   translateRecord(record: NdjsonRecord): UIEvent[]
-  /** The output is over: closes items that were begun and never finished. */
+  /** Call at the end of the output: closes unfinished items. */
   end(): UIEvent[]
-  /** How the last turn ended; null before that, and while a turn runs. */
+  /** How the last turn ended; null before that and during a turn. */
   readonly outcome: CodexOutcome | null
   /** The thread's id, for resuming; null until it is known. */
   readonly nativeSessionId: string | null

@@ -5,7 +5,6 @@ import { headline, isoTime } from '../shared.ts'
 import type { CodexState } from './state.ts'
 import { notice, snakeCase, status, warning } from './ui.ts'
 
-/** Events of the agent or its process outside the conversation. */
 export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
   switch (method) {
     case 'warning':
@@ -69,7 +68,7 @@ type NoticeMethod =
       | 'windows/worldWritableWarning'
     >
 
-/** A method that should be shown but is missing above does not compile here. */
+/** A visible method that is missing above does not compile here. */
 function silence(_method: CodexSilentNotification['method']): UIEvent[] {
   return []
 }
@@ -128,7 +127,7 @@ function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
 
 const NEARLY_PERCENT = 90
 
-/** Comes with every answer; it is shown when a limit is near, reached, or far again. */
+/** Sent with every answer; shown only when a limit is near, reached, or far again. */
 export function translateRateLimits(state: CodexState, params: JsonObject): UIEvent[] {
   const limits = asObject(params.rateLimits)
   const window = limits && fullestWindow(limits)

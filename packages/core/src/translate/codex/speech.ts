@@ -4,7 +4,7 @@ import { MAX_TEXT_CHARS, tooLong } from '../shared.ts'
 import { type CodexState, newItemId, type Speech } from './state.ts'
 import { status } from './ui.ts'
 
-/** An item of text or reasoning begins: what was being written before it will not be finished any more. */
+/** A text or reasoning item starts: the one before it will not be completed. */
 export function beginSpeech(state: CodexState, kind: Speech['kind'], nativeId: string): UIEvent[] {
   const events: UIEvent[] = []
   for (const [id, speech] of state.turn.speech) {
@@ -33,7 +33,7 @@ export function openSpeech(state: CodexState, kind: Speech['kind'], nativeId: st
   return speech
 }
 
-/** The next piece. The hot path: no copies, no helpers. */
+/** Adds a delta. Hot path: no copies, no helpers. */
 export function say(state: CodexState, speech: Speech, text: string): UIEvent[] {
   if (speech.isFull || speech.text.length + text.length > MAX_TEXT_CHARS) return overflow(state, speech)
   speech.text += text
@@ -52,7 +52,7 @@ function overflow({ sessionId }: CodexState, speech: Speech): UIEvent[] {
   return [tooLong(sessionId)]
 }
 
-/** The whole text, whether or not it was streamed. `text` is missing when the item does not say. */
+/** Completes a text, streamed or not. `text` is missing when the item has none. */
 export function finishSpeech(
   state: CodexState,
   kind: Speech['kind'],
@@ -74,8 +74,8 @@ export function finishSpeech(
 }
 
 /**
- * The turn or the output is over: what was never finished stays as far as it came, unless a request that was sent again
- * succeeded without it.
+ * At the end of the turn or the output: keeps unfinished texts as they are, unless a repeated request succeeded without
+ * them.
  */
 export function closeSpeech(state: CodexState, succeeded: boolean): UIEvent[] {
   const events: UIEvent[] = []
@@ -86,7 +86,7 @@ export function closeSpeech(state: CodexState, succeeded: boolean): UIEvent[] {
   return events
 }
 
-/** The stream broke and the request is tried again. */
+/** The stream broke and the request is repeated. */
 export function breakSpeech(state: CodexState): void {
   for (const speech of state.turn.speech.values()) speech.broken = true
   state.turn.repeats.broke()
@@ -124,14 +124,14 @@ function words(kind: Speech['kind'], text: string): string {
   return `${kind}:${text}`
 }
 
-/** The pieces that app-server sends while something is written or runs; `exec` has none of them. */
+/** The deltas of app-server; `exec` has none. */
 export function translateTextDelta(state: CodexState, params: JsonObject): UIEvent[] {
   const { itemId, delta } = params
   if (typeof itemId !== 'string' || typeof delta !== 'string' || delta === '') return []
   return say(state, state.turn.speech.get(itemId) ?? openSpeech(state, 'text', itemId), delta)
 }
 
-/** A reasoning item has a summary, raw content, or both; the one that comes first is shown while it is written. */
+/** A reasoning item has a summary, raw content, or both; the one that arrives first is shown while it is written. */
 export function translateReasoningDelta(
   state: CodexState,
   params: JsonObject,
@@ -148,7 +148,7 @@ export function translateReasoningDelta(
   return say(state, speech, text)
 }
 
-/** Some of it is missing: the first piece never comes. The result has all of it. */
+/** The output is incomplete, because the first piece is never sent. The result has all of it. */
 export function translateOutputDelta(state: CodexState, params: JsonObject): UIEvent[] {
   const { itemId, delta } = params
   const call = typeof itemId === 'string' ? state.tools.get(itemId) : undefined

@@ -2,7 +2,6 @@ import type { SessionErrorCode, StatusEvent, TurnEndReason, UsageInfo } from '..
 import type { CodexRequestId } from '../../native/codex/codex-event.ts'
 import { createMeter, type Meter } from './turn/meter.ts'
 
-/** How a turn ended. */
 export interface CodexOutcome {
   reason: TurnEndReason
   isError: boolean
@@ -38,12 +37,12 @@ export interface CodexState {
   announced: string
   outcome: CodexOutcome | null
   turn: Turn
-  /** By native id. Outlives the turn: a command can end in a later one. */
+  /** By native id. Kept after the turn, because a command can end in a later one. */
   readonly tools: Map<string, ToolCall>
   readonly meter: Meter
   /** Unanswered requests: native id to Chirality's. */
   readonly requests: Map<CodexRequestId, string>
-  /** Threads of sub-agents, whose requests are raised here. */
+  /** Threads of sub-agents, whose requests are shown in this session. */
   readonly subAgents: Set<string>
   rateLevel: StatusEvent['level']
 }
@@ -53,13 +52,13 @@ export interface Turn {
   running: boolean
   /** How often a native id was used, because providers repeat ids. */
   readonly ids: Map<string, number>
-  /** What is being written, by native id; kept after it was closed, in case it is completed all the same. */
+  /** The texts in progress, by native id. Kept after they were closed, because a late completion is possible. */
   readonly speech: Map<string, Speech>
   readonly repeats: Repeats
   /** The last message, and the last proposed plan. */
   answer: string | null
   plan: string | null
-  /** An error that was emitted and neither ended the turn nor was overcome yet. */
+  /** An error that was reported, but neither ended the turn nor was overcome yet. */
   failure: PendingFailure | null
   /** The texts of emitted warnings, and of the last retry. */
   readonly warned: Set<string>
@@ -74,15 +73,15 @@ export interface Speech {
   readonly id: string
   readonly kind: 'text' | 'thinking'
   text: string
-  /** A part of `text` that was not shown, because it may only repeat what was said before a broken stream. */
+  /** A part of `text` is not shown yet, because it may only repeat text from before a broken stream. */
   held: boolean
   shown: boolean
   /** Its stream broke, and the request is retried. */
   broken: boolean
   closed: boolean
-  /** It is longer than what is told of a text. */
+  /** The text has reached its length limit. */
   isFull: boolean
-  /** Of a reasoning item: which of its two texts is shown, and how far it is. */
+  /** Of a reasoning item: the text that is shown, and its length so far. */
   source: 'summary' | 'content' | null
   part: number
 }
@@ -93,12 +92,12 @@ export interface ToolCall {
   readonly turn: Turn
   readonly name: string
   input: Record<string, unknown>
-  /** As JSON, to tell new input from repeated. */
+  /** The input as JSON, to detect changes. */
   inputKey: string
-  /** The edits that were told last, in the same way. */
+  /** The last reported edits as JSON, to detect changes. */
   editsKey: string | undefined
   finished: boolean
-  /** The paths and diffs of a file change, for a person who is asked to allow it. */
+  /** The paths and diffs of a file change, for the permission request. */
   detail?: Record<string, unknown> | undefined
 }
 
@@ -134,7 +133,7 @@ export function createState(options: StateOptions): CodexState {
   }
 }
 
-/** `id` makes the ids of items unique in the session: Codex counts, or a provider does, from the start again. */
+/** `id` makes item ids unique in the session: Codex and some providers restart their counts. */
 export function startTurn(state: CodexState, id: string): void {
   state.turn = createTurn(id)
   state.turn.running = true
@@ -142,7 +141,6 @@ export function startTurn(state: CodexState, id: string): void {
   state.meter.startTurn()
 }
 
-/** Our id for a new item. */
 export function newItemId(state: CodexState, nativeId: string): string {
   const { turn } = state
   const count = (turn.ids.get(nativeId) ?? 0) + 1
@@ -171,19 +169,19 @@ function createTurn(id: string | null): Turn {
 }
 
 /**
- * Codex sends a request again when its stream breaks, and the model's earlier output can be repeated as new items. Only
- * an item in the same position with the same text counts as a repetition.
+ * Codex repeats a request when its stream breaks, and the model's earlier output can arrive again as new items. Only an
+ * item in the same position with the same text counts as a repetition.
  */
 export interface Repeats {
-  /** Something was said for the first time. */
+  /** A new text was completed. */
   said(words: string): void
-  /** The agent acted: what it says next answers another request. */
+  /** The agent acted, so the next text belongs to another request. */
   acted(): void
   /** The stream broke. */
   broke(): void
-  /** Whether these could be the first words of a repetition. */
+  /** Whether this could be the beginning of a repetition. */
   couldBe(words: string): boolean
-  /** Whether these are one; counts it as come, or gives up waiting for more. */
+  /** Whether this is a repetition. If so it is counted; otherwise no more are expected. */
   take(words: string): boolean
 }
 

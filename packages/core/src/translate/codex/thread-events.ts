@@ -18,7 +18,6 @@ import { endTurn } from './turn/turn-end.ts'
 
 type ThreadMethod = Exclude<CodexNotificationMethod, 'thread/started' | 'serverRequest/resolved'>
 
-/** What happens in the session's thread, or in the process around it. */
 export function translateThread(state: CodexState, method: ThreadMethod, params: JsonObject): UIEvent[] {
   switch (method) {
     case 'item/agentMessage/delta':
@@ -83,20 +82,20 @@ function translateTurnEnd(state: CodexState, params: JsonObject): UIEvent[] {
   return endTurn(state, { status: 'completed', durationMs, forkPoint: asText(turn.id) })
 }
 
-/** A spool that is read from the middle has no start of the turn; the ids of its items are the same all the same. */
+/** A spool that is read from the middle lacks the start of the turn; the ids of its items must be the same. */
 function joinTurn(state: CodexState, params: JsonObject): JsonObject {
   const turnId = asText(params.turnId)
   if (state.turn.id === null && turnId) startTurn(state, turnId)
   return params
 }
 
-/** The model goes on writing a patch that was begun. */
+/** The model continues a patch. */
 function translatePatch(state: CodexState, params: JsonObject): UIEvent[] {
   const item = { type: 'fileChange', id: params.itemId, changes: params.changes, status: 'inProgress' }
   return translateItem(state, 'updated', { item })
 }
 
-/** Repeated when nothing was used, as after a message that was added to a running turn. */
+/** Ignores a repeated total, as after a message that was added to a running turn. */
 function translateTokenUsage(state: CodexState, params: JsonObject): UIEvent[] {
   const counts = asObject(params.tokenUsage) ?? {}
   const usage = readCounts(counts.last)

@@ -17,13 +17,13 @@ export function status(state: CodexState, kind: StatusKind, details: StatusDetai
   })
 }
 
-/** A line for a person; `data.kind` says what it is about. Nothing if there is nothing to read. */
+/** A status line; `data.kind` names its subject. Nothing for an empty text. */
 export function notice(state: CodexState, kind: string, details: StatusDetails): UIEvent[] {
   if (details.message.trim() === '') return []
   return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
 }
 
-/** One problem is often told by two events. */
+/** Reported once, because one problem often causes two events. */
 export function warning(state: CodexState, message: string, level: StatusEvent['level'] = 'warn'): UIEvent[] {
   if (state.turn.warned.has(message)) return []
   state.turn.warned.add(message)

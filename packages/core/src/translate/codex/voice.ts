@@ -5,7 +5,7 @@ import { createCodexExecTranslator } from './exec-translator.ts'
 import { createState } from './state.ts'
 import { unknown } from './ui.ts'
 
-/** For a spool of either voice: which one it is shows in its first line. */
+/** For a spool of either protocol, which is recognised by its first line. */
 export function createCodexTranslator(options: { sessionId: string }): CodexTranslator {
   const state = createState(options)
   const undecided = translatorOf(state, event => {

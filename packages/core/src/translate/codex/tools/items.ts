@@ -11,7 +11,7 @@ import { finishTool, startTool } from './tools.ts'
 
 export type ItemPhase = 'started' | 'updated' | 'completed'
 
-/** One thing the agent said or did. Both voices go through here, so that both tell the same story. */
+/** Translates one message or action. Both protocols use it, so that both give the same events. */
 export function translateItem(state: CodexState, phase: ItemPhase, event: JsonObject): UIEvent[] {
   const item = asObject(event.item)
   const type = asText(item?.type)
@@ -42,7 +42,7 @@ export function translateItem(state: CodexState, phase: ItemPhase, event: JsonOb
   }
 }
 
-/** Only what they say when they are over is worth a line. */
+/** Items that are shown only when they are complete. */
 const QUIET_STARTS: ReadonlySet<string> = new Set([
   'user_message',
   'hook_prompt',
@@ -69,7 +69,7 @@ interface ItemContext {
   completed: boolean
 }
 
-/** Items that are neither said nor called. */
+/** Items that are neither text nor a call. */
 function translateOther(
   state: CodexState,
   kind: string,
@@ -112,7 +112,7 @@ function translateOther(
   }
 }
 
-/** The first is the turn's own; what a person adds while the turn runs has no other place. */
+/** The first message is the turn's own; only those that are added during the turn are reported. */
 function translateUserMessage(state: CodexState, item: JsonObject): UIEvent[] {
   state.turn.userMessages++
   if (state.turn.userMessages === 1) return []
@@ -128,7 +128,7 @@ function translateCompaction(state: CodexState, completed: boolean): UIEvent[] {
   return [status(state, 'compacted', { message: 'Conversation compacted' })]
 }
 
-/** The notification of older versions: nothing new if an item told it. */
+/** The notification of older versions, ignored if an item already reported it. */
 export function reportCompacted(state: CodexState): UIEvent[] {
   const told = state.turn.compacted
   const events = translateCompaction(state, true)
@@ -136,7 +136,7 @@ export function reportCompacted(state: CodexState): UIEvent[] {
   return told ? [] : events
 }
 
-/** A plan that is proposed, not the list of steps. It is the answer of a turn that only planned. */
+/** A proposed plan, not the to-do list. It is the answer of a turn that only planned. */
 function finishPlan(state: CodexState, nativeId: string, item: JsonObject): UIEvent[] {
   const { answer } = state.turn
   const events = finishSpeech(state, 'text', { nativeId, text: asString(item.text) })
@@ -145,7 +145,7 @@ function finishPlan(state: CodexState, nativeId: string, item: JsonObject): UIEv
   return events
 }
 
-/** `exec` has joined the summary already and never tells raw reasoning; that is shown where there is no summary. */
+/** `exec` sends a joined summary and never raw reasoning, which is shown only without a summary. */
 function reasoningText(item: JsonObject): string | undefined {
   if (typeof item.text === 'string') return item.text
   if (!Array.isArray(item.summary) && !Array.isArray(item.content)) return undefined
@@ -153,7 +153,7 @@ function reasoningText(item: JsonObject): string | undefined {
   return summary.trim() === '' ? asStrings(item.content).join('\n') : summary
 }
 
-/** The to-do list of `exec`. When the turn ends it is printed once more, unchanged. */
+/** The to-do list of `exec`, which prints it again, unchanged, at the end of the turn. */
 export function translateTodoList(state: CodexState, item: JsonObject, completed: boolean): UIEvent[] {
   if (completed && state.turn.todosShown) return []
   const todos = asArray(item.items).map(value => {
@@ -163,7 +163,7 @@ export function translateTodoList(state: CodexState, item: JsonObject, completed
   return showTodos(state, todos, {})
 }
 
-/** The same list from app-server, which also knows what the agent is at. */
+/** The to-do list of app-server, which also names the current step. */
 export function translatePlan(state: CodexState, params: JsonObject): UIEvent[] {
   const steps = asArray(params.plan).map(value => asObject(value) ?? {})
   const todos = steps.map(step => ({ text: asText(step.step) ?? '', completed: step.status === 'completed' }))
@@ -180,7 +180,7 @@ function showTodos(
   state.turn.repeats.acted()
   const done = todos.filter(todo => todo.completed).length
   const message = `Plan: ${done} of ${todos.length} done`
-  // One line that changes, not a new one for every step.
+  // A constant id, so that the steps update one line.
   const taskId = `${state.turn.id ?? ''}:plan`
   const line = status(state, 'task', { message, data: { taskId, todos, ...more } })
   return [{ ...line, todos: readTodos(todos, asText(more.active)) }]

@@ -11,7 +11,7 @@ import {
 import { present } from '../../shared.ts'
 import { snakeCase } from '../ui.ts'
 
-/** Undefined if items of this kind are no calls. `kind` is in snake case, as `exec` writes it. */
+/** Undefined if items of this kind are not calls. `kind` is in snake case, as in `exec`. */
 export function readTool(
   kind: string,
   item: JsonObject,
@@ -22,7 +22,7 @@ export function readTool(
 
 type Reader = (item: JsonObject, sessionCwd: string | undefined) => ItemCall
 
-/** Only app-server says where a command runs; that is part of the call only where it is not the session's folder. */
+/** Only app-server reports the folder of a command; it is shown only if it is not the session's. */
 function readCommand(item: JsonObject, sessionCwd: string | undefined): ItemCall {
   const cwd = asText(item.cwd)
   const status = statusOf(item)
@@ -39,7 +39,7 @@ function readCommand(item: JsonObject, sessionCwd: string | undefined): ItemCall
   }
 }
 
-/** `exec` calls a declined change failed, so both read the same. */
+/** `exec` reports a declined change as failed, so both are read the same. */
 function readFileChange(item: JsonObject): ItemCall {
   const changes = readChanges(item.changes)
   const isError = hasFailed(statusOf(item))
@@ -79,7 +79,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['sleep', readSleep],
 ])
 
-/** A tool that the host offers without MCP. */
+/** A host tool without MCP. */
 export function readHostCall(item: JsonObject): ItemCall {
   return {
     name: qualified(item.namespace, item.tool),
@@ -129,7 +129,7 @@ export function readWebSearch(item: JsonObject): ItemCall {
   }
 }
 
-/** The picture itself, in base64, stays in the spool. */
+/** The spool keeps the image itself, in base64. */
 export function readImageGeneration(item: JsonObject): ItemCall {
   const savedPath = asText(item.savedPath)
   const failure = asText(asObject(item.failure)?.type)
@@ -166,7 +166,7 @@ function qualified(namespace: unknown, tool: unknown): string {
 export interface FileChange {
   path: string
   kind: string
-  /** From app-server only: a unified diff, or the whole content of a file that is added or deleted. */
+  /** Only from app-server: a unified diff, or the whole content of an added or deleted file. */
   diff?: string
   movePath?: string
 }
@@ -181,7 +181,7 @@ export function readChanges(value: unknown): FileChange[] {
   })
 }
 
-/** What both voices know of the changes. */
+/** The fields that both protocols report. */
 export function plainChanges(changes: readonly FileChange[]): JsonObject[] {
   return changes.map(({ path, kind }) => ({ path, kind }))
 }
@@ -199,7 +199,7 @@ function readKind(value: unknown): { type: string; movePath: string | undefined 
   }
 }
 
-/** An item that is a call of a tool, read the same way in either voice. The last three hold once it is completed. */
+/** A tool call, the same for both protocols. The last three fields are set when it is complete. */
 export interface ItemCall {
   name: string
   input: JsonObject
@@ -230,7 +230,7 @@ export function argumentsOf(item: JsonObject): JsonObject {
   return asObject(value) ?? { arguments: value }
 }
 
-/** Text of what an MCP or host tool returned: parts joined by newlines, what is no text named in brackets. */
+/** The text of an MCP or host tool's result: parts joined by newlines, other content named in brackets. */
 export function flattenParts(content: unknown): string {
   if (typeof content === 'string') return content
   return asArray(content).map(flattenPart).join('\n')

@@ -7,20 +7,20 @@ import { toolFacts } from '../../tool-facts.ts'
 import type { CodexState, ToolCall } from '../state.ts'
 import { COMMAND, FILE_CHANGE, mcpToolName } from './read-tool.ts'
 
-/** Requests that the host's own code answers; no person is asked. */
+/** Requests that the host's code answers without the user. */
 export const HOST_REQUESTS: readonly string[] = [
   'account/chatgptAuthTokens/refresh',
   'attestation/generate',
   'item/tool/call',
 ]
 
-/** A request of a kind that is not known is raised all the same: the agent waits for an answer. */
+/** A request of an unknown kind is shown as well, because the agent waits for an answer. */
 export function translateRequest(state: CodexState, request: CodexServerRequest): UIEvent[] {
   const { id, method } = request
   if (HOST_REQUESTS.includes(method)) return []
   const params = asObject(request.params) ?? {}
   const threadId = asText(params.threadId)
-  // The server counts from 0 in every process; with the turn's id the name is unique in the session.
+  // The server counts from 0 in every process; with the turn's id the request id is unique in the session.
   const requestId = `${asText(params.turnId) ?? threadId ?? state.threadId ?? HOST_LEVEL}:${id}`
   state.requests.set(id, requestId)
   return [
@@ -35,7 +35,7 @@ export function translateRequest(state: CodexState, request: CodexServerRequest)
   ]
 }
 
-/** Comes for every request, answered or not; after an interrupt only once the turn has ended. */
+/** Sent for every request, answered or not; after an interrupt only when the turn has ended. */
 export function translateResolved(state: CodexState, params: JsonObject): UIEvent[] {
   const { requestId } = params
   return typeof requestId === 'string' || typeof requestId === 'number' ? withdraw(state, requestId) : []
@@ -45,7 +45,7 @@ export function withdrawRequests(state: CodexState): UIEvent[] {
   return [...state.requests.keys()].flatMap(id => withdraw(state, id))
 }
 
-/** The host has answered: that the agent confirms it is no news. */
+/** The host has answered, so the agent's confirmation is not reported. */
 export function forgetRequest(state: CodexState, requestId: string): void {
   for (const [id, ours] of state.requests) if (ours === requestId) state.requests.delete(id)
 }
@@ -107,7 +107,7 @@ function commandRequest(params: JsonObject): Pick<Description, 'input' | 'sugges
   }
 }
 
-/** Codex asks for leave to call an MCP tool in the form of a question from the tool's server. */
+/** Codex requests permission for an MCP tool as a question from the tool's server. */
 function elicitation(state: CodexState, params: JsonObject): Description {
   const server = asText(params.serverName) ?? 'server'
   const meta = asObject(params._meta)
@@ -130,7 +130,7 @@ function elicitation(state: CodexState, params: JsonObject): Description {
   }
 }
 
-/** The request does not name the call it is about. */
+/** The call of a request, which does not name it. */
 function openMcpCall(state: CodexState, server: string, input: JsonObject): ToolCall | undefined {
   const open = [...state.tools.values()].filter(
     call => !call.finished && call.name.startsWith(mcpToolName(server, '')),

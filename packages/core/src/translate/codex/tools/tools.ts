@@ -5,14 +5,14 @@ import { editsOfResult, toolFacts } from '../../tool-facts.ts'
 import { type CodexState, newItemId, type ToolCall } from '../state.ts'
 import { type ItemCall, WEB_SEARCH } from './read-tool.ts'
 
-/** One start per call; what begins again, or grows while the model writes it, only has new input. */
+/** Reports one start per call; a repeated or growing start only updates the input. */
 export function startTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
   const known = state.tools.get(nativeId)
   const same = known && !known.finished && known.turn === state.turn
   return same ? setInput(state, known, facts) : createTool(state, nativeId, facts)
 }
 
-/** Often the first that is heard of a call: what is over at once has no start. */
+/** Reports the result. A call that ends immediately has no start event. */
 export function finishTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
   const known = state.tools.get(nativeId) ?? unfinishedSearch(state, facts)
   const events = known ? setInput(state, known, facts) : createTool(state, nativeId, facts)
@@ -28,7 +28,7 @@ export function finishTool(state: CodexState, nativeId: string, facts: ItemCall)
   ]
 }
 
-/** The turn failed or was stopped: nothing may look busy for ever. A command that goes on can still end, and say how. */
+/** The turn failed or was stopped: no call may stay in progress. A command that continues can still report its end. */
 export function failOpenTools(state: CodexState): UIEvent[] {
   const { sessionId, turn } = state
   return [...state.tools.values()]
@@ -42,7 +42,7 @@ export function failOpenTools(state: CodexState): UIEvent[] {
     }))
 }
 
-/** Finished calls are forgotten with their turn; a command can go on, and end in a later one. */
+/** Finished calls are dropped with their turn; a running command is kept, because it can end in a later one. */
 export function forgetFinishedTools(state: CodexState): void {
   for (const [nativeId, call] of state.tools) if (call.finished) state.tools.delete(nativeId)
 }
@@ -67,14 +67,14 @@ function createTool(state: CodexState, nativeId: string, { name, input, detail }
   return [{ type: 'tool:start', sessionId: state.sessionId, toolUseId: id, name, input, facts }]
 }
 
-/** The input names the files of a change; what changes in them is in its detail. */
+/** The input of a change names its files; the detail holds the changes. */
 function callFacts({ name, input, detail }: Pick<ItemCall, 'name' | 'input' | 'detail'>): ToolFacts {
   const facts = toolFacts(name, input)
   const edits = editsOfResult(detail, input)
   return edits === undefined ? facts : { ...facts, edits }
 }
 
-/** The edits of a call that is over, unless they were told already. */
+/** The edits of a finished call that were not reported yet. */
 function newEdits(call: ToolCall, facts: ItemCall): FileEdit[] | undefined {
   const { edits } = callFacts(facts)
   return JSON.stringify(edits) === call.editsKey ? undefined : edits
@@ -91,7 +91,7 @@ function setInput(state: CodexState, call: ToolCall, { input, detail }: ItemCall
   return [{ type: 'tool:input', sessionId: state.sessionId, toolUseId: call.id, input, facts }]
 }
 
-/** A web search is printed with two ids, and which of them a parser keeps is up to the parser. */
+/** A web search is printed with two ids, and the parser decides which one is kept. */
 function unfinishedSearch(state: CodexState, { name }: ItemCall): ToolCall | undefined {
   if (name !== WEB_SEARCH) return undefined
   for (const call of state.tools.values()) if (call.name === name && !call.finished) return call

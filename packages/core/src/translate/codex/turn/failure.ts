@@ -9,8 +9,8 @@ export interface Failure {
 }
 
 /**
- * What went wrong, from the most telling sign to the least: what app-server calls it, the HTTP status, what the model
- * API said, and the wording. `exec` has only the wording, so that has to lead to the same code where it can.
+ * The cause of a failure, from the most reliable source to the least: app-server's name, the HTTP status, the model
+ * API's error, and the message text. `exec` has only the text, which should give the same code where possible.
  */
 export function describeFailure(failure: PendingFailure): Failure {
   const { message, info } = failure
@@ -29,12 +29,12 @@ export function describeFailure(failure: PendingFailure): Failure {
   return { code, error: asText(body?.message) ?? (text || 'The agent failed and did not say why'), apiStatus }
 }
 
-/** `exec` has joined the two already. */
+/** `exec` has already joined the two. */
 export function textOf({ message, details }: PendingFailure): string {
   return details ? `${message} (${details})` : message
 }
 
-/** What is decisive comes first; patterns over a text of any length could take for ever. */
+/** The relevant part comes first; patterns on a text of any length could be very slow. */
 const WORDING_CHARS = 2000
 
 /** The status of "unexpected status 401 Unauthorized" and "last status: 429 Too Many Requests". */
@@ -60,7 +60,7 @@ function codeOfStatus(status: number | undefined): SessionErrorCode | undefined 
   return STATUS_CODES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request')
 }
 
-/** A refused request is reported as the whole JSON body of the answer. */
+/** A refused request is reported as the whole JSON body of the response. */
 function apiError(message: string): JsonObject | undefined {
   if (!message.startsWith('{')) return undefined
   try {
@@ -103,7 +103,7 @@ const STATUS_CODES: ReadonlyMap<number, SessionErrorCode> = new Map([
   [529, 'overloaded'],
 ])
 
-/** By the `code` and `type` of the model API's own error. */
+/** By the `code` and `type` of the model API's error. */
 const API_CODES: ReadonlyMap<string, SessionErrorCode> = new Map([
   ['context_length_exceeded', 'context_overflow'],
   ['insufficient_quota', 'billing'],

@@ -2,16 +2,15 @@ import type { UsageInfo } from '../../../events/ui-event.ts'
 import { allTokens } from '../../../money/cost.ts'
 import { asNumber, asObject } from '../../../native/loose.ts'
 
-/** Turns the running totals of a thread into what each turn used. */
+/** Computes the tokens of each turn from the running totals of a thread. */
 export interface Meter {
   startTurn(): void
-  /** The thread's new total, and what its last answer used. False if that is no news. */
+  /** Takes the thread's new total and the tokens of its last answer. False if nothing changed. */
   read(total: UsageInfo, last?: UsageInfo): boolean
-  /** The thread counts from zero again. */
+  /** The thread restarts its count at zero. */
   reset(): void
-  /** What the turn has used so far. */
   readonly used: UsageInfo
-  /** Of the thread, as far as it is known. */
+  /** The known total of the thread. */
   readonly total: UsageInfo
 }
 
@@ -41,13 +40,13 @@ export function createMeter(usageBefore: UsageInfo | undefined): Meter {
 }
 
 function newUsage(counted: UsageInfo, before: UsageInfo | undefined, last: UsageInfo | undefined): UsageInfo {
-  // The first count in a thread that was resumed without a word of its past: only its last answer is new.
+  // The first count of a resumed thread whose earlier total is unknown: only its last answer is new.
   if (before === undefined) return last ?? counted
-  // A smaller total is another thread's, or one that began again.
+  // A smaller total belongs to another thread, or to one that restarted its count.
   return allTokens(counted) < allTokens(before) ? counted : combine(counted, before, -1)
 }
 
-/** Codex counts cached tokens as input as well; here every token is counted once. */
+/** Codex includes cached tokens in the input; here every token is counted once. */
 export function readCounts(value: unknown): UsageInfo {
   const counts = asObject(value) ?? {}
   const cached = count(counts.cached_input_tokens ?? counts.cachedInputTokens)

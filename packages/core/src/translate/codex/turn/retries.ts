@@ -5,8 +5,8 @@ import { notice, status } from '../ui.ts'
 import { statusInText, textOf } from './failure.ts'
 
 /**
- * An error inside a turn. It is the end only if the turn's own end says so: until then one that is not tried again waits,
- * and is told when the turn got over it.
+ * An error during a turn. Only the end of the turn decides whether it was fatal: until then it is held, and reported as
+ * overcome if the turn continues.
  */
 export function translateError(
   state: CodexState,
@@ -20,7 +20,7 @@ export function translateError(
   return earlier
 }
 
-/** An error that did not end the turn after all. */
+/** Reports an error that did not end the turn. */
 export function reportOvercome(state: CodexState): UIEvent[] {
   const { failure } = state.turn
   state.turn.failure = null
@@ -33,7 +33,7 @@ const RECONNECTING = 'Reconnecting'
 function retrying(state: CodexState, failure: PendingFailure): UIEvent[] {
   breakSpeech(state)
   const text = textOf(failure)
-  // While the network is down the same words come every few seconds, for hours.
+  // While the network is down the same text is repeated every few seconds, for hours.
   if (text === state.turn.lastRetry) return []
   state.turn.lastRetry = text
   const bracket = text.indexOf(' (')

@@ -4,7 +4,7 @@ import { present } from '../../shared.ts'
 import type { CodexState } from '../state.ts'
 import { HARNESS_ID, snakeCase } from '../ui.ts'
 
-/** What is known of the agent now. */
+/** Reports the known facts about the agent. */
 export function announce(state: CodexState): UIEvent[] {
   const { model, version, cwd, permissionMode } = state.facts
   const servers = [...state.mcpServers].map(([name, serverStatus]) => ({ name, status: serverStatus }))
@@ -24,20 +24,20 @@ export function announce(state: CodexState): UIEvent[] {
   return [event]
 }
 
-/** app-server tells the same facts in a response, a notification and with every change. */
+/** Reports only changed facts: app-server repeats them in a response, a notification and with every change. */
 export function announceNews(state: CodexState): UIEvent[] {
   const before = state.announced
   const events = announce(state)
   return state.announced === before ? [] : events
 }
 
-/** From a response, `thread/started` or `thread/settings/updated`: which fields there are depends on it. */
+/** From a response, `thread/started` or `thread/settings/updated`, each with different fields. */
 export function learnFacts(state: CodexState, source: JsonObject): void {
   const { facts } = state
   const thread = asObject(source.thread)
   facts.model = asText(source.model) ?? asText(thread?.model) ?? facts.model
   facts.cwd = asText(source.cwd) ?? asText(thread?.cwd) ?? facts.cwd
-  // The thread's version is that of the CLI which created it, which can be an older one.
+  // The thread's version is that of the CLI that created it, which can be older.
   facts.version ??= asText(thread?.cliVersion)
   facts.permissionMode = permissionMode(source) ?? facts.permissionMode
 }
@@ -48,7 +48,7 @@ export function learnVersion(state: CodexState, userAgent: string): void {
   if (version) state.facts.version = version
 }
 
-/** The sandbox in the words of the command line, and when the agent asks: `workspace-write, on-request`. */
+/** The sandbox and approval policy in the terms of the command line: `workspace-write, on-request`. */
 function permissionMode(source: JsonObject): string | undefined {
   const sandbox = asText(asObject(source.sandbox ?? source.sandboxPolicy)?.type)
   const approval = source.approvalPolicy

@@ -14,7 +14,7 @@ export type TurnEnd = { durationMs?: number } & (
   | { status: 'interrupted'; failure: PendingFailure | null }
 )
 
-/** Closes what is open and says how the turn ended, in both voices. */
+/** Closes open items and reports the end of the turn, for both protocols. */
 export function endTurn(state: CodexState, end: TurnEnd): UIEvent[] {
   const pending = state.turn.failure
   const events = [
@@ -74,7 +74,7 @@ function errorEvent(state: CodexState, outcome: CodexOutcome): UIEvent {
   return present({ type: 'session:error', sessionId, error, code: errorCode, apiStatus, usage })
 }
 
-/** The diff of all that the turn changed comes again after every step; the last one is enough. */
+/** The diff of the whole turn is sent after every step; only the last one is reported. */
 function reportDiff(state: CodexState): UIEvent[] {
   const { diff } = state.turn
   if (diff === '') return []
@@ -84,7 +84,7 @@ function reportDiff(state: CodexState): UIEvent[] {
   return notice(state, 'turn_diff', { message, data: { diff } })
 }
 
-/** A schema was asked for; whether it was met only shows here. */
+/** The parsed answer of a requested schema; undefined if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
