@@ -28,10 +28,12 @@ export type {
   ChatMessageEvent,
   ChatThinkingEvent,
   Envelope,
+  LimitsEvent,
   LogGapEvent,
   NativeUnknownEvent,
   PermissionRequestEvent,
   PermissionResolvedEvent,
+  PlanWindow,
   ProcessExitEvent,
   RiskKind,
   SessionCompleteEvent,
@@ -133,6 +135,7 @@ export {
   parsePrices,
   priceOf,
 } from './money/prices.ts'
+export { SLOT_MS, type Spend } from './money/spends.ts'
 export type { ClaudeEvent } from './native/claude/claude-event.ts'
 export { parseClaudeEvent } from './native/claude/claude-event.ts'
 export type { ClaudeControlResponseEvent, ClaudePermissionDenial } from './native/claude/other-events.ts'

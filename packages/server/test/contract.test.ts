@@ -71,3 +71,17 @@ test('an answer that is not what its schema says is an error in tests, and passe
   expect(() => asNumber(wrong)).toThrow('An answer is not what the contract says')
   expect(asNumber({ n: 1, left: undefined })).toEqual({ n: 1 })
 })
+
+test('usage over time is asked for in a time zone that exists, for one to 90 days', async () => {
+  const server = await startTestServer()
+  const ask = async (input: object) =>
+    server.fetch(`/trpc/sessions.usage?input=${encodeURIComponent(JSON.stringify(input))}`)
+  const fine = await ask({ timeZone: 'Asia/Kathmandu', days: 7 })
+  expect([fine.status, (await fine.json()).result.data.times.length]).toEqual([200, 7])
+  const hour = await ask({ timeZone: 'UTC', days: 1, project: server.project })
+  expect((await hour.json()).result.data).toMatchObject({ rows: [], sessionCount: 0, plans: [] })
+  for (const wrong of [{ timeZone: 'Mars/Base', days: 7 }, { timeZone: '', days: 7 }, { timeZone: 'UTC' }])
+    expect((await ask(wrong)).status).toBe(400)
+  for (const days of [0, 91, 1.5, '7']) expect((await ask({ timeZone: 'UTC', days })).status).toBe(400)
+  expect((await ask({ timeZone: 'UTC', days: 7, project: '/etc' })).status).toBe(403)
+})

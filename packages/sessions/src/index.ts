@@ -120,3 +120,12 @@ export {
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
+export {
+  type PlanReport,
+  type UsageAmount,
+  type UsageOfSession,
+  type UsageOptions,
+  type UsageReport,
+  type UsageRow,
+  usageReport,
+} from './usage/usage-report.ts'

@@ -93,6 +93,7 @@ describe('each event alone', () => {
         "· Stopped: the session's budget is used up. $2.00 of $2.00 was spent.\n",
       ],
     ],
+    limits: [[{ windows: [{ name: 'week', usedPercent: 12 }] }, '']],
     'native:unknown': [
       [
         { harness: 'claude-code', nativeType: 'system/new\u0007', raw: {} },

@@ -22,6 +22,7 @@ export type UIEvent =
   | StatusEvent
   | UsageEvent
   | BudgetEvent
+  | LimitsEvent
   | NativeUnknownEvent
   | LogGapEvent
 
@@ -318,6 +319,24 @@ export interface BudgetEvent extends Base {
   exceeded: boolean
   /** Text for display: what was spent, and of which budget. */
   message?: string
+}
+
+/** The limits of the user's plan, as the agent last reported them. Only when something changed. */
+export interface LimitsEvent extends Base {
+  type: 'limits'
+  windows: PlanWindow[]
+}
+
+/** A limit of a plan for a period of time. */
+export interface PlanWindow {
+  /** `5 hours`, `week`, `week, Opus`. */
+  name: string
+  /** Length of the period; undefined if the agent does not say. */
+  minutes?: number
+  /** Undefined if the agent says only that the limit is not reached. 100 and more: reached. */
+  usedPercent?: number
+  /** ISO 8601. */
+  resetsAt?: string
 }
 
 export type BudgetScope = 'turn' | 'session' | 'persona' | 'project'

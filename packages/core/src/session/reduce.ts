@@ -87,6 +87,7 @@ function addToItems(draft: SessionDraft, envelope: Envelope): void {
     case 'session:init':
     case 'session:complete':
     case 'usage':
+    case 'limits':
     case 'native:unknown':
     case 'process:exit':
       return

@@ -2,6 +2,7 @@ import type { Todo } from '../events/tool-facts.ts'
 import type {
   Envelope,
   PermissionRequestEvent,
+  PlanWindow,
   SessionErrorCode,
   StatusEvent,
   StatusKind,
@@ -18,6 +19,7 @@ import {
   costSoFar,
   NO_COST,
 } from '../money/cost.ts'
+import { addSpend, type Spend } from '../money/spends.ts'
 import { lineOf } from '../words/last-line.ts'
 
 /**
@@ -57,6 +59,10 @@ export interface SessionSummary {
   /** The parts of cost and tokens, now and at the beginning of the last turn. */
   ledger: CostLedger
   turnLedger: CostLedger
+  /** When it was spent, and on which model. Null if an earlier version folded a part of the log. */
+  spends: readonly Spend[] | null
+  /** The limits of the user's plan, as the agent last reported them, and when. */
+  limits: { at: string; windows: readonly PlanWindow[] } | null
   usage: UsageInfo
   /** The context tokens of the latest model answer of the main conversation. */
   contextTokens: number
@@ -136,7 +142,7 @@ export function summarize(
   { event, at, turnId }: Pick<Envelope, 'event' | 'at' | 'turnId'>,
 ): void {
   work(draft, event, at)
-  spend(draft, event)
+  spend(draft, event, at)
   draft.pending = nextPending(draft.pending, event)
   draft.lastLine = lineOf(event) ?? draft.lastLine
   draft.todos = todosIn(event) ?? draft.todos
@@ -194,6 +200,9 @@ function apply(draft: SummaryDraft, event: UIEvent, { at, turnId }: Pick<Envelop
       return setStatus(draft, event, turnId)
     case 'usage':
       if (event.parentToolUseId === undefined) draft.contextTokens = allTokens(event.usage)
+      return
+    case 'limits':
+      draft.limits = { at, windows: event.windows }
       return
     case 'native:unknown':
       draft.driftCount += 1
@@ -271,11 +280,14 @@ function work(draft: SummaryDraft, event: UIEvent, at: string): void {
   draft.updatedAt = at
 }
 
-function spend(draft: SummaryDraft, event: UIEvent): void {
-  const ledger = addCost(draft.ledger, event)
-  if (ledger === draft.ledger) return
+function spend(draft: SummaryDraft, event: UIEvent, at: string): void {
+  const before = draft.ledger
+  const ledger = addCost(before, event)
+  if (ledger === before) return
   draft.ledger = ledger
   if (event.type === 'turn:start') return
+  const model = (event.type === 'usage' ? event.model : undefined) ?? ledger.model
+  if (draft.spends !== null) draft.spends = addSpend(draft.spends, { at, model, before, after: ledger })
   const { usd, isEstimate, tokens } = costSoFar(ledger)
   draft.costUsd = usd
   draft.costIsEstimate = isEstimate
@@ -323,7 +335,8 @@ function beginFork(draft: SummaryDraft): void {
   const { sessionId, ledger, agent } = draft
   const { costUsd, costIsEstimate, tokens, workedMs, usage } = newSummary(sessionId)
   const nothing = { ...NO_COST, model: ledger.model }
-  const reset = { costUsd, costIsEstimate, tokens, workedMs, usage, ledger: nothing, turnLedger: nothing }
+  const spent = { costUsd, costIsEstimate, tokens, ledger: nothing, turnLedger: nothing, spends: [] }
+  const reset = { ...spent, workedMs, usage }
   Object.assign(draft, reset, { agent: { ...agent, nativeSessionId: null }, leftUnanswered: false })
 }
 
@@ -375,6 +388,7 @@ export function newSummary(sessionId: string): SessionSummary {
     ...{ turnCount: 0, turn: null, lastTurn: null, activity: null, pending: [] },
     ...{ leftUnanswered: false, error: null },
     ...{ costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, turnLedger: NO_COST },
+    ...{ spends: [], limits: null },
     usage: { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
     ...{ contextTokens: 0, workedMs: 0, lastLine: null, todos: [], driftCount: 0 },
   }

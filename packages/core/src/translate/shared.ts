@@ -1,4 +1,4 @@
-import type { StatusEvent } from '../events/ui-event.ts'
+import type { LimitsEvent, PlanWindow, StatusEvent } from '../events/ui-event.ts'
 import { asNumber } from '../native/loose.ts'
 
 export interface StatusDetails {
@@ -32,6 +32,17 @@ export function isoTime(seconds: unknown): string | undefined {
   return value === undefined || Math.abs(value) > MAX_DATE_S
     ? undefined
     : new Date(value * 1000).toISOString()
+}
+
+/** Agents repeat their limits with every answer. */
+export function limitsIfNew(
+  state: { readonly sessionId: string; toldLimits: string },
+  windows: PlanWindow[],
+): LimitsEvent[] {
+  const told = JSON.stringify(windows)
+  if (windows.length === 0 || told === state.toldLimits) return []
+  state.toldLimits = told
+  return [{ type: 'limits', sessionId: state.sessionId, windows }]
 }
 
 /** Of one text, or one input of a tool. As JSON it can take six times as many, and no string has more than 2^29. */

@@ -20,6 +20,7 @@ import type {
   SessionPage,
   SessionStatus,
   StoredSession,
+  UsageReport,
 } from '@chirality/sessions'
 import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
@@ -38,7 +39,7 @@ const EVENT_TYPES = Object.keys({
   ...{ 'session:init': 0, 'session:complete': 0, 'session:error': 0 },
   ...{ 'turn:start': 0, 'turn:end': 0, 'process:exit': 0 },
   ...{ 'permission:request': 0, 'permission:resolved': 0 },
-  ...{ status: 0, usage: 0, budget: 0, 'native:unknown': 0, 'log:gap': 0 },
+  ...{ status: 0, usage: 0, budget: 0, limits: 0, 'native:unknown': 0, 'log:gap': 0 },
 } satisfies Record<UIEventType, 0>) as UIEventType[]
 
 function isEvent(value: unknown): boolean {
@@ -292,6 +293,44 @@ export const searchResult = z.strictObject({
   ),
   unreadable: z.array(z.strictObject({ path: z.string(), error: z.string() })),
 }) satisfies z.ZodType<SearchResult>
+
+const usageAmount = {
+  usd: z.number(),
+  isEstimate: z.boolean(),
+  tokens: z.number(),
+  unpricedTokens: z.number(),
+}
+const usageOf = {
+  ...{ projectRoot: z.string(), harness: harnessId.nullable() },
+  ...{ model: z.string().nullable(), persona: z.string().nullable() },
+}
+const planWindow = z.strictObject({
+  ...{ name: z.string(), minutes: z.number().optional() },
+  ...{ usedPercent: z.number().optional(), resetsAt: time.optional() },
+})
+
+export const usageReport = z
+  .strictObject({
+    times: z.array(z.string()).describe('Every day, or hour, of the period, oldest first.'),
+    rows: z.array(z.strictObject({ time: z.string(), ...usageOf, ...usageAmount })),
+    sessions: z
+      .array(
+        z.strictObject({
+          ...{ sessionId: z.string(), title: z.string().nullable() },
+          ...usageOf,
+          ...usageAmount,
+        }),
+      )
+      .describe('The most expensive ones of the period.'),
+    sessionCount: count,
+    plans: z
+      .array(z.strictObject({ harness: harnessId, at: time, windows: z.array(planWindow).readonly() }))
+      .describe('The limits of the user’s plans, as each agent last reported them.'),
+    deleted: z
+      .strictObject({ sessions: count, usd: z.number(), tokens: z.number() })
+      .describe('Deleted sessions of the period, which no other number includes.'),
+  })
+  .meta({ id: 'Usage' }) satisfies z.ZodType<UsageReport>
 
 export const budgetState = z
   .strictObject({

@@ -69,6 +69,13 @@ const sessions = {
       .optional(),
     output: answers.sessionPage,
   },
+  usage: {
+    input: z.strictObject({
+      ...{ timeZone: values.timeZone, project: project.optional() },
+      days: z.int().positive().max(90).describe('The last days, with today; 1 is by hours.'),
+    }),
+    output: answers.usageReport,
+  },
   readMarks: { output: z.record(z.string(), z.number()) },
   markRead: { input: z.strictObject({ sessionId, seq }), output: nothing },
   get: { input: bySession, output: answers.storedSession },

@@ -21,6 +21,17 @@ export const usd = z.number().positive().max(1_000_000)
 
 export const maxTurns = z.int().positive().max(1_000_000)
 
+/** As IANA names it: `Europe/Berlin`. */
+export const timeZone = z.string().max(64).refine(isTimeZone, 'must be a time zone, such as Europe/Berlin')
+
+function isTimeZone(name: string): boolean {
+  try {
+    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
 export const bySession = z.strictObject({ sessionId })
 export const byProject = z.strictObject({ project })
 

@@ -5,6 +5,7 @@ import {
   readNativeLines,
   type SessionLog,
   searchSessions,
+  usageReport,
 } from '@chirality/sessions'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
@@ -23,6 +24,14 @@ export const sessionsRouter = router({
   list: call(CALLS.sessions.list).query(async ({ ctx, input }) => {
     const { project: projectRoot, ...page } = input ?? {}
     return shownSessions(ctx, { ...page, projectRoot })
+  }),
+
+  /** Cost and tokens over time, of all registered projects if none is named. */
+  usage: call(CALLS.sessions.usage).query(async ({ ctx, input }) => {
+    const { project, ...period } = input
+    const registered = (await ctx.projects.list()).map(({ root }) => root)
+    const projectRoots = project === undefined ? registered : [await ctx.projects.require(project)]
+    return usageReport(ctx.host, { ...period, projectRoots })
   }),
 
   /** The last read event of each session, in any browser of the user. */

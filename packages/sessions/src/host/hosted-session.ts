@@ -71,6 +71,10 @@ export class HostedSession implements LiveSession {
     }
   }
 
+  get stored(): StoredSession {
+    return this.#view.session
+  }
+
   start(message: string, request: TurnRequest = {}): Promise<StartedTurn> {
     return this.#start(message, request, randomUUID())
   }

@@ -10,6 +10,8 @@ import type { StoredSession } from '../store/stored-session.ts'
 export interface LiveSession {
   readonly id: string
   readonly status: SessionStatus
+  /** As its log has it now. */
+  readonly stored: StoredSession
   readonly log: SessionLog
   readonly queue: MessageQueue
   /**

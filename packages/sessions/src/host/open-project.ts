@@ -196,7 +196,7 @@ async function openSession(
     onStatus(session.status)
   }
   try {
-    const view = new SessionView(stored, { onChange })
+    const view = new SessionView(await project.store.withSpends(stored), { onChange })
     const onRecorded = (envelopes: Envelope[]) => {
       view.note(envelopes)
       for (const { event } of envelopes) session?.note(event)

@@ -224,6 +224,16 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
     ...{ spentTokens: orMissing(number), limitTokens: orMissing(number) },
     ...{ spentMs: orMissing(number), limitMs: orMissing(number) },
   },
+  limits: {
+    windows: listOf({
+      ...{
+        name: text,
+        minutes: orMissing(number),
+        usedPercent: orMissing(number),
+        resetsAt: orMissing(text),
+      },
+    }),
+  },
   'native:unknown': { harness: text, nativeType: text },
   'log:gap': { afterSeq: number, missing: number, reason: text },
 }

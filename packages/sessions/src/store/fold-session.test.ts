@@ -173,6 +173,9 @@ function expectSameViews(log: Envelope[]): void {
     expect(view.facts).toMatchObject({ ...shown, pending: state.pending })
     expect(fold.summary).toMatchObject(shown)
     expect(fold.session).toMatchObject({ costUsd, costIsEstimate, tokens, progress: { lastLine } })
+    const spends = state.spends ?? []
+    expect(spends.reduce((sum, { usd }) => sum + usd, 0)).toBeCloseTo(costUsd ?? 0, 6)
+    expect(spends.reduce((sum, spend) => sum + spend.tokens, 0)).toBe(tokens)
   }
   expect(state.turns.at(-1)).toMatchObject({
     costUsd: view.turnCost.usd,

@@ -35,6 +35,39 @@ export function noteClaudeSession(projectRoot: string, role: string, nativeSessi
   }))
 }
 
+/** `state/deleted.json`: the cost of deleted sessions, which no sum includes any more. */
+export interface DeletedState {
+  sessions: DeletedSession[]
+}
+
+export interface DeletedSession {
+  /** The last event. */
+  updatedAt: string
+  usd: number
+  tokens: number
+}
+
+export const deletedFile = defineStateFile<DeletedState>({
+  name: 'deleted.json',
+  initial: () => ({ sessions: [] }),
+  parse: ({ sessions }) =>
+    Array.isArray(sessions) ? { sessions: sessions.filter(isDeleted).slice(-MAX_DELETED) } : undefined,
+})
+
+export function noteDeleted(projectRoot: string, session: DeletedSession) {
+  return deletedFile.update(projectRoot, ({ sessions }) => ({
+    sessions: [...sessions, session].slice(-MAX_DELETED),
+  }))
+}
+
+const MAX_DELETED = 1000
+
+function isDeleted(value: unknown): value is DeletedSession {
+  if (typeof value !== 'object' || value === null) return false
+  const { updatedAt, usd, tokens } = value as Record<string, unknown>
+  return typeof updatedAt === 'string' && Number.isFinite(usd) && Number.isFinite(tokens)
+}
+
 interface StateFileOptions<T> {
   /** In `.chirality/state/`. */
   name: string

@@ -61,6 +61,7 @@ describe('create, save, resume', () => {
           lastLine: null,
           todos: [],
         },
+        ...{ spends: [], limits: null },
         ...{ usage: NO_USAGE, contextTokens: 0, driftCount: 0, version: null, permissionMode: null },
       },
       forkedFrom: null,

@@ -10,9 +10,11 @@ import { StorageError, toStorageError, withStorageErrors } from '../files/storag
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
+import { SessionFold } from './fold-session.ts'
 import { FORK_NOTICES, historyAt } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
+import { noteDeleted } from './project-state.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
 import { SpoolIndex } from './spool-index.ts'
 import { type ForkHistory, newSession, type StoredSession } from './stored-session.ts'
@@ -232,6 +234,24 @@ export class SessionStore {
     }
   }
 
+  /** A session that an earlier version stored lacks the times of its spends: they are read from its log, once. */
+  async withSpends(session: StoredSession): Promise<StoredSession> {
+    if (session.progress.spends !== null) return session
+    const log = await readSessionLog(session.projectRoot, session.id, this.#ops)
+    try {
+      const fold = new SessionFold(newSession(session))
+      if (log !== undefined) for await (const page of batchesOf(log, session.lastSeq)) fold.add(page)
+      const { spends } = fold.summary
+      const dated = (stored: StoredSession) =>
+        stored.lastSeq === session.lastSeq ? { ...stored, progress: { ...stored.progress, spends } } : stored
+      // On a full disk it is read again the next time.
+      await this.#change(session.id, dated).catch(() => {})
+      return dated(session)
+    } finally {
+      log?.close()
+    }
+  }
+
   /** Stops the session's work, and deletes all its files, raw logs included. */
   async delete(sessionId: string): Promise<void> {
     if (this.#projectOf(sessionId) === undefined) return
@@ -239,6 +259,10 @@ export class SessionStore {
     await this.#inTurn(sessionId, async project => {
       if (project === undefined) return
       const { projectRoot } = project.files
+      // Only a note for people: whatever is wrong with it must not keep a session from being deleted.
+      const { updatedAt, costUsd, tokens } = (await project.get(sessionId).catch(() => undefined)) ?? NOTHING
+      if (tokens > 0 || costUsd)
+        await noteDeleted(projectRoot, { updatedAt, usd: costUsd ?? 0, tokens }).catch(() => {})
       // The log is deleted first: a session without a log can be deleted again, but a log without a session would
       // restore it.
       await removeSessionLog(projectRoot, sessionId, this.#ops)
@@ -330,6 +354,7 @@ export class SessionStore {
 }
 
 const DEFAULT_PAGE = 50
+const NOTHING = { updatedAt: '', costUsd: 0, tokens: 0 }
 
 function notFound(sessionId: string): StorageError {
   return new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId.slice(0, 80))}.`)

@@ -12,6 +12,7 @@ import {
   type SessionMode,
   type SessionPhase,
   type SessionSummary,
+  type Spend,
   type Todo,
   type TurnEndReason,
   type TurnState,
@@ -54,6 +55,7 @@ export type SessionProgress = Pick<SessionSummary, (typeof PROGRESS)[number]> &
 
 const PROGRESS = [
   ...(['turn', 'turnLedger', 'activity', 'pending', 'error', 'usage'] as const),
+  ...(['spends', 'limits'] as const),
   ...(['contextTokens', 'lastLine', 'todos', 'driftCount'] as const),
 ] as const
 
@@ -225,7 +227,8 @@ function parseLedger(value: unknown): CostLedger | undefined {
 /** A file of an earlier version has none, and one that another program wrote may have any value. */
 function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
   const stored = isRecord(value) ? value : {}
-  const { pending, activity, error, usage } = stored
+  const { pending, activity, error, usage, spends, limits } = stored
+  const nothingSpent = ledger.highUsd === 0 && ledger.highTokens === 0
   return {
     turn: parseTurn(stored.turn) ?? null,
     turnLedger: parseLedger(stored.turnLedger) ?? ledger,
@@ -233,6 +236,8 @@ function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
     pending: Array.isArray(pending) ? pending.filter(request => isSound('permission:request', request)) : [],
     error: isRecord(error) ? parseFailure(error) : null,
     usage: isUsage(usage) ? usage : NO_PROGRESS.usage,
+    spends: Array.isArray(spends) ? spends.filter(isSpend) : nothingSpent ? [] : null,
+    limits: isRecord(limits) ? parseLimits(limits) : null,
     contextTokens: count(stored.contextTokens),
     lastLine: textOrNull(stored.lastLine),
     todos: Array.isArray(stored.todos) ? stored.todos.filter(isTodo) : [],
@@ -240,6 +245,17 @@ function parseProgress(value: unknown, ledger: CostLedger): SessionProgress {
     version: textOrNull(stored.version),
     permissionMode: textOrNull(stored.permissionMode),
   }
+}
+
+function isSpend(value: unknown): value is Spend {
+  if (!isRecord(value) || typeof value.model !== 'string') return false
+  const { slot, usd, statedUsd, tokens, unpricedTokens } = value
+  return [slot, usd, statedUsd, tokens, unpricedTokens].every(Number.isFinite)
+}
+
+function parseLimits({ at, windows }: Record<string, unknown>): SessionProgress['limits'] {
+  const event = { type: 'limits', windows }
+  return isTime(at) && isSound('limits', event) ? { at, windows: event.windows } : null
 }
 
 function isTodo(value: unknown): value is Todo {

@@ -24,6 +24,7 @@ const SAMPLES: Record<string, unknown>[] = [
   { type: 'status', status: 'notice', message: 'x', level: 'info', data: { a: 1 } },
   { type: 'usage', usage: USAGE, model: 'm' },
   { type: 'budget', scope: 'turn', spentUsd: 1, limitUsd: 2, exceeded: false },
+  { type: 'limits', windows: [{ name: 'week', usedPercent: 1 }] },
   { type: 'native:unknown', harness: 'codex', nativeType: 'x', raw: {} },
   { type: 'log:gap', afterSeq: 1, missing: 1, reason: 'x' },
   { type: 'chat:complete', text: 'x' },

@@ -55,6 +55,8 @@ export interface TranslatorState {
   /** Why the last request was tried again, until an answer comes. */
   lastRetry: ApiFailure | null
   rateLimitWarned: boolean
+  /** The last `limits`, to detect repetitions. */
+  toldLimits: string
 }
 
 /** The main agent or one sub-agent: each writes one message at a time. */
@@ -133,6 +135,7 @@ export function createState(sessionId: string, harness: string): TranslatorState
     credential: undefined,
     lastRetry: null,
     rateLimitWarned: false,
+    toldLimits: '',
   }
 }
 

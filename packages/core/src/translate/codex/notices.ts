@@ -1,7 +1,7 @@
-import type { StatusEvent, UIEvent } from '../../events/ui-event.ts'
+import type { PlanWindow, StatusEvent, UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod, CodexSilentNotification } from '../../native/codex/notifications.ts'
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
-import { headline, isoTime } from '../shared.ts'
+import { headline, isoTime, limitsIfNew, present } from '../shared.ts'
 import type { CodexState } from './state.ts'
 import { notice, snakeCase, status, warning } from './ui.ts'
 
@@ -127,39 +127,43 @@ function translateReview(state: CodexState, params: JsonObject): UIEvent[] {
 
 const NEARLY_PERCENT = 90
 
-/** Sent with every answer; shown only when a limit is near, reached, or far again. */
+/** Sent with every answer; a notice only when a limit is near, reached, or far again. */
 export function translateRateLimits(state: CodexState, params: JsonObject): UIEvent[] {
   const limits = asObject(params.rateLimits)
-  const window = limits && fullestWindow(limits)
+  const windows = [limits?.primary, limits?.secondary].flatMap(value => readWindow(asObject(value)) ?? [])
+  const news = limitsIfNew(state, windows)
   const reached = asText(limits?.rateLimitReachedType)
-  if (!limits || (!window && !reached)) return []
-  const used = window?.usedPercent ?? 100
+  if (!limits || (windows.length === 0 && !reached)) return news
+  const fullest = [...windows].sort((a, b) => b.usedPercent - a.usedPercent)[0]
+  const used = fullest?.usedPercent ?? 100
   const level = reached || used >= 100 ? 'error' : used >= NEARLY_PERCENT ? 'warn' : 'info'
-  if (level === state.rateLevel) return []
+  if (level === state.rateLevel) return news
   state.rateLevel = level
-  return [status(state, 'rate_limited', { message: describe(level, window), level, data: { ...limits } })]
+  return [
+    ...news,
+    status(state, 'rate_limited', { message: describe(level, fullest), level, data: { ...limits } }),
+  ]
 }
 
-interface Window {
-  usedPercent: number
-  hours: number | undefined
-  resetsAt: string | undefined
-}
+type CodexWindow = PlanWindow & { usedPercent: number }
 
-function fullestWindow(limits: JsonObject): Window | undefined {
-  const windows = [limits.primary, limits.secondary].flatMap(value => readWindow(asObject(value)) ?? [])
-  return windows.sort((a, b) => b.usedPercent - a.usedPercent)[0]
-}
-
-function readWindow(value: JsonObject | undefined): Window | undefined {
+function readWindow(value: JsonObject | undefined): CodexWindow | undefined {
   const usedPercent = asNumber(value?.usedPercent)
   if (usedPercent === undefined) return undefined
   const minutes = asNumber(value?.windowDurationMins)
-  return { usedPercent, hours: minutes && Math.round(minutes / 60), resetsAt: isoTime(value?.resetsAt) }
+  const resetsAt = isoTime(value?.resetsAt)
+  return present({ name: windowName(minutes), minutes, usedPercent, resetsAt })
 }
 
-function describe(level: StatusEvent['level'], window: Window | undefined): string {
-  const limit = window?.hours ? `${window.hours} h usage limit` : 'usage limit'
+function windowName(minutes: number | undefined): string {
+  if (minutes === undefined) return 'usage'
+  if (minutes === 7 * 24 * 60) return 'week'
+  return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
+}
+
+function describe(level: StatusEvent['level'], window: PlanWindow | undefined): string {
+  const hours = window?.minutes && Math.round(window.minutes / 60)
+  const limit = hours ? `${hours} h usage limit` : 'usage limit'
   const until = window?.resetsAt ? `, resets at ${window.resetsAt}` : ''
   if (level === 'error') return `The ${limit} is reached${until}`
   if (level === 'info') return `Below the ${limit} again`

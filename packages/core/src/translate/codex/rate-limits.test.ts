@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appStatuses } from '../../../test/support/codex-lines.ts'
+import { appEvents, appStatuses } from '../../../test/support/codex-lines.ts'
 
 const RESETS_S = 1_800_000_000
 
@@ -41,5 +41,19 @@ test('C64: an update without numbers says nothing, one that names the limit does
 test('a time that is none does no harm', () => {
   expect(appStatuses(limits(null, { primary: { usedPercent: 99, resetsAt: 1e300 } }))).toMatchObject([
     { message: '99 % of the usage limit used' },
+  ])
+})
+
+test('C66: the windows of the plan are told with their use and reset, once as long as they are the same', () => {
+  const weekly = { usedPercent: 12.5, windowDurationMins: 10080, resetsAt: null }
+  const told = appEvents(limits(50, { secondary: weekly }), limits(50, { secondary: weekly }), limits(51))
+  const windows = told.flatMap(event => (event.type === 'limits' ? [event.windows] : []))
+  const fiveHours = { name: '5 hours', minutes: 300, resetsAt: '2027-01-15T08:00:00.000Z' }
+  expect(windows).toStrictEqual([
+    [
+      { ...fiveHours, usedPercent: 50 },
+      { name: 'week', minutes: 10080, usedPercent: 12.5 },
+    ],
+    [{ ...fiveHours, usedPercent: 51 }],
   ])
 })

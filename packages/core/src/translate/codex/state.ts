@@ -45,6 +45,8 @@ export interface CodexState {
   /** Threads of sub-agents, whose requests are shown in this session. */
   readonly subAgents: Set<string>
   rateLevel: StatusEvent['level']
+  /** The last `limits`, to detect repetitions. */
+  toldLimits: string
 }
 
 export interface Turn {
@@ -130,6 +132,7 @@ export function createState(options: StateOptions): CodexState {
     requests: new Map(),
     subAgents: new Set(),
     rateLevel: 'info',
+    toldLimits: '',
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { statuses, system } from '../../../../test/support/claude-lines.ts'
+import { eventsOf, statuses, system } from '../../../../test/support/claude-lines.ts'
 
 describe('retries', () => {
   test('E61: say what failed and when it is tried again', () => {
@@ -82,5 +82,31 @@ describe('rate limits', () => {
       '93 % of the five hour limit used, resets at 2026-11-16T01:38:04.000Z',
       'Below the usage limit again',
     ])
+  })
+
+  test('E72: the windows of the plan are told with their use and reset, also while all is well, once', () => {
+    const fine = limit({
+      status: 'allowed',
+      unifiedWindows: {
+        five_hour: { utilization: 0.123, resetsAt: 1794793084, status: 'allowed' },
+        seven_day_opus: { status: 'allowed' },
+        new_kind: { utilization: -1, resetsAt: 1e20 },
+        broken: null,
+      },
+    })
+    const windows = eventsOf(fine, fine, warning, limit({ status: 'rejected', rateLimitType: 'seven_day' }))
+      .filter(event => event.type === 'limits')
+      .map(event => event.windows)
+    const resetsAt = '2026-11-16T01:38:04.000Z'
+    expect(windows).toStrictEqual([
+      [
+        { name: '5 hours', minutes: 300, usedPercent: 12.3, resetsAt },
+        { name: 'week, Opus', minutes: 10080 },
+        { name: 'new kind', usedPercent: 0 },
+      ],
+      [{ name: '5 hours', minutes: 300, usedPercent: 93, resetsAt }],
+      [{ name: 'week', minutes: 10080, usedPercent: 100 }],
+    ])
+    expect(eventsOf(limit({ status: 'allowed' }))).toStrictEqual([])
   })
 })

@@ -1,8 +1,8 @@
-import type { StatusEvent, UIEvent } from '../../../events/ui-event.ts'
+import type { PlanWindow, StatusEvent, UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeRateLimitEvent } from '../../../native/claude/other-events.ts'
 import type { ClaudeApiRetryEvent } from '../../../native/claude/system-events.ts'
 import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { isoTime } from '../../shared.ts'
+import { isoTime, limitsIfNew, present } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
 import { status, unknown } from '../ui.ts'
 
@@ -27,15 +27,17 @@ export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryE
   ]
 }
 
-/** `allowed` comes with every answer; it is shown only after a warning, or while extra usage is spent. */
+/** `allowed` comes with every answer; it is a line only after a warning, or while extra usage is spent. */
 export function translateRateLimit(state: TranslatorState, event: ClaudeRateLimitEvent): UIEvent[] {
   const info = asObject(event.rate_limit_info)
   if (!info) return [unknown(state, 'rate_limit_event', event)]
   const level = RATE_LEVELS.get(info.status)
   const plain = info.status === 'allowed' && info.isUsingOverage !== true && !state.rateLimitWarned
   state.rateLimitWarned = info.status !== 'allowed'
-  if (plain) return []
+  const limits = limitsIfNew(state, planWindows(info))
+  if (plain) return limits
   return [
+    ...limits,
     status(state, 'rate_limited', {
       message: describeLimit(info),
       level: level ?? 'warn',
@@ -49,6 +51,35 @@ const RATE_LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
   ['allowed_warning', 'warn'],
   ['rejected', 'error'],
 ] as const)
+
+/** Later releases list every window of the plan; earlier ones name the one that is the fullest. */
+function planWindows(info: JsonObject): PlanWindow[] {
+  const all = Object.entries(asObject(info.unifiedWindows) ?? {})
+  const named = asText(info.rateLimitType)
+  const windows = all.length > 0 ? all : named === undefined ? [] : [[named, info] as const]
+  return windows.flatMap(([type, value]) => {
+    const window = asObject(value)
+    if (window === undefined) return []
+    const { name, minutes } = WINDOWS.get(type) ?? { name: type.replaceAll('_', ' '), minutes: undefined }
+    const used = asNumber(window.utilization)
+    const usedPercent = used !== undefined ? percent(used) : window.status === 'rejected' ? 100 : undefined
+    return [present({ name, minutes, usedPercent, resetsAt: isoTime(window.resetsAt) })]
+  })
+}
+
+function percent(share: number): number {
+  return Math.max(0, Math.round(share * 1000) / 10)
+}
+
+const WEEK_MINUTES = 7 * 24 * 60
+
+const WINDOWS: ReadonlyMap<string, { name: string; minutes: number | undefined }> = new Map([
+  ['five_hour', { name: '5 hours', minutes: 300 }],
+  ['seven_day', { name: 'week', minutes: WEEK_MINUTES }],
+  ['seven_day_opus', { name: 'week, Opus', minutes: WEEK_MINUTES }],
+  ['seven_day_sonnet', { name: 'week, Sonnet', minutes: WEEK_MINUTES }],
+  ['overage', { name: 'extra usage', minutes: undefined }],
+])
 
 function describeLimit(info: JsonObject): string {
   const window = asText(info.rateLimitType)?.replaceAll('_', ' ')
