@@ -12,9 +12,12 @@ export function benchEvent(n: number): ChatDeltaEvent {
   }
 }
 
-/** What an agent prints: pieces of text, one after another, and now and then the output of a tool. */
+/** What an agent prints: pieces of text, one after another, then the whole message, and the output of a tool. */
 export function streamedEvent(n: number): UIEvent {
-  return n % 40 === 39 ? largeEvent(n) : { ...benchEvent(n), messageId: `msg_${Math.floor(n / 40)}#0` }
+  const messageId = `msg_${Math.floor(n / 40)}#0`
+  if (n % 40 === 39) return largeEvent(n)
+  if (n % 40 < 38) return { ...benchEvent(n), messageId }
+  return { type: 'chat:message', sessionId: BENCH_SESSION, messageId, text: benchEvent(n).text.repeat(38) }
 }
 
 /** About a kilobyte: a tool's output. */

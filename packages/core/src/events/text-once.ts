@@ -4,8 +4,9 @@ import type { ChatCompleteEvent, ChatMessageEvent, Envelope, UIEvent } from './u
 export interface TextRef {
   messageId: string
   parentToolUseId?: string
-  /** The `seq` of the event that the text began with. */
+  /** The `seq` of the event that the text began with, and of the one that its last piece is in. */
   from: number
+  to: number
   chars: number
 }
 
@@ -76,8 +77,10 @@ export class TextsOnce {
   #piece(seq: number, event: { messageId: string; parentToolUseId?: string; text: string }): void {
     const key = keyOf(event)
     const told = this.#told.get(key)
-    if (told && !told.isWhole) told.pieces.push(event.text)
-    else this.#told.set(key, { ref: refOf(seq, event), pieces: [event.text], isWhole: false })
+    if (told && !told.isWhole) {
+      told.pieces.push(event.text)
+      told.ref.to = seq
+    } else this.#told.set(key, { ref: refOf(seq, event), pieces: [event.text], isWhole: false })
   }
 
   #whole(seq: number, event: ChatMessageEvent): Told {
@@ -105,10 +108,10 @@ function isSentOnce(event: UIEvent): event is SentOnce {
 }
 
 function refOf(
-  from: number,
+  seq: number,
   { messageId, parentToolUseId }: { messageId: string; parentToolUseId?: string },
 ): Omit<TextRef, 'chars'> {
-  return { messageId, ...(parentToolUseId === undefined ? {} : { parentToolUseId }), from }
+  return { messageId, ...(parentToolUseId === undefined ? {} : { parentToolUseId }), from: seq, to: seq }
 }
 
 function keyOf({ messageId, parentToolUseId = '' }: { messageId: string; parentToolUseId?: string }): string {

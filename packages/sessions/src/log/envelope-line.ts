@@ -1,4 +1,4 @@
-import type { Envelope, NativeUnknownEvent, UIEvent, UIEventType, UsageInfo } from '@chirality/core'
+import type { Envelope, NativeUnknownEvent, TextRef, UIEvent, UIEventType, UsageInfo } from '@chirality/core'
 
 /** One line of the log. `seq` comes first, so that a line's position is known without parsing it. */
 export function encodeLine(envelope: Envelope): string {
@@ -17,7 +17,10 @@ function idMembers(sessionId: string, turnId: string | null): string {
   return lastIds.text
 }
 
-/** The envelope in a line, if it is complete and belongs to the session. */
+/**
+ * The envelope in a line, if it is complete and belongs to the session. A text that the line only refers to is not
+ * restored: `isStoredOnce` says so.
+ */
 export function decodeLine(line: Buffer, sessionId: string): Envelope | undefined {
   const value = parse(line)
   return isEnvelope(value) && value.sessionId === sessionId ? sound(value) : undefined
@@ -102,8 +105,17 @@ function soundEvent(event: UIEvent, sessionId: string): UIEvent {
   // An event type of a later version, which readers skip.
   if (fields === undefined) return event
   const values = event as unknown as Record<string, unknown>
-  for (const [name, isSound] of fields) if (!isSound(values[name])) return damaged(values, sessionId)
-  return event
+  const isRef = isStoredOnce(event)
+  for (const [name, isSound] of fields) {
+    if (!isSound(values[name]) && !(isRef && name === 'text')) return damaged(values, sessionId)
+  }
+  return !isRef && 'textOf' in event ? withoutRef(event) : event
+}
+
+/** An event that has its text refers to no other: a reader that restores texts would take it for one that does. */
+function withoutRef(event: UIEvent & { textOf?: unknown }): UIEvent {
+  const { textOf: _, ...rest } = event
+  return rest as UIEvent
 }
 
 /** Whether a value has the fields of an event of this type. */
@@ -119,6 +131,44 @@ export function isSound<T extends UIEventType>(
 /** Whether a value is a count of tokens. */
 export function isUsage(value: unknown): value is UsageInfo {
   return usage(value)
+}
+
+/**
+ * Stands in the log for a text that the lines `from` to `to` hold in pieces. Length and hash prove what a reader puts
+ * together from them.
+ */
+export interface StoredTextRef extends TextRef {
+  hash: string
+}
+
+/** An event as it is stored: without the field `text`, but with `textOf` in its place. */
+export interface StoredOnce {
+  type: 'chat:message' | 'chat:complete'
+  textOf: StoredTextRef
+}
+
+/** Whether an event has to be restored before it is shown. A `text` that is there counts, whatever else is. */
+export function isStoredOnce(event: object): event is StoredOnce {
+  if (!('type' in event) || !('textOf' in event) || 'text' in event) return false
+  return (event.type === 'chat:message' || event.type === 'chat:complete') && isRef(event.textOf)
+}
+
+function isRef(value: unknown): value is StoredTextRef {
+  if (typeof value !== 'object' || value === null) return false
+  const { messageId, parentToolUseId, from, to, chars, hash } = value as Record<string, unknown>
+  return (
+    typeof messageId === 'string' &&
+    (parentToolUseId === undefined || typeof parentToolUseId === 'string') &&
+    isCount(from) &&
+    isCount(to) &&
+    from <= to &&
+    isCount(chars) &&
+    typeof hash === 'string'
+  )
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
 }
 
 function damaged(raw: Record<string, unknown>, sessionId: string): NativeUnknownEvent {

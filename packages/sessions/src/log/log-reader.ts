@@ -7,6 +7,7 @@ import { decodeLine, decodeLines } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
 import type { LineRange } from './index/index-block.ts'
 import { indexDamaged, type LineIndex } from './index/line-index.ts'
+import { mayHaveRefs, restoreTexts } from './stored-texts.ts'
 
 export interface LogReaderOptions {
   ops: FileOps
@@ -38,7 +39,7 @@ export class LogReader {
   after(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
     return this.#read(
       () => this.#rangesAfter(seq, limit, bounds),
-      (ranges, ifMisplaced) => this.#envelopes(ranges, ifMisplaced),
+      (ranges, ifMisplaced) => this.#whole(ranges, { ifMisplaced, maxBytes: bounds.maxBytes, keep: 'first' }),
     )
   }
 
@@ -46,7 +47,9 @@ export class LogReader {
   textAfter(seq: number, limit: number, bounds: ReadBounds): EventText | undefined {
     return this.#read(
       () => this.#rangesAfter(seq, limit, bounds),
-      (ranges, ifMisplaced) => this.#knownText(ranges) ?? textOf(this.#envelopes(ranges, ifMisplaced)),
+      (ranges, ifMisplaced) =>
+        this.#knownText(ranges) ??
+        textOf(this.#whole(ranges, { ifMisplaced, maxBytes: bounds.maxBytes, keep: 'first' })),
     )
   }
 
@@ -54,7 +57,7 @@ export class LogReader {
   before(seq: number, limit: number, bounds: ReadBounds): Envelope[] {
     return this.#read(
       () => this.#rangesBefore(seq, limit, bounds),
-      (ranges, ifMisplaced) => this.#envelopes(ranges, ifMisplaced),
+      (ranges, ifMisplaced) => this.#whole(ranges, { ifMisplaced, maxBytes: bounds.maxBytes, keep: 'last' }),
     )
   }
 
@@ -104,6 +107,37 @@ export class LogReader {
     }
   }
 
+  /** With the texts that other lines hold. They count as much as if they were in these lines. */
+  #whole(ranges: LineRange[], { ifMisplaced, maxBytes, keep }: WholeOptions): Envelope[] {
+    const stored = this.#envelopes(ranges, ifMisplaced)
+    const pageStart = ranges[0]?.seq ?? 0
+    const restored = restoreTexts(stored, from => this.#linesBetween(from, pageStart, ifMisplaced))
+    if (restored === undefined) return stored
+    const { envelopes, restoredChars } = restored
+    const lengths = new Map(ranges.map(({ seq, length }) => [seq, length]))
+    let bytes = 0
+    const fits = ({ seq }: Envelope) => {
+      bytes += (lengths.get(seq) ?? 0) + (restoredChars.get(seq) ?? 0)
+      return bytes <= maxBytes
+    }
+    if (keep === 'first') {
+      const end = envelopes.findIndex(envelope => !fits(envelope))
+      return end < 0 ? envelopes : envelopes.slice(0, Math.max(1, end))
+    }
+    const end = envelopes.findLastIndex(envelope => !fits(envelope))
+    return envelopes.slice(Math.min(end + 1, envelopes.length - 1))
+  }
+
+  /** The lines from `from` up to the one before `end`, one page at a time. */
+  *#linesBetween(from: number, end: number, ifMisplaced: IfMisplaced): Generator<Envelope[]> {
+    for (let next = from; next < end; ) {
+      const ranges = this.#rangesAfter(next - 1, STEP, { lastSeq: end - 1, maxBytes: PIECES_BYTES })
+      if (ranges.length === 0) return
+      yield this.#envelopes(ranges, ifMisplaced)
+      next += ranges.length
+    }
+  }
+
   #envelopes(ranges: LineRange[], ifMisplaced: IfMisplaced): Envelope[] {
     const text = this.#soundText(ranges)
     const envelopes = text === undefined ? undefined : this.#parse(text, ranges)
@@ -116,7 +150,7 @@ export class LogReader {
     if (first === undefined || last === undefined) return undefined
     const isKnown = this.#known.has(this.#options.index(), first.seq, last.seq)
     const text = isKnown ? this.#soundText(ranges) : undefined
-    return text === undefined ? undefined : { from: first.seq, to: last.seq, text }
+    return text === undefined || mayHaveRefs(text) ? undefined : { from: first.seq, to: last.seq, text }
   }
 
   /** For a log without damage, as almost all are: all lines in one string, separated by commas. */
@@ -196,6 +230,15 @@ function textOf(envelopes: Envelope[]): EventText | undefined {
 }
 
 type IfMisplaced = 'fail' | 'skip'
+
+interface WholeOptions {
+  ifMisplaced: IfMisplaced
+  maxBytes: number
+  /** Which end of the page remains if it is more than `maxBytes`. */
+  keep: 'first' | 'last'
+}
+
+const PIECES_BYTES = 8 * 1024 * 1024
 const STEP = 512
 const NEWLINE = 0x0a
 const COMMA = 0x2c

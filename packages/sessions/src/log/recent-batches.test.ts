@@ -7,7 +7,7 @@ const MILLION = 1024 * 1024
 function push(recent: RecentBatches, seq: number, chars: number): void {
   const event = { type: 'chat:delta', sessionId: 's', text: '', messageId: 'm' } as const
   const envelope: Envelope = { seq, at: '2026-01-01T00:00:00.000Z', sessionId: 's', turnId: null, event }
-  recent.push([envelope], 'x'.repeat(chars))
+  recent.push([envelope], { lines: 'x'.repeat(chars), omitted: 0 })
 }
 
 test('a log holds its newest million characters, and a batch that is larger alone', () => {

@@ -1,16 +1,16 @@
-import { type Envelope, type TextRef, TextsOnce } from '@chirality/core'
+import type { Envelope } from '@chirality/core'
 import { encodeLine } from './envelope-line.ts'
 import { type EventText, textOfLines } from './event-text.ts'
+import type { WrittenLines } from './file/batch.ts'
 
 interface RecentBatch {
   envelopes: Envelope[]
   from: number
   to: number
-  lines: string
-  /** Built once for all readers. */
+  written: WrittenLines
+  /** As written, and with all its texts. Both are built once for all readers. */
   text?: EventText
-  /** Without texts that were already sent in pieces; the earliest of those began with event `from`. */
-  once?: { text: EventText; from: number } | undefined
+  whole?: EventText
 }
 
 /**
@@ -21,15 +21,15 @@ export class RecentBatches {
   /** The logs that hold batches; the one with the newest batch is last. */
   static readonly #holders = new Set<RecentBatches>()
   static #heldChars = 0
-  #texts = new TextsOnce()
   #batches: RecentBatch[] = []
   #chars = 0
 
-  push(envelopes: Envelope[], lines: string): void {
+  push(envelopes: Envelope[], written: WrittenLines): void {
     const from = envelopes[0]?.seq ?? 0
     const to = from + envelopes.length - 1
-    this.#batches.push({ envelopes, from, to, lines, once: this.#once(envelopes, lines) })
-    this.#count(lines.length)
+    const batch = { envelopes, from, to, written }
+    this.#batches.push(batch)
+    this.#count(charsOf(batch))
     RecentBatches.#holders.delete(this)
     RecentBatches.#holders.add(this)
     while (this.#chars > MAX_CHARS_OF_LOG && this.#batches.length > 1) this.#forgetFirst()
@@ -59,36 +59,24 @@ export class RecentBatches {
   textAfter(seq: number, knownFrom = Number.POSITIVE_INFINITY): EventText | undefined {
     const batch = this.#with(seq + 1)
     if (batch?.from !== seq + 1) return undefined
-    if (batch.once && batch.once.from > knownFrom) return batch.once.text
-    batch.text ??= textOfLines(batch.from, batch.to, batch.lines)
-    return batch.text
+    const { from, to, envelopes, written } = batch
+    if (written.refersTo === undefined || written.refersTo > knownFrom) {
+      batch.text ??= textOfLines(from, to, written.lines)
+      return batch.text
+    }
+    batch.whole ??= textOfLines(from, to, envelopes.map(encodeLine).join(''))
+    return batch.whole
   }
 
   clear(): void {
-    this.#texts = new TextsOnce()
     this.#batches = []
     this.#count(-this.#chars)
     RecentBatches.#holders.delete(this)
   }
 
-  #once(envelopes: Envelope[], lines: string): RecentBatch['once'] {
-    let from = Number.POSITIVE_INFINITY
-    const sent = envelopes.map(envelope => {
-      const once = this.#texts.once(envelope)
-      if (once !== undefined && 'textOf' in once.event)
-        from = Math.min(from, (once.event.textOf as TextRef).from)
-      return once
-    })
-    if (from === Number.POSITIVE_INFINITY) return undefined
-    const whole = lines.split('\n')
-    const short = sent.map((once, i) => (once === undefined ? `${whole[i]}\n` : encodeLine(once))).join('')
-    const [first] = envelopes
-    return first && { text: textOfLines(first.seq, first.seq + envelopes.length - 1, short), from }
-  }
-
   #forgetFirst(): void {
-    const chars = this.#batches.shift()?.lines.length ?? 0
-    this.#count(-chars)
+    const batch = this.#batches.shift()
+    if (batch !== undefined) this.#count(-charsOf(batch))
     if (this.#batches.length === 0) RecentBatches.#holders.delete(this)
   }
 
@@ -101,6 +89,10 @@ export class RecentBatches {
     const batch = this.#batches.findLast(({ from }) => from <= seq)
     return batch !== undefined && seq <= batch.to ? batch : undefined
   }
+}
+
+function charsOf({ written }: RecentBatch): number {
+  return written.lines.length + written.omitted
 }
 
 /** Characters of the lines; with their envelopes and the sent text they take about five times as many bytes. */

@@ -4,6 +4,7 @@ import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError, toStorageError } from '../files/storage-error.ts'
 import type { EventText } from './event-text.ts'
+import type { WrittenLines } from './file/batch.ts'
 import { LogContents } from './file/log-contents.ts'
 import { type LogHealth, LogWriter } from './file/log-writer.ts'
 import { LogReader } from './log-reader.ts'
@@ -58,7 +59,7 @@ export class SessionLog {
       now,
       syncDelayMs: options.syncDelayMs ?? SYNC_DELAY_MS,
       retryDelayMs: options.retryDelayMs ?? RETRY_DELAY_MS,
-      onPublish: (envelopes, lines) => this.#publish(envelopes, lines),
+      onPublish: (envelopes, written) => this.#publish(envelopes, written),
       onHealth: health => this.#announce(health),
     })
     this.#reader = new LogReader({
@@ -149,7 +150,7 @@ export class SessionLog {
   }
 
   /**
-   * The same as JSON text, as it is in the file, for callers that only pass it on. With `textOnce` a text that was sent
+   * The same as JSON text, for callers that only pass it on. With `textOnce` a text that was sent
    * in pieces is not repeated live; `TextsOnce` of core restores it.
    */
   subscribeText(afterSeq: number, { textOnce = false } = {}): AsyncIterableIterator<EventText> {
@@ -224,9 +225,9 @@ export class SessionLog {
     }
   }
 
-  #publish(envelopes: Envelope[], lines: string): void {
+  #publish(envelopes: Envelope[], written: WrittenLines): void {
     if (this.#subscriptions.size === 0) return this.#recent.clear()
-    this.#recent.push(envelopes, lines)
+    this.#recent.push(envelopes, written)
     for (const subscription of this.#subscriptions) subscription.wake()
   }
 

@@ -9,6 +9,7 @@ import { toStorageError } from '../files/storage-error.ts'
 import { encodeLine } from '../log/envelope-line.ts'
 import type { SessionLogReader } from '../log/read-log.ts'
 import { EVENTS_FOLDER } from '../log/session-log.ts'
+import { StoredTexts } from '../log/stored-texts.ts'
 import { SessionFold } from './fold-session.ts'
 import type { StoredSession } from './stored-session.ts'
 
@@ -32,11 +33,16 @@ export async function writeWholeLog(
   const path = join(folder, `${session.id}.ndjson`)
   const temporary = temporaryName(path)
   const fold = new SessionFold(session)
+  const texts = new StoredTexts()
   try {
     const fd = ops.open(temporary, OPEN.createAppend)
     const write = (envelopes: readonly Envelope[]) => {
       const own = envelopes.map((envelope, i) => makeOwn(envelope, session.id, fold.session.lastSeq + 1 + i))
-      writeAll(ops, fd, Buffer.from(own.map(encodeLine).join('')))
+      writeAll(
+        ops,
+        fd,
+        Buffer.from(own.map(envelope => encodeLine(texts.stored(envelope).envelope)).join('')),
+      )
       fold.add(own)
     }
     try {

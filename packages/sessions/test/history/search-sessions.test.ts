@@ -43,6 +43,35 @@ const TURN: Loose[] = [
 ]
 
 describe('what is found', () => {
+  test('a word that two pieces of a long answer share, though the log holds the answer only in pieces', async () => {
+    const filler = 'There is much to say about water birds. '.repeat(20)
+    const answer = (n: number, word: string): Loose[] => [
+      { type: 'turn:start', message: `Question ${n}` },
+      { type: 'chat:delta', messageId: `m${n}`, text: `${filler}${word.slice(0, 3)}` },
+      { type: 'tool:result', toolUseId: `u${n}`, content: 'Between two pieces: Cormorant', isError: false },
+      { type: 'chat:delta', messageId: `m${n}`, text: `${word.slice(3)}. ${filler}` },
+      { type: 'chat:message', messageId: `m${n}`, text: `${filler}${word}. ${filler}` },
+      { type: 'chat:complete', text: `${filler}${word}. ${filler}` },
+      { type: 'turn:end', reason: 'completed' },
+    ]
+    await session([...answer(1, 'Cormorant'), ...answer(2, 'Bittern'), ...answer(3, 'Cormorant')])
+    const hits = await search('cormorant')
+    expect(hits.map(({ seq, kind }) => [seq, kind])).toEqual([
+      ...[
+        [19, 'assistant'],
+        [17, 'tool'],
+        [10, 'tool'],
+      ],
+      ...[
+        [5, 'assistant'],
+        [3, 'tool'],
+      ],
+    ])
+    expect(hits[0]?.snippet).toContain('Cormorant')
+    expect(await search('bittern')).toMatchObject([{ seq: 12 }])
+    expect(await search('bittern', { limit: 1 })).toMatchObject([{ seq: 12 }])
+  })
+
   test('messages, thinking, tools and errors, newest first, each once', async () => {
     const id = await session([
       ...TURN,

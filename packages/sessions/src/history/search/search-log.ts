@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
 import type { FileOps } from '../../files/file-ops.ts'
 import { OPEN, openRegular, readFully } from '../../files/read-write.ts'
-import { decodeLine } from '../../log/envelope-line.ts'
+import { decodeLine, isStoredOnce } from '../../log/envelope-line.ts'
+import { TextCollector, withText } from '../../log/stored-texts.ts'
 import { type HitKind, SEARCHABLE_TYPES, searchableText } from './searchable-text.ts'
 import type { Snippet, TextMatcher } from './text-matcher.ts'
 
@@ -32,7 +33,7 @@ export async function* searchLog(log: LogToSearch, query: LogQuery): AsyncGenera
     const search = new LogSearch({ ...log, fd }, query.matcher)
     for (const { bytes, start } of chunksFromEnd(ops, fd, ops.stat(fd).size)) {
       query.signal?.throwIfAborted()
-      for (const line of candidateLines(bytes, query.needle).reverse()) {
+      for (const line of candidateLines(bytes, query.needle, search.wantedMessages).reverse()) {
         const hits = search.look(bytes.subarray(line.start, line.end), line, start + line.start)
         for (const hit of hits) yield hit
       }
@@ -45,9 +46,20 @@ export async function* searchLog(log: LogToSearch, query: LogQuery): AsyncGenera
   }
 }
 
+/** A line that may have a hit, once its text was found in the lines before it. */
+interface WaitingLine {
+  envelope: Envelope
+  isTurn: boolean
+  position: number
+  /** For a line that refers to its text. */
+  text?: { collector: TextCollector; messageId: string; from: number; isOver: boolean }
+}
+
 class LogSearch {
   readonly #log: { ops: FileOps; fd: number; sessionId: string }
   readonly #matcher: TextMatcher
+  /** In the order of the search. The first one waits for its text. */
+  #waiting: WaitingLine[] = []
   #sawTurn = false
   /**
    * The answer of a turn usually repeats its last message. Then the message is the hit, because the transcript shows
@@ -60,10 +72,41 @@ class LogSearch {
     this.#matcher = matcher
   }
 
-  look(bytes: Buffer, { isTurn }: CandidateLine, position: number): LogHit[] {
+  /** The messages whose pieces have to be looked at, too: their ids as they stand in a chunk. */
+  get wantedMessages(): Set<string> {
+    const ids = this.#waiting.flatMap(({ text }) => (text && !text.isOver ? [text.messageId] : []))
+    return new Set(ids.map(id => Buffer.from(JSON.stringify(id).slice(1, -1)).toString('latin1')))
+  }
+
+  look(bytes: Buffer, { isTurn, isPiece }: CandidateLine, position: number): LogHit[] {
     const envelope = decodeLine(bytes, this.#log.sessionId)
     if (envelope === undefined) return []
-    const hits = isTurn ? [...this.end(), ...this.#unfinished(envelope, position)] : []
+    for (const { text } of this.#waiting) {
+      if (text === undefined || text.isOver) continue
+      text.collector.add(envelope)
+      text.isOver = text.collector.isComplete || envelope.seq <= text.from
+    }
+    const line: WaitingLine = { envelope, isTurn, position }
+    if (isStoredOnce(envelope.event)) {
+      const { textOf } = envelope.event
+      const { messageId, from } = textOf
+      line.text = { collector: new TextCollector(textOf), messageId, from, isOver: false }
+    }
+    if (!isPiece) this.#waiting.push(line)
+    return this.#settle()
+  }
+
+  #settle(): LogHit[] {
+    const isReady = ({ text }: WaitingLine) => text === undefined || text.isOver
+    const waits = this.#waiting.findIndex(line => !isReady(line))
+    const ready = this.#waiting.splice(0, waits < 0 ? this.#waiting.length : waits)
+    return ready.flatMap(({ text, envelope, isTurn, position }) =>
+      this.#match(text ? withText(envelope, text.collector.text) : envelope, isTurn, position),
+    )
+  }
+
+  #match(envelope: Envelope, isTurn: boolean, position: number): LogHit[] {
+    const hits = isTurn ? [...this.#held(), ...this.#unfinished(envelope, position)] : []
     const found = searchableText(envelope.event)
     const snippet = found && this.#matcher.find(found.text)
     if (found === undefined || snippet === undefined) return hits
@@ -77,6 +120,11 @@ class LogSearch {
   }
 
   end(): LogHit[] {
+    for (const { text } of this.#waiting) if (text) text.isOver = true
+    return [...this.#settle(), ...this.#held()]
+  }
+
+  #held(): LogHit[] {
     const held = this.#answer
     this.#answer = undefined
     return held === undefined ? [] : [held]
@@ -113,18 +161,82 @@ interface CandidateLine {
   end: number
   /** The start or end of a turn, needed even without a match. */
   isTurn: boolean
+  /** Only looked at for a text that is put together. */
+  isPiece: boolean
 }
 
-/** The lines that may match and the ends of turns, in order, found without parsing. */
-function candidateLines(bytes: Buffer, needle: RegExp | undefined): CandidateLine[] {
+/**
+ * The lines that may hold the query or refer to a text that does, the pieces of such texts, and the ends of turns, in
+ * order, without parsing any. `wanted` names messages that later lines refer to.
+ */
+function candidateLines(
+  bytes: Buffer,
+  needle: RegExp | undefined,
+  wanted: ReadonlySet<string>,
+): CandidateLine[] {
   const text = bytes.toString('latin1')
   const lines = new Map<number, CandidateLine>()
-  for (const start of startsOfMatches(text, needle)) lines.set(start, lineFrom(text, start, false))
-  for (let at = bytes.indexOf(TURN_EVENT); at >= 0; at = bytes.indexOf(TURN_EVENT, at + 1)) {
-    const start = text.lastIndexOf('\n', at) + 1
-    lines.set(start, lineFrom(text, start, true))
+  const add = (start: number, { isTurn = false, isPiece = false } = {}) =>
+    lines.set(start, { start, end: endOf(text, start), isTurn, isPiece })
+  const refs = [...linesWith(text, TEXT_REF)]
+  if (wanted.size > 0 || refs.length > 0) {
+    const pieces = piecesIn(text)
+    const looked = new Set(wanted)
+    const firstSeq = Number(FIRST_SEQ.exec(text)?.[1])
+    for (const start of refs) {
+      const { messageId = '', from = '' } =
+        REF_FIELDS.exec(text.slice(start, endOf(text, start)))?.groups ?? {}
+      const ofMessage = pieces.get(messageId)
+      // Of a text that begins before this chunk the words may be there.
+      const isHere = Number(from) >= firstSeq && ofMessage !== undefined
+      if (isHere && needle !== undefined && !mayHold(ofMessage.texts.join(''), needle)) continue
+      looked.add(messageId)
+      add(start)
+    }
+    for (const id of looked) for (const start of pieces.get(id)?.starts ?? []) add(start, { isPiece: true })
   }
+  for (const start of startsOfMatches(text, needle)) add(start)
+  for (const start of linesWith(text, TURN_EVENT)) add(start, { isTurn: true })
   return [...lines.values()].sort((a, b) => a.start - b.start)
+}
+
+/** The halves of a character can be in two pieces, each as an escape. */
+function mayHold(json: string, needle: RegExp): boolean {
+  needle.lastIndex = 0
+  return needle.test(json) || json.includes('\\ud')
+}
+
+/** The pieces of texts, by the id of their message; both as they stand in the JSON. */
+function piecesIn(text: string): Map<string, { starts: number[]; texts: string[] }> {
+  const pieces = new Map<string, { starts: number[]; texts: string[] }>()
+  for (const start of linesWith(text, DELTA_EVENT)) {
+    const end = endOf(text, start)
+    const id = stringAt(text, '"messageId":"', start, end)
+    const ofMessage = pieces.get(id) ?? { starts: [], texts: [] }
+    pieces.set(id, ofMessage)
+    ofMessage.starts.push(start)
+    ofMessage.texts.push(stringAt(text, '"text":"', start, end))
+  }
+  return pieces
+}
+
+/** The JSON string behind a key. The key is not found in other strings: there its quotes are escaped. */
+function stringAt(text: string, key: string, start: number, end: number): string {
+  const at = text.indexOf(key, start)
+  if (at < 0 || at >= end) return ''
+  const from = at + key.length
+  for (let to = text.indexOf('"', from); to >= 0 && to < end; to = text.indexOf('"', to + 1)) {
+    let escapes = 0
+    while (text[to - 1 - escapes] === '\\') escapes += 1
+    if (escapes % 2 === 0) return text.slice(from, to)
+  }
+  return ''
+}
+
+function* linesWith(text: string, part: string): Generator<number> {
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, endOf(text, at))) {
+    yield text.lastIndexOf('\n', at) + 1
+  }
 }
 
 function* startsOfMatches(text: string, needle: RegExp | undefined): Generator<number> {
@@ -148,7 +260,11 @@ function* startsOfMatches(text: string, needle: RegExp | undefined): Generator<n
 }
 
 const EVENT_TYPE = '"event":{"type":"'
-const TURN_EVENT = Buffer.from(`${EVENT_TYPE}turn:`)
+const TURN_EVENT = `${EVENT_TYPE}turn:`
+const DELTA_EVENT = `${EVENT_TYPE}chat:delta"`
+const TEXT_REF = '"textOf"'
+const REF_FIELDS = /"textOf":\{"messageId":"(?<messageId>(?:[^"\\]|\\.)*)".*?"from":(?<from>\d+)/
+const FIRST_SEQ = /^\{"seq":(\d+),/
 
 function typeIn(text: string, start: number, end: number): { name: string; end: number } | undefined {
   const at = text.slice(start, Math.min(end, start + MAX_HEAD_CHARS)).indexOf(EVENT_TYPE)
@@ -160,10 +276,6 @@ function typeIn(text: string, start: number, end: number): { name: string; end: 
 
 /** Ids and times before the event are shorter. */
 const MAX_HEAD_CHARS = 512
-
-function lineFrom(text: string, start: number, isTurn: boolean): CandidateLine {
-  return { start, end: endOf(text, start), isTurn }
-}
 
 function endOf(text: string, start: number): number {
   const end = text.indexOf('\n', start)

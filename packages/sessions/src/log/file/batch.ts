@@ -1,10 +1,23 @@
 import { crc32 } from 'node:zlib'
 import type { Envelope } from '@chirality/core'
 import { encodeLine } from '../envelope-line.ts'
+import { StoredTexts } from '../stored-texts.ts'
+
+/** The lines of a batch, each with its newline. */
+export interface WrittenLines {
+  lines: string
+  /** The first event that a reference in the lines points to, if there is one. */
+  refersTo?: number
+  /** How many characters the references stand for. */
+  omitted: number
+}
 
 /** Numbered lines that wait to be written together. They are encoded in one call, which is twice as fast. */
 export class Batch {
+  readonly #texts = new StoredTexts()
   #text = ''
+  #omitted = 0
+  #refersTo: number | undefined
   #buffer = Buffer.allocUnsafe(START_BYTES)
   #envelopes: Envelope[] = []
   /** Lengths in UTF-16 units. */
@@ -24,17 +37,46 @@ export class Batch {
     return this.#envelopes
   }
 
-  /** The lines to write, each with its newline. */
-  get lines(): string {
-    return this.#text
+  get written(): WrittenLines {
+    const refersTo = this.#refersTo
+    return { lines: this.#text, omitted: this.#omitted, ...(refersTo !== undefined && { refersTo }) }
   }
 
   /** Throws if the event cannot be serialised as JSON. */
   add(envelope: Envelope): void {
-    const line = encodeLine(envelope)
-    this.#text += line
+    const { envelope: stored, ref } = this.#texts.stored(envelope)
+    let line: string
+    try {
+      line = encodeLine(stored)
+    } catch (error) {
+      this.#texts.forget()
+      throw error
+    }
+    if (ref !== undefined) {
+      this.#refersTo = Math.min(this.#refersTo ?? ref.from, ref.from)
+      this.#omitted += ref.chars
+    }
     this.#envelopes.push(envelope)
+    this.#addLine(line)
+  }
+
+  /** Refers to no line that was written before: they may no longer be in the file. */
+  storeWhole(): void {
+    this.#texts.forget()
+    this.#resetLines()
+    for (const envelope of this.#envelopes) this.#addLine(encodeLine(envelope))
+  }
+
+  #addLine(line: string): void {
+    this.#text += line
     this.#lengths.push(line.length)
+  }
+
+  #resetLines(): void {
+    this.#text = ''
+    this.#lengths = []
+    this.#omitted = 0
+    this.#refersTo = undefined
   }
 
   /** The bytes to write. Valid until a line is added. */
@@ -57,9 +99,8 @@ export class Batch {
 
   clear(): void {
     if (this.#buffer.length > MAX_KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(START_BYTES)
-    this.#text = ''
+    this.#resetLines()
     this.#envelopes = []
-    this.#lengths = []
     this.urgent = false
   }
 

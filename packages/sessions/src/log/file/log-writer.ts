@@ -1,6 +1,6 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
 import { StorageError, toStorageError } from '../../files/storage-error.ts'
-import { Batch } from './batch.ts'
+import { Batch, type WrittenLines } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'
 
@@ -12,7 +12,7 @@ export interface LogWriterOptions {
   syncDelayMs: number
   retryDelayMs: number
   /** Called once the operating system has the lines. */
-  onPublish: (envelopes: Envelope[], lines: string) => void
+  onPublish: (envelopes: Envelope[], written: WrittenLines) => void
   onHealth: (health: LogHealth) => void
 }
 
@@ -95,7 +95,7 @@ export class LogWriter {
 
   drain(): void {
     if (this.#fault !== undefined || this.#batch.count === 0 || this.#closed) return
-    const { envelopes, lines, urgent } = this.#batch
+    const { envelopes, written, urgent } = this.#batch
     try {
       const state = this.#contents.append(this.#batch)
       if (state !== 'sound') return this.#recoverFrom(state)
@@ -106,7 +106,7 @@ export class LogWriter {
     this.#batch.clear()
     this.#publishedSeq += envelopes.length
     this.#sync.wrote(this.#publishedSeq, urgent)
-    this.#options.onPublish(envelopes, lines)
+    this.#options.onPublish(envelopes, written)
   }
 
   /** Resolves when everything that was appended is on the disk; rejects while the log is paused. */
@@ -186,6 +186,7 @@ export class LogWriter {
     if (this.#syncFailed || REWRITES.has(fault)) this.#sync.settle(this.#publishedSeq)
     this.#syncFailed = false
     this.#fault = undefined
+    this.#batch.storeWhole()
     if (this.#closed) return
     if (fault !== 'write') this.#tell(fault, wrong)
     this.drain()
