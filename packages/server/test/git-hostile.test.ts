@@ -10,11 +10,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { initRepository, type Repository } from '@chirality/fixtures'
+import { gitStatus } from '@chirality/workspaces'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { toCallError } from '../src/errors/to-call-error.ts'
-import { gitStatus } from '../src/git/git-status.ts'
-import { createCommitted, initRepository, type Repository } from './support/repository.ts'
+import { createCommitted } from './support/repository.ts'
 
 /** A file that is there only if somebody ran something. */
 function createCanary(): string {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
 import { TurnTrees } from '../src/changes/turn-trees.ts'
 import { tracedProcesses } from '../src/system/session-processes.ts'
-import { initRepository } from './support/repository.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { type DiffHunk, editsOf, type FileEdit, type ToolStartEvent, type UIEvent } from '@chirality/core'
 import type { SessionLog } from '@chirality/sessions'
-import type { Changes, FileChange } from '../contract/file-answers.ts'
+import type { Changes, FileChange } from '@chirality/workspaces'
 
 /** The changes of a turn as its tools report them. Undefined if the log has no such turn. */
 export function changesFromTools(

@@ -2,18 +2,19 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
-import type { Changes, TurnDiff } from '../contract/file-answers.ts'
-import { callError } from '../errors/call-error.ts'
-import { diffTrees } from '../git/diff-trees.ts'
-import { findRepository } from '../git/find-repository.ts'
-import type { GitRepository } from '../git/git.ts'
 import {
+  type Changes,
+  diffTrees,
+  findRepository,
+  type GitRepository,
   headTree,
   SNAPSHOT_LIMITS,
   type SnapshotLimits,
   takeSnapshot,
   trimSnapshots,
-} from '../git/snapshot.ts'
+} from '@chirality/workspaces'
+import type { TurnDiff } from '../contract/file-answers.ts'
+import { callError } from '../errors/call-error.ts'
 import { changesFromTools } from './changes-from-tools.ts'
 import { TurnTrees } from './turn-trees.ts'
 

@@ -1,10 +1,16 @@
 import { CodedError, type HarnessErrorCode } from '@chirality/core'
 import type { PersonaErrorCode } from '@chirality/personas'
 import type { SessionsErrorCode } from '@chirality/sessions'
+import type { WorkspaceErrorCode } from '@chirality/workspaces'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server'
 
 /** What a call can fail with: `reason` over tRPC, `code` over REST. Programs rely on these; none is renamed. */
-export type CallErrorCode = HarnessErrorCode | PersonaErrorCode | SessionsErrorCode | ServerErrorCode
+export type CallErrorCode =
+  | HarnessErrorCode
+  | PersonaErrorCode
+  | SessionsErrorCode
+  | WorkspaceErrorCode
+  | ServerErrorCode
 
 /** Those that only the server has. */
 type ServerErrorCode =
@@ -20,9 +26,6 @@ type ServerErrorCode =
   | 'not-a-file'
   | 'not-a-folder'
   | 'outside-project'
-  | 'too-large'
-  | 'git-missing'
-  | 'git-failed'
 
 /** The status of each code. A code that is not here stays in the server: its caller hears `internal`. */
 export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
@@ -100,6 +103,9 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'too-large': 'PAYLOAD_TOO_LARGE',
   'git-missing': 'PRECONDITION_FAILED',
   'git-failed': 'UNPROCESSABLE_CONTENT',
+  'worktree-refused': 'PRECONDITION_FAILED',
+  'worktree-missing': 'NOT_FOUND',
+  'worktree-exists': 'CONFLICT',
 }
 
 /** A call that cannot be done, in words for the one who called. */

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { findRepository } from '../git/find-repository.ts'
-import { git } from '../git/git.ts'
+import { findRepository, git } from '@chirality/workspaces'
 import { HIDDEN_FOLDERS } from './confine.ts'
 
 /** Paths of a project that contain the letters of `query` in this order, best first. Names count more than folders. */

@@ -1,8 +1,8 @@
+import { gitStatus } from '@chirality/workspaces'
 import { CALLS } from '../contract/calls.ts'
 import { findFiles } from '../files/find-files.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { readProjectFile } from '../files/read-file.ts'
-import { gitStatus } from '../git/git-status.ts'
 import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { buildChildEnv, processEnv } from '@chirality/runner'
-import { callError } from '../errors/call-error.ts'
+import { workspaceError } from '../workspace-error.ts'
 
 export interface GitRepository {
   /** The folder of `.git`: the project or one of its parents. */
@@ -10,6 +10,8 @@ export interface GitRepository {
   prefix: string
   /** Config that overrides programs and external files that the repository itself names. */
   overrides: GitSetting[]
+  /** For every command in it. */
+  env?: Record<string, string>
 }
 
 export type GitSetting = [name: string, value: string]
@@ -25,14 +27,19 @@ export interface GitOptions {
 
 /** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
 export async function git(
-  { top, overrides }: Pick<GitRepository, 'top' | 'overrides'>,
+  { top, overrides, env }: Pick<GitRepository, 'top' | 'overrides' | 'env'>,
   args: string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
   const { maxBytes = MAX_OUTPUT_BYTES, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
   const child = spawn('git', ['--no-pager', ...args], {
     cwd: top,
-    env: { ...gitEnvironment(top), ...configEnvironment([...HARDENING, ...overrides]), ...options.env },
+    env: {
+      ...gitEnvironment(top),
+      ...configEnvironment([...HARDENING, ...overrides]),
+      ...env,
+      ...options.env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
@@ -54,12 +61,12 @@ export async function git(
     child.once('error', reject)
     child.once('close', resolve)
   }).catch((error: NodeJS.ErrnoException) => {
-    throw callError('git-missing', 'git cannot be run. Install it.', error)
+    throw workspaceError('git-missing', 'git cannot be run. Install it.', error)
   })
-  if (bytes > maxBytes) throw callError('too-large', 'The changes are too large to show.')
+  if (bytes > maxBytes) throw workspaceError('too-large', 'The changes are too large to show.')
   if (code !== null && okCodes.includes(code)) return Buffer.concat(output)
   const why = code === null ? 'took too long' : firstLine(Buffer.concat(errors).toString('utf8'))
-  throw callError('git-failed', `git ${args[0]}: ${why}`)
+  throw workspaceError('git-failed', `git ${args[0]}: ${why}`)
 }
 
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-import type { Changes, FileChange } from '../contract/file-answers.ts'
+import type { Changes, FileChange } from './changes.ts'
 import { type GitRepository, git } from './git.ts'
 import { snapshotEnvironment } from './snapshot.ts'
 

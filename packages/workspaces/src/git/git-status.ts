@@ -1,5 +1,5 @@
 import { hasCode } from '@chirality/core'
-import type { ChangedFile, GitStatus } from '../contract/file-answers.ts'
+import type { ChangedFile, GitStatus } from './changes.ts'
 import { findRepository } from './find-repository.ts'
 import { git } from './git.ts'
 

@@ -1,0 +1,25 @@
+// Git for agents. Nothing that a repository names is run.
+
+export type { ChangedFile, Changes, FileChange, GitStatus } from './git/changes.ts'
+export { diffTrees, type TreePair } from './git/diff-trees.ts'
+export { findRepository } from './git/find-repository.ts'
+export { type GitOptions, type GitRepository, git } from './git/git.ts'
+export { gitStatus, parseStatus } from './git/git-status.ts'
+export {
+  headTree,
+  SNAPSHOT_LIMITS,
+  type Snapshot,
+  type SnapshotLimits,
+  takeSnapshot,
+  trimSnapshots,
+} from './git/snapshot.ts'
+export type { WorkspaceErrorCode } from './workspace-error.ts'
+export { type Base, checkBase } from './worktrees/check-base.ts'
+export type { KeptWork, Worktree } from './worktrees/worktree-records.ts'
+export {
+  type ListedWorktree,
+  type MadeWorktree,
+  type NewWorktree,
+  type WorktreeCondition,
+  Worktrees,
+} from './worktrees/worktrees.ts'

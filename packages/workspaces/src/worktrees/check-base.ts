@@ -1,0 +1,78 @@
+import { findRepository } from '../git/find-repository.ts'
+import { type GitRepository, git } from '../git/git.ts'
+import { gitStatus } from '../git/git-status.ts'
+import { workspaceError } from '../workspace-error.ts'
+
+/** What a worktree of a project would begin with. */
+export interface Base {
+  repository: GitRepository
+  commit: string
+  /** The branch that was given or is checked out; null for a commit or a detached HEAD. */
+  branch: string | null
+  /** Changed files in the project folder that the worktree will not have. */
+  uncommitted: number
+  /** Files are stored with Git LFS, and no LFS is set up in the user's own config: the worktree has their pointers. */
+  hasLfsPointers: boolean
+}
+
+/** Refuses, before anything is made, what a worktree cannot hold. The message says what to do instead. */
+export async function checkBase(projectRoot: string, base = 'HEAD'): Promise<Base> {
+  const repository = await findRepository(projectRoot)
+  if (repository === undefined) throw refused(`${projectRoot} is not in a git repository of yours.`)
+  const commit = await resolveCommit(repository, base)
+  if (commit === undefined && base === 'HEAD')
+    throw refused('The repository has no commit yet. Commit something first.')
+  if (commit === undefined)
+    throw refused(`The repository has no commit, branch or tag ${JSON.stringify(base)}.`)
+  if (await contains(repository, commit, '.gitmodules'))
+    throw refused('The repository has submodules, and in a worktree their folders would be empty.')
+  if (repository.prefix !== '' && !(await contains(repository, commit, repository.prefix)))
+    throw refused(`The folder ${repository.prefix} is not in the commit that the worktree would begin at.`)
+  return {
+    repository,
+    commit,
+    branch: await branchOf(repository, base),
+    uncommitted: (await gitStatus(projectRoot))?.files.length ?? 0,
+    hasLfsPointers: await hasLfsPointers(repository, commit),
+  }
+}
+
+function refused(why: string) {
+  return workspaceError(
+    'worktree-refused',
+    `No worktree was made. ${why} You can work in the project folder.`,
+  )
+}
+
+export async function resolveCommit(
+  repository: Pick<GitRepository, 'top' | 'overrides'>,
+  name: string,
+): Promise<string | undefined> {
+  // A name that begins with a dash would be read as an option.
+  if (name.startsWith('-') || name.includes('\0')) return undefined
+  const found = await git(repository, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`], {
+    okCodes: [0, 1, 128],
+  })
+  return found.toString('utf8').trim() || undefined
+}
+
+async function contains(repository: GitRepository, commit: string, file: string): Promise<boolean> {
+  const listed = await git(repository, ['ls-tree', '--name-only', '-z', '--full-tree', commit, '--', file])
+  return listed.length > 0
+}
+
+async function branchOf(repository: GitRepository, base: string): Promise<string | null> {
+  const name = await git(repository, ['rev-parse', '--symbolic-full-name', '--verify', '--quiet', base], {
+    okCodes: [0, 1, 128],
+  })
+  return /^refs\/heads\/(.+)$/.exec(name.toString('utf8').trim())?.[1] ?? null
+}
+
+async function hasLfsPointers(repository: GitRepository, commit: string): Promise<boolean> {
+  const attributes = await git(repository, ['cat-file', 'blob', `${commit}:.gitattributes`], {
+    okCodes: [0, 128],
+  })
+  if (!/\bfilter=lfs\b/.test(attributes.toString('utf8'))) return false
+  const smudge = await git(repository, ['config', '--get', 'filter.lfs.process'], { okCodes: [0, 1] })
+  return smudge.toString('utf8').trim() === ''
+}

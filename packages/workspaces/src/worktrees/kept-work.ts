@@ -1,0 +1,158 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { errnoOf } from '@chirality/runner'
+import { type GitOptions, type GitRepository, git } from '../git/git.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { resolveCommit } from './check-base.ts'
+import type { KeptWork, Worktree } from './worktree-records.ts'
+
+/**
+ * Keeps what would be lost with a worktree: its commit, and as a second commit, in the form of a stash, its changed and
+ * new files that are not ignored and what was staged. Both become refs of the repository in one transaction.
+ */
+export async function keepWork(worktree: Worktree, repository: GitRepository): Promise<KeptWork> {
+  const head = await resolveCommit(repository, 'HEAD')
+  if (head === undefined) throw notKept(worktree, 'its HEAD names no commit')
+  const { work, files } = await commitFiles(worktree, repository, head)
+  await setRefs(repository, worktree, { head, work })
+  return {
+    head,
+    commits: await countOwnCommits(repository, worktree.branch, head),
+    ...(work === undefined ? {} : { work }),
+    files,
+    at: new Date().toISOString(),
+  }
+}
+
+/** For a worktree whose folder is gone: what its branch still has. */
+export async function keepBranch(
+  worktree: Worktree,
+  repository: GitRepository,
+): Promise<KeptWork | undefined> {
+  const head = await resolveCommit(repository, `refs/heads/${worktree.branch}`)
+  if (head === undefined) return undefined
+  await setRefs(repository, worktree, { head })
+  const commits = await countOwnCommits(repository, worktree.branch, head)
+  return { head, commits, files: 0, at: new Date().toISOString() }
+}
+
+/** Puts the files that were not committed back into a fresh worktree, and what was staged back into its index. */
+export async function restoreFiles(repository: GitRepository, { work }: KeptWork): Promise<void> {
+  if (work === undefined) return
+  await git(repository, ['read-tree', '--reset', '-u', `${work}^{tree}`], { timeoutMs: CHECKOUT_TIMEOUT_MS })
+  await git(repository, ['read-tree', `${work}^2^{tree}`])
+}
+
+export async function forgetKept(repository: GitRepository, id: string): Promise<void> {
+  for (const ref of [headRef(id), workRef(id)]) await git(repository, ['update-ref', '-d', ref])
+}
+
+export const CHECKOUT_TIMEOUT_MS = 10 * 60_000
+
+function headRef(id: string): string {
+  return `refs/chirality/kept/${id}/head`
+}
+
+function workRef(id: string): string {
+  return `refs/chirality/kept/${id}/work`
+}
+
+async function setRefs(
+  repository: GitRepository,
+  { id }: Worktree,
+  { head, work }: { head: string; work?: string | undefined },
+): Promise<void> {
+  const lines = [
+    `update ${headRef(id)} ${head}`,
+    work === undefined ? `delete ${workRef(id)}` : `update ${workRef(id)} ${work}`,
+  ]
+  await git(repository, ['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` })
+}
+
+async function commitFiles(
+  worktree: Worktree,
+  repository: GitRepository,
+  head: string,
+): Promise<{ work?: string; files: number }> {
+  const staged = await stagedTree(repository)
+  const all = await treeOfFiles(worktree, repository)
+  const headTree = await resolveTree(repository, head)
+  if (all === headTree && (staged === undefined || staged === headTree)) return { files: 0 }
+  const commit = async (tree: string, parents: string[], message: string) => {
+    const args = ['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent]), '-m', message]
+    return text(await git(repository, args, { env: IDENTITY }))
+  }
+  const index = await commit(staged ?? headTree, [head], `Staged in ${worktree.branch}`)
+  const work = await commit(all, [head, index], `Uncommitted in ${worktree.branch}`)
+  const changed = await git(repository, ['diff-tree', '-r', '--name-only', '-z', head, work], {
+    maxBytes: MAX_LIST_BYTES,
+  })
+  return { work, files: changed.toString('latin1').split('\0').length - 1 }
+}
+
+/** Undefined while a merge has conflicts: the index has no tree then, and the files show the conflicts. */
+async function stagedTree(repository: GitRepository): Promise<string | undefined> {
+  return text(await git(repository, ['write-tree'], { okCodes: [0, 128] })) || undefined
+}
+
+/** With a copy of the index, so that unchanged files are not read again and the worktree's own index stays. */
+async function treeOfFiles(worktree: Worktree, repository: GitRepository): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-keep-'))
+  try {
+    const copy = path.join(folder, 'index')
+    const index = text(await git(repository, ['rev-parse', '--git-path', 'index']))
+    await copyFile(path.resolve(repository.top, index), copy).catch((error: unknown) => {
+      if (errnoOf(error) !== 'ENOENT') throw error
+    })
+    const options: GitOptions = { env: { GIT_INDEX_FILE: copy }, timeoutMs: CHECKOUT_TIMEOUT_MS }
+    await git(repository, ['add', '--all', '--', '.'], options)
+    const tree = text(await git(repository, ['write-tree'], options))
+    await refuseNested(worktree, repository, tree)
+    return tree
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A repository inside the worktree would be kept as the id of its commit alone, and its files would be lost. */
+async function refuseNested(worktree: Worktree, repository: GitRepository, tree: string): Promise<void> {
+  const listed = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], {
+    maxBytes: MAX_LIST_BYTES,
+  })
+  const nested = listed
+    .toString('utf8')
+    .split('\0')
+    .flatMap(entry => /^160000 commit [0-9a-f]+\t(.+)$/s.exec(entry)?.[1] ?? [])
+  if (nested.length > 0) throw notKept(worktree, `it contains another repository: ${nested.join(', ')}`)
+}
+
+function notKept({ folder }: Worktree, why: string) {
+  return workspaceError(
+    'worktree-refused',
+    `The worktree ${folder} was not removed, because ${why}. Move what you need, then remove it again.`,
+  )
+}
+
+async function countOwnCommits(repository: GitRepository, branch: string, head: string): Promise<number> {
+  const others = [`--exclude=${branch}`, '--branches', '--tags', '--remotes']
+  return Number(text(await git(repository, ['rev-list', '--count', head, '--not', ...others])))
+}
+
+async function resolveTree(repository: GitRepository, commit: string): Promise<string> {
+  return text(await git(repository, ['rev-parse', '--verify', `${commit}^{tree}`]))
+}
+
+function text(output: Buffer): string {
+  return output.toString('utf8').trim()
+}
+
+const MAX_LIST_BYTES = 256 * 1024 * 1024
+
+/** These commits are Chirality's, not the user's. */
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Chirality',
+  GIT_AUTHOR_EMAIL: 'chirality@localhost',
+  GIT_COMMITTER_NAME: 'Chirality',
+  GIT_COMMITTER_EMAIL: 'chirality@localhost',
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { z } from 'zod'
+
+/** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
+export type Worktree = z.infer<typeof RECORD>
+
+const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)
+
+const KEPT = z.object({
+  /** The commit that was checked out. */
+  head: COMMIT,
+  /** How many commits were on no other branch, tag or remote branch. */
+  commits: z.int(),
+  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
+  work: COMMIT.optional(),
+  /** How many files that commit keeps. */
+  files: z.int(),
+  at: z.string(),
+})
+
+/** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
+export type KeptWork = z.infer<typeof KEPT>
+
+const RECORD = z.object({
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  /** The work tree of the repository that it was made from. */
+  repository: z.string(),
+  /** Where its files are. */
+  folder: z.string(),
+  /** The project below `folder`, with `/`; empty if they are the same. */
+  prefix: z.string(),
+  branch: z.string(),
+  /** The commit it began at, and the branch that was given or checked out then. */
+  base: COMMIT,
+  baseBranch: z.string().nullable(),
+  createdAt: z.string(),
+  /**
+   * `making` and `removing` are written before anything is done, so that a process that is killed in between leaves a
+   * record of what has to be finished.
+   */
+  state: z.enum(['making', 'ready', 'removing', 'removed']),
+  kept: KEPT.optional(),
+})
+
+/** The records: one file for each worktree, in the folder that also has the worktrees. */
+export class WorktreeRecords {
+  readonly folder: string
+
+  constructor(folder: string) {
+    this.folder = folder
+  }
+
+  async all(): Promise<Worktree[]> {
+    const names = await readdir(this.folder).catch((error: unknown) => {
+      if (errnoOf(error) === 'ENOENT') return []
+      throw error
+    })
+    const read = names.flatMap(name => (name.endsWith('.json') ? [this.read(name.slice(0, -5))] : []))
+    return (await Promise.all(read)).flatMap(record => record ?? [])
+  }
+
+  /** Undefined if there is none, or if the file is not what this class wrote. */
+  async read(id: string): Promise<Worktree | undefined> {
+    if (!RECORD.shape.id.safeParse(id).success) return undefined
+    try {
+      // Non-blocking: a FIFO at this path must not block the caller.
+      const handle = await open(
+        this.#file(id),
+        constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW,
+      )
+      try {
+        const stats = await handle.stat()
+        if (!stats.isFile() || stats.size > MAX_BYTES) return undefined
+        const parsed = RECORD.safeParse(JSON.parse(await handle.readFile('utf8')))
+        return parsed.success && parsed.data.id === id ? parsed.data : undefined
+      } finally {
+        await handle.close()
+      }
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined
+      throw error
+    }
+  }
+
+  /** Whole or not at all, also if the machine loses power. */
+  async write(record: Worktree): Promise<void> {
+    await this.ensure()
+    const temporary = path.join(this.folder, `.${record.id}.${randomUUID()}.tmp`)
+    try {
+      const handle = await open(temporary, 'wx', 0o600)
+      try {
+        await handle.writeFile(`${JSON.stringify(record, null, 2)}\n`)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await rename(temporary, this.#file(record.id))
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#file(id), { force: true })
+  }
+
+  async ensure(): Promise<void> {
+    await mkdir(path.dirname(this.folder), { recursive: true, mode: 0o700 })
+    await ensurePrivateDirectory(this.folder)
+  }
+
+  #file(id: string): string {
+    return path.join(this.folder, `${id}.json`)
+  }
+}
+
+const MAX_BYTES = 64 * 1024

@@ -1,0 +1,325 @@
+import { randomBytes } from 'node:crypto'
+import { lstat, mkdir, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
+import { findRepository } from '../git/find-repository.ts'
+import { type GitRepository, git } from '../git/git.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { type Base, checkBase, resolveCommit } from './check-base.ts'
+import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
+import { type KeptWork, type Worktree, WorktreeRecords } from './worktree-records.ts'
+
+export interface NewWorktree {
+  projectRoot: string
+  /** Words for the branch: `chirality/<slug>`. */
+  title: string
+  /** A branch, tag or commit. Default: what is checked out in the project. */
+  base?: string | undefined
+}
+
+export interface MadeWorktree {
+  worktree: Worktree
+  base: Base
+}
+
+export type WorktreeCondition =
+  | 'ready'
+  /** Somebody else removed the folder. Its commits are still on the branch. */
+  | 'missing'
+  /** The repository it belongs to is gone or was moved. */
+  | 'orphaned'
+  /** Removed; what it had is kept. */
+  | 'removed'
+
+export interface ListedWorktree extends Worktree {
+  condition: WorktreeCondition
+}
+
+/**
+ * The worktrees that sessions work in. They are outside the project, in the user's data folder, and outlive the server.
+ * Removing one never loses work: see `keepWork()`.
+ */
+export class Worktrees {
+  readonly #records: WorktreeRecords
+  /** One at a time for each worktree. */
+  readonly #queues = new Map<string, Promise<unknown>>()
+
+  /** `folder` belongs to this class alone. */
+  constructor(folder: string) {
+    this.#records = new WorktreeRecords(folder)
+  }
+
+  async make({ projectRoot, title, base: from }: NewWorktree): Promise<MadeWorktree> {
+    const base = await checkBase(projectRoot, from)
+    const slug = slugOf(title)
+    const id = `${slug}-${randomBytes(3).toString('hex')}`
+    const repository = marked(base.repository, id)
+    const worktree: Worktree = {
+      id,
+      repository: repository.top,
+      folder: path.join(this.#records.folder, id, path.basename(repository.top)),
+      prefix: repository.prefix,
+      branch: await freeBranch(repository, slug, id),
+      base: base.commit,
+      baseBranch: base.branch,
+      createdAt: new Date().toISOString(),
+      state: 'making',
+    }
+    return this.#inTurn(id, async () => {
+      await this.#records.write(worktree)
+      try {
+        await this.#checkOut(worktree, repository, base.commit)
+      } catch (error) {
+        await this.#unmake(worktree, repository)
+        throw error
+      }
+      const ready: Worktree = { ...worktree, state: 'ready' }
+      await this.#records.write(ready)
+      return { worktree: ready, base }
+    })
+  }
+
+  async list(): Promise<ListedWorktree[]> {
+    const records = await this.#records.all()
+    const listed = await Promise.all(
+      records.map(async record => ({ ...record, condition: await conditionOf(record) })),
+    )
+    return listed.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  }
+
+  async get(id: string): Promise<Worktree> {
+    const worktree = await this.#records.read(id)
+    if (worktree === undefined) throw workspaceError('worktree-missing', `There is no worktree ${id}.`)
+    return worktree
+  }
+
+  /** Removes the folder and the branch. Resolves with what is kept of them; undefined if all of it is elsewhere too. */
+  remove(id: string): Promise<KeptWork | undefined> {
+    return this.#inTurn(id, async () => {
+      const worktree = await this.get(id)
+      return worktree.state === 'removed' ? worktree.kept : this.#remove(worktree)
+    })
+  }
+
+  /** Makes a removed or missing worktree again, with its branch, its files and what was staged. */
+  restore(id: string): Promise<Worktree> {
+    return this.#inTurn(id, async () => {
+      const worktree = await this.get(id)
+      const repository = await repositoryOf(worktree)
+      if (worktree.state === 'ready' && (await exists(worktree.folder))) return worktree
+      const kept = worktree.kept ?? (await keepBranch(worktree, repository))
+      if (kept === undefined)
+        throw workspaceError('worktree-missing', `Nothing of the worktree ${id} is kept: its branch is gone.`)
+      await this.#records.write({ ...worktree, kept, state: 'making' })
+      try {
+        await this.#unregister(worktree, repository)
+        await deleteBranch(repository, worktree.branch, kept.head)
+        await this.#checkOut(worktree, repository, kept.head)
+        await restoreFiles(await openWorktree(worktree, repository), kept)
+      } catch (error) {
+        await this.#unmake({ ...worktree, kept }, repository)
+        throw error
+      }
+      const { kept: _kept, ...rest } = worktree
+      const ready: Worktree = { ...rest, state: 'ready' }
+      await this.#records.write(ready)
+      await forgetKept(repository, id)
+      return ready
+    })
+  }
+
+  /** Removes the record and the refs of a removed worktree: what was kept is given up. */
+  forget(id: string): Promise<void> {
+    return this.#inTurn(id, async () => {
+      const worktree = await this.get(id)
+      if (worktree.state !== 'removed')
+        throw workspaceError('worktree-exists', `The worktree ${id} still exists. Remove it first.`)
+      const repository = await repositoryOf(worktree).catch(() => undefined)
+      if (repository) await forgetKept(repository, id)
+      await this.#records.remove(id)
+    })
+  }
+
+  /**
+   * Finishes what a process that was killed began. Called once, before any other method, by the program that owns the
+   * folder. Resolves with what could not be finished: it is left as it is, and tried again next time.
+   */
+  async recover(): Promise<{ id: string; error: unknown }[]> {
+    const unfinished: { id: string; error: unknown }[] = []
+    for (const { id, state } of await this.#records.all()) {
+      if (state !== 'making' && state !== 'removing') continue
+      try {
+        await this.#inTurn(id, () => this.#finish(id))
+      } catch (error) {
+        unfinished.push({ id, error })
+      }
+    }
+    return unfinished
+  }
+
+  async #finish(id: string): Promise<void> {
+    await gitHasEnded(id)
+    const worktree = await this.get(id)
+    // Without its repository nothing of it can be kept: this throws, and nothing is touched.
+    const repository = await repositoryOf(worktree)
+    if (worktree.state === 'making') await this.#unmake(worktree, repository)
+    if (worktree.state === 'removing') await this.#remove(worktree)
+  }
+
+  async #checkOut(worktree: Worktree, repository: GitRepository, commit: string): Promise<void> {
+    await mkdir(path.dirname(worktree.folder), { recursive: true, mode: 0o700 })
+    const add = ['worktree', 'add', '--quiet', '--no-track', '-b', worktree.branch, worktree.folder, commit]
+    await git(repository, add, {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    })
+  }
+
+  /** Undoes a check-out, whole or in part. What was kept before stays kept. */
+  async #unmake(worktree: Worktree, repository: GitRepository): Promise<void> {
+    await this.#unregister(worktree, repository)
+    const head = worktree.kept?.head ?? worktree.base
+    await deleteBranch(repository, worktree.branch, head)
+    await rm(this.#parent(worktree), { recursive: true, force: true })
+    if (worktree.kept) await this.#records.write({ ...worktree, state: 'removed' })
+    else await this.#records.remove(worktree.id)
+  }
+
+  async #remove(worktree: Worktree): Promise<KeptWork | undefined> {
+    const repository = await repositoryOf(worktree)
+    const removing: Worktree = { ...worktree, state: 'removing' }
+    await this.#records.write(removing)
+    const gone = `${this.#parent(worktree)}.gone`
+    if (await exists(worktree.folder)) {
+      removing.kept = await keepWork(worktree, await openWorktree(worktree, repository))
+      await this.#records.write(removing)
+      // In one step: a process that is killed from here on leaves no worktree with half of its files.
+      await rename(this.#parent(worktree), gone)
+    } else if (!(await exists(gone))) {
+      const kept = await keepBranch(worktree, repository)
+      if (kept !== undefined) removing.kept = kept
+      await this.#records.write(removing)
+    }
+    await this.#unregister(worktree, repository)
+    const { kept } = removing
+    if (kept) await deleteBranch(repository, worktree.branch, kept.head)
+    await rm(gone, { recursive: true, force: true })
+    await rm(this.#parent(worktree), { recursive: true, force: true })
+    if (kept !== undefined && (kept.commits > 0 || kept.work !== undefined)) {
+      await this.#records.write({ ...removing, state: 'removed' })
+      return kept
+    }
+    await forgetKept(repository, worktree.id)
+    await this.#records.remove(worktree.id)
+    return undefined
+  }
+
+  /** Git's own record of the worktree. Twice forced: also one that is locked because its check-out was cut short. */
+  async #unregister(worktree: Worktree, repository: GitRepository): Promise<void> {
+    const listed = await git(repository, ['worktree', 'list', '--porcelain', '-z'])
+    if (!listed.toString('utf8').split('\0').includes(`worktree ${worktree.folder}`)) return
+    await git(repository, ['worktree', 'remove', '--force', '--force', worktree.folder], {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    })
+  }
+
+  #parent({ folder }: Worktree): string {
+    return path.dirname(folder)
+  }
+
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#queues.get(id) ?? Promise.resolve()
+    const result = before.then(work, work)
+    const settled = result
+      .catch(() => {})
+      .finally(() => {
+        if (this.#queues.get(id) === settled) this.#queues.delete(id)
+      })
+    this.#queues.set(id, settled)
+    return result
+  }
+}
+
+/** The repository a worktree was made from. */
+async function repositoryOf(worktree: Worktree): Promise<GitRepository> {
+  const repository = (await exists(worktree.repository))
+    ? await findRepository(worktree.repository)
+    : undefined
+  if (repository === undefined || repository.top !== worktree.repository) {
+    const where = (await exists(worktree.folder)) ? ` Its files are in ${worktree.folder}, untouched.` : ''
+    throw workspaceError(
+      'worktree-refused',
+      `The repository ${worktree.repository} of the worktree ${worktree.id} is not there any more.${where}`,
+    )
+  }
+  return marked(repository, worktree.id)
+}
+
+/**
+ * The worktree as a repository of its own. Refuses one whose `.git` was changed to name another repository: what is
+ * kept would be kept there.
+ */
+async function openWorktree(worktree: Worktree, repository: GitRepository): Promise<GitRepository> {
+  const opened = await findRepository(worktree.folder)
+  const common = async (of: GitRepository) =>
+    path.resolve(of.top, (await git(of, ['rev-parse', '--git-common-dir'])).toString('utf8').trim())
+  if (opened?.top !== worktree.folder || (await common(opened)) !== (await common(repository))) {
+    throw workspaceError(
+      'worktree-refused',
+      `The worktree ${worktree.folder} does not belong to ${worktree.repository} any more: its .git was changed. Move what you need out of it, and remove the folder.`,
+    )
+  }
+  return marked(opened, worktree.id)
+}
+
+async function conditionOf(worktree: Worktree): Promise<WorktreeCondition> {
+  if (worktree.state === 'removed') return 'removed'
+  if (!(await exists(worktree.folder))) return 'missing'
+  return (await exists(path.join(worktree.repository, '.git'))) ? 'ready' : 'orphaned'
+}
+
+async function freeBranch(repository: GitRepository, slug: string, id: string): Promise<string> {
+  const wanted = `chirality/${slug}`
+  const isTaken = (await resolveCommit(repository, `refs/heads/${wanted}`)) !== undefined
+  return isTaken ? `chirality/${id}` : wanted
+}
+
+/** Only while it is where it was left: a commit that somebody added since stays on its branch. */
+async function deleteBranch(repository: GitRepository, branch: string, commit: string): Promise<void> {
+  if ((await resolveCommit(repository, `refs/heads/${branch}`)) !== commit) return
+  await git(repository, ['update-ref', '-d', `refs/heads/${branch}`, commit])
+}
+
+function slugOf(title: string): string {
+  const words = title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '')
+  return words === '' ? 'work' : words
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await lstat(file)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false
+    throw error
+  }
+}
+
+/** So that a git that outlives its server is found by the next one. */
+function marked(repository: GitRepository, id: string): GitRepository {
+  return { ...repository, env: { [MARKER_VARIABLE]: markerOf(id) } }
+}
+
+function markerOf(id: string): string {
+  return `worktree-${id}`
+}
+
+/** A git that outlived its server still writes: it is waited for, because killing it would leave its lock files. */
+async function gitHasEnded(id: string): Promise<void> {
+  while ((await findByMarker(markerOf(id))).length > 0) await setTimeout(50)
+}
