@@ -1,3 +1,4 @@
+export type { PersonaChange, PersonaSource } from './files/persona-editor.ts'
 export { type ParsedRule, type PolicyEffect, type PolicyRule, parsePolicyRule } from './parse/policy-rule.ts'
 export type {
   BrokenPersona,
@@ -9,7 +10,7 @@ export type {
 } from './persona.ts'
 export type { PersonaErrorCode } from './persona-error.ts'
 export { PersonaError } from './persona-error.ts'
-export type { ComposedPrompt } from './persona-manager.ts'
+export type { ComposedPrompt, PersonaDraft } from './persona-manager.ts'
 export { PersonaManager } from './persona-manager.ts'
 export type { Truncation } from './prompt/assemble.ts'
 export { MAX_PROMPT_TOKENS } from './prompt/assemble.ts'

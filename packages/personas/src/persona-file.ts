@@ -36,7 +36,7 @@ export async function readPersonaFile(
     kind: 'persona',
     maxBytes: MAX_PERSONA_BYTES + 1,
     parse: (bytes, size) => {
-      const text = textOf(bytes, size, sourceFile)
+      const text = personaText(bytes, size, sourceFile)
       const { settings, problems, warnings } = parsePersona(text)
       return { persona: { id, sourceFile, ...settings }, text, problems, warnings }
     },
@@ -44,9 +44,10 @@ export async function readPersonaFile(
 }
 
 /** Far more than a prompt takes. */
-const MAX_PERSONA_BYTES = 256 * 1024
+export const MAX_PERSONA_BYTES = 256 * 1024
 
-function textOf(bytes: Uint8Array, size: number, sourceFile: string): string {
+/** Throws a PersonaError for bytes that are no text, or too many. */
+export function personaText(bytes: Uint8Array, size: number, sourceFile: string): string {
   if (size > MAX_PERSONA_BYTES) {
     throw new PersonaError('persona-too-large', sourceFile, {
       message: `is ${size} bytes long; ${MAX_PERSONA_BYTES} are the most. Shorten it.`,

@@ -1,14 +1,29 @@
 import type { SessionMode } from '@chirality/core'
 import { FileCache } from './files/file-cache.ts'
 import { realProjectRoot } from './files/inside-project.ts'
+import {
+  type PersonaChange,
+  type PersonaSource,
+  readSource,
+  removeSource,
+  writeSource,
+} from './files/persona-editor.ts'
 import { savePrompt } from './files/save-prompt.ts'
-import { AGENTS_FOLDER, isSafeId, type PersonaConfig, type PersonaEntry, personaFileName } from './persona.ts'
+import {
+  AGENTS_FOLDER,
+  isSafeId,
+  type PersonaConfig,
+  type PersonaEntry,
+  type PersonaProblem,
+  personaFileName,
+} from './persona.ts'
 import { PersonaError } from './persona-error.ts'
 import {
   broken,
   idInFileName,
   nameProblem,
   personaFileNames,
+  personaText,
   problemsOf,
   readPersonaFile,
   warnOfTwins,
@@ -25,6 +40,14 @@ import { readProjectContext } from './prompt/project-context.ts'
 /** A prompt as the agent gets it, and what a preview should say about it. */
 export interface ComposedPrompt extends AssembledPrompt {
   warnings: string[]
+}
+
+/** What a text would be as a persona's file. `persona` is null where the problems keep it from being used. */
+export interface PersonaDraft {
+  persona: PersonaConfig | null
+  problems: PersonaProblem[]
+  warnings: PersonaProblem[]
+  prompt: ComposedPrompt
 }
 
 /** Finds the personas of projects and composes their prompts. Keep one: it remembers the files it has read. */
@@ -75,6 +98,38 @@ export class PersonaManager {
     }
   }
 
+  /** The text of a persona's file, also of one that cannot be used. Null when there is none. */
+  async source(projectRoot: string, id: string): Promise<PersonaSource | null> {
+    refuseUnsafeId(id)
+    return readSource(realProjectRoot(projectRoot), id)
+  }
+
+  /** What a text would be in the place of the persona's file: by the same parser, and nothing is written. */
+  async check(projectRoot: string, id: string, text: string, mode: SessionMode): Promise<PersonaDraft> {
+    const { parsePersona } = await import('./parse/parse-persona.ts')
+    refuseUnsafeId(id)
+    const sourceFile = `${AGENTS_FOLDER}/${personaFileName(id)}`
+    personaText(Buffer.from(text), Buffer.byteLength(text), sourceFile)
+    const { settings, problems, warnings } = parsePersona(text)
+    const prompt = await this.#compose(projectRoot, instructions({ id, sourceFile, text }), mode)
+    const persona = problems.length === 0 ? { id, sourceFile, ...settings } : null
+    return { persona, problems, warnings, prompt }
+  }
+
+  /** Writes the file while it is the one with the revision `expected`, null for a new one. Throws for a text that is no persona. */
+  async save(projectRoot: string, id: string, text: string, expected: string | null): Promise<PersonaChange> {
+    const { persona, problems } = await this.check(projectRoot, id, text, 'direct')
+    if (persona === null)
+      throw new PersonaError('persona-invalid-file', `${AGENTS_FOLDER}/${personaFileName(id)}`, problems)
+    return writeSource(realProjectRoot(projectRoot), id, { text, expected })
+  }
+
+  /** Removes the file while it is the one with this revision. */
+  async remove(projectRoot: string, id: string, expected: string): Promise<PersonaChange> {
+    refuseUnsafeId(id)
+    return removeSource(realProjectRoot(projectRoot), id, expected)
+  }
+
   /** What is appended to the agent's own system prompt, at most 16,000 tokens. */
   async buildSystemPrompt(
     projectRoot: string,
@@ -91,12 +146,21 @@ export class PersonaManager {
     mode: SessionMode,
     append?: string,
   ): Promise<ComposedPrompt> {
-    const realRoot = realProjectRoot(projectRoot)
-    const { parts, warnings } = await readProjectContext(realRoot, this.#files)
+    const told = persona ? await this.#instructions(realProjectRoot(projectRoot), persona.id) : undefined
+    return this.#compose(projectRoot, told, mode, append)
+  }
+
+  async #compose(
+    projectRoot: string,
+    persona: PromptPart | undefined,
+    mode: SessionMode,
+    append?: string,
+  ): Promise<ComposedPrompt> {
+    const { parts, warnings } = await readProjectContext(realProjectRoot(projectRoot), this.#files)
     const prompt = assemblePrompt({
       base: baseText(projectRoot, mode),
       context: parts,
-      persona: persona ? await this.#instructions(realRoot, persona.id) : undefined,
+      persona,
       mode: MODE_TEXTS[mode],
       ...(append ? { append } : {}),
     })
@@ -117,8 +181,7 @@ export class PersonaManager {
         message: 'is no longer there. Choose another persona, or none.',
       })
     }
-    const intro = `# Persona ${id}\n\nAct as this persona. Its instructions:`
-    return { name: file.persona.sourceFile, intro, text: file.text }
+    return instructions({ id, sourceFile: file.persona.sourceFile, text: file.text })
   }
 
   /** Null when the file went away meanwhile. */
@@ -137,6 +200,11 @@ export class PersonaManager {
       return broken(id, sourceFile, problemsOf(error))
     }
   }
+}
+
+function instructions(file: { id: string; sourceFile: string; text: string }): PromptPart {
+  const intro = `# Persona ${file.id}\n\nAct as this persona. Its instructions:`
+  return { name: file.sourceFile, intro, text: file.text }
 }
 
 function appendCut({ keptChars, droppedChars }: Truncation): string {

@@ -175,6 +175,13 @@ test.each(['light', 'dark'] as const)('home and settings: nothing that axe finds
 })
 
 const PLACES = [
-  ...['/', '/settings/agents', '/settings/permissions', '/settings/notifications', '/settings/devices'],
+  ...[
+    '/',
+    '/settings/agents',
+    '/settings/permissions',
+    '/settings/personas',
+    '/settings/notifications',
+    '/settings/devices',
+  ],
   ...['/settings/appearance', '/usage'],
 ]

@@ -320,6 +320,15 @@ export class CannedApi {
       truncated: [],
       warnings: [],
     }),
+    'personas.source': ({ id }: { id: string }) => ({
+      text: `---\ndescription: Splits work\n---\nYou are ${id}.\n`,
+      revision: 'a'.repeat(64),
+    }),
+    'personas.check': ({ id }: { id: string }) => ({
+      persona: { id, sourceFile: `agents/AGENT_${id}.md`, allowedTools: ['Read'], budgetUsd: 2 },
+      ...{ problems: [], unmet: [], warnings: [{ line: 2, message: 'a warning to look at' }] },
+      prompt: { text: `You are ${id}.`, estimatedTokens: 900, truncated: [], warnings: [] },
+    }),
     'personas.consent': () => this.consent,
     'personas.allow': () => {
       this.consent = { ...this.consent, isAllowed: true }

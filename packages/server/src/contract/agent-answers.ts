@@ -5,7 +5,14 @@ import type {
   HarnessModel,
   SlashCommand,
 } from '@chirality/core'
-import type { ComposedPrompt, PersonaConfig, PersonaEntry } from '@chirality/personas'
+import type {
+  ComposedPrompt,
+  PersonaChange,
+  PersonaConfig,
+  PersonaDraft,
+  PersonaEntry,
+  PersonaSource,
+} from '@chirality/personas'
 import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
 import { permissionMode } from './values.ts'
@@ -106,3 +113,22 @@ export const composedPrompt = z.strictObject({
   truncated: z.array(z.strictObject({ part: z.string(), keptChars: count, droppedChars: count })),
   warnings: z.array(z.string()),
 }) satisfies z.ZodType<ComposedPrompt>
+
+export const personaSource = z.strictObject({
+  text: z.string(),
+  revision: z.string(),
+}) satisfies z.ZodType<PersonaSource>
+
+export const personaDraft = z.strictObject({
+  persona: personaConfig.nullable(),
+  ...{ problems: z.array(personaProblem), warnings: z.array(personaProblem) },
+  prompt: composedPrompt,
+  /** What the agent that it would run with cannot be held to. */
+  unmet: z.array(z.string()),
+}) satisfies z.ZodType<PersonaDraft & { unmet: string[] }>
+
+/** `conflict`: the file is not the one that was read; nothing was changed. */
+export const personaChange = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('done'), revision: z.string().nullable() }),
+  z.strictObject({ kind: z.literal('conflict'), current: personaSource.nullable() }),
+]) satisfies z.ZodType<PersonaChange>

@@ -35,6 +35,10 @@ const harnesses = {
   },
 }
 
+/** The largest file that is read as a persona, in characters. */
+const personaText = z.string().max(256 * 1024)
+const personaRevision = z.string().regex(/^[0-9a-f]{64}$/, 'must be the revision of a file that was read')
+
 const personas = {
   list: { input: byProject, output: z.array(agents.personaEntry) },
   get: { input: byPersona, output: agents.personaConfig },
@@ -45,6 +49,14 @@ const personas = {
     input: z.strictObject({ project, id: values.personaId.nullable(), mode: values.mode }),
     output: agents.composedPrompt,
   },
+  source: { input: byPersona, output: agents.personaSource },
+  /** A mutation only because a text is longer than an address may be: it writes nothing. */
+  check: { input: byPersona.extend({ text: personaText, mode: values.mode }), output: agents.personaDraft },
+  save: {
+    input: byPersona.extend({ text: personaText, revision: personaRevision.nullable() }),
+    output: agents.personaChange,
+  },
+  remove: { input: byPersona.extend({ revision: personaRevision }), output: agents.personaChange },
 }
 
 const nativePlace = z.string().max(250).optional()

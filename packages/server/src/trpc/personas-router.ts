@@ -1,5 +1,5 @@
 import type { CodedError } from '@chirality/core'
-import type { PersonaConfig } from '@chirality/personas'
+import { type PersonaConfig, personaTurnOpts } from '@chirality/personas'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
@@ -42,7 +42,41 @@ export const personasRouter = router({
     const persona = input.id === null ? null : await loadPersona(ctx, root, input.id)
     return ctx.personas.composePrompt(root, persona, input.mode)
   }),
+
+  /** The text of the file, also of one that is no persona yet. */
+  source: call(CALLS.personas.source).query(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    const source = await ctx.personas.source(root, input.id)
+    if (source === null) throw missing(root, input.id)
+    return source
+  }),
+
+  /** What a text would be as the file of this persona. */
+  check: call(CALLS.personas.check).mutation(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    const draft = await ctx.personas.check(root, input.id, input.text, input.mode)
+    return { ...draft, unmet: draft.persona === null ? [] : unmetBy(ctx, draft.persona) }
+  }),
+
+  /** Written only while the file is the one that was read. What the new text grants has to be allowed again. */
+  save: call(CALLS.personas.save).mutation(async ({ ctx, input }) =>
+    ctx.personas.save(await ctx.projects.require(input.project), input.id, input.text, input.revision),
+  ),
+
+  remove: call(CALLS.personas.remove).mutation(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    const change = await ctx.personas.remove(root, input.id, input.revision)
+    if (change.kind === 'done') await ctx.host.consent.revoke(root, input.id)
+    return change
+  }),
 })
+
+function unmetBy({ harnesses }: CallContext, persona: PersonaConfig): string[] {
+  const harness = persona.harness === undefined ? harnesses.getAll()[0] : harnesses.get(persona.harness)
+  if (harness === undefined)
+    return persona.harness === undefined ? [] : [`There is no agent ${persona.harness} on this machine.`]
+  return personaTurnOpts(persona, harness.capabilities(), harness.id).warnings
+}
 
 async function loadPersona({ personas }: CallContext, root: string, id: string): Promise<PersonaConfig> {
   const persona = await personas.load(root, id)

@@ -76,6 +76,10 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       run: () => void navigate({ to: '/settings/$section', params: { section: 'permissions' } }),
     },
     {
+      label: 'Personas',
+      run: () => void navigate({ to: '/settings/$section', params: { section: 'personas' } }),
+    },
+    {
       label: 'Appearance and theme',
       run: () => void navigate({ to: '/settings/$section', params: { section: 'appearance' } }),
     },

@@ -53,7 +53,7 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
         />
       </div>
       {broken ? <p className="persona__note">{broken}</p> : null}
-      {persona && !broken ? <Consent project={projectRoot} persona={persona} /> : null}
+      {persona && !broken ? <PersonaConsent project={projectRoot} persona={persona} /> : null}
       {error && !broken ? <p className="persona__note">{messageOf(error)}</p> : null}
       {data ? (
         <>
@@ -78,7 +78,7 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
 }
 
 /** What a persona would do without asking. It does so only when its text, as it is now, was allowed. */
-function Consent({ project, persona }: { project: string; persona: string }) {
+export function PersonaConsent({ project, persona }: { project: string; persona: string }) {
   const api = useApi()
   const client = useQueryClient()
   const queryKey = ['persona-consent', project, persona]

@@ -6,11 +6,13 @@ import { AppearanceSettings } from './AppearanceSettings.tsx'
 import { DeviceSettings } from './DeviceSettings.tsx'
 import { NotificationSettings } from './NotificationSettings.tsx'
 import { PermissionSettings } from './PermissionSettings.tsx'
+import { PersonaSettings } from './PersonaSettings.tsx'
 import './settings.css'
 
 const SECTIONS = [
   { id: 'agents', label: 'Agents', icon: 'bot', Section: AgentSettings },
   { id: 'permissions', label: 'Permissions', icon: 'shield', Section: PermissionSettings },
+  { id: 'personas', label: 'Personas', icon: 'persona', Section: PersonaSettings },
   { id: 'notifications', label: 'Notifications', icon: 'bell', Section: NotificationSettings },
   { id: 'devices', label: 'Devices', icon: 'phone', Section: DeviceSettings },
   { id: 'appearance', label: 'Appearance', icon: 'palette', Section: AppearanceSettings },

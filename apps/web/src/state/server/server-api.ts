@@ -9,13 +9,14 @@ import type {
   SlashCommand,
 } from '@chirality/core'
 import type { CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
+import type { SettingsApi } from './settings-api.ts'
 
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
 export type ForkHistory = CallOutputs['sessions']['forkHistory']
 
 export type SignedInBrowser = Omit<CallOutputs['system']['browsers'][number], 'addedAt'>
 
-export interface ServerApi {
+export interface ServerApi extends SettingsApi {
   watchFleet(watcher: FleetWatcher): () => void
   /** Everything after `afterSeq`, then what happens; goes on by itself after a lost connection. */
   watchSession(sessionId: string, afterSeq: number, watcher: SessionWatcher): () => void

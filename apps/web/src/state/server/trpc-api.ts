@@ -14,6 +14,7 @@ import type {
   ServerApi,
   SessionStatus,
 } from './server-api.ts'
+import { settingsCalls } from './settings-api.ts'
 
 type Client = TRPCClient<AppRouter>
 
@@ -62,6 +63,7 @@ export function createTrpcApi(
     watchConnection: connection.watch,
     ...watches(client, onRefused),
     ...projectCalls(client),
+    ...settingsCalls(client),
     ...sessionCalls(client),
     ...turnCalls(client),
     ...fileCalls(client),

@@ -1,0 +1,118 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { PersonaInfo } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
+import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { PersonaEditor } from './PersonaEditor.tsx'
+import { SettingsHead } from './SettingsHead.tsx'
+import './personas.css'
+
+/** The personas of a project: each is a file, and the file is what is edited. */
+export function PersonaSettings() {
+  const api = useApi()
+  const queries = useQueryClient()
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const [wanted, setWanted] = useState('')
+  const [chosen, setChosen] = useState<string | null>(null)
+  const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
+  const { data, error } = useQuery({
+    queryKey: ['personas', project],
+    queryFn: () => api.personas(project),
+    enabled: project !== '',
+    staleTime: 0,
+    retry: false,
+  })
+  // A folder that cannot be read has no id.
+  const personas = data?.filter(({ id }) => id !== '') ?? []
+  const unreadable = data?.find(({ id }) => id === '')?.error
+  const shown =
+    chosen === NEW ? NEW : (personas.find(({ id }) => id === chosen)?.id ?? personas[0]?.id ?? null)
+  const refresh = () =>
+    Promise.all(
+      ['personas', 'persona-consent', 'prompt'].map(name => queries.invalidateQueries({ queryKey: [name] })),
+    )
+  return (
+    <>
+      <SettingsHead
+        title="Personas"
+        about="What an agent is told, and what it may do. Kept as files in the project, so they travel with it."
+      >
+        <Button disabled={project === ''} onClick={() => setChosen(NEW)}>
+          New persona
+        </Button>
+      </SettingsHead>
+      {projects.length === 0 ? (
+        <Empty title="No project yet">Add a folder on the start page.</Empty>
+      ) : (
+        <SelectField
+          label="Project"
+          value={project}
+          onChange={root => {
+            setWanted(root)
+            setChosen(null)
+          }}
+          options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
+        />
+      )}
+      {error || unreadable ? <p role="alert">{error ? messageOf(error) : unreadable}</p> : null}
+      {project !== '' && !data && !error ? <Skeleton lines={6} label="Reading the personas" /> : null}
+      {data && shown === null && !unreadable ? (
+        <Empty title="No personas in this project">Write one with New persona.</Empty>
+      ) : null}
+      {data && shown !== null ? (
+        <div className="personas">
+          <ul className="personas__list" aria-label="Personas of the project">
+            {personas.map(persona => (
+              <PersonaItem
+                key={persona.id}
+                persona={persona}
+                isShown={persona.id === shown}
+                onChoose={() => setChosen(persona.id)}
+              />
+            ))}
+          </ul>
+          <PersonaEditor
+            key={`${project} ${shown}`}
+            project={project}
+            id={shown === NEW ? null : shown}
+            onSaved={async id => {
+              await refresh()
+              setChosen(id)
+            }}
+            onRemoved={async () => {
+              setChosen(null)
+              await refresh()
+            }}
+          />
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+/** No persona has this id: a blank is not allowed in one. */
+const NEW = ' '
+
+function PersonaItem(props: { persona: PersonaInfo; isShown: boolean; onChoose(): void }) {
+  const { persona, isShown, onChoose } = props
+  return (
+    <li>
+      <button
+        type="button"
+        className={isShown ? 'personas__item personas__item--on' : 'personas__item'}
+        aria-pressed={isShown}
+        onClick={onChoose}
+      >
+        <b>{persona.id}</b>
+        {persona.error ? (
+          <span className="personas__bad">{`Not used: ${persona.error}`}</span>
+        ) : (
+          <span>{persona.description ?? ''}</span>
+        )}
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,27 @@
+import type { SessionMode } from '@chirality/core'
+import type { AppRouter, CallOutputs } from '@chirality/server'
+import type { TRPCClient } from '@trpc/client'
+
+export type PersonaSource = CallOutputs['personas']['source']
+export type PersonaDraft = CallOutputs['personas']['check']
+export type PersonaChange = CallOutputs['personas']['save']
+
+/** The calls of the settings page. */
+export interface SettingsApi {
+  personaSource(project: string, id: string): Promise<PersonaSource>
+  /** What a text would be as the persona's file. Writes nothing. */
+  checkPersona(project: string, id: string, text: string, mode: SessionMode): Promise<PersonaDraft>
+  /** `revision` is that of the text that was read, null for a new file. */
+  savePersona(project: string, id: string, text: string, revision: string | null): Promise<PersonaChange>
+  removePersona(project: string, id: string, revision: string): Promise<PersonaChange>
+}
+
+export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
+  return {
+    personaSource: (project, id) => client.personas.source.query({ project, id }),
+    checkPersona: (project, id, text, mode) => client.personas.check.mutate({ project, id, text, mode }),
+    savePersona: (project, id, text, revision) =>
+      client.personas.save.mutate({ project, id, text, revision }),
+    removePersona: (project, id, revision) => client.personas.remove.mutate({ project, id, revision }),
+  }
+}

@@ -1,0 +1,112 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { launchBrowser } from '../../../../.scripts/browser.ts'
+import { axeViolations } from '../support/axe.ts'
+import { collectComplaints } from '../support/complaints.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+
+const DESK = { viewport: { width: 1440, height: 900 } }
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
+let browser: Browser
+let folder: string
+let project: string
+let server: ServerProcess
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(path.join(tmpdir(), 'chirality-settings-')))
+  project = path.join(folder, 'parcel-api')
+  mkdirSync(path.join(project, 'agents'), { recursive: true })
+  server = await startServerProcess(['--port', '0', '--project', project], {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    TMPDIR: folder,
+    CHIRALITY_HOME: path.join(folder, 'data'),
+  })
+  browser = await launchBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function openSettings(section: string, options = DESK): Promise<Page> {
+  const context = await browser.newContext(options)
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const complaints = collectComplaints(page)
+  onTestFinished(() => expect(complaints).toEqual([]))
+  await page.goto(await server.newLink())
+  await page.getByRole('link', { name: 'Settings' }).first().waitFor()
+  await page.goto(`${server.url}/settings/${section}`)
+  return page
+}
+
+const overhang = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+
+test('a persona is written by keyboard, checked while typing, and its grants are allowed as they were saved', async () => {
+  const page = await openSettings('personas')
+  const file = path.join(project, 'agents/AGENT_REVIEWER.md')
+  await page.getByRole('button', { name: 'New persona' }).press('Enter')
+  await page.getByLabel('Name').fill('../REVIEWER')
+  await page.keyboard.press('Control+s')
+  await page.getByRole('alert').getByText('A name has letters').waitFor()
+  await page.getByLabel('Name').fill('REVIEWER')
+  const text = page.getByRole('textbox', { name: 'File', exact: true })
+  await text.fill('---\n# mine\ntools: Read\ntool: Grep\n---\nReview.\n')
+  const preview = page.getByRole('region', { name: 'Preview' })
+  await preview.getByText('"tool" is not a key of a persona').waitFor()
+  await preview.getByRole('button', { name: 'Line 4' }).press('Enter')
+  await page.keyboard.type('auto_approve_tools: ["Bash(git log *)"]')
+  await preview.getByText('This text can be used.').waitFor()
+  await preview.getByText('Bash(git log *)', { exact: true }).waitFor()
+  await preview.getByRole('region', { name: 'The prompt' }).getByText('Review.').waitFor()
+  await text.press('Control+s')
+
+  await page.getByRole('textbox', { name: 'agents/AGENT_REVIEWER.md' }).waitFor()
+  const saved = '---\n# mine\ntools: Read\nauto_approve_tools: ["Bash(git log *)"]\n---\nReview.\n'
+  expect(readFileSync(file, 'utf8')).toBe(saved)
+  await page.getByRole('button', { name: 'Allow this text' }).press('Enter')
+  await page.getByText('You allowed this text to use Bash(git log *) without asking.').waitFor()
+
+  // Another text has to be allowed again.
+  await page.getByRole('textbox', { name: 'agents/AGENT_REVIEWER.md' }).fill(`${saved}More.\n`)
+  await page.keyboard.press('Control+s')
+  await page.getByRole('button', { name: 'Allow this text' }).waitFor()
+  expect(readFileSync(file, 'utf8')).toBe(`${saved}More.\n`)
+  expect(await axeViolations(page)).toEqual([])
+})
+
+test('a file that changed on the disk is shown against the own text, and overwritten only when told', async () => {
+  const file = path.join(project, 'agents/AGENT_WRITER.md')
+  writeFileSync(file, '---\r\n# kept\r\ndescription: Docs only\r\n---\r\nWrite.\r\n')
+  const page = await openSettings('personas', PHONE)
+  await page.getByRole('button', { name: 'WRITER Docs only' }).tap()
+  const text = page.getByRole('textbox', { name: 'agents/AGENT_WRITER.md' })
+  await text.fill(`${(await text.inputValue()).trim()}\nMine.\n`)
+  writeFileSync(file, '---\r\ndescription: Docs only\r\n---\r\nTheirs.\r\n')
+  await page.getByRole('button', { name: 'Save' }).tap()
+  const conflict = page.getByRole('region', { name: 'The file has changed' })
+  await conflict.getByText('Nothing was saved.').waitFor()
+  await conflict.getByText('Theirs.').waitFor()
+  expect(await overhang(page)).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  expect(readFileSync(file, 'utf8')).toContain('Theirs.')
+  await conflict.getByRole('button', { name: 'Save mine over it' }).tap()
+  await conflict.waitFor({ state: 'detached' })
+  // The line ends and the comment are those of the file.
+  expect(readFileSync(file, 'utf8')).toBe(
+    '---\r\n# kept\r\ndescription: Docs only\r\n---\r\nWrite.\r\nMine.\r\n',
+  )
+
+  await page.getByRole('button', { name: 'Delete' }).tap()
+  await page.getByRole('button', { name: 'Delete the file' }).tap()
+  await page.getByRole('button', { name: 'WRITER Docs only' }).waitFor({ state: 'detached' })
+  expect(() => readFileSync(file)).toThrow('ENOENT')
+})
