@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import type { CannedApi } from '../support/canned-api.ts'
@@ -72,3 +73,120 @@ function manyFiles(api: CannedApi): void {
     ])
   }
 }
+
+function aTalkWithNeedles(api: CannedApi): void {
+  api.add({ lastTurn: 'completed' })
+  const filler = (turn: number) => `Turn ${turn}. ${'Nothing of note here.\n\n'.repeat(30)}`
+  for (let turn = 1; turn <= 4; turn++) {
+    const output = Array.from({ length: 60 }, (_, i) => `line ${i} of ${turn}`).join('\n')
+    api.push(
+      's1',
+      [
+        { type: 'turn:start', message: `Question ${turn}` },
+        { type: 'chat:message', messageId: `m${turn}`, text: filler(turn) },
+        { type: 'tool:start', toolUseId: `u${turn}`, name: 'Bash', input: { command: `cat ${turn}.log` } },
+        {
+          type: 'tool:result',
+          toolUseId: `u${turn}`,
+          content: turn === 2 ? `${output}\n\u001b[31mhay\u001b[0mstack\n${output}` : output,
+          isError: false,
+        },
+        { type: 'tool:start', toolUseId: `w${turn}`, name: 'Bash', input: { command: 'true' } },
+        { type: 'tool:result', toolUseId: `w${turn}`, content: '', isError: false },
+        { type: 'chat:message', messageId: `n${turn}`, text: turn === 3 ? 'A **hay**stack, it is.' : 'So.' },
+        { type: 'turn:end', reason: 'completed' },
+      ],
+      `t${turn}`,
+    )
+  }
+}
+
+/** What is marked, and what of it is the one that the search is at. */
+function marksOf(page: Page): Promise<{ all: string[]; here: { text: string; isSeen: boolean } | null }> {
+  return page.evaluate(() => {
+    const rangesOf = (name: string) => [...(CSS.highlights.get(name)?.values() ?? [])] as Range[]
+    const [current] = rangesOf('found-here')
+    const scroller = document.querySelector('.chat__scroll')?.getBoundingClientRect()
+    const box = current?.getBoundingClientRect()
+    return {
+      all: rangesOf('found').map(String),
+      here: current
+        ? {
+            text: String(current),
+            isSeen: !!box && !!scroller && box.top > scroller.top && box.bottom < scroller.bottom,
+          }
+        : null,
+    }
+  })
+}
+
+test('find in conversation by keys: what is folded opens, each match is marked and brought into view, Esc leaves', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aTalkWithNeedles })
+  await page.getByText('Question 4', { exact: true }).waitFor({ state: 'attached' })
+  await page.keyboard.press('Control+f')
+  const field = page.getByRole('textbox', { name: 'Find in conversation' })
+  await page.keyboard.type('haystack')
+  const bar = page.getByRole('search', { name: 'Find in conversation' })
+  await bar.getByText('2 of 2').waitFor()
+  await bar.getByText('All messages, tool calls and their output').waitFor()
+  const seen = { text: 'haystack', isSeen: true }
+  await expect.poll(async () => (await marksOf(page)).here).toEqual(seen)
+
+  // The other one is in the output of a command, inside a group, both folded; it is far down in it.
+  await page.keyboard.press('Enter')
+  await bar.getByText('1 of 2').waitFor()
+  await page.getByRole('article', { name: /^Ran cat 2\.log/ }).waitFor()
+  await expect.poll(async () => (await marksOf(page)).here).toEqual(seen)
+  await page.keyboard.press('Shift+Enter')
+  await bar.getByText('2 of 2').waitFor()
+  await expect.poll(async () => (await marksOf(page)).here).toEqual(seen)
+  expect(await axeViolations(page)).toEqual([])
+
+  await field.fill('no such word')
+  await bar.getByText('No match').waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => bar.count()).toBe(0)
+  expect((await marksOf(page)).here).toBeNull()
+  // The keys are those of the page again.
+  await page.keyboard.press('/')
+  await field.waitFor()
+  expect(await field.inputValue()).toBe('')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('find in conversation loads what is not there yet of a long one, and says so until then', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    ...PHONE,
+    scene: canned => {
+      canned.add({})
+      for (let turn = 1; turn <= 700; turn++) {
+        canned.push(
+          's1',
+          [
+            { type: 'turn:start', message: `Question ${turn}` },
+            { type: 'chat:message', messageId: `m${turn}`, text: turn === 2 ? 'A needle.' : 'So.' },
+            { type: 'turn:end', reason: 'completed' },
+          ],
+          `t${turn}`,
+        )
+      }
+      canned.add({ lastSeq: 2100 })
+      canned.holdLogs()
+    },
+  })
+  await page.getByText('Question 700', { exact: true }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('needle')
+  const bar = page.getByRole('search', { name: 'Find in conversation' })
+  await bar.getByText('The latest part; the earlier one is being loaded').waitFor()
+  await bar.getByText('No match yet').waitFor()
+  api.releaseLogs()
+  await bar.getByText('1 of 1').waitFor()
+  await expect.poll(async () => (await marksOf(page)).here).toEqual({ text: 'needle', isSeen: true })
+  const box = await bar.boundingBox()
+  expect(box && box.x >= 0 && box.x + box.width <= 390).toBe(true)
+  expect(await axeViolations(page)).toEqual([])
+  await close()
+})

@@ -34,6 +34,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
     group: 'In a session',
     list: [
       { keys: 'I', does: 'Write a message' },
+      { keys: 'Ctrl F  /', does: 'Find in the conversation' },
       { keys: '[  ]', does: 'Previous and next turn' },
       { keys: 'End', does: 'To the latest' },
       { keys: '1 … 5', does: 'Activity, Changes, Files, Raw, Persona' },

@@ -6,9 +6,14 @@ import { useSessionStore } from '../../state/session/use-session.ts'
 
 /** What a budget says where it stopped the turn, and the place to raise it. */
 export function BudgetLine({ item }: { item: BudgetItem }) {
-  if (!item.exceeded) return <p className="quiet-line">{item.message}</p>
+  if (!item.exceeded)
+    return (
+      <p className="quiet-line" data-seq={item.seq}>
+        {item.message}
+      </p>
+    )
   return (
-    <div className="error-line" role="alert">
+    <div className="error-line" role="alert" data-seq={item.seq}>
       <span className="error-line__text">{item.message}</span>
       {item.scope === 'turn' ? null : <RaiseBudget item={item} />}
     </div>

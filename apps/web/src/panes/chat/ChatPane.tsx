@@ -1,19 +1,27 @@
-import { useEffect, useImperativeHandle, useRef, useState } from 'react'
+import { Suspense, useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { useSession, useSessionStore, useWholeSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
+import { late } from '../../ui/overlay/late.tsx'
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual/VirtualList.tsx'
+import { FindField, type Found, FoundContext } from '../find/found.tsx'
 import { FirstMessage } from './FirstMessage.tsx'
 import { RowView } from './RowView.tsx'
 import { buildRows, type ChatRow, type ChatRows, NO_ROWS, turnStarts } from './rows.logic.ts'
 import './chat.css'
 import type { SessionItem, SessionState } from '@chirality/core'
 
+const FindBar = late(() => import('../find/FindBar.tsx'))
+/** Who presses the key goes on typing at once. */
+const PREFETCH_MS = 1500
+
 export interface ChatHandle {
   jumpTurn(direction: -1 | 1): void
   jumpToTurn(turnId: string): void
   jumpToEnd(): void
+  /** Opens the search, or goes back to its field. False where that has the focus already. */
+  find(): boolean
 }
 
 interface ChatPaneProps {
@@ -30,6 +38,16 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
   const store = useSessionStore()
   const { rows } = useChatRows()
   const [away, setAway] = useState(false)
+  const area = useRef<HTMLDivElement>(null)
+  const field = useRef<HTMLInputElement>(null)
+  const [isFinding, setFinding] = useState(false)
+  const [text, setText] = useState('')
+  const finding = { field, text, onText: setText }
+  useEffect(() => {
+    const timer = setTimeout(() => FindBar.preload().catch(() => undefined), PREFETCH_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  const [target, setTarget] = useState<Found | null>(null)
 
   const opened = useRef<string | undefined>(undefined)
   useEffect(() => {
@@ -64,41 +82,71 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
       else store.want('whole')
     },
     jumpToEnd: () => list.current?.toEnd(),
+    find() {
+      if (isFinding && document.activeElement === field.current) return false
+      setFinding(true)
+      field.current?.select()
+      field.current?.focus()
+      return true
+    },
   }))
 
   return (
-    <div className="chat">
-      <VirtualList
-        ref={list}
-        label="Conversation"
-        className="chat__scroll"
-        rowClassName="chat__row"
-        count={rows.length}
-        estimate={index => estimateRow(rows[index])}
-        keyOf={index => rows[index]?.key ?? index}
-        row={index => {
-          const row = rows[index]
-          if (!row) return null
-          return row.key === found ? (
-            <div className="chat__found">
-              <RowView row={row} />
+    <div className="chat" ref={area}>
+      {isFinding ? (
+        <Suspense
+          fallback={
+            <div className="find">
+              <FindField {...finding} />
             </div>
-          ) : (
-            <RowView row={row} />
-          )
-        }}
-        before={
-          whole ? (
-            loaded && rows.length === 0 && <FirstMessage />
-          ) : (
-            <Button className="chat__earlier" look="quiet" size="small" onClick={() => store.want('page')}>
-              Show earlier
-            </Button>
-          )
-        }
-        onAway={setAway}
-        onStart={() => store.want('page')}
-      />
+          }
+        >
+          <FindBar
+            {...{ ...finding, rows, list, area }}
+            target={target}
+            onTarget={setTarget}
+            onClose={() => {
+              setFinding(false)
+              setText('')
+              setTarget(null)
+              area.current?.querySelector<HTMLElement>('.chat__scroll')?.focus({ preventScroll: true })
+            }}
+          />
+        </Suspense>
+      ) : null}
+      <FoundContext value={target}>
+        <VirtualList
+          ref={list}
+          label="Conversation"
+          className="chat__scroll"
+          rowClassName="chat__row"
+          count={rows.length}
+          estimate={index => estimateRow(rows[index])}
+          keyOf={index => rows[index]?.key ?? index}
+          row={index => {
+            const row = rows[index]
+            if (!row) return null
+            return row.key === found ? (
+              <div className="chat__found">
+                <RowView row={row} />
+              </div>
+            ) : (
+              <RowView row={row} />
+            )
+          }}
+          before={
+            whole ? (
+              loaded && rows.length === 0 && <FirstMessage />
+            ) : (
+              <Button className="chat__earlier" look="quiet" size="small" onClick={() => store.want('page')}>
+                Show earlier
+              </Button>
+            )
+          }
+          onAway={setAway}
+          onStart={() => store.want('page')}
+        />
+      </FoundContext>
       {away && rows.length > 0 ? (
         <div className="chat__jumps">
           <IconButton icon="up" label="Previous turn" onClick={() => jumpTurn(-1)} />

@@ -16,6 +16,7 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { plural } from '../../ui/text/format.ts'
+import { useOpenWhenFound } from '../find/found.tsx'
 import { BudgetLine } from './BudgetLine.tsx'
 import { errorCommand, errorHelp } from './error-help.ts'
 import { groupNodes, type ItemNode, isGroup } from './rows.logic.ts'
@@ -53,7 +54,7 @@ export function ItemView({ node }: { node: ItemNode }) {
 function UserMessage({ item }: { item: UserItem }) {
   const pointer = usePointedAt()
   return (
-    <article className="you" aria-label="You" {...pointer.props}>
+    <article className="you" aria-label="You" data-seq={item.seq} {...pointer.props}>
       <div className="you__text">{item.text}</div>
       {item.attachments > 0 ? <p className="you__note">{plural(item.attachments, 'attachment')}</p> : null}
       {pointer.on ? <MessageActions text={item.text} turnId={item.turnId} own /> : null}
@@ -66,7 +67,7 @@ function Answer({ item }: { item: TextItem }) {
   const pointer = usePointedAt()
   const text = item.streaming ? (live ?? '') : item.text
   return (
-    <article className="say" aria-label="Agent" {...pointer.props}>
+    <article className="say" aria-label="Agent" data-seq={item.seq} {...pointer.props}>
       <Markdown text={text} live={item.streaming} />
       {item.aborted ? <p className="say__note">cut short</p> : null}
       {pointer.on && !item.streaming ? <MessageActions text={item.text} turnId={item.turnId} /> : null}
@@ -81,7 +82,11 @@ function ErrorLine({ item }: { item: ErrorItem }) {
   const help = errorHelp(item)
   const command = errorCommand(item, harness)
   return (
-    <div className={item.recovered ? 'quiet-line' : 'error-line'} role={item.recovered ? undefined : 'alert'}>
+    <div
+      className={item.recovered ? 'quiet-line' : 'error-line'}
+      role={item.recovered ? undefined : 'alert'}
+      data-seq={item.seq}
+    >
       <span className="error-line__text">{item.message}</span>
       {help && !item.recovered ? <span className="error-line__help">{help}</span> : null}
       {command && !item.recovered ? (
@@ -120,20 +125,29 @@ function MessageActions(props: { text: string; turnId: string | null; own?: bool
 /** Retries, limits, hooks, tasks: said once, quietly. */
 function NoticeLine({ item }: { item: NoticeItem }) {
   const todos = todosOf(item)
-  if (todos.length > 0) return <TodoList todos={todos} />
+  if (todos.length > 0) return <TodoList todos={todos} seq={item.seq} />
   // The end of the turn says so.
   if (item.status === 'interrupted') return null
   const isPerson = item.data?.kind === 'user_message'
-  if (isPerson) return <div className="you you--added">{item.message}</div>
+  if (isPerson)
+    return (
+      <div className="you you--added" data-seq={item.seq}>
+        {item.message}
+      </div>
+    )
   // How a sub-agent ended, in its own words.
   if (item.status === 'task' && typeof item.data?.summary === 'string') {
     return (
-      <div className={`quiet-line quiet-line--${item.level}`}>
+      <div className={`quiet-line quiet-line--${item.level}`} data-seq={item.seq}>
         <Markdown text={item.message} />
       </div>
     )
   }
-  return <p className={`quiet-line quiet-line--${item.level}`}>{item.message}</p>
+  return (
+    <p className={`quiet-line quiet-line--${item.level}`} data-seq={item.seq}>
+      {item.message}
+    </p>
+  )
 }
 
 /** Whether a mouse is over it. What is shown only then need not be drawn for every row of a long list. */
@@ -146,8 +160,15 @@ function usePointedAt() {
 function ThinkingView({ item }: { item: ThinkingItem }) {
   const live = useLiveText(item.id)
   const text = item.streaming ? (live ?? '') : item.text
+  const [open, setOpen] = useState(false)
+  useOpenWhenFound({ seq: item.seq, inside: [] }, () => setOpen(true))
   return (
-    <details className="think">
+    <details
+      className="think"
+      data-seq={item.seq}
+      open={open}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
       <summary>
         <Icon name="think" />
         <span className="tool__name">{item.streaming ? 'Thinking' : 'Thought'}</span>
@@ -171,6 +192,7 @@ const SHOWN_STEPS = 20
 
 function SubAgent({ nodes }: { nodes: readonly ItemNode[] }) {
   const [all, setAll] = useState(false)
+  useOpenWhenFound({ seq: null, inside: nodes }, () => setAll(true))
   const shown = all ? nodes : nodes.slice(-SHOWN_STEPS)
   const hidden = nodes.length - shown.length
   return (

@@ -3,10 +3,10 @@ import type { Todo } from '@chirality/core'
 const MARKS = { open: '○', active: '◐', done: '●' } as const
 const WORDS = { open: 'to do', active: 'at work', done: 'done' } as const
 
-export function TodoList({ todos }: { todos: readonly Todo[] }) {
+export function TodoList({ todos, seq }: { todos: readonly Todo[]; seq: number }) {
   const done = todos.filter(({ state }) => state === 'done').length
   return (
-    <article className="todos" aria-label="Plan">
+    <article className="todos" aria-label="Plan" data-seq={seq}>
       <p className="todos__head">
         Plan <span className="number">{`${done} of ${todos.length}`}</span>
       </p>

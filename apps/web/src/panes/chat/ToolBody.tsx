@@ -8,11 +8,21 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { lastLine, planOf } from './tool-summary.logic.ts'
+import { inputText, isSaidByHead, lastLine, planOf } from './tool-summary.logic.ts'
+
+interface ToolBodyProps {
+  item: ToolItem
+  /** What its line says already. */
+  head: string
+  hasEdits: boolean
+  hasSteps: boolean
+  /** All of a long output, as for who looks for a word in it. */
+  whole: boolean
+}
 
 /** What went in and what came out. A diff has said both already, unless it failed. */
-export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: boolean }) {
-  const { item, hasEdits, hasSteps } = props
+export function ToolBody(props: ToolBodyProps) {
+  const { item, head, hasEdits, hasSteps, whole } = props
   const written = useLiveText(item.id)
   const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
@@ -20,15 +30,19 @@ export function ToolBody(props: { item: ToolItem; hasEdits: boolean; hasSteps: b
   const { questions } = factsOf(item)
   if (questions && item.status === 'done') return <Answered item={item} questions={questions} />
   const plan = planOf(item)
+  const input = inputText(item) || (written ?? '')
   if (plan !== undefined) return <Plan plan={plan} item={item} />
   return (
     <>
-      {hasEdits || hasSteps ? null : <Part label="Input" text={inputText(item, written)} />}
-      {isCutShort(item, output) ? <Part label="Printed before" text={output ?? ''} ansi /> : null}
+      {hasEdits || hasSteps ? null : <Part label="Input" text={input} skipped={isSaidByHead(input, head)} />}
+      {isCutShort(item, output) ? (
+        <Part label="Printed before" text={output ?? ''} ansi whole={whole} skipped />
+      ) : null}
       {result === null ? null : (
         <Part
           label={item.content === null ? 'Output so far' : 'Result'}
           text={result}
+          whole={whole}
           {...(hasSteps || isAgentCall(item) ? { markdown: true } : { ansi: true })}
         />
       )}
@@ -74,16 +88,27 @@ function isAgentCall(item: ToolItem): boolean {
   return factsOf(item).kind === 'task'
 }
 
-function Part(props: { label: string; text: string; ansi?: boolean; markdown?: boolean }) {
-  const { label, text, ansi = false, markdown = false } = props
-  const [all, setAll] = useState(false)
+interface PartProps {
+  label: string
+  text: string
+  ansi?: boolean
+  markdown?: boolean
+  whole?: boolean
+  /** A search does not look into it: it is said elsewhere. */
+  skipped?: boolean
+}
+
+function Part(props: PartProps) {
+  const { label, text, ansi = false, markdown = false, whole = false, skipped = false } = props
+  const [isUnfolded, setUnfolded] = useState(false)
+  const all = isUnfolded || whole
   if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
   return (
-    <div className="tool__part">
+    <div className="tool__part" data-find={skipped ? 'skip' : undefined}>
       <p className="tool__label">
         {label}
         {ansi && text.length > MAX_ANSI_CHARS && !all ? (
-          <Button look="quiet" size="small" onClick={() => setAll(true)}>
+          <Button look="quiet" size="small" onClick={() => setUnfolded(true)}>
             {`Show all ${formatCount(text.length)} characters`}
           </Button>
         ) : null}
@@ -103,9 +128,4 @@ function Part(props: { label: string; text: string; ansi?: boolean; markdown?: b
       </ScrollRegion>
     </div>
   )
-}
-
-function inputText(item: ToolItem, written: string | undefined): string {
-  if (Object.keys(item.input).length === 0) return written ?? ''
-  return factsOf(item).command ?? JSON.stringify(item.input, null, 2)
 }

@@ -7,6 +7,7 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
 import { plural } from '../../ui/text/format.ts'
+import { useOpenWhenFound } from '../find/found.tsx'
 import { countSteps, type ItemNode, type ToolGroup } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
@@ -24,15 +25,16 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
   const edits = toolEdits(item)
   const lines = edits.reduce((sum, { added, removed }) => sum + added + removed, 0)
   const [choice, setChoice] = useState<boolean | null>(null)
+  const isFound = useOpenWhenFound({ seq: item.seq, inside: node.children }, () => setChoice(true))
   const { todos } = factsOf(item)
-  if (todos) return <TodoList todos={todos} />
+  if (todos) return <TodoList todos={todos} seq={item.seq} />
 
   const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES
   const { icon, verb, object, note, isBad } = toolLine(item, cwd)
   const open = choice ?? (smallEdit || isBad || isBusyAgent(node, item))
   const steps = countSteps(node.children)
   return (
-    <article className={`tool tool--${item.status}`} aria-label={`${verb} ${object}`}>
+    <article className={`tool tool--${item.status}`} aria-label={`${verb} ${object}`} data-seq={item.seq}>
       <button type="button" className="tool__head" aria-expanded={open} onClick={() => setChoice(!open)}>
         <Icon name={icon} />
         <span className="tool__name">{verb}</span>
@@ -52,12 +54,16 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
           {edits.map(edit => (
             <div key={edit.path}>
               {edits.length > 1 ? <p className="tool__path">{relative(edit.path, cwd)}</p> : null}
-              <DiffView diff={edit} />
+              <DiffView diff={edit} whole={isFound} />
             </div>
           ))}
           {nested}
           <DecidedLine item={item} />
-          <ToolBody item={item} hasEdits={edits.length > 0} hasSteps={node.children.length > 0} />
+          <ToolBody
+            {...{ item, head: object, whole: isFound }}
+            hasEdits={edits.length > 0}
+            hasSteps={node.children.length > 0}
+          />
         </div>
       ) : null}
     </article>
@@ -67,6 +73,8 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
 /** Calls of one kind, as one line that opens to a line for each. */
 export function ToolGroupView({ group: { kind, tools } }: { group: ToolGroup }) {
   const [open, setOpen] = useState(false)
+  const nodes = tools.map(item => ({ item, children: [] }))
+  useOpenWhenFound({ seq: null, inside: nodes }, () => setOpen(true))
   const { icon, verb, object } = groupLine(kind, tools)
   const time = groupTime(tools)
   const last = tools.at(-1)
@@ -86,8 +94,8 @@ export function ToolGroupView({ group: { kind, tools } }: { group: ToolGroup }) 
       </button>
       {open ? (
         <div className="tool__group">
-          {tools.map(tool => (
-            <ToolView key={tool.seq} node={{ item: tool, children: [] }} item={tool} nested={null} />
+          {nodes.map(node => (
+            <ToolView key={node.item.seq} node={node} item={node.item} nested={null} />
           ))}
         </div>
       ) : null}

@@ -79,3 +79,14 @@ export function planOf(item: ToolItem): string | undefined {
   const { plan } = item.input
   return factsOf(item).kind === 'think' && typeof plan === 'string' && plan !== '' ? plan : undefined
 }
+
+/** What went into a call, as it is shown. */
+export function inputText(item: ToolItem): string {
+  if (Object.keys(item.input).length === 0) return ''
+  return factsOf(item).command ?? JSON.stringify(item.input, null, 2)
+}
+
+/** The line of a command is the command: who looks for a word would find it twice. */
+export function isSaidByHead(input: string, head: string): boolean {
+  return input.trim() === head
+}

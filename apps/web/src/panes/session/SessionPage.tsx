@@ -90,6 +90,11 @@ function OpenSession({ status }: { status: SessionStatus }) {
   }, [api, sessionId, lastSeq, rests])
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (isFindKey(event) && !document.querySelector('dialog[open]')) {
+      // Pressed once more, it is the browser's own.
+      if (chat.current?.find()) event.preventDefault()
+      return
+    }
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return
     // The panes may be a dialog themselves; one that lies over them has its own keys.
     const own = shell.dialog?.kind === 'panel' ? 1 : 0
@@ -134,6 +139,13 @@ function OpenSession({ status }: { status: SessionStatus }) {
       </ProjectRootContext>
     </SessionContext>
   )
+}
+
+/** The browser's search knows only what is drawn, and of a long conversation that is little. */
+function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: KeyboardEvent): boolean {
+  if (altKey || shiftKey) return key === '/' && !altKey && !ctrlKey && !metaKey && !isTyping(target)
+  if (ctrlKey || metaKey) return key.toLowerCase() === 'f'
+  return key === '/' && !isTyping(target)
 }
 
 /** What the harness of the session can do with a message. */
