@@ -30,6 +30,15 @@ export class SessionView {
     return this.#fold.session
   }
 
+  /** Asked for with each batch of events, for which a whole session would be too much. */
+  get settings(): StoredSession['settings'] {
+    return this.#fold.settings
+  }
+
+  get model(): string | null {
+    return this.#fold.summary.agent.model
+  }
+
   /** The spending of all turns, with the time since the last event of a running one. */
   get spent(): Spending {
     const { ledger, workedMs, phase, updatedAt } = this.#fold.summary

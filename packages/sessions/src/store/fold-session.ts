@@ -1,5 +1,6 @@
 import { type Envelope, foldSummary, type SessionSummary } from '@chirality/core'
 import { originIn } from './fork-history.ts'
+import type { SessionSettings } from './session-settings.ts'
 import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
 
 /**
@@ -9,6 +10,8 @@ import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
 export class SessionFold {
   #stored: StoredSession
   #summary: SessionSummary
+  /** Both of them together, until one changes. */
+  #session: StoredSession | undefined
 
   constructor(session: StoredSession) {
     this.#stored = session
@@ -16,7 +19,12 @@ export class SessionFold {
   }
 
   get session(): StoredSession {
-    return withSummary(this.#stored, this.#summary)
+    this.#session ??= withSummary(this.#stored, this.#summary)
+    return this.#session
+  }
+
+  get settings(): SessionSettings {
+    return this.#stored.settings
   }
 
   get summary(): SessionSummary {
@@ -31,11 +39,13 @@ export class SessionFold {
 
   /** The fields that the log does not have: a given title, settings. */
   change(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
+    this.#session = undefined
     this.#stored = { ...this.#stored, ...changes }
     if (changes.title !== undefined) this.#summary = { ...this.#summary, title: changes.title }
   }
 
   add(envelopes: readonly Envelope[]): this {
+    this.#session = undefined
     for (const { event, seq } of envelopes) {
       const forkedFrom = seq > this.#summary.seq ? originIn(event) : null
       if (forkedFrom !== null) this.#stored = { ...this.#stored, forkedFrom }

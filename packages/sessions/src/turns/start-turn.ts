@@ -217,8 +217,8 @@ function budgetOf({ view, request }: StartTurnOptions, { persona }: PreparedTurn
   }
 }
 
-export function sessionLimitOf(view: SessionView): SpendingLimit {
-  const { budgetUsd, budgetTokens, budgetMinutes } = view.session.settings
+export function sessionLimitOf({ settings }: SessionView): SpendingLimit {
+  const { budgetUsd, budgetTokens, budgetMinutes } = settings
   return { usd: budgetUsd, tokens: budgetTokens, ms: toMs(budgetMinutes) }
 }
 

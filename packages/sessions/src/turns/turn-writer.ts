@@ -28,6 +28,8 @@ export class TurnWriter {
   #overBudget = false
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  /** When the turn was last found to have no time limit. */
+  #untimedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: TurnWriterOptions) {
     this.#options = options
@@ -95,8 +97,12 @@ export class TurnWriter {
    * early.
    */
   #wakeInTime(): void {
+    if (this.#timer !== undefined || this.#isOver || this.#overBudget) return
+    const now = performance.now()
+    if (now - this.#untimedAt < UNTIMED_MS) return
     const { leftMs } = this.#options.watch
-    if (this.#timer !== undefined || this.#isOver || this.#overBudget || leftMs === undefined) return
+    this.#untimedAt = leftMs === undefined ? now : Number.NEGATIVE_INFINITY
+    if (leftMs === undefined) return
     // A timer can fire a millisecond early.
     const inMs = Math.min(Math.max(leftMs + 1, MIN_WAIT_MS), MAX_WAIT_MS)
     this.#timer = setTimeout(() => {
@@ -125,6 +131,8 @@ export class TurnWriter {
 }
 
 const MIN_WAIT_MS = 50
+/** A turn without a time limit is asked for one this often, not with each batch of events. */
+const UNTIMED_MS = 500
 /** A limit that is lowered meanwhile takes effect after this time at the latest. */
 const MAX_WAIT_MS = 60_000
 
@@ -154,7 +162,7 @@ export function makeWriter({
     ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
     before: () => budget.session,
     now: () => view.spent,
-    model: () => view.session.model,
+    model: () => view.model,
   })
   return new TurnWriter({
     ...{ turnId, projectRoot, recorder },

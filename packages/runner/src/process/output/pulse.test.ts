@@ -61,6 +61,6 @@ test('many take turns: few at a time, and each as often as the others', () => {
   expect(Math.min(...calls.values())).toBeGreaterThanOrEqual(9)
 })
 
-test('the interval is three times what the last round took, between a frame and what a person does not see', () => {
-  expect([0, 5, 10, 30, 200].map(pulseIntervalMs)).toEqual([16, 16, 30, 90, 100])
+test('the interval is six times what the last round took, between a frame and what a person does not see', () => {
+  expect([0, 2, 5, 15, 200].map(pulseIntervalMs)).toEqual([16, 16, 30, 90, 100])
 })

@@ -41,7 +41,7 @@ export class Pulse {
   }
 }
 
-/** The interval between two rounds, from the duration of the last one: the work takes at most a third of the time. */
+/** The interval between two rounds, from the duration of the last one: the work takes at most a sixth of the time. */
 export function pulseIntervalMs(roundMs: number): number {
   return Math.min(Math.max(MIN_INTERVAL_MS, roundMs * REST_FACTOR), MAX_INTERVAL_MS)
 }
@@ -50,5 +50,5 @@ export function pulseIntervalMs(roundMs: number): number {
 const MIN_INTERVAL_MS = 16
 /** The limit for an overloaded machine. The delay is not noticeable, because a person reads one agent at a time. */
 const MAX_INTERVAL_MS = 100
-const REST_FACTOR = 3
+const REST_FACTOR = 6
 const MAX_TASKS_A_BEAT = 25

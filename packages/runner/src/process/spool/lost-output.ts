@@ -98,10 +98,23 @@ const TORN_MS = 10_000
 
 /** False if the file system does not report it, or the folder does not exist. */
 async function hasLittleSpace(folder: string, minFreeBytes = MIN_FREE_BYTES): Promise<boolean> {
+  let free = looks.get(folder)
+  if (free === undefined) {
+    free = freeBytes(folder)
+    looks.set(folder, free)
+    setTimeout(() => looks.delete(folder), LOOK_EVERY_MS / 2).unref()
+  }
+  return (await free) < minFreeBytes
+}
+
+/** One check serves all agents that print to the same folder. */
+const looks = new Map<string, Promise<number>>()
+
+async function freeBytes(folder: string): Promise<number> {
   try {
     const { blocks, bfree, bavail, bsize } = await statfs(folder)
-    return blocks > 0 && (process.getuid?.() === 0 ? bfree : bavail) * bsize < minFreeBytes
+    return blocks > 0 ? (process.getuid?.() === 0 ? bfree : bavail) * bsize : Number.POSITIVE_INFINITY
   } catch {
-    return false
+    return Number.POSITIVE_INFINITY
   }
 }

@@ -226,7 +226,7 @@ export class LogWriter {
   }
 }
 
-const INDEX_DELAY_MS = 500
+const INDEX_DELAY_MS = 2_000
 
 const REWRITES: ReadonlySet<Fault> = new Set<Fault>(['gone', 'sync'])
 
