@@ -190,3 +190,50 @@ test('find in conversation loads what is not there yet of a long one, and says s
   expect(await axeViolations(page)).toEqual([])
   await close()
 })
+
+test('contents: the turns by what was asked, the one in view marked, gone to by keys; a sheet on a phone', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aTalkWithNeedles })
+  await page.getByText('Question 4', { exact: true }).waitFor({ state: 'attached' })
+  await page.keyboard.press('t')
+  const contents = page.getByRole('dialog', { name: 'Contents' })
+  await contents.getByText('4 turns').waitFor()
+  const marked = contents.locator('[aria-current]')
+  expect(await marked.count()).toBe(1)
+  await expect.poll(() => marked.evaluate(element => element === document.activeElement)).toBe(true)
+  await page.keyboard.press('Home')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => contents.count()).toBe(0)
+  const chat = page.getByRole('region', { name: 'Conversation' })
+  const asked = chat.getByText('Question 2', { exact: true })
+  await expect
+    .poll(async () => ((await asked.boundingBox())?.y ?? 900) - ((await chat.boundingBox())?.y ?? 0))
+    .toBeLessThan(80)
+  await page.getByRole('button', { name: 'Contents' }).click()
+  await expect.poll(() => marked.textContent()).toContain('Question 2')
+  expect(await axeViolations(page)).toEqual([])
+  await contents.getByRole('button', { name: /^Find in conversation/ }).click()
+  await page.keyboard.type('haystack')
+  await page.getByRole('search').getByText('of 2').waitFor()
+  expect(complaints).toEqual([])
+  await close()
+
+  const phone = await dashboard.open({
+    path: '/s/s1',
+    scene: aTalkWithNeedles,
+    ...PHONE,
+    colorScheme: 'dark',
+  })
+  await phone.page.getByRole('button', { name: 'Contents' }).tap()
+  const sheet = phone.page.getByRole('dialog', { name: 'Contents' })
+  await sheet.getByText('4 turns').waitFor()
+  expect(await sheet.evaluate(element => element.getBoundingClientRect().width)).toBe(390)
+  expect(await axeViolations(phone.page)).toEqual([])
+  await sheet.getByRole('button', { name: /Question 1/ }).tap()
+  await phone.page
+    .getByRole('region', { name: 'Conversation' })
+    .getByText('Question 1', { exact: true })
+    .waitFor()
+  expect(await sheet.count()).toBe(0)
+  await phone.close()
+})

@@ -160,6 +160,8 @@ function sessionCommands(): PaletteCommand[] {
     window.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey }))
   return [
     { label: 'Write a message', keys: 'I', run: () => press('i') },
+    { label: 'Find in this conversation', keys: '/', run: () => press('/') },
+    { label: 'Contents of this conversation', keys: 'T', run: () => press('t') },
     ...PANEL_TABS.map(({ label }, index) => ({
       label: `Show ${label}`,
       keys: String(index + 1),

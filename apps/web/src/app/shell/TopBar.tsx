@@ -69,6 +69,7 @@ function SessionBar({ sessionId }: { sessionId: string }) {
         label="Find"
         onClick={() => shell.open({ kind: 'palette' })}
       />
+      <IconButton icon="contents" label="Contents" onClick={() => shell.open({ kind: 'contents' })} />
       <IconButton
         icon="panel"
         label="Changes and more"

@@ -9,6 +9,7 @@ export type ShellDialog =
   | { kind: 'tray' }
   | { kind: 'sidebar' }
   | { kind: 'panel' }
+  | { kind: 'contents' }
 
 export interface ShellControls {
   dialog: ShellDialog | null

@@ -35,6 +35,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
     list: [
       { keys: 'I', does: 'Write a message' },
       { keys: 'Ctrl F  /', does: 'Find in the conversation' },
+      { keys: 'T', does: 'Contents: the turns, and which one is in view' },
       { keys: '[  ]', does: 'Previous and next turn' },
       { keys: 'End', does: 'To the latest' },
       { keys: '1 … 5', does: 'Activity, Changes, Files, Raw, Persona' },

@@ -7,6 +7,7 @@ const LATE: ReadonlySet<ShellDialog['kind']> = new Set([
   'shortcuts',
   'notifications',
   'tray',
+  'contents',
   'new-session',
 ])
 

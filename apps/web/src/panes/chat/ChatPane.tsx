@@ -20,6 +20,8 @@ export interface ChatHandle {
   jumpTurn(direction: -1 | 1): void
   jumpToTurn(turnId: string): void
   jumpToEnd(): void
+  /** The turn of the first row in view. */
+  currentTurn(): string | null
   /** Opens the search, or goes back to its field. False where that has the focus already. */
   find(): boolean
 }
@@ -82,6 +84,7 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
       else store.want('whole')
     },
     jumpToEnd: () => list.current?.toEnd(),
+    currentTurn: () => turnAt(rows, list.current?.firstVisible() ?? 0),
     find() {
       if (isFinding && document.activeElement === field.current) return false
       setFinding(true)
@@ -170,6 +173,16 @@ function rowOfTurn(rows: readonly ChatRow[], turnId: string | undefined): number
     const item = firstItem(row)
     return item !== undefined && item.turnId === turnId
   })
+}
+
+/** The turn of a row; one that belongs to none, as an end, is of the turn before. */
+function turnAt(rows: readonly ChatRow[], index: number): string | null {
+  for (let at = index; at >= 0; at--) {
+    const row = rows[at]
+    const item = row && firstItem(row)
+    if (item) return item.turnId
+  }
+  return null
 }
 
 function firstItem(row: ChatRow): SessionItem | undefined {

@@ -5,7 +5,7 @@ import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { formatCost } from '../../ui/text/format.ts'
 
-const WORDS: Readonly<Record<TurnEndReason, string>> = {
+export const TURN_END_WORDS: Readonly<Record<TurnEndReason, string>> = {
   completed: 'done',
   failed: 'failed',
   interrupted: 'stopped',
@@ -26,7 +26,9 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
   const texts = () => turnTexts(store.get().state.items, id)
   return (
     <div className="turn-end">
-      <span className={bad ? 'turn-end__bad' : undefined}>{turn.reason ? WORDS[turn.reason] : 'ended'}</span>
+      <span className={bad ? 'turn-end__bad' : undefined}>
+        {turn.reason ? TURN_END_WORDS[turn.reason] : 'ended'}
+      </span>
       <span className="number">{formatDuration(Math.max(0, took))}</span>
       {turn.costUsd === null ? null : (
         <span className="number">{formatCost(turn.costUsd, turn.costIsEstimate)}</span>

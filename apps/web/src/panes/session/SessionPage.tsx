@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { type CSSProperties, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { type CSSProperties, Suspense, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
@@ -15,6 +16,7 @@ import {
 } from '../../state/session/use-session.ts'
 import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Empty } from '../../ui/marks/Empty.tsx'
+import { late } from '../../ui/overlay/late.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { WORKING_TREE } from '../changes/ChangesPane.tsx'
@@ -24,6 +26,8 @@ import { ForkDialog } from './ForkDialog.tsx'
 import { isPanelSheet, PANEL_TABS, type PanelTab } from './panel-place.ts'
 import { SidePanel } from './SidePanel.tsx'
 import './session.css'
+
+const Contents = late(() => import('../find/Contents.tsx'))
 
 export function SessionPage() {
   const { sessionId = '' } = useParams({ strict: false })
@@ -100,7 +104,8 @@ function OpenSession({ status }: { status: SessionStatus }) {
     const own = shell.dialog?.kind === 'panel' ? 1 : 0
     if (document.querySelectorAll('dialog[open]').length > own) return
     const byNumber = PANEL_TABS[Number(event.key) - 1]
-    if (event.key === '[') chat.current?.jumpTurn(-1)
+    if (event.key === 't') shell.open({ kind: 'contents' })
+    else if (event.key === '[') chat.current?.jumpTurn(-1)
     else if (event.key === ']') chat.current?.jumpTurn(1)
     else if (event.key === 'End') chat.current?.jumpToEnd()
     else if (byNumber) showPane(byNumber.id)
@@ -132,6 +137,22 @@ function OpenSession({ status }: { status: SessionStatus }) {
               onTurn={id => chat.current?.jumpToTurn(id)}
             />
           </div>
+          <Suspense>
+            {shell.dialog?.kind === 'contents' ? (
+              <Contents
+                current={chat.current?.currentTurn() ?? null}
+                onTurn={id => {
+                  shell.close()
+                  chat.current?.jumpToTurn(id)
+                }}
+                onFind={() => {
+                  flushSync(shell.close)
+                  chat.current?.find()
+                }}
+                onClose={shell.close}
+              />
+            ) : null}
+          </Suspense>
           {forking ? (
             <ForkDialog sessionId={sessionId} atSeq={forking.atSeq} onClose={() => setForking(null)} />
           ) : null}
