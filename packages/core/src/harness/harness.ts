@@ -155,7 +155,8 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   /**
    * Told of what a kept agent says after the turn by its own initiative, as it comes, until a turn of the session begins: a
    * command in the background has ended, say. It is not told again. Without it the next turn begins with it, and it is lost when
-   * the agent ends before. What the agent asks waits for the next turn in both cases.
+   * the agent ends before. What the agent asks waits for the next turn in both cases. It is also told when the agent exits by
+   * itself, with a `status` and a `process:exit`; without it the next turn says so.
    */
   onBetweenTurns?: (events: UIEvent[]) => void
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */

@@ -6,7 +6,7 @@ import type { Connection, TurnParts, TurnPlan } from '../turn/connection.ts'
 import type { AgentLaunch, AgentLease, KeptAgents } from '../turn/kept-agents.ts'
 import { processPlan, startedAttempts } from '../turn/process-turn.ts'
 import { startFailure } from '../turn/start-failure.ts'
-import { resumeFailed } from '../turn/turn-events.ts'
+import { exitListener, resumeFailed } from '../turn/turn-events.ts'
 import { withoutConversation } from '../turn/turn-query.ts'
 import type { AppServer } from './app-server/app-server.ts'
 import { CODEX, type CodexContext } from './config.ts'
@@ -23,7 +23,7 @@ export interface CodexTurnOptions {
   session: Session
   turnId: string
   query: HarnessQuery
-  opts: Pick<HarnessTurnOpts, 'decide' | 'guard'>
+  opts: Pick<HarnessTurnOpts, 'decide' | 'guard' | 'onBetweenTurns'>
   context: CodexContext
   pool: KeptAgents<AppServer>
   /** The session's thread is open. */
@@ -58,11 +58,12 @@ function execPlan({ session, turnId, query, opts, context }: CodexTurnOptions): 
 
 /** Through an app-server, or through `exec` if no app-server is available. */
 function appServerPlan(options: CodexTurnOptions): TurnPlan {
-  const { query, context } = options
+  const { session, query, context, opts } = options
   const undo = new Undo()
   const exec = execPlan(options)
   let input: CodexInput | undefined
   let isExec = false
+  let lease: AgentLease<AppServer> | undefined
   const read = async (prompt: HarnessQuery['prompt']) => {
     const made = await codexInput(prompt, context.environment)
     undo.add(made.cleanup)
@@ -85,6 +86,9 @@ function appServerPlan(options: CodexTurnOptions): TurnPlan {
         read,
         undo,
         parts,
+        onLease: acquired => {
+          lease = acquired
+        },
       })
       if (opened !== 'missing') return opened
       await undo.all(parts)
@@ -100,6 +104,7 @@ function appServerPlan(options: CodexTurnOptions): TurnPlan {
       await undo.all()
       await exec.release?.()
     },
+    over: () => lease?.afterTurn(exitListener(session.id, CODEX, opts.onBetweenTurns)),
   }
 }
 
@@ -108,6 +113,7 @@ interface AppServerOptions extends CodexTurnOptions {
   read(prompt: HarnessQuery['prompt']): Promise<CodexInput>
   undo: Undo
   parts: TurnParts
+  onLease(lease: AgentLease<AppServer>): void
 }
 
 /** Null if the turn was stopped meanwhile. */
@@ -129,6 +135,7 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   if (context.config.voice !== 'app-server' && program.features.isSilent) return 'missing'
   const lease = await acquire(launch, options)
   if (!lease) return parts.stop.reason ? null : 'missing'
+  options.onLease(lease)
   undo.add(() => lease.release())
   const turn = await openThreadTurn({
     ...{ session, turnId, query, lease, input, read, permissions, parts },

@@ -13,7 +13,7 @@ export interface KeptAgent {
   /** No work runs in it, not even in the background. */
   readonly isResting: boolean
   /** Resolves when the process has exited. */
-  readonly ended: Promise<{ exit: { code: number | null; signal: string | null } }>
+  readonly ended: Promise<AgentEnd>
   /** Lets an idle agent exit by itself. Resolves when none of its processes runs any more. */
   dismiss(): Promise<void>
   /** Ends the agent without waiting for it to exit by itself. */
@@ -23,6 +23,15 @@ export interface KeptAgent {
   /** Ends the work of one conversation and closes it. Only for agents that sessions share. */
   evict?(conversation: string): Promise<void>
 }
+
+export interface AgentEnd {
+  exit: { code: number | null; signal: string | null }
+  /** How many of its processes are still running, if that is known. */
+  leftRunning?: number | undefined
+}
+
+/** Told that an agent exited by itself while no turn of the session ran; `how` is a description for the user. */
+export type ExitListener = (end: AgentEnd, how: string) => void
 
 /** How an agent is started. */
 export interface AgentLaunch<A extends KeptAgent> {
@@ -58,6 +67,11 @@ export interface AgentLease<A extends KeptAgent> {
   holders(): number
   /** Resolves when the processes that only this turn used have exited. */
   release(): Promise<void>
+  /**
+   * The turn is over: if the agent exits by itself before the session's next turn, the listener is told, and that turn
+   * does not report it again. Without effect once another turn has begun.
+   */
+  afterTurn(listener: ExitListener | undefined): void
 }
 
 export interface KeptAgentsOptions {
@@ -112,11 +126,17 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     this.#refuseWhenClosed()
     const lost = this.#lost.get(sessionId)
     this.told(sessionId)
+    const turn: Tenancy = { listener: undefined }
+    entry.tenancies.set(sessionId, turn)
     return {
       agent,
       isKept: entry === known,
       holders: () => entry.users,
       release: once(() => this.#release(entry)),
+      // The turn itself reports an agent that exited during it, and the next turn one that exits right now.
+      afterTurn: listener => {
+        if (agent.isUsable) turn.listener = listener
+      },
       ...(lost === undefined ? {} : { lost }),
     }
   }
@@ -189,6 +209,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
 
   #hold(entry: Entry<A, L>, { sessionId }: AgentRequest<A, L>): void {
     clearTimeout(entry.idle)
+    entry.tenancies.delete(sessionId)
     entry.users += 1
     entry.tenants.add(sessionId)
     this.#homes.set(sessionId, entry)
@@ -208,7 +229,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     const givingUp = new AbortController()
     const agent = launch.start(givingUp.signal)
     const entry: Entry<A, L> = {
-      ...{ launch, agent, givingUp, started: null, users: 0, tenants: new Set() },
+      ...{ launch, agent, givingUp, started: null, users: 0, tenants: new Set(), tenancies: new Map() },
       ...{ lastUsedAt: 0, idle: undefined, ending: undefined },
     }
     this.#entries.set(launch.key, entry)
@@ -219,12 +240,18 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     return entry
   }
 
-  /** The exit of an agent that was not stopped is stored until it can be reported. Its child processes end with it. */
+  /**
+   * The exit of an agent that was not stopped is reported at once, or stored until it can be. Its child processes end
+   * with it.
+   */
   #watch(entry: Entry<A, L>, agent: A): void {
     entry.started = agent
-    void agent.ended.then(({ exit: { code, signal } }) => {
+    void agent.ended.then(end => {
+      const { code, signal } = end.exit
       const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
-      if (!agent.isStopped) for (const sessionId of entry.tenants) this.#lost.set(sessionId, how)
+      if (!agent.isStopped)
+        for (const sessionId of entry.tenants)
+          if (!tell(entry, sessionId, end, how)) this.#lost.set(sessionId, how)
       void this.#end(entry)
     })
   }
@@ -322,6 +349,11 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
   }
 }
 
+interface Tenancy {
+  /** Set when the turn is over. */
+  listener: ExitListener | undefined
+}
+
 interface Entry<A extends KeptAgent, L extends AgentLaunch<A>> {
   launch: L
   agent: Promise<A>
@@ -332,6 +364,8 @@ interface Entry<A extends KeptAgent, L extends AgentLaunch<A>> {
   users: number
   /** Sessions whose conversation was opened in it. */
   tenants: Set<string>
+  /** By session: its last turn. */
+  tenancies: Map<string, Tenancy>
   lastUsedAt: number
   idle: NodeJS.Timeout | undefined
   /** Resolves when none of its processes runs any more. */
@@ -340,6 +374,23 @@ interface Entry<A extends KeptAgent, L extends AgentLaunch<A>> {
 
 /** Long enough to read an answer and write a reply; a kept agent uses some hundred megabytes and a little CPU time. */
 const IDLE_MS = 10 * 60_000
+
+/** Whether the session was told. A listener that throws was not: the next turn reports it. */
+function tell<A extends KeptAgent, L extends AgentLaunch<A>>(
+  entry: Entry<A, L>,
+  sessionId: string,
+  end: AgentEnd,
+  how: string,
+): boolean {
+  const listener = entry.tenancies.get(sessionId)?.listener
+  if (!listener) return false
+  try {
+    listener(end, how)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** An agent that accepts every turn with its key needs no wait here: the turn that holds it waits. */
 async function willDo<A extends KeptAgent, L extends AgentLaunch<A>>(

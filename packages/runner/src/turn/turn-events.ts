@@ -1,7 +1,8 @@
-import type { SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
+import type { HarnessTurnOpts, SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
 import type { ProcessExit } from '../process/agent-process.ts'
 import type { FileDamage } from '../process/output/tail.ts'
-import type { Invocation } from './turn-program.ts'
+import type { ExitListener } from './kept-agents.ts'
+import type { AgentName, Invocation } from './turn-program.ts'
 
 // The events that the runner itself emits for a turn. The agent's events come from the translator.
 
@@ -30,6 +31,26 @@ export function lostSession(sessionId: string, nativeSessionId: string, name: st
 export function restarted(sessionId: string, how: string): StatusEvent {
   const message = `${how}. The conversation goes on in a new process.`
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { kind: 'restarted' } }
+}
+
+/** What tells a session that its kept agent exited by itself while no turn ran. */
+export function exitListener(
+  sessionId: string,
+  agent: AgentName,
+  onBetweenTurns: HarnessTurnOpts['onBetweenTurns'],
+): ExitListener | undefined {
+  return (
+    onBetweenTurns &&
+    (({ exit: { code, signal }, leftRunning }, how) => {
+      const message = `${agent.name} ${how} while no turn ran. The next message starts it again.`
+      const data = { kind: 'exited' }
+      const left = leftRunning === undefined ? {} : { leftRunning }
+      onBetweenTurns([
+        { type: 'status', sessionId, status: 'notice', level: 'warn', message, data },
+        { type: 'process:exit', sessionId, code, signal, ...left },
+      ])
+    })
+  )
 }
 
 /** The silence after which a stall is reported: longer than a slow model needs, short enough to be useful. */

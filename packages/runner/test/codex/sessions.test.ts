@@ -246,7 +246,7 @@ describe('sessions in one app-server', () => {
   })
 
   test('a server that dies ends the turn once, and the next turn runs in a new one', async () => {
-    const model = await world.model({ answers: [SLOW, 'Alive again.', 'And again.'] })
+    const model = await world.model({ answers: [SLOW, 'Alive again.', 'And again.', 'And again.'] })
     const log = new EventEmitter()
     const harness = world.harness({ model, onLog: ({ event }) => log.emit(event) })
     const session = world.session()
@@ -263,7 +263,7 @@ describe('sessions in one app-server', () => {
     expect(lastBody(model).input.length).toBeGreaterThan(2)
     expect(spawnedPids()).toHaveLength(2)
 
-    // Between turns nobody is there to be told, so the next turn says it.
+    // Without a listener the next turn reports an exit between turns.
     const died = once(log, 'process:exit')
     process.kill(Number(spawnedPids()[1]), 'SIGKILL')
     await died
@@ -273,6 +273,17 @@ describe('sessions in one app-server', () => {
       { message: 'Codex was ended by SIGKILL. The conversation goes on in a new process.' },
     ])
     expect(ofType(last.events, 'chat:complete')).toMatchObject([{ text: 'And again.' }])
+
+    // With one it is reported at once, and only then.
+    const heard = new EventEmitter()
+    const onBetweenTurns = (events: UIEvent[]) => heard.emit('events', events)
+    await collect(harness.startTurn(session, 'Go on', { onBetweenTurns }))
+    const exit = once(heard, 'events')
+    process.kill(Number(spawnedPids().at(-1)), 'SIGKILL')
+    expect((await exit)[0]).toMatchObject([
+      { message: 'Codex was ended by SIGKILL while no turn ran. The next message starts it again.' },
+      { type: 'process:exit', code: null, signal: 'SIGKILL' },
+    ])
   })
 })
 

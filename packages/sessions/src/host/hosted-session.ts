@@ -13,7 +13,7 @@ import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import { KeptAgentsFile } from '../turns/record/kept-agents-file.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
-import { prepareTurn } from '../turns/start-turn.ts'
+import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
 import type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './live-session.ts'
@@ -56,7 +56,12 @@ export class HostedSession implements LiveSession {
       start: ({ id, message, request }) => this.#start(message, request, id),
     })
     const onEnded = (reason: TurnEndReason) => this.#sending.after(reason)
-    this.#betweenTurns = new BetweenTurns({ project, view, recorder })
+    this.#betweenTurns = new BetweenTurns({
+      project,
+      view,
+      recorder,
+      sessionLimit: () => sessionLimitOf(view),
+    })
     const parts = { project, view, log, recorder, betweenTurns: this.#betweenTurns }
     this.#turns = new SessionTurns({ ...parts, waiters: this.#waiters, onEnded })
   }

@@ -1,9 +1,10 @@
 import type { UIEvent } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
-import { spentSince } from '../budget/budget-limits.ts'
-import type { TurnBudget } from '../budget/limits-of-turn.ts'
+import { NOTHING, type SpendingLimit, spentSince } from '../budget/budget-limits.ts'
+import { limitsOfTurn, type TurnBudget, usedUpText } from '../budget/limits-of-turn.ts'
 import { withHostFacts } from '../decisions/policy/always-rule.ts'
 import { faultRow } from '../harness-log/rows.ts'
+import { notice } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
@@ -13,6 +14,8 @@ export interface BetweenTurnsOptions {
   project: ProjectContext
   view: SessionView
   recorder: SessionRecorder
+  /** The user's current limit for the session. */
+  sessionLimit: () => SpendingLimit
 }
 
 /**
@@ -22,6 +25,9 @@ export interface BetweenTurnsOptions {
 export class BetweenTurns {
   readonly #options: BetweenTurnsOptions
   #turn: TurnBudget | undefined
+  #personaLimit: SpendingLimit = {}
+  /** The agent was stopped since the last turn. */
+  #isStopped = false
   #recording: Promise<void> = Promise.resolve()
   #counting: Promise<void> = Promise.resolve()
 
@@ -40,12 +46,17 @@ export class BetweenTurns {
    */
   beside(turn: TurnBudget | undefined): void {
     this.#turn = turn
+    if (turn === undefined) return
+    this.#personaLimit = turn.personaLimit
+    this.#isStopped = false
   }
 
   /** All that was taken is in the log, and what it cost is counted. Never rejects. */
   async settled(): Promise<void> {
     await this.#recording
     await this.#counting
+    // An agent that was stopped meanwhile may have said more.
+    await this.#recording
   }
 
   async #record(said: readonly UIEvent[]): Promise<void> {
@@ -60,7 +71,27 @@ export class BetweenTurns {
     if (!spent.usd && spent.tokens === 0 && spent.unpricedTokens === 0) return
     if (this.#turn) this.#turn.session = sum(this.#turn.session, spent)
     const id = `between-turns:${view.session.id}:${view.session.lastSeq}`
-    this.#counting = this.#counting.then(() => this.#count(id, spent)).catch(error => this.#fault(error))
+    this.#counting = this.#counting
+      .then(() => this.#count(id, spent))
+      .then(() => this.#requireBudget())
+      .catch(error => this.#fault(error))
+  }
+
+  /** Ends an agent that goes on spending a used-up budget after its turn. A turn that runs is stopped by its own watch. */
+  async #requireBudget(): Promise<void> {
+    const { project, view, recorder, sessionLimit } = this.#options
+    const { id } = view.session
+    const ofProject = await project.budget.limitsFor('')
+    if (this.#turn !== undefined || this.#isStopped) return
+    const budget = { session: view.spent, turnLimit: {}, personaLimit: this.#personaLimit }
+    const limits = limitsOfTurn({ budget, sessionLimit, project: ofProject })
+    const usedUp = limits.usedUp()
+    if (usedUp === undefined) return
+    this.#isStopped = true
+    const used = limits.check(id, NOTHING).filter(({ exceeded }) => exceeded)
+    const message = `The agent went on working after its turn, and was stopped. ${usedUpText(usedUp)}`
+    await recorder.record([...used, notice(id, message)], null)
+    await Promise.all(project.harnesses.getAll().map(harness => harness.kill(id)))
   }
 
   async #count(id: string, spent: Spending): Promise<void> {

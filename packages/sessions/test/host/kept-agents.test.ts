@@ -117,6 +117,60 @@ test('what a kept agent says and spends between turns is stored as it comes, cou
   expect(envelopesOf(reopened).at(-1)).toMatchObject({ turnId: null, event: cut })
 })
 
+test('a kept agent that dies between turns is shown in its session at once, and once', async () => {
+  const model = await world.model({ otherwise: 'Yes.' })
+  const host = world.host([world.claude(model, { keepAlive: true, onLog: entry => host.log(entry) })])
+  const session = await host.session((await host.createSession(world.project)).id)
+  await session.start('Go')
+  await session.settled()
+  const [spawned] = rows('process:spawn') as { data: { pid: number } }[]
+  process.kill(spawned?.data.pid ?? 0, 'SIGKILL')
+  const exit = await untilEnvelope(session, ({ event }) => event.type === 'process:exit')
+  expect(exit).toMatchObject({ turnId: null, event: { code: null, signal: 'SIGKILL' } })
+  expect(session.status).toMatchObject({ phase: 'idle', condition: 'done', lastTurn: 'completed' })
+  await session.start('Again')
+  await session.settled()
+  const notices = envelopesOf(session).flatMap(({ event }) =>
+    event.type === 'status' && event.level === 'warn' ? [event.message] : [],
+  )
+  expect(notices).toEqual([
+    'Claude Code was ended by SIGKILL while no turn ran. The next message starts it again.',
+  ])
+  expect(session.status.lastTurn).toBe('completed')
+})
+
+test('a kept agent that spends more than its budget between turns is stopped, and the conversation says why', async () => {
+  const usage = { input: 10_000, output: 1_000 }
+  const command = `while [ ! -e ${world.project}/go ]; do sleep 0.05; done`
+  const model = await world.model({
+    answers: [
+      { tool: 'Bash', input: { command, description: 'x', run_in_background: true }, usage },
+      'Started it.',
+      { text: 'It is done.', usage: { input: 1_000_000, output: 100_000 } },
+    ],
+  })
+  const host = world.host([world.claude(model, { keepAlive: true, backgroundMs: 1 })])
+  const { id } = await host.createSession(world.project, { budgetUsd: 1 })
+  const session = await host.session(id)
+  await session.start('Go', { autoApproveTools: ['Bash'] })
+  await session.settled()
+  expect(session.status.lastTurn).toBe('completed')
+  expect((await findByMarker(world.marker)).length).toBeGreaterThan(0)
+
+  writeFileSync(`${world.project}/go`, '')
+  const isReason = ({ event }: Envelope) => event.type === 'status' && event.message.includes('was stopped')
+  const reason = await untilEnvelope(session, isReason)
+  expect(reason).toMatchObject({
+    turnId: null,
+    event: { message: expect.stringContaining('The budget of the session is used up') },
+  })
+  expect(envelopesOf(session).filter(({ event }) => event.type === 'budget')).toMatchObject([
+    { turnId: null, event: { scope: 'session', exceeded: true, limitUsd: 1 } },
+  ])
+  while ((await findByMarker(world.marker)).length > 0) await pause(POLL_MS)
+  await expect(session.start('More')).rejects.toMatchObject({ code: 'budget' })
+})
+
 async function untilEnvelope(session: LiveSession, fits: (envelope: Envelope) => boolean): Promise<Envelope> {
   for await (const batch of session.log.subscribe(0)) {
     const found = batch.find(fits)

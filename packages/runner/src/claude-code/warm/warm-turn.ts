@@ -2,7 +2,7 @@ import type { Guard, HarnessQuery, HarnessTurnOpts, Session, UIEvent } from '@ch
 import { traceProcess } from '../../process/traced-process.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { TurnParts, TurnPlan } from '../../turn/connection.ts'
-import { restarted } from '../../turn/turn-events.ts'
+import { exitListener, restarted } from '../../turn/turn-events.ts'
 import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
@@ -59,7 +59,10 @@ export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
       const wanted = withoutConversation(query)
       return open(wanted, await promptMessage(wanted.prompt, agent), parts)
     },
-    over: () => listen?.(opts.onBetweenTurns),
+    over: () => {
+      listen?.(opts.onBetweenTurns)
+      lease?.afterTurn(exitListener(session.id, agent, opts.onBetweenTurns))
+    },
   }
 }
 

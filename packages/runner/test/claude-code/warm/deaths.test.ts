@@ -55,6 +55,24 @@ describe.each(claudeVersions())('when a kept Claude Code $version ends', ({ path
     expect(restarts(second)).toHaveLength(1)
     expect(second.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
     expect(JSON.stringify(lastBody(model).messages)).toContain('zebra')
+
+    // Whoever listens is told at once, and the next turn does not repeat it.
+    const { told, onBetweenTurns, until } = listener()
+    await turn('go on', { onBetweenTurns })
+    expect(told).toEqual([])
+    process.kill(pids().at(-1) ?? 0, 'SIGKILL')
+    expect(await until('process:exit')).toMatchObject({ code: null, signal: 'SIGKILL' })
+    expect(told).toMatchObject([
+      {
+        type: 'status',
+        message: 'Claude Code was ended by SIGKILL while no turn ran. The next message starts it again.',
+      },
+      { type: 'process:exit', ...nothingLeft() },
+    ])
+    const last = await turn('and on', { onBetweenTurns })
+    expect(restarts(last)).toEqual([])
+    expect(last.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
+    expect(told).toHaveLength(2)
   })
 
   test('because it was killed with its turn, all that it started goes, and nobody is told', async () => {
