@@ -119,11 +119,11 @@ export {
   allTokens,
   type Cost,
   type CostLedger,
-  costBetween,
   costSoFar,
   costText,
   NO_COST,
   roundUsd,
+  sumUsage,
   usdText,
 } from './money/cost.ts'
 export {

@@ -46,6 +46,7 @@ export {
 } from './process/program/resolve-executable.ts'
 export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
+export { ensureChiralityFolder } from './process/spool/log-directory.ts'
 export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
 export { openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
 export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'

@@ -161,3 +161,12 @@ function raised(ledger: CostLedger): CostLedger {
     highTokens: Math.max(ledger.highTokens, ledger.settledTokens + ledger.openTokens),
   }
 }
+
+export function sumUsage(a: UsageInfo, b: UsageInfo): UsageInfo {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_read_input_tokens: (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0),
+    cache_creation_input_tokens: (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0),
+  }
+}

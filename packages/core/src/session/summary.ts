@@ -18,6 +18,7 @@ import {
   costBetween,
   costSoFar,
   NO_COST,
+  sumUsage,
 } from '../money/cost.ts'
 import { addSpend, type Spend } from '../money/spends.ts'
 import { lineOf } from '../words/last-line.ts'
@@ -306,16 +307,7 @@ function complete(draft: SummaryDraft, usage: UsageInfo | undefined): void {
   draft.activity = null
   // A log that was translated without a turn around it has no `turn:end`.
   if (draft.turnCount === 0) draft.phase = 'idle'
-  if (usage !== undefined) draft.usage = sum(draft.usage, usage)
-}
-
-function sum(a: UsageInfo, b: UsageInfo): UsageInfo {
-  return {
-    input_tokens: a.input_tokens + b.input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    cache_read_input_tokens: (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0),
-    cache_creation_input_tokens: (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0),
-  }
+  if (usage !== undefined) draft.usage = sumUsage(draft.usage, usage)
 }
 
 function setStatus(draft: SummaryDraft, event: StatusEvent, turnId: string | null): void {

@@ -1,4 +1,4 @@
-import type { LimitsEvent, PlanWindow, StatusEvent } from '../events/ui-event.ts'
+import type { LimitsEvent, PlanWindow, StatusEvent, StatusKind } from '../events/ui-event.ts'
 import { asNumber } from '../native/loose.ts'
 
 export interface StatusDetails {
@@ -7,6 +7,20 @@ export interface StatusDetails {
   toolUseId?: string | undefined
   parentToolUseId?: string | undefined
   data?: Record<string, unknown>
+}
+
+export function status(state: { sessionId: string }, kind: StatusKind, details: StatusDetails): StatusEvent {
+  const { message, level = 'info', toolUseId, parentToolUseId, data } = details
+  return present({
+    type: 'status',
+    sessionId: state.sessionId,
+    status: kind,
+    message,
+    level,
+    toolUseId,
+    parentToolUseId,
+    data: data && present(data),
+  })
 }
 
 /** Removes undefined fields, so that an event is the same before and after it was stored in a log. */

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import {
   type ClaudeOutcome,
   createMessagesApiTranslator,
-  type HarnessErrorCode,
   type HarnessEvent,
   type HarnessQuery,
-  type SessionErrorCode,
 } from '@chirality/core'
+import { queryEnd } from '../turn/query-process.ts'
 import { startFailure } from '../turn/start-failure.ts'
 import { STALL_MS } from '../turn/turn-events.ts'
 import { MESSAGES_API, type MessagesApiContext } from './config.ts'
@@ -81,33 +80,6 @@ async function start(query: HarnessQuery, context: MessagesApiContext): Promise<
 }
 
 function finished(outcome: ClaudeOutcome | null): HarnessEvent<MessagesApiEvent> {
-  if (outcome === null || outcome.isError) {
-    const error = outcome?.error ?? 'The turn ended without a result.'
-    return { type: 'error', error, code: harnessCode(outcome?.errorCode) }
-  }
-  const { usage, costUsd, durationMs } = outcome
-  return {
-    type: 'complete',
-    usage: {
-      inputTokens: usage.input_tokens,
-      outputTokens: usage.output_tokens,
-      cacheReadTokens: usage.cache_read_input_tokens,
-      cacheWriteTokens: usage.cache_creation_input_tokens,
-      costUsd,
-      durationMs,
-    },
-  }
-}
-
-function harnessCode(code: SessionErrorCode | undefined): HarnessErrorCode {
-  switch (code) {
-    case 'auth_failed':
-    case 'rate_limited':
-    case 'context_overflow':
-    case 'max_turns':
-    case 'budget_exceeded':
-      return code
-    default:
-      return 'unknown'
-  }
+  if (outcome !== null) return queryEnd(outcome)
+  return { type: 'error', error: 'The turn ended without a result.', code: 'unknown' }
 }

@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  realpathSync,
-  type Stats,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { ensureChiralityFolder, errnoOf } from '@chirality/runner'
 import { StorageError, toStorageError } from './storage-error.ts'
 
 export const CHIRALITY_FOLDER = '.chirality'
@@ -20,14 +11,7 @@ export const CHIRALITY_FOLDER = '.chirality'
  */
 export async function ensureProjectFolder(projectRoot: string, ...parts: string[]): Promise<string> {
   try {
-    let folder = join(realProjectRoot(projectRoot), CHIRALITY_FOLDER)
-    await ensurePrivateDirectory(folder)
-    ignoreInGit(join(folder, '.gitignore'))
-    for (const part of parts) {
-      folder = join(folder, part)
-      await ensurePrivateDirectory(folder)
-    }
-    return folder
+    return await ensureChiralityFolder(realProjectRoot(projectRoot), ...parts)
   } catch (error) {
     throw toStorageError(error, projectRoot)
   }
@@ -71,17 +55,4 @@ export function realProjectRoot(projectRoot: string): string {
   }
   const message = `${projectRoot} is a file, not a project folder. Choose the folder that contains it.`
   throw new StorageError('project-not-a-directory', projectRoot, message)
-}
-
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-
-/** Keeps transcripts out of commits, and out of packages, because `npm pack` reads it too. */
-function ignoreInGit(path: string): void {
-  try {
-    const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    writeSync(fd, '*\n')
-    closeSync(fd)
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
-  }
 }

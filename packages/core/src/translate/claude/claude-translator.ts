@@ -3,19 +3,18 @@ import { type ClaudeEvent, parseClaudeEvent } from '../../native/claude/claude-e
 import type { ClaudeUserEvent } from '../../native/claude/message-events.ts'
 import { asArray, asObject, asStrings, asText, type JsonObject } from '../../native/loose.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
-import { headline } from '../shared.ts'
+import { headline, status } from '../shared.ts'
 import { translateAssistant } from './answer/assistant-events.ts'
 import { closeOpenBlock, cutAnswer, reportRefusal } from './answer/open-block.ts'
 import { flushUsage, translateStreamEvent } from './answer/stream-events.ts'
 import { notice, translateAuthStatus, translateGoal, translateReset } from './notices/notices.ts'
 import { translateRateLimit } from './notices/retries.ts'
 import { translateSystem } from './notices/system-events.ts'
-import { type ClaudeOutcome, createState, type TranslatorState } from './state.ts'
+import { type ClaudeOutcome, createState, HARNESS_ID, type TranslatorState, unknown } from './state.ts'
 import { translateControlCancel, translateControlRequest } from './tools/control-events.ts'
 import { translateToolProgress } from './tools/tasks.ts'
 import { isToolResult, translateToolResult } from './tools/tools.ts'
 import { translateResult } from './turn/results.ts'
-import { HARNESS_ID, status, unknown } from './ui.ts'
 
 export interface ClaudeTranslatorOptions {
   /** Chirality's session id, on every UI event. */

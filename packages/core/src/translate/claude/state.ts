@@ -1,4 +1,10 @@
-import type { ChatMessageEvent, SessionErrorCode, TurnEndReason, UsageInfo } from '../../events/ui-event.ts'
+import type {
+  ChatMessageEvent,
+  NativeUnknownEvent,
+  SessionErrorCode,
+  TurnEndReason,
+  UsageInfo,
+} from '../../events/ui-event.ts'
 import type { ClaudePermissionDenial } from '../../native/claude/other-events.ts'
 import { createLedger, type Ledger } from './turn/usage.ts'
 
@@ -176,4 +182,10 @@ function createScope(parentToolUseId: string | undefined): Scope {
     usage: null,
     refused: false,
   }
+}
+
+export const HARNESS_ID = 'claude-code'
+
+export function unknown(state: TranslatorState, nativeType: string, raw: unknown): NativeUnknownEvent {
+  return { type: 'native:unknown', sessionId: state.sessionId, harness: state.harness, nativeType, raw }
 }

@@ -1,9 +1,9 @@
 import type { PlanWindow, StatusEvent, UIEvent } from '../../events/ui-event.ts'
 import type { CodexNotificationMethod, CodexSilentNotification } from '../../native/codex/notifications.ts'
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
-import { headline, isoTime, limitsIfNew, present } from '../shared.ts'
+import { headline, isoTime, limitsIfNew, present, status } from '../shared.ts'
 import type { CodexState } from './state.ts'
-import { notice, snakeCase, status, warning } from './ui.ts'
+import { notice, snakeCase, warning } from './ui.ts'
 
 export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
   switch (method) {

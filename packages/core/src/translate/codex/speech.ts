@@ -1,8 +1,7 @@
 import type { UIEvent } from '../../events/ui-event.ts'
 import { asNumber, type JsonObject } from '../../native/loose.ts'
-import { MAX_TEXT_CHARS, tooLong } from '../shared.ts'
+import { MAX_TEXT_CHARS, status, tooLong } from '../shared.ts'
 import { type CodexState, newItemId, type Speech } from './state.ts'
-import { status } from './ui.ts'
 
 /** A text or reasoning item starts: the one before it will not be completed. */
 export function beginSpeech(state: CodexState, kind: Speech['kind'], nativeId: string): UIEvent[] {

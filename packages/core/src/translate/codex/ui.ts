@@ -1,21 +1,8 @@
-import type { NativeUnknownEvent, StatusEvent, StatusKind, UIEvent } from '../../events/ui-event.ts'
-import { present, type StatusDetails } from '../shared.ts'
+import type { NativeUnknownEvent, StatusEvent, UIEvent } from '../../events/ui-event.ts'
+import { type StatusDetails, status } from '../shared.ts'
 import type { CodexState } from './state.ts'
 
 export const HARNESS_ID = 'codex'
-
-export function status(state: CodexState, kind: StatusKind, details: StatusDetails): StatusEvent {
-  const { message, level = 'info', toolUseId, data } = details
-  return present({
-    type: 'status',
-    sessionId: state.sessionId,
-    status: kind,
-    message,
-    level,
-    toolUseId,
-    data: data && present(data),
-  })
-}
 
 /** A status line; `data.kind` names its subject. Nothing for an empty text. */
 export function notice(state: CodexState, kind: string, details: StatusDetails): UIEvent[] {

@@ -6,6 +6,7 @@ import {
   type HarnessErrorCode,
   type HarnessEvent,
   type HarnessId,
+  sumUsage,
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
@@ -215,14 +216,5 @@ function realPath(folder: string): string {
     return realpathSync(folder)
   } catch {
     return folder
-  }
-}
-
-function sumUsage(a: UsageInfo, b: UsageInfo): UsageInfo {
-  return {
-    input_tokens: a.input_tokens + b.input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    cache_read_input_tokens: (a.cache_read_input_tokens ?? 0) + (b.cache_read_input_tokens ?? 0),
-    cache_creation_input_tokens: (a.cache_creation_input_tokens ?? 0) + (b.cache_creation_input_tokens ?? 0),
   }
 }

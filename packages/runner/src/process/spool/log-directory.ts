@@ -19,7 +19,7 @@ export async function ensureLogDirectory(
   elsewhere?: string,
 ): Promise<string> {
   await requireProject(projectRoot)
-  if (elsewhere === undefined) return ensureInProject(projectRoot, harness)
+  if (elsewhere === undefined) return ensureChiralityFolder(projectRoot, 'logs', harness)
   try {
     await mkdir(elsewhere, { recursive: true, mode: 0o700 })
   } catch (error) {
@@ -50,15 +50,19 @@ async function requireProject(projectRoot: string): Promise<void> {
   }
 }
 
-async function ensureInProject(projectRoot: string, harness: string): Promise<string> {
-  const root = join(projectRoot, '.chirality')
-  const logs = join(root, 'logs')
-  const directory = join(logs, harness)
-  await ensurePrivateDirectory(root)
-  ignoreInGit(join(root, '.gitignore'))
-  await ensurePrivateDirectory(logs)
-  await ensurePrivateDirectory(directory)
-  return directory
+/**
+ * Creates `.chirality/<part>/…` of a project as needed: never through a symlink, accessible only to the owner, ignored
+ * by git.
+ */
+export async function ensureChiralityFolder(projectRoot: string, ...parts: string[]): Promise<string> {
+  let folder = join(projectRoot, '.chirality')
+  await ensurePrivateDirectory(folder)
+  ignoreInGit(join(folder, '.gitignore'))
+  for (const part of parts) {
+    folder = join(folder, part)
+    await ensurePrivateDirectory(folder)
+  }
+  return folder
 }
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants

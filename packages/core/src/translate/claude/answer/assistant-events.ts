@@ -1,10 +1,17 @@
 import type { ChatMessageEvent, UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeAssistantEvent } from '../../../native/claude/message-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText, type JsonObject } from '../../../native/loose.ts'
-import { present } from '../../shared.ts'
-import { blockId, enterMessage, type SaidBlock, type Scope, scopeOf, type TranslatorState } from '../state.ts'
+import { present, status } from '../../shared.ts'
+import {
+  blockId,
+  enterMessage,
+  type SaidBlock,
+  type Scope,
+  scopeOf,
+  type TranslatorState,
+  unknown,
+} from '../state.ts'
 import { confirmTool, flattenContent, isToolResult, isToolUse, translateToolResult } from '../tools/tools.ts'
-import { status, unknown } from '../ui.ts'
 import { closeOpenBlock, retract } from './open-block.ts'
 
 const SYNTHETIC_MODEL = '<synthetic>'

@@ -1,9 +1,8 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeModelRefusalEvent } from '../../../native/claude/system-events.ts'
 import { asText } from '../../../native/loose.ts'
-import { present } from '../../shared.ts'
+import { present, status } from '../../shared.ts'
 import type { SaidBlock, Scope, TranslatorState } from '../state.ts'
-import { status } from '../ui.ts'
 
 const UNFINISHED_CALL = 'The model never finished writing this call, so it did not run.'
 const WITHDRAWN_CALL = 'The model took this call back before it ran.'

@@ -2,10 +2,17 @@ import type { UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudeStreamEvent } from '../../../native/claude/message-events.ts'
 import { asObject, asText, type JsonObject } from '../../../native/loose.ts'
 import { MAX_TEXT_CHARS, present, tooLong } from '../../shared.ts'
-import { blockId, enterMessage, type OpenBlock, type Scope, scopeOf, type TranslatorState } from '../state.ts'
+import {
+  blockId,
+  enterMessage,
+  type OpenBlock,
+  type Scope,
+  scopeOf,
+  type TranslatorState,
+  unknown,
+} from '../state.ts'
 import { isToolResult, isToolUse, startTool } from '../tools/tools.ts'
 import { mergeUsage } from '../turn/usage.ts'
-import { unknown } from '../ui.ts'
 import { breakOpenBlock, closeOpenBlock, reportRefusal } from './open-block.ts'
 
 /** Pieces of an answer while the model writes it. The deltas are the hot path: no copies, no helpers. */

@@ -10,9 +10,8 @@ import type {
   ClaudeInformationalEvent,
 } from '../../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
-import { headline, type StatusDetails } from '../../shared.ts'
+import { headline, type StatusDetails, status } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
-import { status } from '../ui.ts'
 
 /** A notice; `data.kind` is the native event's name. Empty if there is no text. */
 export function notice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {

@@ -2,9 +2,8 @@ import type { PlanWindow, StatusEvent, UIEvent } from '../../../events/ui-event.
 import type { ClaudeRateLimitEvent } from '../../../native/claude/other-events.ts'
 import type { ClaudeApiRetryEvent } from '../../../native/claude/system-events.ts'
 import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { isoTime, limitsIfNew, present } from '../../shared.ts'
-import type { TranslatorState } from '../state.ts'
-import { status, unknown } from '../ui.ts'
+import { isoTime, limitsIfNew, present, status } from '../../shared.ts'
+import { type TranslatorState, unknown } from '../state.ts'
 
 export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryEvent): UIEvent[] {
   const httpStatus = asNumber(event.error_status)

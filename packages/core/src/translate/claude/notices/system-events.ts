@@ -10,11 +10,10 @@ import type {
 } from '../../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
 import { permissionLabel } from '../../../words/choices.ts'
-import { present } from '../../shared.ts'
+import { present, status } from '../../shared.ts'
 import { reportRefusal, retract } from '../answer/open-block.ts'
-import type { TranslatorState } from '../state.ts'
+import { type TranslatorState, unknown } from '../state.ts'
 import { translateBackgroundTasks, translateTask, translateTaskUpdate } from '../tools/tasks.ts'
-import { status, unknown } from '../ui.ts'
 import {
   notice,
   resetNotice,

@@ -6,8 +6,7 @@ import type {
 import { asArray, asObject, asText, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
 import { toolFacts } from '../../tool-facts.ts'
-import type { ToolCall, TranslatorState } from '../state.ts'
-import { unknown } from '../ui.ts'
+import { type ToolCall, type TranslatorState, unknown } from '../state.ts'
 import { PLAN_TOOL } from './tools.ts'
 
 /** Requests that the host's own code answers, without a person. */

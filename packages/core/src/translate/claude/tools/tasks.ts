@@ -6,9 +6,8 @@ import type {
   ClaudeTaskUpdatedEvent,
 } from '../../../native/claude/system-events.ts'
 import { asArray, asBoolean, asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
-import { headline } from '../../shared.ts'
+import { headline, status } from '../../shared.ts'
 import type { BackgroundTask, Task, TranslatorState } from '../state.ts'
-import { status } from '../ui.ts'
 
 /** Work beside the conversation: sub-agents, and long commands. */
 export function translateTask(state: TranslatorState, event: ClaudeTaskEvent): UIEvent[] {

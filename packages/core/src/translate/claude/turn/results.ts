@@ -1,13 +1,12 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type { ClaudePermissionDenial, ClaudeResultEvent } from '../../../native/claude/other-events.ts'
 import { asArray, asNumber, asObject, asString, asText, isObject } from '../../../native/loose.ts'
-import { present } from '../../shared.ts'
+import { present, status } from '../../shared.ts'
 import { reportRecovered } from '../answer/assistant-events.ts'
 import { closeOpenBlock, cutAnswer, endOpenCalls, reportRefusal } from '../answer/open-block.ts'
 import { flushUsage } from '../answer/stream-events.ts'
 import type { ClaudeOutcome, TranslatorState } from '../state.ts'
 import { reportUnannounced } from '../tools/tasks.ts'
-import { status } from '../ui.ts'
 import { describeFailure, endReason, hasFailed, wasAborted } from './failure.ts'
 
 /** The end of a turn. */

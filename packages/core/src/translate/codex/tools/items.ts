@@ -1,11 +1,11 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { asArray, asObject, asString, asStrings, asText, type JsonObject } from '../../../native/loose.ts'
-import { headline } from '../../shared.ts'
+import { headline, status } from '../../shared.ts'
 import { readTodos } from '../../tool-facts.ts'
 import { translateReroute } from '../notices.ts'
 import { beginSpeech, finishSpeech } from '../speech.ts'
 import type { CodexState } from '../state.ts'
-import { notice, snakeCase, status, unknown, warning } from '../ui.ts'
+import { notice, snakeCase, unknown, warning } from '../ui.ts'
 import { readTool } from './read-tool.ts'
 import { finishTool, startTool } from './tools.ts'
 

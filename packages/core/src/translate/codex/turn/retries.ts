@@ -1,7 +1,8 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
+import { status } from '../../shared.ts'
 import { breakSpeech } from '../speech.ts'
 import type { CodexState, PendingFailure } from '../state.ts'
-import { notice, status } from '../ui.ts'
+import { notice } from '../ui.ts'
 import { statusInText, textOf } from './failure.ts'
 
 /**
