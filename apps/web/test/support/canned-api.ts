@@ -9,9 +9,10 @@ import type {
   ProjectSettingsInfo,
   SessionStatus,
   TreeDiff,
+  UsageReport,
 } from '../../src/state/server/server-api.ts'
 import { aHarness } from './harnesses.ts'
-import { aStatus } from './statuses.ts'
+import { aStatus, aUsage } from './statuses.ts'
 
 type Answer = (input: never) => unknown
 export type LooseEvent = UIEvent extends infer E ? (E extends UIEvent ? Omit<E, 'sessionId'> : never) : never
@@ -63,6 +64,8 @@ export class CannedApi {
   /** What the server says of each changed file, besides the patch. */
   changed: TreeDiff['files'] = []
   settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
+  /** Cost and tokens over time, by how many days are asked for. */
+  usage: (days: number) => UsageReport = days => aUsage(days, [])
   /** What the project brings for its agents. */
   /** Of every persona. */
   consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
@@ -390,6 +393,7 @@ export class CannedApi {
     'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
+    'sessions.usage': ({ days }: { days: number }) => this.usage(days),
     'sessions.readMarks': () => this.readMarks,
     'sessions.markRead': () => null,
     'sessions.search': () => ({ hits: this.hits, unreadable: [] }),

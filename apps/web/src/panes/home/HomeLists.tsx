@@ -4,13 +4,16 @@ import { projectName } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
+import { useHarnesses, useUsage } from '../../state/server/use-api.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
-import { formatAge, formatUsd } from '../../ui/text/format.ts'
+import { formatCost, formatCount, formatUsd, formatWait } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
 import { groupOf, groupSessions, statusLine, toneOf } from '../sidebar/groups.logic.ts'
 import { sessionTitle } from '../sidebar/session-title.ts'
+import { PlanWindows } from '../usage/PlanWindows.tsx'
+import { seriesOf, totalOf } from '../usage/usage.logic.ts'
 
 interface SessionsProps {
   sessions: readonly SessionStatus[]
@@ -37,7 +40,7 @@ export function NeedsYou({ sessions }: SessionsProps) {
         {waiting.map(status => (
           <Row key={status.sessionId} status={status} line={statusLine(status, now)}>
             <Where status={status} />
-            <span className="home-row__age number">{formatAge(status.updatedAt, now)}</span>
+            <span className="home-row__age number">{formatWait(status.updatedAt, now)}</span>
           </Row>
         ))}
       </ul>
@@ -67,6 +70,39 @@ export function Working({ sessions }: SessionsProps) {
           </Row>
         ))}
       </ul>
+    </section>
+  )
+}
+
+/** What all agents spent since midnight, and what is left of their plans. */
+export function Today() {
+  const { report } = useUsage(1)
+  const harnesses = useHarnesses()
+  const agentName = (id: string) => harnesses.find(harness => harness.id === id)?.name ?? id
+  if (!report) return null
+  const total = totalOf(report.rows)
+  if (total.tokens === 0 && total.usd === 0 && report.plans.length === 0) return null
+  const agents = seriesOf(report, 'agent', 'cost', agentName)
+  return (
+    <section className="home-today" aria-label="Today">
+      <Link className="home-today__sum" to="/usage">
+        <h2>Today</h2>
+        <b>{formatCost(total.usd, total.isEstimate)}</b>
+        <span className="home-today__tokens">{`${formatCount(total.tokens)} tokens`}</span>
+      </Link>
+      {agents.length > 1 ? (
+        <ul>
+          {agents.map(({ name, usd, isEstimate, tokens }) => (
+            <li key={name} className="home-today__agent">
+              <span className="truncate">{name}</span>
+              <span className="number">
+                {usd > 0 ? formatCost(usd, isEstimate) : `${formatCount(tokens)} tokens`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {report.plans.length > 0 ? <PlanWindows plans={report.plans} agentName={agentName} /> : null}
     </section>
   )
 }

@@ -12,7 +12,7 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { HarnessChecklist } from './HarnessChecklist.tsx'
 import { HomeComposer } from './HomeComposer.tsx'
-import { Lately, NeedsYou, Working } from './HomeLists.tsx'
+import { Lately, NeedsYou, Today, Working } from './HomeLists.tsx'
 import './home.css'
 
 /** The first page: say what should be done, and see what needs you, what runs and what ended. */
@@ -35,6 +35,7 @@ export function HomePage() {
         {isFirstRun && demo ? <DemoCard demo={demo} /> : null}
         <NeedsYou sessions={sessions} />
         <Working sessions={sessions} />
+        {project ? null : <Today />}
         <Lately sessions={sessions} />
         {isFirstRun ? <HarnessChecklist harnesses={harnesses} /> : null}
         <NotificationChoice askOnly={!isFirstRun} />

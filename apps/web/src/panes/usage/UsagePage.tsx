@@ -1,105 +1,194 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useFleet } from '../../state/fleet/use-fleet.ts'
-import { useHarnesses } from '../../state/server/use-api.ts'
-import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import type { UsageReport } from '../../state/server/server-api.ts'
+import { useHarnesses, useUsage } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
 import { type Segment, Segmented } from '../../ui/controls/Segmented.tsx'
-import { Cost } from '../../ui/marks/Cost.tsx'
-import { Dot } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { formatCost, formatCount, plural } from '../../ui/text/format.ts'
+import { formatCost, formatCount, formatUsd, plural } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { toneOf } from '../sidebar/groups.logic.ts'
-import { sessionTitle } from '../sidebar/session-title.ts'
-import { type Spend, spendBy, spendOfAll, type UsageBy, usageCsv } from './usage.logic.ts'
+import { PlanWindows } from './PlanWindows.tsx'
+import { Swatch, UsageChart, UsageTable } from './UsageChart.tsx'
+import {
+  type Amount,
+  amountIn,
+  type Measure,
+  type Series,
+  seriesOf,
+  totalOf,
+  type UsageBy,
+  usageCsv,
+} from './usage.logic.ts'
 import './usage.css'
 
+type Range = '1' | '7' | '30' | '90'
+
+const RANGES: readonly Segment<Range>[] = [
+  { value: '1', label: 'Today' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+]
 const VIEWS: readonly Segment<UsageBy>[] = [
   { value: 'project', label: 'Project' },
   { value: 'agent', label: 'Agent' },
   { value: 'model', label: 'Model' },
   { value: 'persona', label: 'Persona' },
 ]
-const SHOWN_SESSIONS = 10
+const MEASURES: readonly Segment<Measure>[] = [
+  { value: 'cost', label: 'Cost' },
+  { value: 'tokens', label: 'Tokens' },
+]
 
-/** What the sessions that are kept have cost, over their whole life, and which cost most. */
+/** Cost and tokens over time, what they were spent on, and how much of the plans is left. */
 export default function UsagePage() {
-  const fleet = useFleet()
-  const [by, setBy] = useState<UsageBy>('project')
-  const harnesses = useHarnesses()
-  const agentName = (id: string) => harnesses.find(harness => harness.id === id)?.name ?? id
-  const all = spendOfAll(fleet)
-  const top = [...fleet]
-    .sort((a, b) => (b.costUsd ?? 0) - (a.costUsd ?? 0) || b.tokens - a.tokens)
-    .slice(0, SHOWN_SESSIONS)
+  const [range, setRange] = useState<Range>('30')
+  const { report, error } = useUsage(Number(range))
   return (
     <ScrollRegion className="usage" label="Usage">
       <div className="usage__page">
         <header className="usage__head">
           <h1>Usage</h1>
-          <p>{`Of ${plural(fleet.length, 'session')} that are kept, from their first turn on.`}</p>
-          <CopyButton text={() => usageCsv(fleet)} label="Copy as CSV" />
+          <span className="spacer" />
+          <Segmented<Range> label="Time" value={range} segments={RANGES} onChange={setRange} />
+          <Button
+            size="small"
+            disabled={!report}
+            onClick={() => report && download('csv', 'text/csv', usageCsv(report))}
+          >
+            CSV
+          </Button>
+          <Button
+            size="small"
+            disabled={!report}
+            onClick={() => report && download('json', 'application/json', JSON.stringify(report, null, 2))}
+          >
+            JSON
+          </Button>
         </header>
-        {fleet.length === 0 ? (
-          <Empty title="No sessions yet">Start one on the start page.</Empty>
-        ) : (
-          <>
-            <p className="usage__total">
-              <b>{formatCost(all.usd, all.isEstimate)}</b>
-              <span>{`${formatCount(all.tokens)} tokens`}</span>
-              {all.unpriced > 0 ? (
-                <span>{`without ${plural(all.unpriced, 'session')} whose price nobody knows`}</span>
-              ) : null}
-            </p>
-            <section className="usage__card" aria-label="What it was spent on">
-              <Segmented<UsageBy> label="Spend by" value={by} segments={VIEWS} onChange={setBy} />
-              <Bars spends={spendBy(fleet, by, agentName)} />
-            </section>
-            <section className="usage__card" aria-label="The dearest sessions">
-              <h2>The dearest sessions</h2>
-              <ul>
-                {top.map(status => (
-                  <li key={status.sessionId}>
-                    <Link className="usage__row" to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
-                      <Dot tone={toneOf(status)} />
-                      <span className="truncate">{sessionTitle(status)}</span>
-                      <span className="spacer" />
-                      <span className="number">{`${formatCount(status.tokens)} tokens`}</span>
-                      <Cost status={status} />
-                    </Link>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          </>
-        )}
+        {report ? (
+          <Report report={report} />
+        ) : error ? (
+          <Empty title="Usage could not be read">{error.message}</Empty>
+        ) : null}
       </div>
     </ScrollRegion>
   )
 }
 
-/** By dollars; by tokens where nothing has a price. */
-function Bars({ spends }: { spends: readonly Spend[] }) {
-  const isPriced = spends.some(({ usd }) => usd > 0)
-  const size = ({ usd, tokens }: Spend) => (isPriced ? usd : tokens)
-  const most = Math.max(...spends.map(size), Number.MIN_VALUE)
+function Report({ report }: { report: UsageReport }) {
+  const harnesses = useHarnesses()
+  const agentName = (id: string) => harnesses.find(harness => harness.id === id)?.name ?? id
+  const [by, setBy] = useState<UsageBy>('project')
+  const [chosen, setMeasure] = useState<Measure | null>(null)
+  const total = totalOf(report.rows)
+  // Agents without prices still have tokens.
+  const measure = chosen ?? (total.usd > 0 || total.tokens === 0 ? 'cost' : 'tokens')
+  const series = seriesOf(report, by, measure, agentName)
+  const { deleted } = report
+  return (
+    <>
+      <p className="usage__total">
+        <b>{formatCost(total.usd, total.isEstimate)}</b>
+        <span>{`${formatCount(total.tokens)} tokens in ${plural(report.sessionCount, 'session')}`}</span>
+        {total.unpricedTokens > 0 ? (
+          <span>{`of which ${formatCount(total.unpricedTokens)} tokens have no known price`}</span>
+        ) : null}
+        {deleted.sessions > 0 ? (
+          <span>
+            {`without ${plural(deleted.sessions, 'deleted session')} (${formatUsd(deleted.usd)}, ${formatCount(deleted.tokens)} tokens)`}
+          </span>
+        ) : null}
+      </p>
+      {total.tokens === 0 && total.usd === 0 ? (
+        <Empty title="Nothing was spent in this time">
+          Cost and tokens of every agent appear here, from the first turn on.
+        </Empty>
+      ) : (
+        <>
+          <section className="usage__card" aria-label="Over time">
+            <div className="usage__bar-head">
+              <Segmented<Measure> label="Measure" value={measure} segments={MEASURES} onChange={setMeasure} />
+              <Segmented<UsageBy> label="Spend by" value={by} segments={VIEWS} onChange={setBy} />
+            </div>
+            <UsageChart times={report.times} series={series} measure={measure} />
+            <Breakdown series={series} measure={measure} />
+            <UsageTable times={report.times} series={series} measure={measure} />
+          </section>
+          <TopSessions sessions={report.sessions} measure={measure} />
+        </>
+      )}
+      {report.plans.length > 0 ? (
+        <section className="usage__card" aria-label="Limits of your plans">
+          <h2>Limits of your plans</h2>
+          <PlanWindows plans={report.plans} agentName={agentName} />
+        </section>
+      ) : null}
+    </>
+  )
+}
+
+function Breakdown({ series, measure }: { series: readonly Series[]; measure: Measure }) {
+  const most = Math.max(...series.map(one => amountIn(one, measure)), Number.MIN_VALUE)
   return (
     <ul className="usage__bars">
-      {spends.map(spend => (
-        <li key={spend.name} className="usage__bar">
-          <span className="truncate">{spend.name}</span>
+      {series.map((one, i) => (
+        <li key={one.name} className="usage__bar">
+          <span className="usage__name">
+            <Swatch color={i} />
+            <span className="truncate">{one.name}</span>
+          </span>
           <svg width="100%" height="8" aria-hidden="true">
             <rect className="usage__track" width="100%" height="8" rx="4" />
-            <rect className="usage__value" width={`${(size(spend) / most) * 100}%`} height="8" rx="4" />
+            <rect
+              className={`chart__bar--${i}`}
+              width={`${(amountIn(one, measure) / most) * 100}%`}
+              height="8"
+              rx="4"
+            />
           </svg>
-          <span className="number">
-            {spend.unpriced === spend.sessions
-              ? `${formatCount(spend.tokens)} tokens`
-              : formatCost(spend.usd, spend.isEstimate)}
-          </span>
-          <span className="number">{plural(spend.sessions, 'session')}</span>
+          <span className="number">{costOf(one)}</span>
+          <span className="number">{`${formatCount(one.tokens)} tokens`}</span>
         </li>
       ))}
     </ul>
   )
+}
+
+function TopSessions({ sessions, measure }: Pick<UsageReport, 'sessions'> & { measure: Measure }) {
+  const top = [...sessions]
+    .sort((a, b) => amountIn(b, measure) - amountIn(a, measure))
+    .slice(0, SHOWN_SESSIONS)
+  return (
+    <section className="usage__card" aria-label="Sessions that took most">
+      <h2>Sessions that took most</h2>
+      <ul>
+        {top.map(session => (
+          <li key={session.sessionId}>
+            <Link className="usage__row" to="/s/$sessionId" params={{ sessionId: session.sessionId }}>
+              <span className="truncate">{session.title ?? 'Untitled session'}</span>
+              <span className="spacer" />
+              <span className="number">{`${formatCount(session.tokens)} tokens`}</span>
+              <span className="number">{costOf(session)}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const SHOWN_SESSIONS = 10
+
+/** Nothing is said of a price that nobody knows. */
+function costOf({ usd, isEstimate, unpricedTokens }: Amount): string {
+  return usd === 0 && unpricedTokens > 0 ? 'no price' : formatCost(usd, isEstimate)
+}
+
+function download(ending: string, type: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.download = `usage.${ending}`
+  link.click()
+  URL.revokeObjectURL(link.href)
 }

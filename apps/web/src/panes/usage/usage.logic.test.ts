@@ -1,27 +1,57 @@
 import { expect, test } from 'vitest'
-import { aStatus } from '../../../test/support/statuses.ts'
-import { spendBy, spendOfAll, usageCsv } from './usage.logic.ts'
+import { aUsage } from '../../../test/support/statuses.ts'
+import { scaleTop, seriesOf, timeText, totalOf, usageCsv } from './usage.logic.ts'
 
-const sessions = [
-  aStatus({ sessionId: 'a', projectRoot: '/code/one', costUsd: 1, tokens: 10, harness: 'claude-code' }),
-  aStatus({ sessionId: 'b', projectRoot: '/code/two', costUsd: 3, tokens: 5, costIsEstimate: true }),
-  aStatus({ sessionId: 'c', projectRoot: '/code/one', costUsd: null, tokens: 90, harness: 'codex' }),
-]
+const report = aUsage(7, [
+  { time: '2026-11-08', projectRoot: '/code/one', usd: 1, tokens: 10 },
+  { time: '2026-11-09', projectRoot: '/code/one', usd: 2, tokens: 5, isEstimate: true },
+  { time: '2026-11-09', projectRoot: '/code/two', usd: 4, tokens: 1, harness: 'codex' },
+])
 
-test('the dearest comes first, and a session without a price is counted, not taken for free', () => {
-  expect(spendBy(sessions, 'project', String)).toEqual([
-    { name: 'two', usd: 3, isEstimate: true, unpriced: 0, tokens: 5, sessions: 1 },
-    { name: 'one', usd: 1, isEstimate: false, unpriced: 1, tokens: 100, sessions: 2 },
+test('each series has its values by day, the most expensive first', () => {
+  const series = seriesOf(report, 'project', 'cost', String)
+  expect(series.map(({ name, usd, isEstimate }) => [name, usd, isEstimate])).toEqual([
+    ['two', 4, false],
+    ['one', 3, true],
   ])
-  expect(spendBy(sessions, 'agent', id => id.toUpperCase()).map(({ name }) => name)).toEqual([
-    'CLAUDE-CODE',
-    'CODEX',
+  expect(series.map(({ values }) => values.slice(-2))).toEqual([
+    [0, 4],
+    [1, 2],
   ])
-  expect(spendOfAll(sessions)).toMatchObject({ usd: 4, tokens: 105, sessions: 3, unpriced: 1 })
-  expect(spendOfAll([])).toMatchObject({ usd: 0, sessions: 0 })
+  expect(seriesOf(report, 'project', 'tokens', String).map(({ name }) => name)).toEqual(['one', 'two'])
+  expect(seriesOf(report, 'agent', 'cost', id => id.toUpperCase())[0]?.name).toBe('CODEX')
+  expect(totalOf(report.rows)).toMatchObject({ usd: 7, tokens: 16 })
 })
 
-test('a title that a spreadsheet would run or split is text in one cell', () => {
-  const csv = usageCsv([aStatus({ sessionId: 'x', title: '=HYPERLINK("http://evil","a")', costUsd: 1 })])
-  expect(csv.split('\n')[1]).toContain(`x,"'=HYPERLINK(""http://evil"",""a"")",`)
+test('more than five are five, and nothing is lost', () => {
+  const many = aUsage(
+    7,
+    Array.from({ length: 9 }, (_, i) => ({ model: `m${i}`, usd: 9 - i, tokens: 1 })),
+  )
+  const series = seriesOf(many, 'model', 'cost', String)
+  expect(series.map(({ name }) => name)).toEqual(['m0', 'm1', 'm2', 'm3', '5 others'])
+  expect(series.at(-1)).toMatchObject({ usd: 15, values: [0, 0, 0, 0, 0, 0, 15] })
+  expect(totalOf(series).usd).toBe(45)
+})
+
+test.each([
+  [0, 1],
+  [0.003, 0.005],
+  [31.8, 50],
+  [1_000_000, 1_000_000],
+])('the scale for %d ends at %d', (most, top) => {
+  expect(scaleTop(most)).toBeCloseTo(top, 9)
+})
+
+test('a time is written as people do', () => {
+  expect([timeText('2026-11-09'), timeText('2026-11-09', 'long'), timeText('2026-11-09T07')]).toEqual([
+    '9 Nov',
+    'Monday 9 November',
+    '07:00',
+  ])
+})
+
+test('a name that a spreadsheet would run or split is text in one cell', () => {
+  const hostile = aUsage(7, [{ model: '=HYPERLINK("http://evil","a")', usd: 1 }])
+  expect(usageCsv(hostile).split('\n')[1]).toContain(`,"'=HYPERLINK(""http://evil"",""a"")",`)
 })

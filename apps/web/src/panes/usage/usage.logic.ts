@@ -1,58 +1,83 @@
 import { projectName } from '../../app/project.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { sessionTitle } from '../sidebar/session-title.ts'
+import type { UsageReport } from '../../state/server/server-api.ts'
 
 export type UsageBy = 'project' | 'agent' | 'model' | 'persona'
+export type Measure = 'cost' | 'tokens'
+type Row = UsageReport['rows'][number]
 
-export interface Spend {
-  name: string
+export interface Amount {
   usd: number
-  /** A part of it is by list price. */
   isEstimate: boolean
-  /** Sessions whose price nobody knows. */
-  unpriced: number
   tokens: number
-  sessions: number
+  unpricedTokens: number
 }
 
-/** What sessions cost together, the dearest first; where prices are unknown, by tokens. `agentName` gives an agent its name. */
-export function spendBy(
-  statuses: readonly SessionStatus[],
+/** One colour of the chart, and one line of the table: what was spent on one project, agent, model or persona. */
+export interface Series extends Amount {
+  name: string
+  /** For each of the report's times. */
+  values: number[]
+}
+
+/** The most expensive first. With more than five, the smaller ones are one series. */
+export function seriesOf(
+  { rows, times }: Pick<UsageReport, 'rows' | 'times'>,
+  by: UsageBy,
+  measure: Measure,
+  agentName: (id: string) => string,
+): Series[] {
+  const indexes = new Map(times.map((time, i) => [time, i]))
+  const all = new Map<string, Series>()
+  for (const row of rows) {
+    const name = nameOf(row, by, agentName)
+    const series = all.get(name) ?? { name, values: times.map(() => 0), ...NOTHING }
+    const index = indexes.get(row.time) ?? 0
+    series.values[index] = (series.values[index] ?? 0) + amountIn(row, measure)
+    all.set(name, { ...series, ...sum(series, row) })
+  }
+  const sorted = [...all.values()].sort((a, b) => amountIn(b, measure) - amountIn(a, measure))
+  if (sorted.length <= MAX_SERIES) return sorted
+  const rest = sorted.slice(MAX_SERIES - 1)
+  return [...sorted.slice(0, MAX_SERIES - 1), rest.reduce(joined)].map((series, i) =>
+    i === MAX_SERIES - 1 ? { ...series, name: `${rest.length} others` } : series,
+  )
+}
+
+/** As many as there are colours. */
+const MAX_SERIES = 5
+const NOTHING: Amount = { usd: 0, isEstimate: false, tokens: 0, unpricedTokens: 0 }
+
+export function totalOf(amounts: readonly Amount[]): Amount {
+  return amounts.reduce(sum, NOTHING)
+}
+
+export function amountIn({ usd, tokens }: Pick<Amount, 'usd' | 'tokens'>, measure: Measure): number {
+  return measure === 'cost' ? usd : tokens
+}
+
+function sum(a: Amount, b: Amount): Amount {
+  return {
+    usd: a.usd + b.usd,
+    isEstimate: a.isEstimate || b.isEstimate,
+    tokens: a.tokens + b.tokens,
+    unpricedTokens: a.unpricedTokens + b.unpricedTokens,
+  }
+}
+
+function joined(a: Series, b: Series): Series {
+  return { name: a.name, values: a.values.map((value, i) => value + (b.values[i] ?? 0)), ...sum(a, b) }
+}
+
+function nameOf(
+  { projectRoot, harness, model, persona }: Row,
   by: UsageBy,
   agentName: (id: string) => string,
-): Spend[] {
-  const spends = new Map<string, Spend>()
-  for (const status of statuses) {
-    const name = by === 'agent' && status.harness ? agentName(status.harness) : nameOf(status, by)
-    const before = spends.get(name) ?? { ...NOTHING, name }
-    spends.set(name, add(before, status))
-  }
-  return [...spends.values()].sort((a, b) => b.usd - a.usd || b.tokens - a.tokens)
-}
-
-export function spendOfAll(statuses: readonly SessionStatus[]): Spend {
-  return statuses.reduce(add, NOTHING)
-}
-
-const NOTHING: Spend = { name: '', usd: 0, isEstimate: false, unpriced: 0, tokens: 0, sessions: 0 }
-
-function add(spend: Spend, { costUsd, costIsEstimate, tokens }: SessionStatus): Spend {
-  return {
-    name: spend.name,
-    usd: spend.usd + (costUsd ?? 0),
-    isEstimate: spend.isEstimate || costIsEstimate,
-    unpriced: spend.unpriced + (costUsd === null ? 1 : 0),
-    tokens: spend.tokens + tokens,
-    sessions: spend.sessions + 1,
-  }
-}
-
-function nameOf({ projectRoot, harness, model, persona }: SessionStatus, by: UsageBy): string {
+) {
   switch (by) {
     case 'project':
       return projectName(projectRoot)
     case 'agent':
-      return harness ?? 'default agent'
+      return harness === null ? 'default agent' : agentName(harness)
     case 'model':
       return model ?? 'default model'
     case 'persona':
@@ -60,14 +85,30 @@ function nameOf({ projectRoot, harness, model, persona }: SessionStatus, by: Usa
   }
 }
 
-/** One line a session, for a spreadsheet. */
-export function usageCsv(statuses: readonly SessionStatus[]): string {
-  const head = 'session,title,project,agent,model,persona,usd,estimate,tokens,updated'
-  const lines = statuses.map(status => {
-    const { sessionId, projectRoot, harness, model, persona, costUsd, costIsEstimate, tokens, updatedAt } =
-      status
-    const cells = [sessionId, sessionTitle(status), projectRoot, harness, model, persona]
-    return [...cells, costUsd, costIsEstimate, tokens, updatedAt].map(csvCell).join(',')
+/** The top of the scale: 1, 2 or 5 times a power of ten, so that its quarters are readable. */
+export function scaleTop(most: number): number {
+  if (most <= 0) return 1
+  const power = 10 ** Math.floor(Math.log10(most))
+  return ([1, 2, 5].find(factor => factor * power >= most) ?? 10) * power
+}
+
+/** `9 Nov`, or `09:00`; long: `Monday, 9 November`. */
+export function timeText(time: string, length: 'short' | 'long' = 'short'): string {
+  const [day = '', hour] = time.split('T')
+  if (hour !== undefined) return `${hour}:00`
+  const date = new Date(`${day}T00:00:00Z`)
+  const long = { weekday: 'long', day: 'numeric', month: 'long' } as const
+  const format = length === 'long' ? long : ({ day: 'numeric', month: 'short' } as const)
+  return date.toLocaleDateString('en-GB', { ...format, timeZone: 'UTC' })
+}
+
+/** One line for each row of the report, for a spreadsheet. */
+export function usageCsv({ rows }: Pick<UsageReport, 'rows'>): string {
+  const head = 'time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens'
+  const lines = rows.map(({ time, projectRoot, harness, model, persona, ...amount }) => {
+    const { usd, isEstimate, tokens, unpricedTokens } = amount
+    const cells = [time, projectRoot, harness, model, persona, usd, isEstimate, tokens, unpricedTokens]
+    return cells.map(csvCell).join(',')
   })
   return `${[head, ...lines].join('\n')}\n`
 }

@@ -14,6 +14,8 @@ import type { SettingsApi } from './settings-api.ts'
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
 export type ForkHistory = CallOutputs['sessions']['forkHistory']
 
+export type UsageReport = CallOutputs['sessions']['usage']
+
 export type SignedInBrowser = Omit<CallOutputs['system']['browsers'][number], 'addedAt'>
 
 export interface ServerApi extends SettingsApi {
@@ -56,6 +58,8 @@ export interface ServerApi extends SettingsApi {
   revokeProjectSettings(project: string): Promise<ProjectSettingsInfo>
 
   sessions(): Promise<SessionStatus[]>
+  /** Cost and tokens of the last days, by day of this browser's time zone; of one day by hours. */
+  usage(days: number): Promise<UsageReport>
   settings(sessionId: string): Promise<SessionSettings>
   /** Up to which event each session was read, in any browser. */
   readMarks(): Promise<Record<string, number>>

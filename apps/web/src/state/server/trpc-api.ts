@@ -158,6 +158,8 @@ function sessionCalls(client: Client) {
       const { sessions } = await client.sessions.list.query({ limit: MAX_SESSIONS })
       return sessions.map(toStatus)
     },
+    usage: (days: number) =>
+      client.sessions.usage.query({ days, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
     readMarks: () => client.sessions.readMarks.query(),
     markRead: async (sessionId: string, seq: number) => {
       await client.sessions.markRead.mutate({ sessionId, seq })

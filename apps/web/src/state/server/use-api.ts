@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createContext, use, useEffect, useState } from 'react'
-import type { ConnectionState, HarnessInfo, ServerApi } from './server-api.ts'
+import type { ConnectionState, HarnessInfo, ServerApi, UsageReport } from './server-api.ts'
 
 export const ApiContext = createContext<ServerApi | null>(null)
 
@@ -26,4 +26,16 @@ export function useHarnesses(): readonly HarnessInfo[] {
 
 export function useHarness(id: string | null): HarnessInfo | undefined {
   return useHarnesses().find(harness => harness.id === id)
+}
+
+const USAGE_EVERY_MS = 10_000
+
+/** What was spent in the last days, asked for again while somebody looks. */
+export function useUsage(days: number): { report: UsageReport | undefined; error: Error | null } {
+  const api = useApi()
+  const { data, error } = useQuery({
+    ...{ queryKey: ['usage', days], queryFn: () => api.usage(days) },
+    ...{ refetchInterval: USAGE_EVERY_MS, placeholderData: keepPreviousData },
+  })
+  return { report: data, error }
 }
