@@ -142,7 +142,7 @@ describe('chirality doctor', () => {
     })
   })
 
-  test('without any credential it ends with 4', async () => {
+  test('exits with 4 when no agent has a credential', async () => {
     const { run } = await createWorld()
     expect(await run(['doctor', '--json'], { env: NO_KEY })).toMatchObject({ code: 4 })
   })
@@ -153,7 +153,7 @@ describe('chirality doctor', () => {
     expect(await run(['doctor', '--json'], { env })).toMatchObject({ code: 4 })
   })
 
-  test('says what the dashboard says', async () => {
+  test('reports the same status as the dashboard', async () => {
     const { run, start } = await createWorld()
     const { stdout } = await run(['doctor', '--json'], { env: NO_KEY })
     const server = start(['serve', '--no-open', '--json', '--port', '0'], { env: NO_KEY })
@@ -172,7 +172,7 @@ describe('chirality doctor', () => {
     }
   })
 
-  test('without any agent it ends with 3', async () => {
+  test('exits with 3 when no agent is installed', async () => {
     const { run } = await createWorld()
     const { code, stdout } = await run(['doctor', '--json'], { env: NO_AGENT })
 

@@ -28,7 +28,7 @@ test('list shows those that work, and of the others what is wrong and where', as
   ])
 })
 
-test('list of none says what personas are', async () => {
+test('list explains personas when there are none', async () => {
   const { run, project } = await createWorld()
   expect(await run(['personas', 'list'])).toMatchObject({
     ...{ code: 0, stdout: '' },
@@ -36,7 +36,7 @@ test('list of none says what personas are', async () => {
   })
 })
 
-test('show says what one may do', async () => {
+test('show prints the permissions of a persona', async () => {
   const { run } = await worldWith({ REVIEWER })
   const { code, stdout } = await run(['personas', 'show', 'REVIEWER'])
   expect(code).toBe(0)

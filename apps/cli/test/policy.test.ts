@@ -49,7 +49,7 @@ async function recordSession({ project, data }: { project: string; data: string 
 }
 
 describe('chirality policy check', () => {
-  test('says that there is none', async () => {
+  test('reports that there is no policy file', async () => {
     const { policy } = await policyWorld()
     expect(await policy('check')).toMatchObject({
       code: 0,

@@ -51,7 +51,7 @@ describe('the session of a run', () => {
     expect(copy?.claudeSessionId).not.toBe(id)
   })
 
-  test('wishes that do not fit it are refused', async () => {
+  test('options that contradict the session are refused', async () => {
     const world = await createWorld()
     const { id } = await stored(world, 'Birds')
     const refused = (option: string, has: string) =>

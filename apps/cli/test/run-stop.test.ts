@@ -11,7 +11,7 @@ const STALLED = { answers: [{ text: 'So far and no further.', chunkChars: 6, sta
 describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary }) => {
   const env = { CHIRALITY_CLAUDE_BIN: binary }
 
-  test('Ctrl-C interrupts the turn: 130, with what was said so far', async () => {
+  test('Ctrl-C interrupts the turn, keeps the partial answer and exits with 130', async () => {
     const { start } = await createWorld(STALLED)
     const command = start(['run', 'Talk'], { env })
     await command.shows('So far and')
@@ -39,7 +39,7 @@ describe.each(claudeVersions())('stopping Claude Code $version', ({ path: binary
     expect(events.at(-1)).toMatchObject({ type: 'process:exit', ...nothingLeft() })
   })
 
-  test('SIGTERM ends the agent: 130', async () => {
+  test('SIGTERM stops the agent and exits with 130', async () => {
     const { start } = await createWorld(STALLED)
     const command = start(['run', 'Talk', '--json'], { env })
     await command.prints('chat:delta')

@@ -106,7 +106,7 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
     expect(readFileSync(spools()[0] ?? '', 'utf8')).toContain('"is_error":true')
   })
 
-  test('a key that is not taken ends with 4', async () => {
+  test('a rejected API key exits with 4', async () => {
     const { run } = await createWorld({ otherwise: { error: 401 } })
     const { code, stdout, stderr } = await run(['run', 'Hi'], {
       env: { ...env, CLAUDE_CODE_MAX_RETRIES: '0' },
@@ -119,7 +119,7 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
     )
   })
 
-  test('no credential at all ends with 4', async () => {
+  test('a missing credential exits with 4', async () => {
     const { run, model } = await createWorld()
     const { code, stderr } = await run(['run', 'Hi', '--json'], {
       env: { ...env, ANTHROPIC_API_KEY: undefined },

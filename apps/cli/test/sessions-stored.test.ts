@@ -54,7 +54,7 @@ describe('sessions list', () => {
     expect((await world.run(['sessions', 'list', '--project', other])).stdout).toContain('There')
   })
 
-  test('of nothing says so', async () => {
+  test('an empty list is reported', async () => {
     const { run, project } = await createWorld()
     expect(await run(['sessions', 'list'])).toMatchObject({
       ...{ code: 0, stdout: '', stderr: `chirality: No sessions in ${project} yet.\n` },

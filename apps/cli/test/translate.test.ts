@@ -45,7 +45,7 @@ describe('chirality translate', () => {
     expect(jsonLines<UIEvent>(stdout)).toMatchObject([{ type: 'chat:message', text: 'Hi.' }])
   })
 
-  test('nothing gives nothing', async () => {
+  test('empty input prints nothing', async () => {
     const { run } = await createWorld()
     expect(await run(['translate'])).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
   })

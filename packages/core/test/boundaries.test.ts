@@ -26,7 +26,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test('a good tree passes', () => {
+test('a tree without violations passes', () => {
   write({
     'packages/runner/src/index.test.ts': `import '@chirality/fixtures'\nimport '@chirality/runner'\nprocess.env.HOME\n`,
     'packages/runner/src/use.ts': `import fs from 'node:fs'\nimport 'path'\nimport '@chirality/core/x/y'\nimport './index.ts'\n`,
@@ -173,7 +173,7 @@ describe('exports', () => {
   })
 })
 
-test('an absolute path is no import', () => {
+test('an absolute import path is refused', () => {
   write({ 'packages/core/test/bad.ts': `import '/somewhere/index.ts'\n` })
   expect(check().lines).toEqual([
     "packages/core/test/bad.ts:1 imports /somewhere/index.ts: an absolute path is this machine's",

@@ -134,7 +134,7 @@ describe('sockets', () => {
       expect(await upgrade({ ...good(), 'sec-fetch-site': site })).toBe(403)
   })
 
-  test.each(['/', '/trpc/', '/trpcx', '/api/harness/turn', '//trpc'])('there is none at %s', async path => {
+  test.each(['/', '/trpc/', '/trpcx', '/api/harness/turn', '//trpc'])('%s accepts no socket', async path => {
     expect(await upgrade(good(), path)).toBe(404)
   })
 })

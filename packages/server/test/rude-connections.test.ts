@@ -180,7 +180,7 @@ describe('pipelined requests whose answers are not read', () => {
     await expect.poll(openFiles, { timeout: 60_000 }).toBe(0)
   })
 
-  test('are at most so many', async () => {
+  test('are limited in number', async () => {
     const { server, request } = await serveLargeFile(60_000)
     const [socket] = await openMany(server, 1, '')
     socket?.pause().write(request.repeat(1_000))

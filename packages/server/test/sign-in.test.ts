@@ -54,7 +54,7 @@ test('a caller with a token can create another link', async () => {
   expect((await callWith(server, token)).status).toBe(200)
 })
 
-test('guessing is slowed down', async () => {
+test('repeated wrong keys are slowed down', async () => {
   const server = await startTestServer()
   const guess = () =>
     fetch(`${server.url}/api/sign-in`, { method: 'POST', headers: JSON_TYPE, body: '{"secret":"x"}' })

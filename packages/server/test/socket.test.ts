@@ -50,7 +50,7 @@ test('a socket without the promise of a token gets nothing', async () => {
   expect(code).toBe(4401)
 })
 
-test('the token lets it in', async () => {
+test('a socket with the token is accepted', async () => {
   const server = await startTestServer({ limits: { authenticateMs: 50 } })
   const { client } = connect(server)
   expect(await client.system.info.query()).toMatchObject({ version: '1.2.3', address: server.url })

@@ -187,7 +187,7 @@ $0.0100 · 100 in · 20 out · 900 ms
 `)
   })
 
-  test('in colour says the same', () => {
+  test('coloured output has the same text', () => {
     const coloured = shown(TURN, true)
     expect(coloured).toContain('\u001b[36m▸\u001b[39m \u001b[1mBash\u001b[22m make test\n')
     expect(stripVTControlCharacters(coloured)).toBe(shown(TURN))

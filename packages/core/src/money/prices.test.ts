@@ -8,7 +8,7 @@ test('tokens of every kind have their price', () => {
   expect(costOf(usage, 'claude-sonnet-4-5')).toBeCloseTo(3 + 15 + 0.3 + 3.75)
 })
 
-test('the longest beginning counts', () => {
+test('the longest matching prefix gives the price', () => {
   expect(priceOf('gpt-5-mini-2025-08-07')?.output).toBe(2)
   expect(priceOf('gpt-5.5')?.output).toBe(30)
   expect(priceOf('claude-opus-4-1-20250805')?.input).toBe(15)
@@ -24,7 +24,7 @@ test('a model without a price has none, rather than none to pay', () => {
   expect(costOf(million, 'scripted')).toBeUndefined()
 })
 
-test('prices of one’s own replace ours', () => {
+test("the user's prices replace the list prices", () => {
   const prices = { scripted: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } }
   expect(costOf(million, 'scripted-1', prices)).toBe(3)
   expect(costOf(million, 'claude-haiku-4-5', prices)).toBeUndefined()

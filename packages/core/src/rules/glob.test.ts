@@ -50,6 +50,6 @@ test('a text that is escaped is matched by itself alone', () => {
   )
 })
 
-test('a hostile pattern takes no time', () => {
+test('a hostile pattern is matched in linear time', () => {
   expect(globMatches(parseGlob('*a'.repeat(2000)), `${'a'.repeat(1_000_000)}b`)).toBe(false)
 })

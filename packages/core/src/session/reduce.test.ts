@@ -291,7 +291,7 @@ describe('turns', () => {
     expect(last(state)).toMatchObject({ kind: 'error', code: 'api_error', message: 'x' })
   })
 
-  test('a cost that nobody knows is absent, not 0', () => {
+  test('an unknown cost is absent, not 0', () => {
     const init: Loose = { type: 'session:init', claudeSessionId: 'n', model: 'unpriced', tools: [] }
     const complete: Loose = { type: 'session:complete', usage: { input_tokens: 8, output_tokens: 2 } }
     const state = fold([{ type: 'turn:start', message: 'go' }, init, complete])
@@ -300,7 +300,7 @@ describe('turns', () => {
 })
 
 describe('statuses', () => {
-  test('passing ones go, lasting ones stay as notices', () => {
+  test('temporary statuses are removed, lasting ones stay as notices', () => {
     const state = fold([
       { type: 'status', status: 'retrying', message: 'again', level: 'warn' },
       { type: 'status', status: 'requesting', message: '', level: 'info' },

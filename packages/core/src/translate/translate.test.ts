@@ -18,7 +18,7 @@ test('every harness on the list has a translator of its own', () => {
   }
 })
 
-test('claude-code is one of them', () => {
+test('claude-code has a translator', () => {
   expect(TRANSLATABLE_HARNESSES).toContain('claude-code')
 })
 

@@ -55,7 +55,7 @@ describe('is read again', () => {
     expect(await read('a.txt')).toBe('two/3')
   })
 
-  test('when another file took its place', async () => {
+  test('when another file replaced it', async () => {
     project.write({ 'a.txt': 'one', 'b.txt': 'two' })
     project.age('a.txt')
     project.age('b.txt')
@@ -67,7 +67,7 @@ describe('is read again', () => {
     expect(await read('c.txt')).toBe('two/3')
   })
 
-  test('when it went away and came back', async () => {
+  test('when it was deleted and created again', async () => {
     project.write({ 'a.txt': 'one' })
     project.age('a.txt')
     const { read } = reader()

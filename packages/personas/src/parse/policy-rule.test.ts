@@ -35,6 +35,6 @@ test.each([
   expect(parsePolicyRule(text, 1).problem).toContain(problem)
 })
 
-test('a rule has an end', () => {
+test('a rule above the length limit is refused', () => {
   expect(parsePolicyRule(`deny Bash(${'x'.repeat(5000)})`, 1).problem).toContain('at most 4096')
 })

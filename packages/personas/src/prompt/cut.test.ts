@@ -4,7 +4,7 @@ import { cutBytes, cutChars } from './assemble.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 40 })
 
-test('what fits stays as it is, and what does not is cut between characters', () => {
+test('a text within the limit is unchanged, a longer one is cut between characters', () => {
   expect(cutChars('añ😀b', 4)).toBe('añ😀')
   expect(cutChars('añ😀b', 3)).toBe('añ')
   expect(cutChars('añ😀b', 5)).toBe('añ😀b')

@@ -31,14 +31,14 @@ test('settings are those that were named, also none', () => {
 })
 
 describe('the system prompt', () => {
-  test('is added to that of the agent', () => {
+  test("an appended system prompt is added to the agent's own", () => {
     expect(options({ appendSystemPrompt: 'more' }).systemPrompt).toMatchObject({
       preset: 'claude_code',
       append: 'more',
     })
   })
 
-  test('or takes its place', () => {
+  test("a given system prompt replaces the agent's own", () => {
     expect(options({ systemPrompt: 'all' }).systemPrompt).toBe('all')
     expect(options({ systemPrompt: 'all', appendSystemPrompt: 'more' }).systemPrompt).toBe('all\n\nmore')
   })

@@ -11,7 +11,7 @@ const withValue = (names: readonly string[], value = 'value') =>
 
 describe('the allow-list', () => {
   // Whoever adds a name changes this test too, and so says that the name is safe.
-  test('is exactly this', () => {
+  test('contains exactly these names', () => {
     expect([...BASE_NAMES, ...PROXY_NAMES].join(' ')).toBe(
       'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM COLORTERM NO_COLOR TMPDIR XDG_CONFIG_HOME XDG_DATA_HOME ' +
         'XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS XDG_DATA_DIRS NODE_ENV NODE_OPTIONS ' +
@@ -41,7 +41,7 @@ describe('the allow-list', () => {
     )
   })
 
-  test('leaves the source as it is', () => {
+  test('does not change the source object', () => {
     const source = Object.freeze({ PATH: '/bin', TOKEN: 'x' })
     expect(buildChildEnv({ source, extra: { PATH: '/usr/bin' } }).env).toEqual({
       PATH: '/usr/bin',
@@ -126,7 +126,7 @@ describe('credentials', () => {
     ])
   })
 
-  test('none gets none', () => {
+  test('without an agent no credential is passed', () => {
     expect(buildChildEnv({ source }).env).toEqual({})
   })
 
@@ -154,7 +154,7 @@ describe('allow', () => {
     expect(env).toEqual({ NPM_TOKEN: 'x', SSH_AUTH_SOCK: '/run/agent' })
   })
 
-  test('is no pattern', () => {
+  test('an allowed name is matched literally, not as a pattern', () => {
     const { env } = buildChildEnv({
       source: { A_TOKEN: 'x' },
       allow: ['*', 'A_*', 'a_token'],
@@ -173,7 +173,7 @@ describe('allow', () => {
 })
 
 describe('extra', () => {
-  test('wins over everything', () => {
+  test('an extra variable overrides the source and the filters', () => {
     const { env } = buildChildEnv({
       source: { PATH: '/bin', ANTHROPIC_API_KEY: 'old' },
       own: CLAUDE_ENVIRONMENT,
@@ -182,7 +182,7 @@ describe('extra', () => {
     expect(env).toEqual({ PATH: '/opt/bin', ANTHROPIC_API_KEY: 'new', MY_TOKEN: 't' })
   })
 
-  test('cannot set what is ours', () => {
+  test("cannot set Chirality's own variables", () => {
     const extra = { CHIRALITY_RUN: 'forged', CHIRALITY_TOKEN: 'x' }
     expect(buildChildEnv({ source: {}, extra }).env).toEqual({})
   })

@@ -18,13 +18,13 @@ function makeShell(lines: string): string {
 }
 
 describe('the environment of a login shell', () => {
-  test('is that of the real one', async () => {
+  test('equals the environment of the real shell', async () => {
     const env = await detectShellEnvironment('/bin/sh')
     expect(env.PATH).toContain('/')
     expect(env.HOME).toBe(processEnv().HOME)
   })
 
-  test('is asked for once', () => {
+  test('is read once per shell', () => {
     expect(detectShellEnvironment('/bin/sh')).toBe(detectShellEnvironment('/bin/sh'))
   })
 
@@ -38,7 +38,7 @@ describe('the environment of a login shell', () => {
     expect(env).not.toHaveProperty('PWD')
   })
 
-  test('is found among greetings', async () => {
+  test('is parsed when start-up files print text', async () => {
     const shell = makeShell(
       'echo "Welcome! {\\"PATH\\":1}"; echo noise >&2; export FROM_PROFILE=1; trap "echo bye" EXIT',
     )
@@ -54,11 +54,14 @@ describe('the environment of a login shell', () => {
 })
 
 describe('a shell that gives no answer', () => {
-  test.each(['/nowhere/zsh', 'zsh', '', '/etc', '/etc/hosts'])('%j: nothing', async shell => {
-    expect(await detectShellEnvironment(shell)).toEqual({})
-  })
+  test.each(['/nowhere/zsh', 'zsh', '', '/etc', '/etc/hosts'])(
+    '%j gives an empty environment',
+    async shell => {
+      expect(await detectShellEnvironment(shell)).toEqual({})
+    },
+  )
 
-  test('one that fails: nothing', async () => {
+  test('a failing shell gives an empty environment', async () => {
     expect(await readShellEnvironment(makeShell('exit 1'), PATIENT_MS)).toEqual({})
   })
 

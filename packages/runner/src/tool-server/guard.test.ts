@@ -43,7 +43,7 @@ describe('the Host', () => {
     expect(statusOf({ headers: { host } })).toBe(403)
   })
 
-  test('a missing one is refused', () => {
+  test('a request without a Host header is refused', () => {
     expect(refuse({ method: 'POST', url: '/mcp', headersDistinct: {} }, EXPECTED)?.status).toBe(403)
   })
 
@@ -95,7 +95,7 @@ describe('the token', () => {
     expect(statusOf({ headers: { authorization } })).toBe(401)
   })
 
-  test('may be announced in any case', () => {
+  test('the Bearer scheme may be in any case', () => {
     expect(statusOf({ headers: { authorization: ['bearer right'] } })).toBe(200)
   })
 })

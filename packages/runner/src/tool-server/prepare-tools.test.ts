@@ -33,7 +33,7 @@ function find(tools: PreparedTools, name: string) {
 }
 
 describe('a name', () => {
-  test.each(['a', 'read_file', 'Read-File2', '__x', 'a__b', 'a'.repeat(64)])('%s is fine', name => {
+  test.each(['a', 'read_file', 'Read-File2', '__x', 'a__b', 'a'.repeat(64)])('%s is accepted', name => {
     expect(problem(tool({ name }))).toBeUndefined()
   })
 
@@ -46,7 +46,7 @@ describe('a name', () => {
     },
   )
 
-  test('may not come twice', () => {
+  test('a duplicate name is refused', () => {
     expect(problem(tool(), tool())).toBe('Client tool "echo": there are two tools of this name.')
   })
 })
@@ -93,7 +93,7 @@ describe('a schema is refused that', () => {
 })
 
 describe('an input', () => {
-  test('that fits has no complaint', () => {
+  test('a valid input gives no error', () => {
     expect(complaint(tool().inputSchema, { text: 'hi', more: 1 })).toBeUndefined()
   })
 

@@ -6,7 +6,7 @@ const ROOMY = 1024
 const texts = (value: unknown, maxBytes = ROOMY) =>
   toToolResult(value, 'echo', maxBytes).content.map(block => (block.type === 'text' ? block.text : block))
 
-test('content is the text', () => {
+test('the content becomes the text of the result', () => {
   expect(toToolResult({ content: 'hello' }, 'echo', ROOMY)).toEqual({
     content: [{ type: 'text', text: 'hello' }],
   })
@@ -40,7 +40,7 @@ test.each([
   expect(toToolResult(value, 'echo', ROOMY)).toEqual(failure(message, ROOMY))
 })
 
-test('a cycle is not walked into', () => {
+test('a circular value does not loop forever', () => {
   const cycle: Record<string, unknown> = {}
   cycle.content = cycle
   expect(toToolResult(cycle, 'echo', ROOMY).isError).toBe(true)

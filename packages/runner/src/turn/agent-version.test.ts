@@ -24,7 +24,7 @@ test('a release that is too old is refused with its version, what it lacks, and 
   )
 })
 
-test.each(['2.1.100', '2.1.325', '3.0.0', undefined])('%s is tried', version => {
+test.each(['2.1.100', '2.1.325', '3.0.0', undefined])('version %s is accepted', version => {
   expect(() => refuseTooOld(version, VERSIONS, AGENT)).not.toThrow()
 })
 

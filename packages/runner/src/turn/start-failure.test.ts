@@ -6,7 +6,7 @@ import { startFailure } from './start-failure.ts'
 
 const CLAUDE = { harnessId: 'claude-code', name: 'Claude Code' }
 
-test('one of ours stays as it is', () => {
+test('a HarnessError is returned unchanged', () => {
   const error = new HarnessError('Busy.', 'busy', 'claude-code')
   expect(startFailure(error, CLAUDE)).toBe(error)
 })

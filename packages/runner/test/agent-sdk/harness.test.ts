@@ -61,7 +61,7 @@ test('two turns in one agent, under its own name and in its own raw log', async 
 })
 
 describe('decisions', () => {
-  test('allowed, the tool runs', async () => {
+  test('an allowed tool runs', async () => {
     const model = await world.model({ answers: [TOUCH, 'Done.'] })
     const events = await chat(model).turn('go', asking({ behavior: 'allow', by: 'policy', rule: 'r1' }))
     expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'tool', toolName: 'Bash' }])
@@ -88,7 +88,7 @@ describe('decisions', () => {
     expect(existsSync(path.join(world.project, 'other.txt'))).toBe(true)
   })
 
-  test('failed, nothing runs', async () => {
+  test('a tool whose decision fails does not run', async () => {
     const model = await world.model({ answers: [TOUCH, 'Well then.'] })
     const decide = () => Promise.reject(new Error('no disk'))
     const events = await chat(model).turn('go', { permissionMode: 'default', decide })
@@ -141,7 +141,7 @@ describe('hooks', () => {
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('Not today.')
   })
 
-  test('that throw block', async () => {
+  test('a hook handler that throws blocks the tool', async () => {
     const { events } = await run(({ kind }) => {
       if (kind === 'tool.pre') throw new Error('broken')
       return undefined
@@ -328,7 +328,7 @@ test('a query yields native events, and leaves no agent', async () => {
 })
 
 describe('status', () => {
-  test('of one that is there', async () => {
+  test('an installed SDK is reported with its version', async () => {
     const model = await world.model({ answers: [] })
     expect(await chat(model).harness.checkInstallStatus()).toMatchObject({
       installed: true,
@@ -347,7 +347,7 @@ describe('status', () => {
   })
 })
 
-test('the older agent works, too', async () => {
+test('an older agent completes a turn', async () => {
   const [older] = claudeBinaries()
   const model = await world.model({ answers: [TOUCH, 'Done.'] })
   const { turn } = chat(model, { binaryPath: older?.path, onRuntimeEvent: () => undefined })

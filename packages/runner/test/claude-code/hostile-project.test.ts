@@ -127,7 +127,7 @@ describe('the files that are to be agreed to', () => {
     expect((await files()).problem).toBeDefined()
   })
 
-  test('are not those of the user', async () => {
+  test("exclude the user's own files", async () => {
     mkdirSync(path.join(world.home, '.claude'), { recursive: true })
     writeFileSync(path.join(world.home, '.claude/settings.json'), '{}')
     const inHome = path.join(world.home, 'code')

@@ -38,7 +38,7 @@ describe.each(FORMS)('before Claude Code is started, keepAlive $keepAlive', form
     expect(world.spools()).toEqual([])
   })
 
-  test('a signal does the same', async () => {
+  test('an aborted signal ends the turn, and starts no agent', async () => {
     const { harness, session, hangs } = start('version', form)
     const leaving = new AbortController()
     const reading = collect(harness.startTurn(session, 'Go', { ...PERSONA, signal: leaving.signal }))
@@ -48,7 +48,7 @@ describe.each(FORMS)('before Claude Code is started, keepAlive $keepAlive', form
     expect(await findByMarker(world.marker)).toEqual([])
   })
 
-  test('close does the same', async () => {
+  test('closing the harness starts no agent', async () => {
     const { harness, session, hangs } = start('version', form)
     const reading = collect(harness.startTurn(session, 'Go', PERSONA))
     await hangs()

@@ -123,7 +123,7 @@ describe('a spool of many threads', () => {
     expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
   })
 
-  test('that is gone says so', async () => {
+  test('a missing spool is reported', async () => {
     const trace = writeSpool(LINES, 0)
     const processes = trace.processes.map(process => ({ ...process, spoolPath: `${process.spoolPath}.x` }))
     const events = await collect(world.harness().adoptTurn(world.session(), { ...trace, processes }))

@@ -125,7 +125,7 @@ describe.each(VOICES)('sessions of Codex through $voice', ({ voice }) => {
     expect(world.spools()).toEqual([])
   })
 
-  test('a fork of nothing is refused', async () => {
+  test('a fork of a missing session is refused', async () => {
     const events = world.harness({ voice }).startTurn(world.session(), 'Hi', { forkSession: true })
     await expect(events.next()).rejects.toMatchObject({ code: 'invalid_query' })
   })

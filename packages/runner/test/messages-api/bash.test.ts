@@ -107,7 +107,7 @@ describe('the shell', () => {
     await shell.close()
   })
 
-  test('tells of output while it runs', async () => {
+  test('reports output while the command runs', async () => {
     const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
     const go = path.join(project.root, 'go')
     const told: string[] = []

@@ -144,7 +144,7 @@ describe('answers', () => {
     expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'allowed', by: 'person' }])
   })
 
-  test('an edited input is what runs', async () => {
+  test('a tool runs with the edited input', async () => {
     await asked(() => ({ behavior: 'allow', updatedInput: { file_path: 'b.txt', content: 'other' } }))
     expect(existsSync(path.join(world.project, 'a.txt'))).toBe(false)
     expect(readFileSync(path.join(world.project, 'b.txt'), 'utf8')).toBe('other')
@@ -183,7 +183,7 @@ describe('answers', () => {
     expect(endOf(events)).toBe('completed')
   })
 
-  test('a no can end the turn', async () => {
+  test('a denial can end the turn', async () => {
     const { events } = await asked(() => ({ behavior: 'deny', interrupt: true }))
     expect(endOf(events)).toBe('interrupted')
     expect(ofType(events, 'session:error')).toMatchObject([{ code: 'interrupted' }])

@@ -72,7 +72,7 @@ describe('write', () => {
     expect(readdirSync(path.dirname(file))).toEqual(['a.sh'])
   })
 
-  test('has a limit', async () => {
+  test('refuses content above the size limit', async () => {
     const result = await world.call('write', { file_path: 'a', content: 'x'.repeat(11 * 1024 * 1024) })
     expect(result).toMatchObject({ isError: true })
     expect(readdirSync(world.project)).toEqual([])
@@ -188,7 +188,7 @@ describe('looking around', () => {
     expect(await grep({ pattern: '^(a+)+$', path: 'slow.txt' })).toContain('too slow for slow.txt')
   })
 
-  test('list shows what is what', async () => {
+  test('list shows the type of each entry', async () => {
     put('a.txt', '')
     mkdirSync(path.join(world.project, 'folder'))
     expect((await world.call('list', {})).content).toBe('a.txt\nfolder/')

@@ -50,7 +50,7 @@ describe.each([
   ['write', { content: 'evil' }],
   ['edit', { old_string: 'secret', new_string: 'evil' }],
 ] as const)('%s', (tool, input) => {
-  test.each(TRAPS)('does not fall for %s', async (_what, trap) => {
+  test.each(TRAPS)('refuses %s', async (_what, trap) => {
     const secret = path.join(world.outside, 'secret.txt')
     writeFileSync(secret, 'secret')
     mkdirSync(path.join(world.project, 'a', 'b'), { recursive: true })

@@ -115,7 +115,7 @@ describe('a conversation', () => {
     expect(endOf(await running)).toBe('interrupted')
   })
 
-  test('is kept for its owner only', async () => {
+  test('its transcript is readable by its owner only', async () => {
     const { harness } = await world.open({ answers: ['First.'] })
     const session = world.session()
     await turnOf(harness, session, 'Go')
@@ -212,7 +212,7 @@ describe('stopping', () => {
     },
   )
 
-  test('while it waits to try again', async () => {
+  test('during the pause before a retry', async () => {
     const { harness } = await world.open({ answers: [{ error: { status: 529, retryAfterSeconds: 200 } }] })
     const session = world.session()
     const events = await collectAnd(
@@ -339,7 +339,7 @@ describe('while it runs', () => {
     })
   })
 
-  test('silence is told', async () => {
+  test('a silent model is reported as a stall', async () => {
     const { harness, model } = await world.open({ answers: [{ text: 'x', stallAfter: 0 }] })
     const events = await collectAnd(
       harness.startTurn(world.session(), 'Go', { stallMs: 1 }),

@@ -156,7 +156,7 @@ describe('a turn', () => {
     expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Still here.' }])
   })
 
-  test('images and documents go along', async () => {
+  test('images and documents are sent with the prompt', async () => {
     const { harness, model } = await world.open({ answers: ['A picture.'] })
     const image = {
       type: 'image' as const,
@@ -243,7 +243,7 @@ test('an additional folder is as good as the project, and another is not', async
 })
 
 describe('limits', () => {
-  test('of requests', async () => {
+  test('the limit of requests ends the turn', async () => {
     const { harness } = await world.open({ answers: [{ tool: 'list', input: {}, times: 9 }] })
     const events = await turnOf(harness, world.session(), 'Go', { maxTurns: 2 })
     expect(endOf(events)).toBe('max_turns')
@@ -320,7 +320,7 @@ describe('what fails', () => {
     expect(ofType(events, 'chat:complete')).toEqual([])
   })
 
-  test('an API that is not there', async () => {
+  test('an unreachable API', async () => {
     const environment = world.environment({ url: 'http://127.0.0.1:9' })
     const { harness } = await world.open({ answers: [] }, { environment, maxRetries: 0 })
     const events = await turnOf(harness, world.session(), 'Go')

@@ -61,7 +61,7 @@ test('no folder at all is no conversation', async () => {
   }
 })
 
-test.each(['../../etc/passwd', '', 'x', `${ID}/..`, `${ID}\0`])('%j is no id', async id => {
+test.each(['../../etc/passwd', '', 'x', `${ID}/..`, `${ID}\0`])('the id %j is refused', async id => {
   const { claude, codex } = harnesses()
   for (const harness of [claude, codex]) {
     await expect(harness.importSession(id)).rejects.toMatchObject({ code: 'invalid_query' })

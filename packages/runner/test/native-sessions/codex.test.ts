@@ -72,7 +72,7 @@ describe.each(['app-server', 'exec'] as const)('a thread of plain Codex, with %s
     expect(await asked(parent)).toEqual(['> Before', '> After'])
   })
 
-  test('that failed says why', async () => {
+  test('a failed thread reports its error', async () => {
     const { harness, codex } = await start({ otherwise: { error: 400 } }, voice)
     await expect(codex('Hi', 'exec')).rejects.toThrow()
     const [session] = await harness.listNativeSessions()

@@ -43,7 +43,7 @@ describe('an agent that someone else started', () => {
     await agent.close()
   })
 
-  test('takes no input', async () => {
+  test('refuses input', async () => {
     const { agent, trace } = await start('echo-lines')
     const adopted = await adopt(trace)
     expect(await adopted.write('{}\n')).toBe(false)

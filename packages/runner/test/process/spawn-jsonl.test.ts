@@ -53,7 +53,7 @@ describe('events', () => {
     ])
   })
 
-  test('empty stdout is no event', async () => {
+  test('empty stdout gives no event', async () => {
     expect(await all(run(await script(project.root, '')))).toEqual([])
   })
 

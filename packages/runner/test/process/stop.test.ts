@@ -44,7 +44,7 @@ describe('the leader', () => {
     expect(await agent.exited).toMatchObject({ code: null, signal: 'SIGTERM' })
   })
 
-  test('that ignores both is killed', async () => {
+  test('a leader that ignores SIGINT and SIGTERM is killed', async () => {
     const agent = await start('stubborn', 'SIGINT', 'SIGTERM')
     await readyPid(agent)
     const report = await agent.stop({
@@ -194,7 +194,7 @@ describe('what the agent started', () => {
     expect(await steps('own-session-ignores-term')).toEqual(['sweep-terminate', 'sweep-kill'])
   })
 
-  test('of another run stays', async () => {
+  test('a process of another run is not stopped', async () => {
     const one = await start('leader', 'own-session')
     const other = await start('leader', 'own-session')
     const [, otherMember] = [await readyPid(one), await readyPid(other)]

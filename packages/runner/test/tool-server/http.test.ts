@@ -132,7 +132,7 @@ describe('a session', () => {
 })
 
 describe('the port', () => {
-  test('is open on loopback alone', async () => {
+  test('is bound to loopback only', async () => {
     const handle = await servers.start()
     const elsewhere = Object.values(networkInterfaces()).flatMap(addresses =>
       (addresses ?? []).flatMap(({ address, family }) =>
@@ -146,7 +146,7 @@ describe('the port', () => {
     }
   })
 
-  test('can be on the other loopback', async () => {
+  test('can be bound to ::1', async () => {
     const addresses = Object.values(networkInterfaces()).flatMap(found => found ?? [])
     if (!addresses.some(({ address }) => address === '::1')) {
       await expect(servers.start([ECHO], { host: '::1' })).rejects.toThrow('cannot listen')

@@ -47,7 +47,7 @@ describe('stop()', () => {
     await expect(send(handle)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('comes with the signal', async () => {
+  test('is called when the signal fires', async () => {
     const controller = new AbortController()
     const handle = await servers.start([ECHO], { signal: controller.signal })
     expect(await call(await servers.connect(handle), 'echo', { text: 'hi' })).toMatchObject({

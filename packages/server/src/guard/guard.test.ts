@@ -35,9 +35,12 @@ const KINDS: RouteKind[] = ['page', 'sign-in', 'call', 'socket']
 const METHOD: Record<RouteKind, string> = { page: 'GET', 'sign-in': 'POST', call: 'GET', socket: 'GET' }
 
 describe('the name of the server', () => {
-  test.each([`127.0.0.1:${PORT}`, `localhost:${PORT}`, `[::1]:${PORT}`])('%s is ours', host => {
-    expect(judge({ host })).toBe('in')
-  })
+  test.each([`127.0.0.1:${PORT}`, `localhost:${PORT}`, `[::1]:${PORT}`])(
+    "%s is accepted as the server's name",
+    host => {
+      expect(judge({ host })).toBe('in')
+    },
+  )
 
   test.each([
     ...[
@@ -65,7 +68,7 @@ describe('the name of the server', () => {
     expect([...placeOf({ port: 443, tls: true }).origins.keys()]).toContain('https://localhost')
   })
 
-  test('a proxy in front is named', () => {
+  test("a configured proxy's name is accepted", () => {
     const proxied = placeOf({ port: PORT, publicOrigins: ['https://agents.example'] })
     const verdict = guard(facts({ host: 'agents.example', origin: 'https://agents.example' }), proxied)
     expect(verdict).toEqual({ allow: true })

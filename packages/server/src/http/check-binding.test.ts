@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkBinding, isLoopback } from './check-binding.ts'
 
-test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('%s is this machine', host => {
+test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('%s counts as loopback', host => {
   expect(isLoopback(host)).toBe(true)
   expect(() => checkBinding({ host })).not.toThrow()
 })

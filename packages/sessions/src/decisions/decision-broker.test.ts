@@ -56,7 +56,7 @@ test('a request is listed until a person answers it', async () => {
 })
 
 describe('an answer that is not taken', () => {
-  test('a second one', async () => {
+  test('a second answer to the same request', async () => {
     const broker = new DecisionBroker()
     const { decision } = await ask(broker)
     broker.answer('s1', 'r1', { behavior: 'deny' })

@@ -131,7 +131,7 @@ describe('rotation', () => {
     expect(existsSync(path('.2'))).toBe(false)
   })
 
-  test('by another process is noticed', async () => {
+  test('a rotation by another process is detected', async () => {
     const log = await open()
     log.write('s1', { event: 'stderr', line: '1' })
     renameSync(path(), path('.1'))

@@ -22,7 +22,7 @@ const answers = (text: string, messageId: string): UIEvent => ({
   text,
 })
 
-test('nothing said gives no account', async () => {
+test('an empty conversation gives undefined', async () => {
   expect(await accountOf([])).toBeUndefined()
 })
 

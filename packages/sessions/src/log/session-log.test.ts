@@ -165,7 +165,7 @@ describe('reading', () => {
     await log.close()
   })
 
-  test('a line of 20 MB comes back', async () => {
+  test('a line of 20 MB is read back unchanged', async () => {
     const log = await open()
     const text = 'é'.repeat(10_000_000)
     log.append(numbered(1, text), TURN)

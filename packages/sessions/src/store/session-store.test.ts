@@ -140,7 +140,7 @@ describe('create, save, resume', () => {
 })
 
 describe('listing', () => {
-  test('newest first, in pages', async () => {
+  test('lists the newest sessions first, in pages', async () => {
     const store = stores.open()
     const ids: string[] = []
     for (const _ of range(1, 7)) ids.unshift((await store.create(project.root, null, 'direct')).id)

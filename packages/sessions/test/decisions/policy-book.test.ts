@@ -53,7 +53,7 @@ const ownFile = () => book.places(root).project
 const projectFile = () => join(root, '.chirality/policy')
 
 describe('files', () => {
-  test('without any a person is asked', async () => {
+  test('without a policy file the user is asked', async () => {
     expect(await judge()).toEqual({ effect: 'ask' })
   })
 
@@ -181,7 +181,7 @@ describe('personas', () => {
 describe('paths', () => {
   const write_ = (file_path: string) => judge({ toolName: 'Write', input: { file_path, content: '' } })
 
-  test('links lead where they lead', async () => {
+  test('a symlink is judged by its target', async () => {
     write(ownFile(), 'deny Write(../outside/**)', 'allow Write(src/**)')
     mkdirSync(join(root, 'src'))
     mkdirSync(join(folder, 'outside'))

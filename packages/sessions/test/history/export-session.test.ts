@@ -52,7 +52,7 @@ describe('JSON', () => {
     expect(JSON.parse(await exported(made, { format: 'json' }))).toMatchObject({ envelopes: [] })
   })
 
-  test('of more than a batch is whole', async () => {
+  test('an export of several batches is complete', async () => {
     const events = Array.from(
       { length: 2500 },
       (_, n): LooseEvent => ({
@@ -98,7 +98,7 @@ describe('secrets', () => {
     { type: 'turn:end', reason: 'completed' },
   ]
 
-  test.each(['json', 'html', 'markdown'] as const)('are in no %s', async format => {
+  test.each(['json', 'html', 'markdown'] as const)('do not occur in the %s export', async format => {
     const made = await session(events, `About ${SECRET}`)
     const text = await exported(made, { format, redactor: createRedactor([SECRET]) })
     for (const secret of [SECRET, KEY, 'tell-nobody', 'AKIAIOSFODNN7EXAMPLE', 'Digest abc'])

@@ -29,7 +29,7 @@ async function events(id: string) {
 }
 
 describe('an export of ours', () => {
-  test('comes back as it was', async () => {
+  test('is imported unchanged', async () => {
     const store = stores.open()
     const session = await store.create(project.root, 'DECOMP', 'workbench', { title: 'A title' })
     await appendTurn(session, 'Hello')

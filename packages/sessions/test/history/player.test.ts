@@ -30,11 +30,11 @@ describe('the clock', () => {
     ])
   })
 
-  test('says what is due', () => {
+  test('counts the events that are due at a time', () => {
     expect([0, 499, 500, 2499, 2500, 9999].map(time => clock.countAt(time))).toEqual([2, 2, 4, 4, 5, 6])
   })
 
-  test('of nothing', () => {
+  test('the clock of an empty session stays at zero', () => {
     expect([new ReplayClock([]).timeOf(5), new ReplayClock([]).countAt(5)]).toEqual([0, 0])
   })
 })

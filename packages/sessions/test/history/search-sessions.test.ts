@@ -205,7 +205,7 @@ describe('how much is found', () => {
 })
 
 describe('logs that are not right', () => {
-  test('damage hides only itself', async () => {
+  test('a damaged line hides no other line', async () => {
     const id = await session(TURN)
     const line = (seq: number, text: string) =>
       `${JSON.stringify({

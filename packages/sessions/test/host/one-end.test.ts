@@ -127,7 +127,7 @@ test('one turn at a time: a second start is refused while one runs', async () =>
   expect(ends(eventsOf(session))).toEqual(['interrupted'])
 })
 
-test('two starts at once: one turn', async () => {
+test('two simultaneous starts run one turn', async () => {
   const { session, harness } = await open()
   const results = await Promise.allSettled([session.start('One'), session.start('Two')])
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])

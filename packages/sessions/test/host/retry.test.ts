@@ -43,7 +43,7 @@ test('an agent that crashes before it answers is started once more, in the same 
   expect(events).toContainEqual(expect.objectContaining({ type: 'status', status: 'retrying' }))
 })
 
-test('once, and no more', async () => {
+test('a turn that crashes twice is retried once only', async () => {
   const { harness, ends, events } = await run(crashes(), crashes())
   expect(harness.turns).toHaveLength(2)
   expect(ends).toEqual(['crashed'])

@@ -20,7 +20,7 @@ function turns(count: number): Envelope[] {
   return Array.from({ length: count }, (_, i) => turn(i + 1)).flat()
 }
 
-test('shows who said what', () => {
+test('shows the speaker of each message', () => {
   expect(transcript(turns(2), { colour: false, more: '--json has them all' })).toBe(
     '\n> Ask 1\nm · session id\nAnswer 1.\n\n> Ask 2\nAnswer 2.\n',
   )
@@ -55,6 +55,6 @@ test('each turn shows its own cost, as the dashboard does', () => {
   expect(costUsd).toBe(0.75)
 })
 
-test('of nothing is nothing', () => {
+test('an empty session prints nothing', () => {
   expect(transcript([], { colour: true, more: '' })).toBe('')
 })

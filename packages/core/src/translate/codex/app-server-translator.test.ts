@@ -20,7 +20,7 @@ function elsewhere(line: Record<string, unknown>, threadId = 'thread-2') {
 }
 
 describe('several threads in one process', () => {
-  test("C4: only the session's own is told of", () => {
+  test("C4: only messages of the session's own thread are translated", () => {
     const lines = [
       appThreadStarted(),
       appThreadStarted({ id: 'thread-2' }),
@@ -79,7 +79,7 @@ describe('several threads in one process', () => {
     expect(appEvents({ method: 'codex/event/agent_message_delta', params })).toEqual([])
   })
 
-  test("C4: a fork is another session's", () => {
+  test('C4: the thread of a fork belongs to another session', () => {
     const fork = { id: 3, result: { thread: { id: 'thread-2', forkedFromId: 'thread-1' }, model: 'gpt-y' } }
     expect(appEvents(fork)).toStrictEqual([])
   })

@@ -25,7 +25,7 @@ describe('ids', () => {
     expect(ids([...turn, ...turn])).toStrictEqual(['turn-1:item_0', 'turn-1.2:item_0'])
   })
 
-  test("C3: without a turn's id the thread's has to do", () => {
+  test('C3: without a turn id the thread id is used', () => {
     expect(ids(turn, { turnId: undefined })).toStrictEqual(['thread-1:item_0'])
   })
 

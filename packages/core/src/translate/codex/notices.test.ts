@@ -39,7 +39,7 @@ describe('C61: warnings', () => {
     ])
   })
 
-  test('C61: one without words is nothing', () => {
+  test('C61: an empty warning gives no event', () => {
     expect(
       appStatuses(notification('warning', { message: '' }), processLevel('configWarning', {})),
     ).toStrictEqual([])

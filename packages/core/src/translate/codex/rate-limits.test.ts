@@ -38,7 +38,7 @@ test('C64: an update without numbers says nothing, one that names the limit does
   ])
 })
 
-test('a time that is none does no harm', () => {
+test('an invalid time is ignored', () => {
   expect(appStatuses(limits(null, { primary: { usedPercent: 99, resetsAt: 1e300 } }))).toMatchObject([
     { message: '99 % of the usage limit used' },
   ])

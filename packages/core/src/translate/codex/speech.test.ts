@@ -52,7 +52,7 @@ describe('text', () => {
     ])
   })
 
-  test('C10: exec has only the whole', () => {
+  test('C10: exec sends only the complete message', () => {
     expect(execEvents(threadStarted(), completed(message('Hello'))).slice(1)).toStrictEqual([
       { type: 'chat:message', sessionId, messageId: 'turn-1:item_0', text: 'Hello' },
     ])
@@ -113,7 +113,7 @@ describe('reasoning', () => {
     ])
   })
 
-  test('C10: empty reasoning is nothing', () => {
+  test('C10: empty reasoning gives no event', () => {
     expect(said(itemStarted(appReasoning([])), itemCompleted(appReasoning([])))).toStrictEqual([])
   })
 })

@@ -19,7 +19,7 @@ describe('hooks', () => {
     expect(translateHook('1', hook, {})).toMatchObject({ id: '1', kind, hookName: hook, expectsDecision })
   })
 
-  test('each has a kind of its own', () => {
+  test('each hook name gives its own event kind', () => {
     const kinds = HOOK_NAMES.map(hook => translateHook('1', hook, {}).kind)
     expect(new Set(kinds).size).toBe(HOOK_NAMES.length)
     expect(kinds).not.toContain('unknown')
@@ -64,7 +64,7 @@ describe('messages', () => {
     expect(translateMessage('2', { type: 'result', session_id: 's' })).toMatchObject({ kind: 'session.end' })
   })
 
-  test('others are no runtime events', () => {
+  test('other messages give no runtime event', () => {
     expect(translateMessage('1', { type: 'assistant' })).toBeUndefined()
     expect(translateMessage('1', { type: 'system', subtype: 'status' })).toBeUndefined()
   })

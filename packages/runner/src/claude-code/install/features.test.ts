@@ -187,13 +187,13 @@ test.each([
   "error: unknown option '--tools'",
   "error: option '--permission-mode <mode>' argument 'dontAsk' is invalid. Allowed choices are plan.",
   "error: unexpected argument '--x' found",
-])('%s is no crash', said => {
+])('the output "%s" is a usage failure, not a crash', said => {
   expect(usageFailure(`warning: x\n${said}\n`, CLAUDE_CODE)).toEqual({
     code: 'unsupported',
     error: expect.stringMatching(/^Claude Code does not take the command line.*Update it with `npm install/),
   })
 })
 
-test.each(['', 'error: EPIPE', 'fatal: unknown option'])('%j is a crash', said => {
+test.each(['', 'error: EPIPE', 'fatal: unknown option'])('the output %j counts as a crash', said => {
   expect(usageFailure(said, CLAUDE_CODE)).toBeUndefined()
 })

@@ -209,7 +209,7 @@ describe('environment', () => {
     expect(buildClaudeEnv(QUERY, { disableTelemetry: false })).toEqual({})
   })
 
-  test('the query has the last word', () => {
+  test("the query's variables override the others", () => {
     const query = { ...QUERY, env: { DISABLE_TELEMETRY: '0', MORE: 'x' } }
     expect(buildClaudeEnv(query, {})).toMatchObject({ DISABLE_TELEMETRY: '0', MORE: 'x' })
   })

@@ -20,7 +20,7 @@ const picture = (data: string): PromptPart => ({
   source: { kind: 'base64', mediaType: 'image/png', data },
 })
 
-test('text goes to stdin as it is', async () => {
+test('a text prompt is written to stdin unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ minLength: 1 }), async text => {
       fc.pre(text.trim() !== '')
@@ -72,11 +72,11 @@ test('with an image the message is one line of JSON with the parts in order, bla
   })
 })
 
-test('an image alone is a prompt', async () => {
+test('an image without text is a valid prompt', async () => {
   expect(await encodePrompt([picture('AAAA')])).toMatchObject({ attachments: 1, text: '' })
 })
 
-test.each(['', '  ', '\n\t\r\n', '\u00a0'])('blanks are no prompt: %j', async prompt => {
+test.each(['', '  ', '\n\t\r\n', '\u00a0'])('a blank prompt is refused: %j', async prompt => {
   await expect(encodePrompt(prompt)).rejects.toMatchObject({ code: 'invalid_query' })
 })
 

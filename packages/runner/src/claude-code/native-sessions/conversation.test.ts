@@ -81,12 +81,12 @@ test('where a parent is missing the line before it takes its place', () => {
   expect(broken).toBe(1)
 })
 
-test('a circle ends', () => {
+test('a cycle of parents does not loop forever', () => {
   expect(chosen([user('a', 'c'), assistant('b', 'a'), user('c', 'b')])).toEqual(['a', 'b', 'c'])
   expect(chosen([user('a', 'a')])).toEqual(['a'])
 })
 
-test('nothing gives nothing', () => {
+test('no lines give an empty conversation', () => {
   expect(conversationOf([])).toEqual({ lines: [], broken: 0 })
 })
 

@@ -100,7 +100,7 @@ test('a command of the agent itself has its output for an answer', () => {
   ])
 })
 
-test('a gap stands first', () => {
+test('a cut history starts with a gap event', () => {
   const { envelopes } = claudeHistory([ASK], { ...FACTS, gap: { missing: 2, reason: 'torn' } })
   expect(envelopes[0]).toMatchObject({
     seq: 1,

@@ -52,7 +52,7 @@ describe('the command line of codex exec', () => {
     )
   })
 
-  test('instructions are not in it', () => {
+  test('does not contain the instructions', () => {
     const args = build({ systemPrompt: 'SECRET SYSTEM', appendSystemPrompt: 'SECRET PERSONA' })
     expect(args.join(' ')).not.toContain('SECRET')
   })
@@ -105,7 +105,7 @@ describe('TOML for an override', () => {
     expect(toToml(value)).toBe(toml)
   })
 
-  test.each([undefined, null, Symbol('x')])('%s has no form', value => {
+  test.each([undefined, null, Symbol('x')])('%s cannot be written as TOML', value => {
     expect(() => toToml(value)).toThrow(TypeError)
   })
 })

@@ -85,7 +85,7 @@ test('through a pipe everything is said as it is', () => {
   })
 })
 
-test.each(['a.b', '', 'a b', 'a"', 'ä'])('%j is no name for a server', name => {
+test.each(['a.b', '', 'a b', 'a"', 'ä'])('the server name %j is refused', name => {
   const options = { values: 'inline', isApproved: never } as const
   expect(() => codexMcpServers({ [name]: STDIO }, options)).toThrow(
     expect.objectContaining({ code: 'invalid_query' }),

@@ -102,9 +102,12 @@ describe('requests that a mode allows without a person', () => {
     expect(isFree('default', change('a.txt'))).toBe(false)
   })
 
-  test.each(['../a.txt', '/etc/passwd', 'out/a.txt', 'new/../../a.txt'])('not one that leads to %s', file => {
-    expect(isFree('acceptEdits', change(file))).toBe(false)
-  })
+  test.each(['../a.txt', '/etc/passwd', 'out/a.txt', 'new/../../a.txt'])(
+    'a change of %s still needs a decision',
+    file => {
+      expect(isFree('acceptEdits', change(file))).toBe(false)
+    },
+  )
 
   test('not a move, a wider grant, a command or nothing', () => {
     expect(isFree('acceptEdits', change('a', { kind: { move_path: '/etc/x' } }))).toBe(false)

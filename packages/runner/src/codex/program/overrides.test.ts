@@ -15,9 +15,12 @@ describe('overrides of one process', () => {
     expect(all).toContain('features.unbounded_connection_retries=false')
   })
 
-  test.each(['model="x"', '{"model":"x"}', '["model"]', '[1]', '['])('%s is no list of overrides', text => {
-    expect(() => args([], text)).toThrow(
-      expect.objectContaining({ code: 'invalid_query', message: expect.stringContaining('JSON array') }),
-    )
-  })
+  test.each(['model="x"', '{"model":"x"}', '["model"]', '[1]', '['])(
+    '%s is refused as a list of overrides',
+    text => {
+      expect(() => args([], text)).toThrow(
+        expect.objectContaining({ code: 'invalid_query', message: expect.stringContaining('JSON array') }),
+      )
+    },
+  )
 })

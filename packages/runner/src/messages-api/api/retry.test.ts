@@ -11,7 +11,7 @@ test('waits twice as long each time, up to a limit', () => {
   expect(retryDelayMs(50, error(), never)).toBe(32_000)
 })
 
-test('leaves a quarter to chance', () => {
+test('a quarter of the retry delay is random', () => {
   expect(retryDelayMs(1, error(), () => 1)).toBe(375)
 })
 
@@ -21,7 +21,7 @@ test('waits as long as the API asks, unless that is absurd', () => {
   expect(retryDelayMs(1, error(24 * 3600_000), () => 0)).toBe(500)
 })
 
-test('a pause ends with its signal', async () => {
+test('a pause rejects when its signal fires', async () => {
   const stop = new AbortController()
   const waiting = pause(600_000, stop.signal)
   stop.abort(new Error('stopped'))

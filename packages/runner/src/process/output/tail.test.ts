@@ -178,7 +178,7 @@ describe('what is appended', () => {
     }
   })
 
-  test('comes in pieces of the buffer', () => {
+  test("is read in pieces of the buffer's size", () => {
     const reader = start()
     appendFileSync(path, 'twelve bytes')
     expect([reader.read(buffer), reader.read(buffer), reader.read(buffer)]).toEqual([8, 4, 0])

@@ -23,7 +23,7 @@ describe('resolveExecutable', () => {
     expect(await resolveExecutable(NAME, [], { path })).toBe(first)
   })
 
-  test('passes by what cannot be run', async () => {
+  test('skips files that are not executable', async () => {
     install('plain', 0o644)
     mkdirSync(join(project.root, 'folder', NAME), { recursive: true })
     const good = install('good')
@@ -58,7 +58,7 @@ describe('resolveExecutable', () => {
     expect(await resolveExecutable('alias', [], { path })).toBe(join(path, 'alias'))
   })
 
-  test('takes a path as it is', async () => {
+  test('returns a path unchanged', async () => {
     const path = install('bin')
     expect(await resolveExecutable(path)).toBe(path)
     expect(await resolveExecutable(join(project.root, 'nothing'))).toBeUndefined()

@@ -17,6 +17,6 @@ test('a folder of another user is refused', async () => {
   await expect(ensurePrivateDirectory(path, uid)).resolves.toBeUndefined()
 })
 
-test('parents are not made', async () => {
+test('missing parent folders are not created', async () => {
   await expect(ensurePrivateDirectory(join(project.root, 'a/b'))).rejects.toMatchObject({ code: 'io' })
 })

@@ -60,7 +60,7 @@ describe('finding', () => {
     expect(await findByMarker('')).toEqual([])
   })
 
-  test('the dead are not found', async () => {
+  test('a process that has exited is not found', async () => {
     const marker = randomUUID()
     await startMarked(marker)
     await endAll()

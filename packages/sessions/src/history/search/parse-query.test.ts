@@ -14,10 +14,10 @@ test.each([
   expect(parseQuery(query)).toEqual(terms)
 })
 
-test.each(['', ' \n', '""', '"  "', '"'])('%j is empty', query => {
+test.each(['', ' \n', '""', '"  "', '"'])('the query %j is refused as empty', query => {
   expect(() => parseQuery(query)).toThrow('The query is empty. Give a word, or a phrase in quotes.')
 })
 
-test('a megabyte is refused', () => {
+test('a query of a megabyte is refused', () => {
   expect(() => parseQuery('x'.repeat(1_000_000))).toThrow('longer than 1000 characters')
 })

@@ -46,7 +46,7 @@ test('the needle finds everything that the matcher finds', () => {
   fc.assert(property, { seed: 7, numRuns: 500 })
 })
 
-test('keys are not text', () => {
+test('JSON keys do not match a query', () => {
   const line = '{"event":{"type":"x","message":"hi"}}'
   expect(needleOf(['event'])?.test(line)).toBe(false)
   expect(needleOf(['mess'])?.test(line)).toBe(false)

@@ -20,7 +20,7 @@ test.each([
   expect(marked(terms, text)).toBe(shown)
 })
 
-test('every word has to be there', () => {
+test('a text matches only if it has every word', () => {
   expect(marked(['here', 'missing'], 'only here')).toBeUndefined()
 })
 

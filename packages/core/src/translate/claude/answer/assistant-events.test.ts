@@ -120,7 +120,7 @@ describe('E15: the message that repeats an API failure', () => {
     ])
   })
 
-  test('does not colour a later turn', () => {
+  test('does not affect a later turn', () => {
     const events = eventsOf(message, failure(), init(), failure({ subtype: 'error_during_execution' }))
     expect(only(events, 'session:error').map(event => event.code)).toStrictEqual(['api_error', 'unknown'])
   })

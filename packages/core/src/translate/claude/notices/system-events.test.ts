@@ -77,7 +77,7 @@ describe('status', () => {
     ])
   })
 
-  test('E80: a status nobody knows is drift', () => {
+  test('E80: an unknown status is native:unknown', () => {
     const raw = system('status', { status: 'dreaming' })
     expect(eventsOf(raw)).toMatchObject([{ type: 'native:unknown', nativeType: 'system/status', raw }])
   })
@@ -231,7 +231,7 @@ describe('E69: notices', () => {
     expect(statuses(line)).toMatchObject([{ status: 'notice', level, message, data: { kind } }])
   })
 
-  test('without a word are none', () => {
+  test('empty texts give no notice', () => {
     const wordless = [
       system('informational', { content: '' }),
       system('notification'),

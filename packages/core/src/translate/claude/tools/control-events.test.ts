@@ -8,7 +8,7 @@ function request(fields: Record<string, unknown>, request_id: unknown = 'r1') {
 }
 
 describe('E50: permission requests', () => {
-  test('carry what a person needs to decide', () => {
+  test('carry the facts that a decision needs', () => {
     const suggestions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }]
     const raw = request({
       subtype: 'can_use_tool',
@@ -114,7 +114,7 @@ describe('E51: other requests', () => {
     expect(eventsOf(request({ subtype }))).toStrictEqual([])
   })
 
-  test('that nobody could answer are drift', () => {
+  test('without a request id are native:unknown', () => {
     const raw = request({ subtype: 'can_use_tool', tool_name: 'Bash' }, null)
     expect(eventsOf(raw)).toMatchObject([{ type: 'native:unknown', nativeType: 'control_request', raw }])
   })

@@ -37,7 +37,7 @@ test.each([
   ])
 })
 
-test('E22: a failed tool says so', () => {
+test('E22: a failed tool has isError', () => {
   expect(eventsOf(toolResult('t1', 'no', { is_error: true }))).toMatchObject([
     { content: 'no', isError: true },
   ])

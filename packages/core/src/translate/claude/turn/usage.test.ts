@@ -12,7 +12,7 @@ test('E40: running totals become the cost of each result', () => {
   ])
 })
 
-test('E40: a total that shrinks began again', () => {
+test('E40: a smaller total counts from zero', () => {
   expect(costs(result({ total_cost_usd: 0.5 }), result({ total_cost_usd: 0.2 }))).toStrictEqual([0.5, 0.2])
 })
 
@@ -92,7 +92,7 @@ test('E42: a total that is older than the counts beside it is not mixed with the
   ])
 })
 
-test('E42: counts that shrink began again', () => {
+test('E42: smaller counts count from zero', () => {
   const used = (inputTokens: number, costUSD: number) =>
     result({ modelUsage: { a: { inputTokens, outputTokens: 1, costUSD } }, total_cost_usd: costUSD })
   expect(only(eventsOf(used(500, 0.005), used(200, 0.002)), 'session:complete')[1]).toMatchObject({

@@ -153,7 +153,7 @@ describe('when it need not wait any more', () => {
   }
   const ends = (...lines: unknown[]) => only(appEvents(appTurnStarted(), ...lines), 'permission:resolved')
 
-  test('C52: the agent takes it back', () => {
+  test('C52: the agent withdraws it', () => {
     expect(ends(approval, resolved(0), resolved(0))).toStrictEqual([cancelled])
   })
 

@@ -89,7 +89,7 @@ describe('C32: signs, from the most telling to the least', () => {
     expect(code('no words for it', info)).toBe(expected)
   })
 
-  test('C32: the name before the wording', () => {
+  test('C32: the error name takes precedence over the message text', () => {
     expect(code('rate limit of the context window', 'contextWindowExceeded')).toBe('context_overflow')
   })
 
@@ -114,7 +114,7 @@ describe('C32: signs, from the most telling to the least', () => {
     })
   })
 
-  test('C32: without any words it says that', () => {
+  test('C32: an empty error has a default message', () => {
     expect(describeFailure({ message: '' })).toMatchObject({
       code: 'unknown',
       error: 'The agent failed and did not say why',

@@ -100,7 +100,7 @@ describe('exec, which counts on over the whole thread', () => {
     expect(used(events)).toStrictEqual([[40, 5]])
   })
 
-  test('C40: a total of nothing is none', () => {
+  test('C40: an empty total is ignored', () => {
     const before = readCounts({ input_tokens: 100, output_tokens: 25 })
     const { events, usageTotal } = translateExec([threadStarted(), total(0, 0)], { usageBefore: before })
     expect(used(events)).toStrictEqual([[0, 0]])
