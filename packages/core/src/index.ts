@@ -208,7 +208,7 @@ export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
 export type { CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
 export { createMessagesApiTranslator } from './translate/messages-api-translator.ts'
-export { answersOf, editsOf, factsOf, todosOf } from './translate/tool-facts.ts'
+export { answersOf, editsOf, factsOf, outputCut, todosOf } from './translate/tool-facts.ts'
 export {
   allowedNames,
   extraRights,

@@ -24,20 +24,29 @@ export const Ansi = memo(function Ansi({
 export const MAX_ANSI_CHARS = 40_000
 
 function Coloured({ text }: { text: string }) {
+  return ansiRuns(text).map(([content, classes], index) =>
+    classes === '' ? (
+      content
+    ) : (
+      <span key={index} className={classes}>
+        {content}
+      </span>
+    ),
+  )
+}
+
+/** A piece of what was printed, with the classes of its colours. */
+export type AnsiRun = readonly [text: string, classes: string]
+
+export function ansiRuns(text: string): AnsiRun[] {
   const runs = Anser.ansiToJson(withoutRewrites(text), { use_classes: true, remove_empty: true })
-  return runs.map((run, index) => {
+  return runs.map(run => {
     const classes = [
       run.fg && `ansi-fg-${className(run.fg)}`,
       run.bg && `ansi-bg-${className(run.bg)}`,
       ...run.decorations.map(decoration => `ansi-${decoration}`),
-    ].filter(Boolean)
-    return classes.length > 0 ? (
-      <span key={index} className={classes.join(' ')}>
-        {run.content}
-      </span>
-    ) : (
-      run.content
-    )
+    ]
+    return [run.content, classes.filter(Boolean).join(' ')]
   })
 }
 

@@ -237,3 +237,60 @@ test('contents: the turns by what was asked, the one in view marked, gone to by 
   expect(await sheet.count()).toBe(0)
   await phone.close()
 })
+
+function aLongOutput(api: CannedApi): void {
+  api.add({ lastTurn: 'completed' })
+  const lines = Array.from({ length: 5000 }, (_, i) => `\u001b[3${i % 8}mline ${i + 1}\u001b[0m of it`)
+  lines[1999] = 'the \u001b[31mneed\u001b[0mle'
+  api.push('s1', [
+    { type: 'turn:start', message: 'go' },
+    { type: 'tool:start', toolUseId: 'c', name: 'Bash', input: { command: 'npm run everything' } },
+    { type: 'tool:result', toolUseId: 'c', content: lines.join('\n'), isError: false },
+    { type: 'chat:message', messageId: 'm', text: 'One more.' },
+    { type: 'tool:start', toolUseId: 'd', name: 'Bash', input: { command: 'cat big.log' } },
+    { type: 'tool:result', toolUseId: 'd', content: 'begin\n[52341 bytes left out]\nend', isError: false },
+    { type: 'turn:end', reason: 'completed' },
+  ])
+}
+
+test('the output of a command as a terminal shows it: whole, in colours, searched by keys; one that the agent cut says so', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aLongOutput })
+  await page.getByRole('button', { name: /^Ran npm run everything/ }).click()
+  await page.getByRole('button', { name: 'Show all of the output' }).click()
+  const output = page.getByRole('dialog', { name: 'Output' })
+  await output.getByText('5000 lines').waitFor()
+  // Its end is where it says what went wrong.
+  await output.getByText('line 5000 of it').waitFor()
+  await output.locator('.ansi-fg-green').first().waitFor()
+  await page.keyboard.type('needle')
+  await page.keyboard.press('Enter')
+  await output.getByText('1 of 1').waitFor()
+  const mark = output.locator('.output__mark--here')
+  await expect.poll(() => mark.allTextContents()).toEqual(['need', 'le'])
+  await expect.poll(() => mark.first().evaluate(isSeen)).toBe(true)
+  expect(await axeViolations(page)).toEqual([])
+  // Escape leaves the search, and then the output.
+  await page.keyboard.press('Escape')
+  await expect.poll(() => output.locator('.output__mark').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await expect.poll(() => output.count()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+
+  const phone = await dashboard.open({ path: '/s/s1', scene: aLongOutput, ...PHONE, colorScheme: 'dark' })
+  await phone.page.getByRole('button', { name: /^Ran cat big\.log/ }).tap()
+  await phone.page.getByText('shortened by the agent: [52341 bytes left out]').waitFor()
+  await phone.page.getByRole('button', { name: 'Show all of the output' }).tap()
+  const sheet = phone.page.getByRole('dialog', { name: 'Output' })
+  await sheet.getByText('The agent kept only a part of this output').waitFor()
+  expect(await sheet.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
+  expect(await axeViolations(phone.page)).toEqual([])
+  await phone.close()
+})
+
+function isSeen(element: Element): boolean {
+  const { left, top } = element.getBoundingClientRect()
+  return (
+    document.elementFromPoint(left + 1, top + 3)?.closest('.output__row') === element.closest('.output__row')
+  )
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { UIEvent } from '../index.ts'
 import { createTranslator, editsOf, factsOf, todosOf, toolSubject } from '../index.ts'
-import { toolFacts } from './tool-facts.ts'
+import { outputCut, toolFacts } from './tool-facts.ts'
 
 describe('E26: the kind, the label and the object of a call', () => {
   test.each([
@@ -170,3 +170,17 @@ function claudeResult(tool_use_result: object) {
   const content = [{ type: 'tool_result', tool_use_id: 't1', content: 'Done' }]
   return { type: 'user', message: { content }, tool_use_result }
 }
+
+test.each([
+  [
+    '<persisted-output>\nOutput too large (390.6KB). Full output saved to: /tmp/x.txt\n\nPreview (first 2KB):\na\n</persisted-output>',
+    'Output too large (390.6KB). Full output saved to: /tmp/x.txt',
+  ],
+  ['a\n\n... [120 lines truncated] ...\nb', '... [120 lines truncated] ...'],
+  ['Total output lines: 900\n\na…4321 tokens truncated…b', '…4321 tokens truncated…'],
+  ['a\n[... omitted 700 of 956 lines ...]\nb', '[... omitted 700 of 956 lines ...]'],
+  ['a\n[52341 bytes left out]\nb', '[52341 bytes left out]'],
+  ['echo "[3 bytes left out]" is a command\n', undefined],
+  ['ok', undefined],
+  ['', undefined],
+])('%j tells whether an output was cut', (content, words) => expect(outputCut(content)).toBe(words))

@@ -113,6 +113,26 @@ export function answersOf({
   })
 }
 
+/** The words in which an output says that the agent kept only a part of it; undefined for a whole one. */
+export function outputCut(content: string): string | undefined {
+  for (const sign of CUT_SIGNS) {
+    const words = sign.exec(content)?.[1]
+    if (words !== undefined) return words.trim()
+  }
+  return undefined
+}
+
+const CUT_SIGNS: readonly RegExp[] = [
+  // Claude Code keeps a large output in a file and gives its beginning.
+  /^<persisted-output>\s*(\S.*)/,
+  /^(\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.)$/m,
+  // Codex leaves out the middle.
+  /(…\d+ (?:tokens|chars|lines) truncated…)/,
+  /(\[\.\.\. omitted \d+ of \d+ lines \.\.\.\])/,
+  // So does the loop of the Messages API.
+  /^(\[\d+ bytes left out\])$/m,
+]
+
 function lineBelow(content: string, question: string): string | undefined {
   const at = `\n${content}`.indexOf(`\n${question}\n`)
   return at < 0 ? undefined : asText(content.slice(at + question.length + 1).split('\n', 1)[0])

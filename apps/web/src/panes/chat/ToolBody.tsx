@@ -1,10 +1,11 @@
-import { answersOf, factsOf, type Question, type ToolItem } from '@chirality/core'
+import { answersOf, factsOf, outputCut, type Question, type ToolItem } from '@chirality/core'
 import { useState } from 'react'
 import { Ansi, MAX_ANSI_CHARS } from '../../ansi/Ansi.tsx'
 import { Markdown } from '../../markdown/Markdown.tsx'
-import { useLiveText, useSession } from '../../state/session/use-session.ts'
+import { useLiveText, useSession, useSessionActions } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
@@ -24,13 +25,16 @@ interface ToolBodyProps {
 export function ToolBody(props: ToolBodyProps) {
   const { item, head, hasEdits, hasSteps, whole } = props
   const written = useLiveText(item.id)
+  const { showOutput } = useSessionActions()
   const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
   if (hasEdits && item.status !== 'failed') return null
-  const { questions } = factsOf(item)
+  const facts = factsOf(item)
+  const { questions } = facts
   if (questions && item.status === 'done') return <Answered item={item} questions={questions} />
   const plan = planOf(item)
   const input = inputText(item) || (written ?? '')
+  const cut = facts.kind === 'execute' && item.content !== null ? outputCut(item.content) : undefined
   if (plan !== undefined) return <Plan plan={plan} item={item} />
   return (
     <>
@@ -43,6 +47,8 @@ export function ToolBody(props: ToolBodyProps) {
           label={item.content === null ? 'Output so far' : 'Result'}
           text={result}
           whole={whole}
+          {...(facts.kind === 'execute' && showOutput ? { onOpen: () => showOutput(item.id) } : {})}
+          {...(cut === undefined ? {} : { note: `shortened by the agent: ${cut}` })}
           {...(hasSteps || isAgentCall(item) ? { markdown: true } : { ansi: true })}
         />
       )}
@@ -96,10 +102,14 @@ interface PartProps {
   whole?: boolean
   /** A search does not look into it: it is said elsewhere. */
   skipped?: boolean
+  /** What is to be known of it. */
+  note?: string
+  /** Shows it on a page of its own. */
+  onOpen?: () => void
 }
 
 function Part(props: PartProps) {
-  const { label, text, ansi = false, markdown = false, whole = false, skipped = false } = props
+  const { label, text, ansi = false, markdown = false, whole = false, skipped = false, note, onOpen } = props
   const [isUnfolded, setUnfolded] = useState(false)
   const all = isUnfolded || whole
   if (text === '') return <p className="tool__label">{`${label}: empty`}</p>
@@ -107,12 +117,14 @@ function Part(props: PartProps) {
     <div className="tool__part" data-find={skipped ? 'skip' : undefined}>
       <p className="tool__label">
         {label}
+        {note ? <span className="tool__cut truncate">{note}</span> : null}
         {ansi && text.length > MAX_ANSI_CHARS && !all ? (
           <Button look="quiet" size="small" onClick={() => setUnfolded(true)}>
             {`Show all ${formatCount(text.length)} characters`}
           </Button>
         ) : null}
         <span className="spacer" />
+        {onOpen ? <IconButton icon="expand" label="Show all of the output" onClick={onOpen} /> : null}
         <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
       </p>
       <ScrollRegion

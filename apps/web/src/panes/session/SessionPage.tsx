@@ -28,6 +28,7 @@ import { SidePanel } from './SidePanel.tsx'
 import './session.css'
 
 const Contents = late(() => import('../find/Contents.tsx'))
+const OutputView = late(() => import('../output/OutputView.tsx'))
 
 export function SessionPage() {
   const { sessionId = '' } = useParams({ strict: false })
@@ -81,7 +82,11 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const [forking, setForking] = useState<{ atSeq: number | undefined } | null>(null)
   const [onFork] = useState(() => (atSeq: number | undefined) => setForking({ atSeq }))
   const basic = useActions(status, onFork)
-  const actions = useMemo(() => ({ ...basic, showChanges: (id: string) => showChanges(id) }), [basic])
+  const [output, setOutput] = useState<string | null>(null)
+  const actions = useMemo(
+    () => ({ ...basic, showChanges: (id: string) => showChanges(id), showOutput: setOutput }),
+    [basic],
+  )
 
   // How long the log was when it was opened is all that counts.
   useEffect(() => hub.follow(sessionId, lastSeq), [hub, sessionId])
@@ -152,6 +157,7 @@ function OpenSession({ status }: { status: SessionStatus }) {
                 onClose={shell.close}
               />
             ) : null}
+            {output === null ? null : <OutputView toolId={output} onClose={() => setOutput(null)} />}
           </Suspense>
           {forking ? (
             <ForkDialog sessionId={sessionId} atSeq={forking.atSeq} onClose={() => setForking(null)} />

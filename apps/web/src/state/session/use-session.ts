@@ -50,6 +50,8 @@ export interface SessionActions {
   goOn?: (turnId: string | null) => void
   fork?: (turnId: string) => void
   showChanges?: (turnId: string) => void
+  /** All that a command printed, by the id of its call. */
+  showOutput?: (toolId: string) => void
 }
 
 export const SessionActionsContext = createContext<SessionActions>({})
