@@ -1,7 +1,8 @@
 import { HarnessError } from '@chirality/core'
 import { type IdleAgent, type MemoryLimit, surplusAgents } from '../process/system/kept-memory.ts'
+import type { AgentEnd, ExitListener } from './turn-events.ts'
 import type { AgentName } from './turn-program.ts'
-import { unlessAborted } from './turn-stop.ts'
+import { once, unlessAborted } from './turn-stop.ts'
 
 /** An agent whose process outlives a turn. */
 export interface KeptAgent {
@@ -23,15 +24,6 @@ export interface KeptAgent {
   /** Ends the work of one conversation and closes it. Only for agents that sessions share. */
   evict?(conversation: string): Promise<void>
 }
-
-export interface AgentEnd {
-  exit: { code: number | null; signal: string | null }
-  /** How many of its processes are still running, if that is known. */
-  leftRunning?: number | undefined
-}
-
-/** Told that an agent exited by itself while no turn of the session ran; `how` is a description for the user. */
-export type ExitListener = (end: AgentEnd, how: string) => void
 
 /** How an agent is started. */
 export interface AgentLaunch<A extends KeptAgent> {
@@ -251,7 +243,7 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
       const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
       if (!agent.isStopped)
         for (const sessionId of entry.tenants)
-          if (!tell(entry, sessionId, end, how)) this.#lost.set(sessionId, how)
+          if (!tell(entry.tenancies.get(sessionId)?.listener, end, how)) this.#lost.set(sessionId, how)
       void this.#end(entry)
     })
   }
@@ -376,13 +368,7 @@ interface Entry<A extends KeptAgent, L extends AgentLaunch<A>> {
 const IDLE_MS = 10 * 60_000
 
 /** Whether the session was told. A listener that throws was not: the next turn reports it. */
-function tell<A extends KeptAgent, L extends AgentLaunch<A>>(
-  entry: Entry<A, L>,
-  sessionId: string,
-  end: AgentEnd,
-  how: string,
-): boolean {
-  const listener = entry.tenancies.get(sessionId)?.listener
+function tell(listener: ExitListener | undefined, end: AgentEnd, how: string): boolean {
   if (!listener) return false
   try {
     listener(end, how)
@@ -406,12 +392,4 @@ async function endEntry<A extends KeptAgent, L extends AgentLaunch<A>>(entry: En
   entry.givingUp.abort()
   const agent = await entry.agent.catch(() => null)
   await agent?.dismiss()
-}
-
-function once(action: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined
-  return () => {
-    done ??= action()
-    return done
-  }
 }

@@ -1,12 +1,20 @@
 import type { HarnessTurnOpts, SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
 import type { ProcessExit } from '../process/agent-process.ts'
 import type { FileDamage } from '../process/output/tail.ts'
-import type { ExitListener } from './kept-agents.ts'
 import type { AgentName, Invocation } from './turn-program.ts'
 
 // The events that the runner itself emits for a turn. The agent's events come from the translator.
 
 export type StopReason = 'interrupted' | 'killed' | 'timeout'
+
+export interface AgentEnd {
+  exit: { code: number | null; signal: string | null }
+  /** How many of its processes are still running, if that is known. */
+  leftRunning?: number | undefined
+}
+
+/** Told that an agent exited by itself while no turn of the session ran; `how` is a description for the user. */
+export type ExitListener = (end: AgentEnd, how: string) => void
 
 export function turnStart(
   sessionId: string,

@@ -48,3 +48,12 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
     signal.removeEventListener('abort', onAbort)
   }
 }
+
+/** Calls the action at the first call only; every call returns its promise. */
+export function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= action()
+    return done
+  }
+}
