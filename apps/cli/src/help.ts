@@ -19,6 +19,7 @@ export const HELP = `Usage: chirality <command> [options]
       --keep-memory N        Memory for agents that are kept between turns: 2G, 500M, a share of the free memory (25%, the
                              default), 0 for none. Also CHIRALITY_KEEP_MEMORY
       --json                 {"url","port","token","pid","link"} as the first line
+      --expose tailscale     Let your phone in, and whoever else your tailnet admits: see docs/remote.md
       --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
                              Let other machines in. Whoever gets in has your shell: see docs/security.md
   link                     A new link into a server that runs: signs one browser in, once, within 10 minutes

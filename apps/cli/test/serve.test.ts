@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findMarked } from './support/processes.ts'
 import type { RunningCommand } from './support/running-command.ts'
 import { createWorld, program, type World } from './support/world.ts'
@@ -226,6 +227,101 @@ test('a server without protection is not exposed by accident', async () => {
   const result = await world.run(['serve', '--host', '0.0.0.0', '--project', world.project])
   expect(result).toMatchObject({ code: 2, stdout: '' })
   expect(result.stderr).toContain('would let others reach this server')
+})
+
+describe('--expose tailscale', () => {
+  const RUNNING = {
+    BackendState: 'Running',
+    Self: { DNSName: 'machine.tailnet.example.' },
+    CertDomains: ['machine.tailnet.example'],
+  }
+
+  async function worldWith(status: object) {
+    const world = await createWorld()
+    const bin = path.join(world.home, 'tailscale-bin')
+    mkdirSync(bin)
+    symlinkSync(program('tailscale.mjs'), path.join(bin, 'tailscale'))
+    writeFileSync(path.join(world.home, 'tailscale.json'), JSON.stringify(status))
+    return { world, options: { env: { PATH: `${bin}:${world.env.PATH}` } } }
+  }
+
+  test('a phone of the tailnet signs in under the name of the machine, and nothing stays open after the stop', async () => {
+    const { world, options } = await worldWith(RUNNING)
+    const args = ['serve', '--json', '--port', '0', '--expose', 'tailscale', '--project', world.project]
+    const command = world.start(args, options)
+    await command.shows('"link"')
+    const { url, link } = JSON.parse(command.stdout) as { url: string; link: string }
+    // The server itself stays on loopback.
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/)
+    expect(link).toMatch(/^https:\/\/machine\.tailnet\.example\/#sign-in=/)
+    const port = Number(readFileSync(path.join(world.home, 'tailscale-port'), 'utf8'))
+    const secret = new URL(link).hash.replace('#sign-in=', '')
+    const post = (host: string) =>
+      new Promise<{ status: number; cookie: string; text: string }>((resolve, reject) => {
+        const headers = {
+          host,
+          origin: 'https://machine.tailnet.example',
+          'content-type': 'application/json',
+        }
+        const sent = request(
+          { port, host: '127.0.0.1', method: 'POST', path: '/api/sign-in', headers },
+          answer => {
+            let text = ''
+            answer.setEncoding('utf8').on('data', chunk => {
+              text += chunk
+            })
+            answer.on('end', () =>
+              resolve({ status: answer.statusCode ?? 0, cookie: `${answer.headers['set-cookie']}`, text }),
+            )
+          },
+        )
+        sent.on('error', reject).end(JSON.stringify({ secret }))
+      })
+    expect((await post('evil.example')).status).toBe(403)
+    const signedIn = await post('machine.tailnet.example')
+    expect(signedIn).toMatchObject({
+      status: 200,
+      cookie: expect.stringContaining('__Secure-chirality-device='),
+    })
+    const listed = await world.start(['link', '--list', '--json']).result()
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      ...{ origin: 'https://machine.tailnet.example', address: '100.64.0.7', remembered: true },
+    })
+    command.signal('SIGTERM')
+    expect((await command.result()).code).toBe(0)
+  })
+
+  test.each([
+    [
+      'is logged out',
+      { BackendState: 'NeedsLogin' },
+      'Tailscale is logged out on this machine. Run `tailscale up`',
+    ],
+    ['is stopped', { ...RUNNING, BackendState: 'Stopped' }, 'Tailscale is stopped'],
+    [
+      'has no daemon',
+      { fails: 'failed to connect to local tailscaled' },
+      'failed to connect to local tailscaled',
+    ],
+    ['has no certificates', { ...RUNNING, CertDomains: null }, 'Turn HTTPS on in the admin console'],
+    ['has no name', { ...RUNNING, Self: { DNSName: '' } }, 'Turn MagicDNS on'],
+    ['serves something else', { ...RUNNING, refuses: 'port 443 is in use' }, '(port 443 is in use)'],
+  ])('a tailscale that %s is told in one line', async (_how, status, message) => {
+    const { world, options } = await worldWith(status)
+    const args = ['serve', '--json', '--port', '0', '--expose', 'tailscale', '--project', world.project]
+    const result = await world.run(args, options)
+    expect(result).toMatchObject({ code: 1, stdout: '' })
+    expect(result.stderr).toContain(message)
+  })
+
+  test('without the command it says where to get it', async () => {
+    const world = await createWorld()
+    const result = await world.run(['serve', '--expose', 'tailscale', '--project', world.project], {
+      env: { PATH: path.dirname(process.execPath) },
+    })
+    expect(result).toMatchObject({ code: 1, stdout: '' })
+    expect(result.stderr).toContain('Tailscale is not installed here')
+  })
 })
 
 test('an unusable data folder causes a one-line error', async () => {

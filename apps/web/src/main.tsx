@@ -7,7 +7,7 @@ import { withdrawAll } from './notices/notice-board.ts'
 import { startTheme } from './state/kept/theme.ts'
 import { createTrpcApi } from './state/server/trpc-api.ts'
 import { isServerUp } from './state/sign-in/server-up.ts'
-import { forgetToken, keepToken, signIn, signInByKey } from './state/sign-in/sign-in.ts'
+import { comeBack, forgetToken, keepToken, signIn } from './state/sign-in/sign-in.ts'
 import { shareToken } from './state/sign-in/token-channel.ts'
 import { TokenKeeper } from './state/sign-in/token-keeper.ts'
 import './styles/tokens.css'
@@ -40,7 +40,7 @@ function open(root: Root, signedIn: { token: string; isFresh: boolean }): void {
   const onRefused = async () => {
     forgetToken(keeper.token)
     stopSharing()
-    const result = await signInByKey()
+    const result = await comeBack()
     if (result.kind === 'signed-in') {
       keepToken(result.token)
       return open(root, result)

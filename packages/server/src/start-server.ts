@@ -7,9 +7,10 @@ import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
+import { clientAddress } from './guard/facts.ts'
 import { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
-import { checkBinding, type Exposed } from './http/check-binding.ts'
+import { checkBinding, type Exposed, isLoopback, proxiesOf } from './http/check-binding.ts'
 import { openDoors } from './http/doors.ts'
 import { createHttpServer, type TlsFiles } from './http/http-server.ts'
 import { OpenSockets } from './http/open-sockets.ts'
@@ -137,11 +138,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
       address: () => url,
+      reach: () =>
+        isLoopback(new URL(doors.pageUrl).hostname.replace(/^\[|]$/g, '')) ? 'this-machine' : 'network',
       sockets: () => sockets.size,
       connections: () => connections.size,
     },
   }
-  const api = apiRoutes({ services, keys, browsers, version, router: appRouter, onFault })
+  const proxies = proxiesOf(options)
+  const api = apiRoutes({
+    ...{ services, keys, browsers, version, router: appRouter, onFault },
+    addressOf: request => clientAddress(request, proxies),
+  })
   routes.push(...api.routes)
   place = doors.place
 

@@ -1,11 +1,12 @@
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { BrowserWithKey } from './support/browser-with-key.ts'
 import { type EveryCall, everyCall, procedures } from './support/every-call.ts'
 import { pipeline } from './support/pipeline.ts'
 import { rawRequest, UPGRADE } from './support/raw-request.ts'
-import { wrongTokens } from './support/strangers.ts'
-import { openTestServer, type TestServer } from './support/test-server.ts'
+import { foreignHosts, foreignOrigins, wrongTokens } from './support/strangers.ts'
+import { openTestServer, startTestServer, type TestServer } from './support/test-server.ts'
 import { answerTo, bytesOf, everyWay, headersOf, linesOf, type Target } from './support/ways-in.ts'
 
 let server: TestServer
@@ -53,6 +54,7 @@ test('nothing is open but what has to be', () => {
     .map(({ method, path, kind }) => `${method} ${path} ${kind}`)
   expect(open).toEqual([
     ...['GET /healthz page', 'POST /api/sign-in sign-in', 'POST /api/sign-in/challenge sign-in'],
+    'POST /api/sign-in/device device',
   ])
   expect(procedures.length).toBeGreaterThan(40)
 })
@@ -136,6 +138,107 @@ describe('sockets', () => {
 
   test.each(['/', '/trpc/', '/trpcx', '/api/harness/turn', '//trpc'])('%s accepts no socket', async path => {
     expect(await upgrade(good(), path)).toBe(404)
+  })
+})
+
+describe('the cookie of a device', () => {
+  const NAME = 'https://agents.example'
+  const signInFrom = async (here: TestServer) => {
+    const { headers } = await rawRequest(here.port, {
+      ...{ method: 'POST', path: '/api/sign-in' },
+      headers: { host: 'agents.example', origin: NAME, 'content-type': 'application/json' },
+      body: JSON.stringify({ secret: new URL(here.link).hash.replace('#sign-in=', '') }),
+    })
+    return headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  }
+
+  test('opens one route, for the page that it was given to, and nothing else from anywhere', async () => {
+    const here = await startTestServer({ publicOrigins: [NAME] })
+    const cookie = await signInFrom(here)
+    expect(cookie).toMatch(/^__Secure-chirality-device=/)
+    const own = [`127.0.0.1:${here.port}`, `localhost:${here.port}`, 'agents.example']
+    const hosts = [...own, ...foreignHosts(here.port), 'agents.example:443', 'agents.example.']
+    const pages = [NAME, ...own.slice(0, 2).map(host => `http://${host}`), ...foreignOrigins(here.port)]
+    const origins = [undefined, ...pages, 'http://agents.example', 'https://x.agents.example', `${NAME}:8443`]
+    let opened = 0
+    for (const call of everyCall(here.routes).filter(({ kind }) => kind === 'call' || kind === 'device')) {
+      const ways = hosts.flatMap(host => origins.map(origin => ({ host, origin, cookie })))
+      const sent = ways.map(({ origin, ...rest }) => ({
+        ...rest,
+        ...(origin === undefined ? {} : { origin }),
+      }))
+      const answers = await pipeline(
+        here.port,
+        sent.map(headers => bytesOf(call, linesOf(headers))),
+      )
+      const surprises = answers.flatMap((answer, i) => {
+        const { host, origin } = ways[i] ?? { host: '', origin: '' }
+        const isExact = call.kind === 'device' && own.includes(host) && origin === NAME
+        if (isExact) opened += 1
+        // A page on plain HTTP of this very server may ask, and the cookie is not of its address.
+        const isAsked = call.kind === 'device' && origin === `http://${host}`
+        const expected = isExact
+          ? /^200$/
+          : isAsked
+            ? /^(?:401 sign-in|429|403)/
+            : /^(?:401 token-missing|403 )/
+        return expected.test(answer) ? [] : [`${call.path} ${JSON.stringify(ways[i])}: ${answer}`]
+      })
+      expect(surprises).toEqual([])
+    }
+    expect(opened).toBe(3)
+
+    const upgrade = async (headers: Record<string, string>) =>
+      (await rawRequest(here.port, { path: '/trpc', headers: { ...UPGRADE, cookie, ...headers } })).status
+    expect(await upgrade({ host: 'agents.example' })).toBe(401)
+    for (const origin of ['http://agents.example', 'http://evil.example', 'null', `${NAME}:8443`])
+      expect(await upgrade({ host: 'agents.example', origin }), origin).toBe(403)
+    for (const site of ['cross-site', 'same-site'])
+      expect(await upgrade({ host: 'agents.example', origin: NAME, 'sec-fetch-site': site })).toBe(403)
+    // It is let in as any page is, and has five seconds to send a token: the cookie is none.
+    const socket = new WebSocket(`ws://127.0.0.1:${here.port}/trpc`, {
+      headers: { host: 'agents.example', origin: NAME, cookie },
+    })
+    const answered = new Promise<string>(resolve => socket.once('message', data => resolve(`${data}`)))
+    const closed = new Promise<number>(resolve => socket.once('close', resolve))
+    socket.once('open', () =>
+      socket.send(JSON.stringify({ id: 1, method: 'query', params: { path: 'system.info', input: null } })),
+    )
+    expect(await answered).toContain('UNAUTHORIZED')
+    expect(await closed).toBe(4401)
+  })
+
+  test('is refused from another site, as a form, twice, cut off, and after a sign-out', async () => {
+    const here = await startTestServer({ publicOrigins: [NAME] })
+    const cookie = await signInFrom(here)
+    const ask = async (changes: Record<string, string | string[]> = {}) => {
+      const headers = { host: 'agents.example', origin: NAME, 'content-type': 'application/json', cookie }
+      const given = {
+        ...{ method: 'POST', path: '/api/sign-in/device' },
+        headers: { ...headers, ...changes },
+      }
+      return (await rawRequest(here.port, given)).status
+    }
+    expect(await ask()).toBe(200)
+    for (const site of ['cross-site', 'same-site']) expect(await ask({ 'sec-fetch-site': site })).toBe(403)
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
+      expect(await ask({ 'content-type': type }), type).toBe(415)
+    const [name = '', value = ''] = cookie.split('=')
+    const wrong = [
+      `${cookie}; ${cookie}`,
+      `${name}=`,
+      `${name}=${value.slice(0, -1)}`,
+      `${cookie}x`,
+      `x${cookie}`,
+    ]
+    for (const given of [
+      ...wrong,
+      `${name}=${value.slice(0, 17)}${'A'.repeat(43)}`,
+      `${name}=../../x.${value.slice(17)}`,
+    ])
+      expect(await ask({ cookie: given }), given).toBe(401)
+    await here.post('/trpc/system.revokeBrowser', { id: value.slice(0, 16) })
+    expect(await ask()).toBe(401)
   })
 })
 

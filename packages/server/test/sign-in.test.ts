@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import type { SignedInBrowser } from '../src/index.ts'
 import { BrowserWithKey } from './support/browser-with-key.ts'
+import { rawRequest } from './support/raw-request.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -120,7 +121,8 @@ describe('a browser with a key of its own', () => {
       {
         id,
         ...{ name: 'Firefox on Linux', origin: first.url, remembered: true },
-        ...{ addedAt: expect.any(String), lastSignInAt: expect.any(String) },
+        ...{ addedAt: expect.any(String), lastSignInAt: expect.any(String), lastSeenAt: expect.any(String) },
+        ...{ address: '127.0.0.1', isConnected: false, isCaller: false },
       },
     ])
   })
@@ -182,5 +184,91 @@ describe('a browser with a key of its own', () => {
     expect((await browsersOf(server)).map(known => known.id)).toEqual([stays.browser])
     const again = await server.post('/trpc/system.revokeBrowser', { id })
     expect(await again.json()).toEqual({ result: { data: { revoked: false } } })
+  })
+})
+
+describe('a phone over HTTPS', () => {
+  const NAME = 'https://agents.example'
+  /** As through a proxy on this machine. */
+  function post(server: TestServer, path: string, body: unknown, headers: Record<string, string> = {}) {
+    return rawRequest(server.port, {
+      ...{ method: 'POST', path, body: JSON.stringify(body) },
+      headers: {
+        ...{ host: 'agents.example', origin: NAME, 'content-type': 'application/json' },
+        ...{ 'user-agent': 'iPhone Safari/605', ...headers },
+      },
+    })
+  }
+
+  test('comes back by its cookie after a restart, without a key, until it is signed out', async () => {
+    const first = await startTestServer({ publicOrigins: [NAME] })
+    const forwarded = { 'x-forwarded-for': '6.6.6.6, 192.0.2.7' }
+    const signedIn = await post(first, '/api/sign-in', { secret: secretOf(first.link) }, forwarded)
+    const { browser: id } = JSON.parse(signedIn.text) as { browser: string }
+    const given = signedIn.headers['set-cookie']?.[0] ?? ''
+    expect(given).toMatch(
+      /^__Secure-chirality-device=[0-9a-f]{16}\.[\w-]{43}; Max-Age=34560000; Path=\/api\/sign-in\/device; Secure; HttpOnly; SameSite=Strict$/,
+    )
+    const cookie = given.split(';')[0] ?? ''
+    const secret = cookie.split('.')[1] ?? ''
+    const file = readFileSync(path.join(first.home, 'browsers', `${id}.json`), 'utf8')
+    expect(file).not.toContain(secret)
+    await first.close()
+
+    const second = await startTestServer({ home: first.home, projects: [], publicOrigins: [NAME] })
+    const back = await post(second, '/api/sign-in/device', {}, { cookie })
+    expect(back.status).toBe(200)
+    expect(back.headers['set-cookie']).toEqual([given])
+    const { token } = JSON.parse(back.text) as { token: string }
+    expect((await callWith(second, token)).status).toBe(200)
+    // The digest that the data folder has is no secret.
+    const digest = (JSON.parse(file) as { cookie: string }).cookie
+    const stolen = `__Secure-chirality-device=${id}.${digest.slice(0, 43)}`
+    expect((await post(second, '/api/sign-in/device', {}, { cookie: stolen })).status).toBe(401)
+
+    const socket = new WebSocket(`ws://127.0.0.1:${second.port}/trpc`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    await new Promise(resolve => socket.once('open', resolve))
+    const listed = await fetch(`${second.url}/trpc/system.browsers`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await listed.json()).toMatchObject({
+      result: {
+        data: [{ id, name: 'Safari on iPhone', address: '127.0.0.1', isConnected: true, isCaller: true }],
+      },
+    })
+    const closed = new Promise<number>(resolve => socket.once('close', resolve))
+    await second.post('/trpc/system.revokeBrowser', { id })
+    expect(await closed).toBe(4401)
+    const refused = await post(second, '/api/sign-in/device', {}, { cookie })
+    expect(refused.status).toBe(401)
+    expect(refused.headers['set-cookie']?.[0]).toContain('Max-Age=0')
+    expect((await callWith(second, token)).status).toBe(401)
+  })
+
+  test('gets no cookie over plain HTTP, where every port of the machine would see it', async () => {
+    const server = await startTestServer()
+    const response = await fetch(`${server.url}/api/sign-in`, {
+      ...{ method: 'POST', headers: { ...JSON_TYPE, origin: server.url } },
+      body: JSON.stringify({ secret: secretOf(server.link) }),
+    })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('set-cookie')).toBeNull()
+  })
+
+  test.each([
+    ['the last of those that a proxy on this machine names', [NAME], '6.6.6.6, 192.0.2.7', '192.0.2.7'],
+    ['the proxy itself if it names none', [NAME], '', '127.0.0.1'],
+    ['the proxy itself if it names junk', [NAME], '192.0.2.7, <b>', null],
+    ['the one that connects where no proxy is expected', [], '192.0.2.7', '127.0.0.1'],
+  ])('has the address of %s', async (_which, publicOrigins, forwarded, address) => {
+    const server = await startTestServer({ publicOrigins })
+    const at: Record<string, string> =
+      publicOrigins.length > 0 ? {} : { host: `127.0.0.1:${server.port}`, origin: server.url }
+    const headers = { ...at, 'x-forwarded-for': forwarded }
+    await post(server, '/api/sign-in', { secret: secretOf(server.link) }, headers)
+    const listed = await server.fetch('/trpc/system.browsers')
+    expect(await listed.json()).toMatchObject({ result: { data: [{ address }] } })
   })
 })

@@ -19,11 +19,15 @@ import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts
 import { linkText } from './link.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
+import { openTailnet, type TailnetDoor, TailscaleError, tailnetOrigin } from './serve/tailscale.ts'
 
 /** Runs the server until it is stopped. */
 export async function serve(args: string[], output: Output): Promise<number> {
   hideEnvironment()
-  const options = await readServeOptions(args)
+  const read = await readServeOptions(args)
+  const origin = read.tailscale ? await tailnetOrigin().catch(explainTailscale) : undefined
+  if (origin === null) return EXIT.failed
+  const options = origin === undefined ? read : { ...read, publicOrigins: [origin, ...read.publicOrigins] }
   const stop = stopSignals()
   const demo = options.demo ? await (await import('../demo/start-demo.ts')).startDemo() : undefined
   const started = await start(options, demo)
@@ -33,6 +37,12 @@ export async function serve(args: string[], output: Output): Promise<number> {
   }
   const { server } = started
   const { url, port, token } = server
+  const door = origin === undefined ? undefined : await openDoor(port, origin)
+  if (door === null) {
+    await server.close()
+    await demo?.close()
+    return EXIT.failed
+  }
   const link = demo ? await demoLink(server, demo) : server.link
   await output.write(
     options.json
@@ -41,13 +51,32 @@ export async function serve(args: string[], output: Output): Promise<number> {
   )
   const wantsBrowser = options.open && !options.json && canOpenBrowser()
   const closePage = wantsBrowser ? await openBrowser(link, userDataFolder()) : async () => {}
+  let isStopping = false
+  void door?.ended.then(why => {
+    if (!isStopping)
+      void tell(`chirality: \`tailscale serve\` ended (${why}). Only this machine reaches the server now.\n`)
+  })
   await stop.first
   if (!options.json)
     await tell(options.leaveAgents ? 'Stopping. Agents work on.\n' : 'Stopping, and the agents with it.\n')
+  isStopping = true
+  await door?.close()
   await close(server, options, stop.second)
   await demo?.close()
   await closePage()
   return EXIT.done
+}
+
+/** Null if it failed, which was told. */
+async function openDoor(port: number, origin: string): Promise<TailnetDoor | null> {
+  const onLine = (line: string) => void tell(`tailscale: ${line}\n`)
+  return openTailnet(port, { origin, onLine }).catch(explainTailscale)
+}
+
+async function explainTailscale(error: unknown): Promise<null> {
+  if (!(error instanceof TailscaleError)) throw error
+  await tell(`chirality: ${error.message}\n`)
+  return null
 }
 
 /** A second signal does not wait. Agents that were to end are killed then: none may be left running. */

@@ -8,6 +8,8 @@ import type {
   PersonaConsent,
   ProjectSettingsInfo,
   SessionStatus,
+  SignedInBrowser,
+  SignInLink,
   TreeDiff,
   UsageReport,
 } from '../../src/state/server/server-api.ts'
@@ -68,6 +70,10 @@ export class CannedApi {
   usage: (days: number) => UsageReport = days => aUsage(days, [])
   /** What the project brings for its agents. */
   /** Of every persona. */
+  signInLink: SignInLink = {
+    ...{ url: 'http://127.0.0.1:4096/#sign-in=another', minutes: 10, reach: 'this-machine' },
+  }
+  browsers: SignedInBrowser[] = []
   consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
   trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
   /** No other project is registered. */
@@ -342,7 +348,12 @@ export class CannedApi {
       this.rules = this.rules.filter(rule => rule.text !== text)
       return this.#shownRules()
     },
-    'system.newSignInLink': () => ({ url: 'http://127.0.0.1:4096/#sign-in=another', minutes: 10 }),
+    'system.newSignInLink': () => this.signInLink,
+    'system.browsers': () => this.browsers,
+    'system.revokeBrowser': ({ id }: { id: string }) => {
+      this.browsers = this.browsers.filter(browser => browser.id !== id)
+      return { revoked: true }
+    },
     'trust.get': () => this.#shownTrust(),
     'trust.allow': () => {
       this.trust = { ...this.trust, isTrusted: true }

@@ -3,8 +3,9 @@ import { stat, utimes } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import type { Keys } from '../guard/keys.ts'
-import { createUserFile, listUserFiles, readUserFile, removeUserFile } from '../system/user-files.ts'
+import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
 import { BROWSER_ID, Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
+import { type DeviceCookie, digestOfSecret, isSecretOf, newDeviceSecret } from './device-cookie.ts'
 
 /** A browser that may use the server. */
 export interface SignedInBrowser {
@@ -15,31 +16,43 @@ export interface SignedInBrowser {
   origin: string
   addedAt: string
   lastSignInAt: string
-  /** False if it has no key of its own: it is signed in until the server stops. */
+  lastSeenAt: string
+  /** The network address that it last signed in from. Null if that is not known. */
+  address: string | null
+  /** False if it has neither a key nor a cookie: it is signed in until the server stops. */
   remembered: boolean
+  /** Whether it has a page open now. */
+  isConnected: boolean
 }
 
 export interface BrowserSignIn {
   token: string
-  /** Null if the browser has no key to sign in with again. */
+  /** Null if the browser has nothing to sign in with again. */
   browser: string | null
+  /** For a page over HTTPS. */
+  cookie?: DeviceCookie
 }
 
 interface Arrival {
   origin: string | undefined
   userAgent: string | undefined
+  address: string | null
 }
 
 /**
  * The signed-in browsers. Each has a key pair whose private half never leaves it; the data folder has the public half,
- * which is useless to anyone who reads it. With it a browser gets a new token after a restart of the server.
+ * which is useless to anyone who reads it. With it a browser gets a new token after a restart of the server. Over HTTPS
+ * it also has a cookie: phones delete what a page stores, keys included, after a week without a visit.
  */
 export class SignedInBrowsers {
   readonly #home: string
   readonly #keys: Keys
   readonly #challenges = new Challenges()
-  /** Browsers without a key. */
-  readonly #passing = new Map<string, SignedInBrowser>()
+  /** Browsers with neither a key nor a cookie. */
+  readonly #passing = new Map<string, Omit<SignedInBrowser, 'lastSeenAt' | 'isConnected' | 'remembered'>>()
+
+  /** The address of each browser's last sign-in in this run of the server. */
+  readonly #addresses = new Map<string, string | null>()
 
   constructor(home: string, keys: Keys) {
     this.#home = home
@@ -50,62 +63,89 @@ export class SignedInBrowsers {
     return this.#challenges.create()
   }
 
-  /** Signs in a browser that opened a link. With a key, and from a page of this server, it stays signed in. */
-  async add({ origin, userAgent }: Arrival, publicKey: string | undefined): Promise<BrowserSignIn> {
-    const id = randomBytes(ID_BYTES).toString('hex')
+  /** Signs in a browser that opened a link. With a key, or from a page over HTTPS, it stays signed in. */
+  async add({ origin, userAgent, address }: Arrival, publicKey: string | undefined): Promise<BrowserSignIn> {
     const now = new Date().toISOString()
     const name = browserName(userAgent)
-    if (publicKey === undefined || origin === undefined) {
-      const passing = { id, name, origin: origin ?? '', addedAt: now, lastSignInAt: now, remembered: false }
-      this.#passing.set(id, passing)
-      return { token: this.#keys.newBrowserToken(id), browser: null }
+    const known = origin && publicKey ? await this.#withKey(origin, publicKey) : undefined
+    const id = known?.id ?? randomBytes(ID_BYTES).toString('hex')
+    const token = this.#keys.newBrowserToken(id)
+    const cookie = origin?.startsWith('https://') ? { id, secret: newDeviceSecret() } : undefined
+    if (origin === undefined || (publicKey === undefined && cookie === undefined)) {
+      this.#passing.set(id, { id, name, origin: origin ?? '', addedAt: now, lastSignInAt: now, address })
+      return { token, browser: null }
     }
-    const known = await this.#withKey(origin, publicKey)
-    if (known !== undefined) return { token: this.#keys.newBrowserToken(known), browser: known }
-    const file: BrowserFile = { id, name, origin, addedAt: now, publicKey }
-    await createUserFile(this.#home, nameOf(id), `${JSON.stringify(file)}\n`)
+    const file: BrowserFile = {
+      ...{ ...(known ?? { id, name, origin, addedAt: now }), publicKey, address },
+      ...(cookie === undefined ? {} : { cookie: digestOfSecret(cookie.secret) }),
+    }
+    await writeUserFile(this.#home, nameOf(id), `${JSON.stringify(file)}\n`)
     await this.#forgetOldest()
-    return { token: this.#keys.newBrowserToken(id), browser: id }
+    return { token, browser: id, cookie }
   }
 
   /** A token for a browser that proves it has its key, and calls from the address that it signed in at. */
   async comeBack(
     { id, challenge, signature }: { id: string; challenge: string; signature: string },
-    origin: string | undefined,
+    { origin, address }: Pick<Arrival, 'origin' | 'address'>,
   ): Promise<string | undefined> {
     const file = await readBrowser(this.#home, id)
-    if (file === undefined || file.origin !== origin) return undefined
+    if (file?.publicKey === undefined || file.origin !== origin) return undefined
     const key = parseBrowserKey(file.publicKey)
     if (key === undefined || !isSignedBy(key, signInText(origin, challenge), signature)) return undefined
     if (!this.#challenges.use(challenge)) return undefined
+    return this.#return(id, address)
+  }
+
+  /** A token for a device that sends its cookie from a page of the address that it signed in at. */
+  async comeBackByCookie(
+    cookie: DeviceCookie,
+    { origin, address }: Pick<Arrival, 'origin' | 'address'>,
+  ): Promise<string | undefined> {
+    const file = await readBrowser(this.#home, cookie.id)
+    if (file?.cookie === undefined || file.origin !== origin) return undefined
+    return isSecretOf(file.cookie, cookie.secret) ? this.#return(cookie.id, address) : undefined
+  }
+
+  async #return(id: string, address: string | null): Promise<string | undefined> {
     const now = new Date()
     try {
-      // The file's modification time is when the browser was last seen: a file that was just removed is not created
+      // The file's modification time is when the browser last signed in: a file that was just removed is not created
       // again.
       await utimes(path.join(this.#home, nameOf(id)), now, now)
     } catch {
       return undefined
     }
+    this.#addresses.set(id, address)
     return this.#keys.newBrowserToken(id)
   }
 
+  /** The most recently seen first. */
   async list(): Promise<SignedInBrowser[]> {
-    const stored = await listBrowsers(this.#home)
-    return [...stored, ...this.#passing.values()].sort((a, b) => b.lastSignInAt.localeCompare(a.lastSignInAt))
+    const passing = [...this.#passing.values()].map(browser => ({ ...browser, remembered: false }))
+    return [...(await listBrowsers(this.#home)), ...passing]
+      .map(browser => {
+        const { usedAt, isConnected } = this.#keys.useOf(browser.id)
+        const seen = Math.max(usedAt ?? 0, Date.parse(browser.lastSignInAt))
+        const address = this.#addresses.get(browser.id) ?? browser.address
+        return { ...browser, address, isConnected, lastSeenAt: new Date(seen).toISOString() }
+      })
+      .sort((a, b) => b.lastSeenAt.localeCompare(a.lastSeenAt))
   }
 
   /** False if there is no such browser. */
   async revoke(id: string): Promise<boolean> {
     const known = this.#passing.delete(id) || (await removeBrowser(this.#home, id))
     this.#keys.revoke(id)
+    this.#addresses.delete(id)
     return known
   }
 
   /** A signed-in browser that opens another link is the same one. */
-  async #withKey(origin: string, publicKey: string): Promise<string | undefined> {
+  async #withKey(origin: string, publicKey: string): Promise<BrowserFile | undefined> {
     for (const { id } of await listBrowsers(this.#home)) {
       const file = await readBrowser(this.#home, id)
-      if (file?.publicKey === publicKey && file.origin === origin) return id
+      if (file?.publicKey === publicKey && file.origin === origin) return file
     }
     return undefined
   }
@@ -126,8 +166,10 @@ export async function listBrowsers(home: string): Promise<SignedInBrowser[]> {
       const file = await readBrowser(home, path.basename(name, '.json'))
       const seen = file && (await stat(path.join(home, nameOf(file.id))).catch(() => undefined))
       if (file === undefined || seen === undefined) return []
-      const { publicKey: _, ...facts } = file
-      return [{ ...facts, lastSignInAt: seen.mtime.toISOString(), remembered: true }]
+      const { id, name: called, origin, addedAt, address = null } = file
+      const lastSignInAt = seen.mtime.toISOString()
+      const facts = { id, name: called, origin, addedAt, address, lastSignInAt, lastSeenAt: lastSignInAt }
+      return [{ ...facts, remembered: true, isConnected: false }]
     }),
   )
   return found.flat()
@@ -159,7 +201,10 @@ const FILE = z.object({
   name: z.string(),
   origin: z.string(),
   addedAt: z.string(),
-  publicKey: z.string(),
+  address: z.string().nullable().optional(),
+  publicKey: z.string().optional(),
+  /** The digest of its cookie's secret. */
+  cookie: z.string().optional(),
 })
 type BrowserFile = z.output<typeof FILE>
 

@@ -353,7 +353,8 @@ export const shownTrust = z
 
 export const signedInBrowser = z.strictObject({
   ...{ id: z.string(), name: z.string(), origin: z.string() },
-  ...{ addedAt: time, lastSignInAt: time, remembered: z.boolean() },
+  ...{ addedAt: time, lastSignInAt: time, lastSeenAt: time, address: z.string().nullable() },
+  ...{ remembered: z.boolean(), isConnected: z.boolean() },
 }) satisfies z.ZodType<SignedInBrowser>
 
 export const sessionProcesses = z.strictObject({

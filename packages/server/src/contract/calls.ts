@@ -269,8 +269,14 @@ const system = {
     }),
   },
   processes: { input: ofSession, output: z.array(answers.sessionProcesses) },
-  newSignInLink: { output: z.strictObject({ url: z.string(), minutes: z.number() }) },
-  browsers: { output: z.array(answers.signedInBrowser) },
+  newSignInLink: {
+    output: z.strictObject({
+      url: z.string(),
+      minutes: z.number(),
+      reach: z.enum(['this-machine', 'network']),
+    }),
+  },
+  browsers: { output: z.array(answers.signedInBrowser.extend({ isCaller: z.boolean() })) },
   revokeBrowser: {
     input: z.strictObject({ id: values.browserId }),
     output: z.strictObject({ revoked: z.boolean() }),

@@ -145,6 +145,15 @@ export const ENDPOINTS = {
     }),
     kind: 'sign-in' as const,
   },
+  device: {
+    ...post({
+      path: '/api/sign-in/device',
+      summary: 'Exchanges the cookie of a device for a token',
+      answer: json('The token', z.strictObject({ token: z.string(), browser: z.string() })),
+      refuses: [429],
+    }),
+    kind: 'device' as const,
+  },
   startTurn: post({
     path: '/api/harness/turn',
     summary: 'Runs a turn and streams its UI events',

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { RequestFacts, RouteKind } from './guard.ts'
 import type { Keys } from './keys.ts'
 
@@ -22,6 +23,26 @@ export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): 
       headers['transfer-encoding'] !== undefined || !['0', undefined].includes(headers['content-length']),
     token: keys.judgeHeader(single(request, 'authorization')),
   }
+}
+
+/**
+ * The network address of the client, for the list of devices: no decision depends on it. A proxy appends it to
+ * `X-Forwarded-For`, and only the last entry, from a proxy of this server, is believed: clients can send the others.
+ */
+export function clientAddress(
+  { socket, headersDistinct }: IncomingMessage,
+  proxies: ReadonlySet<string>,
+): string | null {
+  const peer = plainAddress(socket.remoteAddress ?? '')
+  const forwarded = proxies.has(peer) ? headersDistinct['x-forwarded-for']?.at(-1) : undefined
+  const last = plainAddress(forwarded?.split(',').at(-1)?.trim() ?? '')
+  const known = last === '' ? peer : last
+  return isIP(known) === 0 ? null : known
+}
+
+/** Node names IPv4 peers of an IPv6 socket `::ffff:127.0.0.1`. */
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
 /**

@@ -31,8 +31,10 @@ function judge(changes: Partial<RequestFacts>): 'in' | `${number} ${GuardReason}
   return verdict.allow ? 'in' : `${verdict.status} ${verdict.reason}`
 }
 
-const KINDS: RouteKind[] = ['page', 'sign-in', 'call', 'socket']
-const METHOD: Record<RouteKind, string> = { page: 'GET', 'sign-in': 'POST', call: 'GET', socket: 'GET' }
+const KINDS: RouteKind[] = ['page', 'sign-in', 'device', 'call', 'socket']
+const METHOD: Record<RouteKind, string> = {
+  ...{ page: 'GET', 'sign-in': 'POST', device: 'POST', call: 'GET', socket: 'GET' },
+}
 
 describe('the name of the server', () => {
   test.each([`127.0.0.1:${PORT}`, `localhost:${PORT}`, `[::1]:${PORT}`])(
@@ -178,18 +180,42 @@ describe('the page that asks', () => {
 })
 
 test.each([
-  ['page', { page: 'in', 'sign-in': '405 method', call: 'in', socket: 'in' }, 'GET'],
-  ['HEAD', { page: 'in', 'sign-in': '405 method', call: '405 method', socket: '405 method' }, 'HEAD'],
-  ['POST', { page: '405 method', 'sign-in': 'in', call: 'in', socket: '405 method' }, 'POST'],
-  ['DELETE', { page: '405 method', 'sign-in': '405 method', call: 'in', socket: '405 method' }, 'DELETE'],
+  ['page', { page: 'in', 'sign-in': '405 method', device: '405 method', call: 'in', socket: 'in' }, 'GET'],
+  [
+    'HEAD',
+    { page: 'in', 'sign-in': '405 method', device: '405 method', call: '405 method', socket: '405 method' },
+    'HEAD',
+  ],
+  [
+    'POST',
+    { page: '405 method', 'sign-in': 'in', device: '403 origin', call: 'in', socket: '405 method' },
+    'POST',
+  ],
+  [
+    'DELETE',
+    { page: '405 method', 'sign-in': '405 method', device: '405 method', call: 'in', socket: '405 method' },
+    'DELETE',
+  ],
   [
     'OPTIONS',
-    { page: '405 method', 'sign-in': '405 method', call: '405 method', socket: '405 method' },
+    {
+      page: '405 method',
+      'sign-in': '405 method',
+      device: '405 method',
+      call: '405 method',
+      socket: '405 method',
+    },
     'OPTIONS',
   ],
   [
     'TRACE',
-    { page: '405 method', 'sign-in': '405 method', call: '405 method', socket: '405 method' },
+    {
+      page: '405 method',
+      'sign-in': '405 method',
+      device: '405 method',
+      call: '405 method',
+      socket: '405 method',
+    },
     'TRACE',
   ],
 ] as const)('%s', (_name, verdicts, method) => {
@@ -216,6 +242,7 @@ test('only the exact combinations of kind, host, origin and token are accepted',
     return [
       ...[own, 'none'].flatMap(origin => tokens.map(token => `page ${host} ${origin} ${token}`)),
       ...[own, 'none'].flatMap(origin => tokens.map(token => `sign-in ${host} ${origin} ${token}`)),
+      ...tokens.map(token => `device ${host} ${own} ${token}`),
       ...[own, 'none'].map(origin => `call ${host} ${origin} valid`),
       ...[`${own} valid`, `${own} none`, 'none valid'].map(rest => `socket ${host} ${rest}`),
     ]

@@ -21,8 +21,9 @@ export interface RequestFacts {
 /**
  * `page`: files of the dashboard and other public answers. `sign-in`: exchanges a secret for a token. `call`:
  * everything that reads or changes something. `socket`: a WebSocket, which may send its token in its first message.
+ * `device`: exchanges the cookie of a device for a token, the only request that carries a cookie.
  */
-export type RouteKind = 'page' | 'sign-in' | 'call' | 'socket'
+export type RouteKind = 'page' | 'sign-in' | 'device' | 'call' | 'socket'
 
 export type TokenVerdict = 'valid' | 'wrong' | 'none'
 
@@ -54,6 +55,10 @@ export function guard(facts: RequestFacts, place: Place): GuardVerdict {
       return ALLOW
     case 'sign-in':
       return isJson(facts.contentType) ? ALLOW : refuse(415, 'content-type')
+    case 'device':
+      // Browsers send the cookie by themselves, so the page has to be named: browsers name it in every POST.
+      if (facts.origin === undefined) return refuse(403, 'origin')
+      return isJson(facts.contentType) ? ALLOW : refuse(415, 'content-type')
     case 'call':
       if (facts.token !== 'valid') return refuseToken(facts.token)
       return facts.hasBody && !isJson(facts.contentType) ? refuse(415, 'content-type') : ALLOW
@@ -71,6 +76,7 @@ const ALLOW: GuardVerdict = { allow: true }
 const METHODS: Record<RouteKind, ReadonlySet<string>> = {
   page: new Set(['GET', 'HEAD']),
   'sign-in': new Set(['POST']),
+  device: new Set(['POST']),
   call: new Set(['GET', 'POST', 'DELETE']),
   socket: new Set(['GET']),
 }

@@ -18,6 +18,8 @@ export class Keys {
   readonly #now: () => number
   /** By the digest of the token. A Map keeps the order of creation. */
   readonly #browserTokens = new Map<string, string>()
+  /** When each browser last used a token. */
+  readonly #usedAt = new Map<string, number>()
   readonly #onRevoked = new Map<string, Set<() => void>>()
   #links: Link[] = []
 
@@ -33,7 +35,9 @@ export class Keys {
   }
 
   isToken(given: string): boolean {
-    return timingSafeEqual(digest(given), this.#tokenDigest) || this.browserOf(given) !== undefined
+    const browser = this.browserOf(given)
+    if (browser !== undefined) this.#usedAt.set(browser, this.#now())
+    return timingSafeEqual(digest(given), this.#tokenDigest) || browser !== undefined
   }
 
   /** The browser with this token; undefined for the token of programs, and for an invalid one. */
@@ -50,11 +54,18 @@ export class Keys {
     return token
   }
 
+  /** When a browser last used a token in this run of the server, and whether it has something open. */
+  useOf(browserId: string): { usedAt: number | undefined; isConnected: boolean } {
+    const open = this.#onRevoked.get(browserId)
+    return { usedAt: this.#usedAt.get(browserId), isConnected: open !== undefined && open.size > 0 }
+  }
+
   /** Revokes every token of a browser, and closes its connections. */
   revoke(browserId: string): void {
     for (const [hash, owner] of this.#browserTokens) if (owner === browserId) this.#browserTokens.delete(hash)
     for (const listener of [...(this.#onRevoked.get(browserId) ?? [])]) listener()
     this.#onRevoked.delete(browserId)
+    this.#usedAt.delete(browserId)
   }
 
   /** Calls back when the browser of this token is revoked. Returns the function that removes the listener. */

@@ -5,7 +5,7 @@ import { parseOrigin } from '../guard/places.ts'
 import type { TlsFiles } from './http-server.ts'
 
 /** Confirms that other machines may reach the server, and how access is protected: TLS here, or a proxy in front. */
-export type Exposed = { tls: TlsFiles } | { proxy: true }
+export type Exposed = { tls: TlsFiles } | { proxy: true; address?: string }
 
 export interface Binding {
   host?: string
@@ -30,6 +30,8 @@ export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }
     )
   }
   if (exposed && 'tls' in exposed) checkTls(exposed.tls)
+  if (exposed && 'proxy' in exposed && exposed.address !== undefined && isIP(exposed.address) === 0)
+    throw unsafeBinding(`${JSON.stringify(exposed.address)} is not the IP address of a proxy.`)
   if (isLoopback(host)) return
   if (exposed === undefined) {
     throw unsafeBinding(
@@ -43,6 +45,13 @@ export function checkBinding({ host = '127.0.0.1', exposed, publicOrigins = [] }
   }
   const plain = publicOrigins.find(origin => !origin.startsWith('https://'))
   if (plain !== undefined) throw unsafeBinding(`${plain} is not encrypted. Beyond loopback it must be https.`)
+}
+
+/** The addresses of the proxies in front, whose `X-Forwarded-For` is believed. */
+export function proxiesOf({ exposed, publicOrigins = [] }: Binding): ReadonlySet<string> {
+  if (publicOrigins.length === 0 || (exposed && 'tls' in exposed)) return new Set()
+  const named = exposed?.address === undefined ? [] : [exposed.address]
+  return new Set(['127.0.0.1', '::1', ...named])
 }
 
 function checkTls(tls: TlsFiles): void {

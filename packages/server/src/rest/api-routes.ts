@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import { deviceCookieHeader, readDeviceCookie, removeDeviceCookieHeader } from '../browsers/device-cookie.ts'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { openApi } from '../contract/openapi.ts'
@@ -13,11 +15,8 @@ import { OpenStreams } from './open-streams.ts'
 import { route } from './route.ts'
 import { serveTrpcRequest } from './trpc-route.ts'
 
-export interface ApiOptions {
+export interface ApiOptions extends BasicRouteOptions {
   services: AppServices
-  keys: Keys
-  browsers: SignedInBrowsers
-  version: string
   router: AppRouter
   onFault: (error: unknown) => void
 }
@@ -29,17 +28,18 @@ export interface Api {
 }
 
 /** Every route there is, apart from the files of the dashboard. */
-export function apiRoutes({ services, keys, browsers, version, router, onFault }: ApiOptions): Api {
+export function apiRoutes(options: ApiOptions): Api {
+  const { services, keys, version, router, onFault } = options
   const trpc: Omit<Route, 'method'> = {
     endpoint: null,
     path: '/trpc/*',
     kind: 'call',
-    handle: request => serveTrpcRequest(request, { router, services, onFault }),
+    handle: request => serveTrpcRequest(request, { router, services, keys, onFault }),
   }
   const streams = new OpenStreams()
   return {
     routes: [
-      ...basicRoutes(keys, browsers, version),
+      ...basicRoutes(options),
       ...harnessRoutes(services, streams),
       ...coreRoutes(services, streams),
       route(ENDPOINTS.openApi, ({ reply }) => reply(openApi(version, callTypes(router)))),
@@ -50,8 +50,16 @@ export function apiRoutes({ services, keys, browsers, version, router, onFault }
   }
 }
 
-/** The server's identity, and the sign-in: by a link, once, and then by the key that the browser created. */
-function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: string): Route[] {
+interface BasicRouteOptions {
+  keys: Keys
+  browsers: SignedInBrowsers
+  version: string
+  /** The network address of a client. */
+  addressOf: (request: IncomingMessage) => string | null
+}
+
+/** The server's identity, and the sign-in: by a link, once, and then by the browser's own key or cookie. */
+function basicRoutes({ keys, browsers, version, addressOf }: BasicRouteOptions): Route[] {
   const mistakes = new RateLimit({ burst: MISTAKE_BURST, perSecond: MISTAKES_PER_SECOND })
   // Failed guesses are rate limited; a valid link or key is accepted, however many guesses arrive meanwhile.
   const refuse = (error: HttpError): never => {
@@ -62,21 +70,38 @@ function basicRoutes(keys: Keys, browsers: SignedInBrowsers, version: string): R
   return [
     route(ENDPOINTS.health, ({ reply }) => reply({ status: 'ok', name: 'chirality', version })),
 
-    route(ENDPOINTS.signIn, async ({ request, readBody, reply }) => {
+    route(ENDPOINTS.signIn, async ({ request, response, readBody, reply }) => {
       const body = await readBody(SIGN_IN_LIMITS)
       const { origin, 'user-agent': userAgent } = request.headers
+      const arrival = { origin, userAgent, address: addressOf(request) }
       if ('secret' in body) {
         const use = keys.useLink(body.secret)
         if (use !== 'good') return refuse(new HttpError(401, LINK_CODES[use], LINK_REFUSALS[use]))
-        return reply(await browsers.add({ origin, userAgent }, body.key))
+        const { token, browser, cookie } = await browsers.add(arrival, body.key)
+        if (cookie !== undefined) response.setHeader('set-cookie', deviceCookieHeader(cookie))
+        return reply({ token, browser })
       }
       const proof = { ...body, id: body.browser }
-      const token = await browsers.comeBack(proof, origin)
+      const token = await browsers.comeBack(proof, arrival)
       if (token === undefined) return refuse(new HttpError(401, 'sign-in', UNKNOWN_BROWSER))
       return reply({ token, browser: body.browser })
     }),
 
     route(ENDPOINTS.challenge, ({ reply }) => reply({ challenge: browsers.newChallenge() })),
+
+    route(ENDPOINTS.device, async ({ request, response, reply }) => {
+      const { origin } = request.headers
+      const cookie = readDeviceCookie(request)
+      const token =
+        cookie && (await browsers.comeBackByCookie(cookie, { origin, address: addressOf(request) }))
+      if (cookie === undefined || token === undefined) {
+        if (cookie !== undefined) response.setHeader('set-cookie', removeDeviceCookieHeader())
+        return refuse(new HttpError(401, 'sign-in', UNKNOWN_BROWSER))
+      }
+      // Sent again, so that the time for which the browser keeps it starts again.
+      response.setHeader('set-cookie', deviceCookieHeader(cookie))
+      return reply({ token, browser: cookie.id })
+    }),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
 import { reportFault } from '../errors/to-call-error.ts'
+import { bearerOf, type Keys } from '../guard/keys.ts'
 import type { RouteRequest } from '../http/routes.ts'
 import { SendPace } from '../http/send-pace.ts'
 import { responseOutlet } from '../http/sse.ts'
@@ -10,13 +11,14 @@ import type { AppRouter } from '../trpc/router.ts'
 export interface TrpcRouteOptions {
   router: AppRouter
   services: AppServices
+  keys: Keys
   onFault: (error: unknown) => void
 }
 
 /** tRPC over HTTP, for programs, and for calls that exceed a socket's message size. */
 export async function serveTrpcRequest(
   { request, response, url }: RouteRequest,
-  { router, services, onFault }: TrpcRouteOptions,
+  { router, services, keys, onFault }: TrpcRouteOptions,
 ): Promise<void> {
   const pace = new SendPace(responseOutlet(response))
   response.once('close', () => pace.close())
@@ -27,7 +29,10 @@ export async function serveTrpcRequest(
     path: url.pathname.slice('/trpc/'.length),
     maxBodySize: MAX_CALL_BYTES,
     maxBatchSize: MAX_BATCH,
-    createContext: async () => ({ ...services, pace, takesJson: false }),
+    createContext: async () => ({
+      ...{ ...services, pace, takesJson: false },
+      browser: keys.browserOf(bearerOf(request.headers.authorization)),
+    }),
     onError: failed => reportFault(failed, onFault),
   })
 }

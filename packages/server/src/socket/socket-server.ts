@@ -40,6 +40,8 @@ export interface AcceptedSocket {
   server: WebSocketServer
   /** Has to be called with the token of the first message. False closes the socket. */
   authenticate(token: string | undefined): boolean
+  /** The browser that authenticated; undefined for a program. */
+  browser(): string | undefined
 }
 
 /**
@@ -134,6 +136,7 @@ export class SocketServer {
       if (socket.bufferedAmount < MAX_UNREAD_BYTES) socket.pong(data)
     })
     let authenticated = shown !== undefined
+    let browser = this.#options.keys.browserOf(shown)
     const settle = () => {
       clearTimeout(deadline)
       this.#unauthenticated.delete(socket)
@@ -157,9 +160,13 @@ export class SocketServer {
       authenticate: token => {
         if (authenticated) return true
         authenticated = token !== undefined && this.#options.keys.isToken(token)
-        if (authenticated) welcome(token)
+        if (authenticated) {
+          browser = this.#options.keys.browserOf(token)
+          welcome(token)
+        }
         return authenticated
       },
+      browser: () => browser,
     })
   }
 }

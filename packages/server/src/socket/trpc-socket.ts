@@ -50,7 +50,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
           message: 'Send the token of this server as connectionParams.',
         })
       }
-      return { ...options.services, pace, takesJson: true }
+      return { ...options.services, pace, takesJson: true, browser: accepted.browser() }
     },
     onError: failed => reportFault(failed, options.onFault),
   })

@@ -40,6 +40,8 @@ export interface ServerFacts {
   home: string
   /** A link that signs one more browser in. */
   newSignInLink: () => string
+  /** Whether other machines can open such a link. */
+  reach: () => 'this-machine' | 'network'
   demo: Demo | null
 }
 
@@ -50,6 +52,8 @@ export interface CallContext extends AppServices {
   pace: SendPace
   /** A socket accepts events as the JSON text of the log. */
   takesJson: boolean
+  /** The browser that calls. Undefined for a program with the server's own token. */
+  browser: string | undefined
 }
 
 /** Listeners for deleted sessions. */

@@ -36,10 +36,13 @@ export const systemRouter = router({
   newSignInLink: ask(CALLS.system.newSignInLink).mutation(({ ctx }) => ({
     url: ctx.facts.newSignInLink(),
     minutes: LINK_MINUTES,
+    reach: ctx.facts.reach(),
   })),
 
   /** The signed-in browsers, the most recently seen first. */
-  browsers: ask(CALLS.system.browsers).query(({ ctx }) => ctx.browsers.list()),
+  browsers: ask(CALLS.system.browsers).query(async ({ ctx }) =>
+    (await ctx.browsers.list()).map(browser => ({ ...browser, isCaller: browser.id === ctx.browser })),
+  ),
 
   /** Signs a browser out, and closes its connections. */
   revokeBrowser: call(CALLS.system.revokeBrowser).mutation(async ({ ctx, input }) => ({

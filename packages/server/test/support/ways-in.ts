@@ -35,6 +35,8 @@ function ownHosts(port: number): string[] {
 export function answerTo(kind: RouteKind, { host, origin, token }: Way, port: number): string {
   if (!ownHosts(port).includes(host)) return '403 host'
   if (origin !== undefined && origin !== `http://${host}`) return '403 origin'
+  // Browsers send its cookie by themselves, so the page that asks must say which it is.
+  if (kind === 'device') return origin === undefined ? '403 origin' : 'in'
   if (kind === 'page' || kind === 'sign-in' || token === 'right') return 'in'
   if (token !== 'none') return '401 token-wrong'
   // The page brings it in the first message: browsers cannot set headers of sockets.

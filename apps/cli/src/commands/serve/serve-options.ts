@@ -9,6 +9,8 @@ export interface ServeOptions {
   port?: number
   host?: string
   exposed?: Exposed
+  /** Reached through the user's tailnet: `tailscale serve` is in front. */
+  tailscale: boolean
   publicOrigins: string[]
   /** Further variables that every agent gets. */
   allowEnv: string[]
@@ -24,14 +26,17 @@ export interface ServeOptions {
 export async function readServeOptions(args: string[]): Promise<ServeOptions> {
   const [projects, afterProjects] = takeRepeated(args, 'project')
   const [publicOrigins, afterOrigins] = takeRepeated(afterProjects, 'origin')
-  const [allowEnv, rest] = takeRepeated(afterOrigins, 'allow-env')
+  const [allowEnv, afterEnv] = takeRepeated(afterOrigins, 'allow-env')
+  const [way, rest] = takeExposeWay(afterEnv)
   const { values, positionals } = readOptions(rest, OPTIONS)
   if (positionals.length > 0)
     throw new UsageError(`Unexpected argument "${positionals[0]}". Projects are named with --project.`)
   const port = wholeNumber('port', values.port, { min: 0, max: MAX_PORT })
+  const tailscale = way === 'tailscale'
+  if (tailscale) checkTailscale(values)
   const exposed = await exposure(values)
   return {
-    ...{ projects, publicOrigins, allowEnv, port, host: values.host, exposed },
+    ...{ projects, publicOrigins, allowEnv, port, host: values.host, exposed, tailscale },
     open: !values['no-open'],
     demo: values.demo ?? false,
     json: values.json ?? false,
@@ -52,6 +57,7 @@ const OPTIONS = {
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
   'behind-proxy': { type: 'boolean' },
+  'proxy-address': { type: 'string' },
 } as const
 
 const MAX_PORT = 65_535
@@ -71,13 +77,40 @@ interface ExposeValues {
   'tls-cert'?: string
   'tls-key'?: string
   'behind-proxy'?: boolean
+  'proxy-address'?: string
+}
+
+/** `--expose tailscale` names a way; `--expose` alone says that the other options do. */
+function takeExposeWay(args: string[]): [way: string | undefined, rest: string[]] {
+  const at = args.findIndex(arg => arg === '--expose' || arg.startsWith('--expose='))
+  const arg = args[at] ?? ''
+  const isInline = arg.startsWith('--expose=')
+  const next = args[at + 1]
+  const way = isInline
+    ? arg.slice('--expose='.length)
+    : at !== -1 && next && !next.startsWith('-')
+      ? next
+      : undefined
+  if (way === undefined) return [undefined, args]
+  if (way !== 'tailscale')
+    throw new UsageError(`--expose takes "tailscale", or nothing beside the other options; not "${way}".`)
+  return [way, args.filter((_, i) => i !== at && (isInline || i !== at + 1))]
+}
+
+/** The server itself stays on loopback then. */
+function checkTailscale(values: ExposeValues & { host?: string }): void {
+  const other = (['host', 'tls-cert', 'tls-key', 'behind-proxy', 'proxy-address'] as const).find(
+    name => values[name] !== undefined,
+  )
+  if (other !== undefined) throw new UsageError(`--expose tailscale does not go together with --${other}.`)
 }
 
 async function exposure(values: ExposeValues): Promise<Exposed | undefined> {
   const { expose, 'tls-cert': cert, 'tls-key': key, 'behind-proxy': proxy } = values
   if (!expose) return undefined
   if (cert !== undefined && key !== undefined) return { tls: { cert: await pem(cert), key: await pem(key) } }
-  if (proxy) return { proxy: true }
+  const address = values['proxy-address']
+  if (proxy) return { proxy: true, ...(address === undefined ? {} : { address }) }
   throw new UsageError(
     '--expose needs --tls-cert and --tls-key, or --behind-proxy if a proxy in front speaks TLS.',
   )

@@ -2,7 +2,6 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { SignedInBrowser } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
-import { loadBrowserKey } from '../../state/sign-in/browser-key.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -25,11 +24,6 @@ export function SignedInBrowsers() {
   const [problem, setProblem] = useState<string | null>(null)
   const [leaving, setLeaving] = useState<string | null>(null)
   const listed = useQuery({ queryKey: QUERY, queryFn: () => api.browsers(), staleTime: 0, retry: false })
-  const own = useQuery({
-    queryKey: ['own-browser'],
-    queryFn: ownBrowser,
-    staleTime: Number.POSITIVE_INFINITY,
-  })
   const signOut = async (id: string) => {
     setLeaving(id)
     setProblem(null)
@@ -59,7 +53,6 @@ export function SignedInBrowsers() {
           <BrowserRow
             key={browser.id}
             browser={browser}
-            isOwn={browser.id === own.data}
             isLeaving={leaving !== null}
             onSignOut={() => void signOut(browser.id)}
           />
@@ -71,30 +64,24 @@ export function SignedInBrowsers() {
 
 const QUERY = ['browsers']
 
-/** Null where this browser keeps no key: it is in the list, and nothing says which it is. */
-async function ownBrowser(): Promise<string | null> {
-  return (await loadBrowserKey())?.browser ?? null
-}
-
 function BrowserRow({
-  browser: { name, origin, lastSignInAt, remembered },
-  isOwn,
+  browser: { name, origin, address, lastSeenAt, isConnected, isCaller, remembered },
   isLeaving,
   onSignOut,
 }: {
   browser: SignedInBrowser
-  isOwn: boolean
   isLeaving: boolean
   onSignOut(): void
 }) {
   const now = useNow()
-  const where = `${name}${isOwn ? ' (this browser)' : ''}`
-  const lasts = remembered ? '' : ', until the server stops'
+  const where = `${name}${isCaller ? ' (this browser)' : ''}`
+  const seen = isConnected ? 'open now' : `last seen ${formatAge(lastSeenAt, now)}`
+  const facts = [origin || 'no page', address ?? '', remembered ? seen : `${seen}, until the server stops`]
   return (
     <li className="browsers__row">
       <span className="browsers__name">
         <span>{where}</span>
-        <span className="browsers__facts">{`${origin || 'no page'} · signed in ${formatAge(lastSignInAt, now)}${lasts}`}</span>
+        <span className="browsers__facts">{facts.filter(Boolean).join(' · ')}</span>
       </span>
       <Button size="small" disabled={isLeaving} aria-label={`Sign out ${where}`} onClick={onSignOut}>
         Sign out

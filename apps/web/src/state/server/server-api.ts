@@ -149,10 +149,7 @@ export type ProjectInfo = Pick<CallOutputs['projects']['list'][number], 'root' |
   lockedBy: string | null
 }
 
-export interface SignInLink {
-  url: string
-  minutes: number
-}
+export type SignInLink = CallOutputs['system']['newSignInLink']
 
 export type RuleFileKind = 'user-persona' | 'user-project' | 'user-global' | 'persona' | 'project'
 

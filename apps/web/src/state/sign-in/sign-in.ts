@@ -28,10 +28,10 @@ export async function signIn(page: SignInPage = window): Promise<SignIn> {
   if (secret === undefined) {
     const kept = page.sessionStorage.getItem(TOKEN_KEY)
     if (kept !== null) return keepToken(kept, page)
-    const byKey = await signInByKey()
-    if (byKey.kind === 'signed-in') return keepToken(byKey.token, page, true)
+    const known = await comeBack()
+    if (known.kind === 'signed-in') return keepToken(known.token, page, true)
     const token = await askOtherTabs()
-    return token === undefined ? byKey : keepToken(token, page)
+    return token === undefined ? known : keepToken(token, page)
   }
   page.history.replaceState(null, '', page.location.pathname + page.location.search)
   return tradeSecret(secret, page)
@@ -82,8 +82,20 @@ export function waitForToken(onToken: (token: string) => void): () => void {
   return stop
 }
 
-/** By the key that this browser was signed in with before. `none` where it has none that the server knows. */
-export async function signInByKey(): Promise<SignIn> {
+/** By what this browser was signed in with before: its key, or its cookie if the key is gone. */
+export async function comeBack(): Promise<SignIn> {
+  const byKey = await signInByKey()
+  // The server gives cookies to pages over HTTPS only. Phones delete keys after a week without a visit, and no cookies.
+  if (location.protocol !== 'https:' || byKey.kind === 'signed-in' || byKey.kind === 'unreachable')
+    return byKey
+  const response = await post('/api/sign-in/device', {})
+  if (!response?.ok) return byKey
+  const { token } = (await response.json()) as { token: string }
+  return { kind: 'signed-in', token, isFresh: true }
+}
+
+/** `none` where it has no key that the server knows. */
+async function signInByKey(): Promise<SignIn> {
   const key = await loadBrowserKey()
   if (key === undefined || key.browser === null) return { kind: 'none' }
   const asked = await post('/api/sign-in/challenge', {})
@@ -131,8 +143,8 @@ function post(path: string, body: object): Promise<Response | undefined> {
 async function refusal(response: Response, page: SignInPage): Promise<SignIn> {
   const token = page.sessionStorage.getItem(TOKEN_KEY)
   if (token !== null) return keepToken(token, page)
-  const byKey = await signInByKey()
-  if (byKey.kind === 'signed-in') return keepToken(byKey.token, page, true)
+  const known = await comeBack()
+  if (known.kind === 'signed-in') return keepToken(known.token, page, true)
   return { kind: 'refused', message: await wordsOf(response) }
 }
 

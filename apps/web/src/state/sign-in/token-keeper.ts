@@ -1,4 +1,4 @@
-import { keepToken, signInByKey } from './sign-in.ts'
+import { comeBack, keepToken } from './sign-in.ts'
 
 /**
  * The token of this page. A server that was started anew knows none of the old ones, so before each connection it is asked
@@ -22,7 +22,7 @@ export class TokenKeeper {
     const isFresh = this.#isFresh
     this.#isFresh = false
     if (isFresh || !(await isRefused(this.#token))) return this.#token
-    const result = await signInByKey()
+    const result = await comeBack()
     if (result.kind === 'signed-in') {
       this.#token = result.token
       keepToken(result.token)
