@@ -7,7 +7,7 @@ const RESULTS = '.bench-results.json'
 
 await setup()
 const folders = benchedFolders()
-// A result of an earlier run must not stand in for a benchmark that crashed in this one.
+// Removes earlier results: one must not stand in for a benchmark that crashes in this run.
 for (const folder of folders) rmSync(path.join(folder, RESULTS), { force: true })
 await turbo(['bench', '--concurrency=1', '--continue'])
 

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 
 /**
- * A real browser for tests, with web security as every user has it: the packaged Chromium's own arguments would switch it off. Its
- * HOME and its temporary files are in a folder that is removed when the browser ends.
+ * Starts a real browser with web security, which the packaged Chromium's own arguments would switch off. Its HOME and
+ * temporary files are in a folder that is removed at the end.
  */
 export async function launchBrowser(): Promise<Browser> {
   const find = path.join(import.meta.dirname, 'find-browser.mjs')

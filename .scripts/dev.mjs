@@ -25,6 +25,6 @@ const programs = [
   ),
 ]
 process.exitCode = await Promise.race(programs)
-// One without the other is of no use.
+// When either process ends, the other is stopped.
 process.emit('SIGTERM', 'SIGTERM')
 await Promise.all(programs)

@@ -24,7 +24,7 @@ const SYSTEM = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
-/** No unpacking takes this long: what is older was left by a process that was killed. */
+/** A folder older than this was left by a killed process. */
 const ABANDONED_MS = 10 * 60_000
 
 const system = process.argv.includes('--packaged') ? undefined : SYSTEM.find(file => existsSync(file))
@@ -56,7 +56,7 @@ async function unpack(target) {
   try {
     renameSync(own, target)
   } catch (error) {
-    // Another process was first: the folder that it put there is whole, and may be in use.
+    // Another process was first; its folder is complete and may be in use.
     rmSync(own, { recursive: true, force: true })
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
   }

@@ -1,5 +1,5 @@
-// `npm run pack`: every public package as a tarball in .packed, ready for `npm install` or `npm publish`.
-// pnpm packs, because `npm pack` would leave `workspace:` and `catalog:` versions in the manifests, which nobody can install.
+// `npm run pack`: packs every public package as a tarball in .packed, for `npm install` or `npm publish`. Uses pnpm,
+// because `npm pack` would leave `workspace:` and `catalog:` versions in the manifests, which cannot be installed.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { root, run, say, setup, turbo } from './setup.mjs'

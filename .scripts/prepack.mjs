@@ -1,8 +1,8 @@
-// Before a package is packed, in its folder.
+// Runs in the package's folder before it is packed.
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 
-// `npm pack` takes the manifest as it is, with versions that only exist in this workspace.
+// `npm pack` keeps the manifest unchanged, with versions that exist only in this workspace.
 if (!process.env.npm_config_user_agent?.startsWith('pnpm/')) {
   process.stderr.write(
     'This package is packed by `npm run pack` in the root of the repository: npm alone would leave `workspace:` versions in it.\n',
@@ -10,7 +10,7 @@ if (!process.env.npm_config_user_agent?.startsWith('pnpm/')) {
   process.exit(1)
 }
 
-// The compiler leaves the output of sources that were renamed or removed; it would be shipped.
+// Removes the build output of renamed or deleted sources, which the compiler leaves and which would be shipped.
 const sources = new Set(readdirSync('src', { recursive: true }).map(file => path.resolve('src', file)))
 for (const file of readdirSync('dist', { recursive: true })) {
   const map = path.resolve('dist', file)

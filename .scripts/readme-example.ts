@@ -10,8 +10,8 @@ export interface ExampleRun {
 }
 
 /**
- * Runs the `ts` examples of a package's README as a reader would: in the package, importing it by its name. An example
- * that no longer works fails the tests, so it cannot rot.
+ * Runs the `ts` examples of a package's README in the package, importing it by its name. An example that no longer
+ * works fails the tests.
  */
 export function runReadmeExamples(packageFolder: string, env: Record<string, string> = {}): ExampleRun[] {
   const readme = readFileSync(path.join(packageFolder, 'README.md'), 'utf8')

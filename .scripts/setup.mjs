@@ -1,4 +1,4 @@
-// Makes a fresh clone usable with nothing but Node and npm: brings the pinned pnpm, installs, builds.
+// Prepares a fresh clone with only Node and npm: downloads the pinned pnpm, installs and builds.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,8 +13,8 @@ const pnpmFolder = path.join(tools, `pnpm-${pinned}`)
 const pnpmScript = path.join(pnpmFolder, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
 /**
- * Everything the other scripts need: pnpm there, dependencies there. Prints what it does, only when it does it.
- * With `agents: false` the agents that the tests drive, some 250 MB, are left out, and so is all that only tests need.
+ * Ensures that pnpm and the dependencies are installed. Prints a step only when it runs. `agents: false` skips the
+ * agents for the tests, about 250 MB, and everything else that only tests need.
  */
 export async function setup({ agents = true } = {}) {
   try {
@@ -28,7 +28,7 @@ export async function setup({ agents = true } = {}) {
   }
 }
 
-/** Set-up cannot go on, for a reason that the message names. */
+/** Set-up cannot continue; the message says why. */
 class SetupError extends Error {}
 
 /** Runs a command in the repo with the pinned pnpm first on PATH; resolves with its exit code. */
@@ -41,9 +41,10 @@ export function run(command, args, options = {}) {
       env: { ...toolEnv(), ...options.env },
     })
     const stop = signal => child.kill(signal)
-    // Ctrl-C reaches the child by itself, with the terminal's whole process group.
+    // Ctrl-C reaches the child directly, with the terminal's process group.
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, stop)
-    // npm runs this script in a shell that dies of a SIGTERM without passing it on: then nobody is left to stop the child.
+    // npm runs this script in a shell that exits on SIGTERM without forwarding it, so the end of the parent stops the
+    // child.
     const parent = process.ppid
     const orphaned = setInterval(() => {
       if (process.ppid !== parent) stop('SIGTERM')
@@ -63,12 +64,14 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** Lets turbo run tasks; `logs` says what of their output is shown (a build that works is silent). */
+/** Runs tasks with turbo; `logs` selects the output to show (a successful build is silent). */
 export function turbo(tasks, { logs = 'errors-only' } = {}) {
   return run(process.execPath, [turboBin, 'run', `--output-logs=${logs}`, '--log-order=stream', ...tasks])
 }
 
-/** The names of the packages that turbo would run `task` in; with a filter that names none, turbo's own words are printed. */
+/**
+ * The names of the packages in which turbo would run `task`. For a filter without a match, turbo's message is printed.
+ */
 export function packagesWith(task, filters) {
   const dry = spawnSync(process.execPath, [turboBin, 'run', task, '--only', '--dry=json', ...filters], {
     cwd: root,
@@ -93,7 +96,7 @@ function requireNode() {
   throw new SetupError(`Node ${process.versions.node} is too old: Chirality needs Node 20.19 or later.`)
 }
 
-/** Into a folder of its own that is renamed at the end: an install that was interrupted is never taken for a whole one. */
+/** Installs into a temporary folder and renames it, so that an interrupted install is never used. */
 async function installPnpm() {
   if (existsSync(pnpmFolder)) return
   say(`Fetching pnpm ${pinned} into .tools (once)`)
@@ -124,7 +127,7 @@ async function installDependencies(agents) {
   const there = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
   const full = `all ${hash}`
   if (there === full || (!agents && there === `app ${hash}`)) return
-  // Whoever has run the tests keeps what they need: a smaller install would take it away again.
+  // A clone that has run the tests keeps their dependencies: a smaller install would remove them.
   const all = agents || there.startsWith('all ')
   say(
     all

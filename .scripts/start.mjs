@@ -1,4 +1,4 @@
-// `npm start`: from a fresh clone to a dashboard with a demo in it, with no account and no question asked.
+// `npm start`: opens the dashboard with a demo from a fresh clone, without an account or a question.
 import path from 'node:path'
 import { root, run, say, setup, turbo } from './setup.mjs'
 

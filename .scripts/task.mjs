@@ -1,4 +1,4 @@
-// `npm run <task>`: set up if needed, then let turbo run the task in every package that has it.
+// `npm run <task>`: sets up if needed, then runs the task with turbo in every package that has it.
 import { setup, turbo } from './setup.mjs'
 
 await setup()

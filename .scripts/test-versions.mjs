@@ -1,10 +1,12 @@
-// `npm run test:versions [NAME@VERSION …]`: a few behaviours with releases of the agents that `npm test` never runs. They are
-// installed once, into .tools/versions; nothing else of the machine is touched.
+// `npm run test:versions [NAME@VERSION …]`: tests some behaviours with agent releases that `npm test` does not use.
+// They are installed once, in .tools/versions.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { root, run, say, setup } from './setup.mjs'
 
-/** The oldest that works, those before a change of behaviour, and one of the releases that kept an old system prompt. */
+/**
+ * The oldest supported release, the last ones before a change of behaviour, and one that keeps an old system prompt.
+ */
 const VERSIONS = [
   'claude-code@2.1.9',
   'claude-code@2.1.86',
@@ -22,7 +24,7 @@ const folder = path.join(root, '.tools', 'versions')
 await setup()
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS
 for (const entry of wanted) await install(entry)
-// Only the files that have something to run: vitest fails one without a test.
+// Only files with a matching test, because vitest fails a file without one.
 const files = [
   ...new Set(wanted.map(entry => `test/versions/${entry.split('@')[0].replace('claude-agent', 'agent')}`)),
 ]

@@ -1,5 +1,5 @@
-// `npm test`: everything that has to hold, from a fresh clone, with one line at the end that counts it.
-// `npm test -- --filter=@chirality/core`: the same for the packages that turbo's filter names.
+// `npm test`: all checks from a fresh clone, with one line of totals at the end. `npm test --
+// --filter=@chirality/core` runs them for the packages that turbo's filter selects.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
@@ -8,7 +8,7 @@ import { packagesWith, root, run, say, setup, turbo } from './setup.mjs'
 const started = performance.now()
 const { values: args } = parseArgs({ options: { filter: { type: 'string', multiple: true, default: [] } } })
 const filters = args.filter.map(filter => `--filter=${filter}`)
-// The last line is promised on every way out, also when there is nothing to count yet.
+// The last line is printed on every exit, even when nothing was counted yet.
 const totals = { passed: 0, failed: 1 }
 process.on('exit', () => process.stdout.write(`${totals.passed} passed, ${totals.failed} failed\n`))
 await setup()
@@ -17,7 +17,7 @@ const results = testedFolders().map(folder => path.join(folder, '.test-results.j
 for (const file of results) rmSync(file, { force: true })
 
 const TESTS = 'Running the tests'
-/** More failures than these are no chance. */
+/** More failures than this are not caused by chance. */
 const MOST_AGAIN = 3
 const broken = []
 await Promise.all([
@@ -27,14 +27,14 @@ await Promise.all([
     run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
   ),
   check('Building and checking types', () => turbo(['build', 'typecheck', ...filters])),
-  // Before the tests: several of them open a browser at the same moment.
+  // Before the tests, because several of them start a browser at the same time.
   check('Finding a browser', () =>
     run(process.execPath, ['.scripts/find-browser.mjs'], { stdio: ['ignore', 'ignore', 'inherit'] }),
   ),
 ])
 await check(TESTS, runTests)
 
-// A file that runs again overwrites the report of its package.
+// A repeated file overwrites the report of its package, so the reports are read first.
 const reports = new Map(results.filter(file => existsSync(file)).map(file => [file, readJson(file)]))
 const flaky = await runFailedAgain()
 totals.failed = 0
@@ -47,7 +47,7 @@ for (const file of results) {
   }
   totals.passed += report.numPassedTests
   totals.failed += report.numFailedTests
-  // A file that cannot be loaded counts no test at all; it must not look like success.
+  // A file that cannot be loaded has no tests; it counts as a failure.
   totals.failed += report.testResults.filter(
     suite => suite.status === 'failed' && suite.assertionResults.length === 0,
   ).length
@@ -68,7 +68,7 @@ for (const file of results) {
   }
 }
 for (const title of broken) {
-  // A run of tests that broke is counted by its tests, if it came that far.
+  // A failed test run is counted by its tests, if it has any results.
   if (title === TESTS && totals.failed === 0 && flaky.size > 0) continue
   say(`Failed: ${title}`)
   if (title !== TESTS || totals.failed === 0) totals.failed += 1
@@ -82,9 +82,9 @@ async function check(title, step) {
 }
 
 /**
- * Two packages at a time, because tests wait for agents and disks as much as they compute. Those of the runner take as long as
- * all others together: they begin at once, and the others one after the other beside them. All is built by now; neither lane may
- * put the same files in place again while the other one reads them, hence `--only`.
+ * Runs two packages at a time, because tests wait for agents and disks as much as they compute. The runner's tests take
+ * as long as all others together: they start immediately, and the others run in sequence beside them. `--only`:
+ * everything is built, and neither lane may rebuild files that the other reads.
  */
 async function runTests() {
   const lanes =
@@ -95,9 +95,9 @@ async function runTests() {
 }
 
 /**
- * Up to three files that failed run again, alone, one after the other: a race that only a busy machine loses must not hide what
- * 8,000 other tests say. Answers how many failed tests of each file have passed now. A file with a test that fails again, or that
- * cannot be loaded, is not in the answer: all its failures count.
+ * Runs up to three failed files again, alone and in sequence: a race on a busy machine must not hide the result of
+ * 8,000 other tests. Returns how many failed tests of each file pass now. A file that fails again, or cannot be loaded,
+ * is not included: all its failures count.
  */
 async function runFailedAgain() {
   const failed = [...reports].flatMap(([file, { testResults }]) =>
@@ -119,7 +119,7 @@ async function runFailedAgain() {
   return passed
 }
 
-/** The end of a long log is what a CI shows: what failed is said there again, with the first lines of the reason. */
+/** A CI shows the end of a long log, so the failures are repeated there with the first lines of their reason. */
 function sayFailures(suite) {
   const file = path.relative(root, suite.name)
   const failed = suite.assertionResults.filter(test => test.status === 'failed')
@@ -135,7 +135,7 @@ function firstLines(message) {
     .slice(0, 2000)
 }
 
-/** Every workspace package has tests; one that reports none has failed. */
+/** Every workspace package has tests; a package without a report has failed. */
 function testedFolders() {
   const named = packagesWith('test', filters)
   if (named.length === 0) {

@@ -5,10 +5,11 @@ import { lineAt } from './scan.mjs'
 
 const MAX_FILE_LINES = 400
 const PROCESS_ENV_FILE = 'packages/runner/src/process/system/process-env.ts'
-// The one file that others reach by path, and only their benchmarks: it is no part of what core publishes.
+// The only file that other packages may import by path, in benchmarks only; core does not publish it.
 const BENCH_REPORT_FILE = 'packages/core/bench/report.ts'
 
-// Dependencies point one way. A package that is missing here is a violation, so a new one gets its place on purpose.
+// The allowed dependencies. A package that is missing here is a violation, so that each new one is placed
+// deliberately.
 const DOWN = {
   'packages/core': [],
   'packages/scripted-model': [],
@@ -47,7 +48,7 @@ export const rules = [
   fileLength,
 ]
 
-/** A manifest lists only packages below it; for tests also the fixtures and the scripted model. */
+/** A manifest lists only packages below its own; tests may also use the fixtures and the scripted model. */
 function direction(pkg, workspace) {
   if (!isApp(pkg) && DOWN[pkg.folder] === undefined)
     return [at(pkg, 0, `${pkg.folder} has no place in the dependency order (.scripts/boundaries/rules.mjs)`)]
@@ -67,7 +68,7 @@ function mayDependOn(pkg, target, section) {
   return DOWN[pkg.folder].includes(target.folder)
 }
 
-/** What is imported is in the manifest, and what ships does not rest on a devDependency. */
+/** Every import is declared in the manifest, and shipped code does not use a devDependency. */
 function declared(pkg) {
   const { dependencies, optionalDependencies, peerDependencies, devDependencies } = pkg.manifest
   const shipped = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }))
@@ -83,7 +84,7 @@ function declared(pkg) {
   })
 }
 
-/** The dashboard knows the server by its types alone: one value imported, and all of it would be in the bundle. */
+/** The dashboard imports only types of the server: a single value import would put the whole server into the bundle. */
 function serverTypes(pkg) {
   if (pkg.folder !== 'apps/web') return []
   return everyImport(pkg, (file, { specifier, line, clause }) => {
@@ -92,7 +93,7 @@ function serverTypes(pkg) {
   })
 }
 
-/** Another package is reached through its exports: no path into it, no subpath that it does not offer. */
+/** Packages import each other by their exports only: no path into a package, no subpath that it does not export. */
 function exported(pkg, workspace) {
   return everyImport(pkg, (file, { specifier, line }) => {
     if (specifier.startsWith('/'))
@@ -121,8 +122,8 @@ function offers({ name, exports = '.' }, specifier) {
 }
 
 /**
- * No file of a package imports itself through others: a cycle makes load order a matter of luck. An import() loads when it is
- * called, after both ends are there.
+ * No file imports itself through others: with a cycle the load order is undefined. `import()` is allowed, because it
+ * loads when it is called.
  */
 function cycles(pkg) {
   const files = new Map(pkg.files.map(file => [file.path, file]))
@@ -158,7 +159,7 @@ function arrows(files) {
   return files.map(file => file.path).join(' → ')
 }
 
-/** The environment is read in one file, so what a child process may see is decided in one place. */
+/** The environment is read in one file, so that one place decides what a child process receives. */
 function processEnv(pkg) {
   if (!/^(packages|apps)\//.test(pkg.folder)) return []
   const reads = pkg.files.filter(file => file.ships && file.path !== PROCESS_ENV_FILE)
@@ -176,7 +177,7 @@ function processEnv(pkg) {
   })
 }
 
-// Strings are blank here, so process['env'] shows as process['   '].
+// Strings are blanked here, so `process['env']` appears as `process['   ']`.
 const ENV_READS = [
   /\bprocess\s*\??\.\s*env\b/g,
   /\bprocess\s*(?:\?\.)?\[\s*(['"`]) {3}\1/g,
@@ -188,8 +189,8 @@ function isProcess(specifier) {
 }
 
 /**
- * What is known of an agent is in its harness's folder and comes through the descriptor: elsewhere no table, branch or message names
- * an agent by its id. Only the translators are apart, because the dashboard uses them without the runner.
+ * An agent's id occurs only in its harness's folder, which describes it: no other table, branch or message names it.
+ * The translators are the exception, because the dashboard uses them without the runner.
  */
 function harnessIds(pkg, workspace) {
   if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
@@ -219,10 +220,13 @@ function isOfHarness(file, ids) {
   )
 }
 
-/** What an agent's calls look like is known to its translator and its own folder: elsewhere the facts of a call say it. */
+/**
+ * The native shape of an agent's calls is known only to its translator and its own folder; other code uses the facts of
+ * a call.
+ */
 function nativeShapes(pkg) {
   if (!/^(packages|apps)\//.test(pkg.folder) || KNOWS_SHAPES.includes(pkg.folder)) return []
-  // The demo writes the answers of a model, and the export player is built of core.
+  // The demo writes a model's answers, and the export player is built from core.
   const files = pkg.files.filter(
     file => file.ships && !/^apps\/cli\/src\/demo\/|\.generated\.ts$/.test(file.path),
   )
@@ -253,7 +257,7 @@ function everyImport(pkg, check) {
   return pkg.files.flatMap(file => file.imports.flatMap(found => check(file, found) ?? []))
 }
 
-/** The package a bare specifier names; nothing for a path, a subpath import, a builtin or a `virtual:` id. */
+/** The package that a bare specifier names; undefined for a path, a subpath import, a builtin or a `virtual:` id. */
 function packageName(specifier) {
   if (isRelative(specifier) || /^([/#]|[\w-]+:)/.test(specifier)) return undefined
   const parts = specifier.split('/')

@@ -1,4 +1,4 @@
-// A source file reduced to what the boundary rules ask about: its imports, and its code without comments and strings.
+// Reduces a source file to the input of the boundary rules: its imports, and its code without comments and strings.
 
 /**
  * `code` has the same length and lines as the source; comments and the insides of strings are blanks.
@@ -38,7 +38,7 @@ function countLines(source) {
 function blank(source) {
   const code = source.split('')
   const strings = new Map()
-  // One entry per template literal that is open around us: how many `{` its current `${` has seen.
+  // One entry per open template literal: the number of open `{` in its current `${`.
   const templates = []
   let at = 0
   while (at < source.length) {
@@ -61,7 +61,7 @@ function blank(source) {
     return to
   }
 
-  // A string ends at the line's end at the latest, so an apostrophe in JSX text spoils one line and no more.
+  // A string ends at the end of its line, so an apostrophe in JSX text affects only one line.
   function quoted(start) {
     let end = start + 1
     while (end < source.length && source[end] !== source[start] && source[end] !== '\n')
@@ -102,7 +102,7 @@ function blank(source) {
   }
 }
 
-/** A slash divides after a value and starts a regular expression after anything else; `</` closes a tag. */
+/** A slash divides after a value, starts a regular expression after anything else, and closes a tag in `</`. */
 function startsRegex(code, at) {
   let before = at - 1
   while (before >= 0 && /\s/.test(code[before])) before -= 1

@@ -1,4 +1,4 @@
-// The workspace as the boundary rules see it: packages with their manifests and scanned source files.
+// Reads the workspace for the boundary rules: packages with their manifests and scanned source files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { scan } from './scan.mjs'
@@ -39,7 +39,7 @@ function readSource(root, folder, file) {
   return {
     path: `${folder}/${inPackage}`,
     inSrc,
-    // What ships: a test or a benchmark may use devDependencies, this may not.
+    // Shipped code, in contrast to tests and benchmarks, may not use devDependencies.
     ships: inSrc && !/\.(test|bench)\.[a-z]+$/.test(inPackage),
     ...scan(readFileSync(path.join(root, folder, file), 'utf8')),
   }
@@ -57,6 +57,6 @@ function sourceFiles(folder, under = '') {
 function isSourceFolder(folder, under) {
   const name = path.basename(under)
   if (name === 'node_modules' || name === 'dist' || name.startsWith('.')) return false
-  // A nested package (a captured project, say) answers for itself.
+  // A nested package, such as a captured project, is checked separately.
   return !existsSync(path.join(folder, under, 'package.json'))
 }
