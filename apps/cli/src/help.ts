@@ -53,6 +53,7 @@ ${choices(PERMISSION_WORDS)}
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique
       --project DIR          Whose (default: this folder)
       --all                  Of every project
+      --archived             Only what was archived in the dashboard, which is left out otherwise
       --native               Conversations that the agents keep themselves; --harness ID asks only one.
 ${keptElsewhere()}
       --limit N  --json

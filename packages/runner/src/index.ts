@@ -60,7 +60,14 @@ export {
   type MarkedProcess,
 } from './process/system/leftovers.ts'
 export { processEnv } from './process/system/process-env.ts'
-export { type ProcessEntry, readProcess } from './process/system/process-table.ts'
+export {
+  type ProcessEntry,
+  type ProcessUsage,
+  readProcess,
+  readUsage,
+  sendSignal,
+  stillRunning,
+} from './process/system/process-table.ts'
 export { isEnclosing } from './process/system/run-group.ts'
 export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'

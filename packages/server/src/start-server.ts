@@ -25,7 +25,9 @@ import { KeptNumbers } from './system/kept-numbers.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { killAgents } from './system/session-processes.ts'
 import { StoppedTurns } from './system/stopped-turns.ts'
-import { type AppServices, type Demo, RemovedSessions } from './trpc/context.ts'
+import type { AppServices, Demo } from './trpc/context.ts'
+import { DiscardedSessions, RemovedSessions } from './trpc/discarded-sessions.ts'
+import { deleteForGood } from './trpc/live-session.ts'
 import { appRouter } from './trpc/router.ts'
 
 export interface ServerOptions {
@@ -130,6 +132,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const services: AppServices = {
     ...{ host, personas, changes, browsers, harnesses: options.harnesses },
     removed: new RemovedSessions(),
+    discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),
     stopped: new StoppedTurns(host),
     readMarks: new KeptNumbers(home, 'read-marks.json'),
     contextSizes: new KeptNumbers(home, 'context-sizes.json'),
@@ -161,6 +164,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
     try {
+      await services.discarded.close()
       await host.close({ agents })
       await changes.close()
     } finally {
@@ -172,6 +176,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }
   }
   try {
+    await services.discarded.load()
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
       await host.openProject(root)

@@ -69,6 +69,45 @@ test('commands of a loop that is part of the server are not the agent: they are 
   expect(await client.turns.leftovers.query({ sessionId })).toMatchObject({ agentKept: false, left: 0 })
 })
 
+test('a process of a session is shown with what it takes, and is ended only by that session', async () => {
+  const command = 'sh -c "sleep 600 & sleep 601"'
+  const world = await createWorld({
+    answers: [{ text: 'I wait.', tool: 'bash', input: { command } }],
+    otherwise: 'It was ended.',
+  })
+  const server = await serve(world)
+  const { client } = connect(server)
+  const create = () => client.sessions.create.mutate({ project: world.project, harness: 'messages-api' })
+  const [{ id: sessionId }, { id: other }] = [await create(), await create()]
+  const watch = new SessionWatch(client, sessionId)
+  await client.turns.start.mutate({ sessionId, message: 'Wait.', options: FREE })
+  await watch.until('tool:start')
+  const processes = async () =>
+    (await client.system.processes.query({ sessionId })).flatMap(one => one.processes)
+  const find = async (words: string) => (await processes()).find(one => one.command === words)
+  await expect.poll(() => find('sleep 601'), { timeout: 20_000 }).toBeDefined()
+  const shell = (await processes()).find(one => one.command.startsWith('sh -c sleep'))
+  expect(shell).toMatchObject({ role: 'started', ageMs: expect.any(Number), cpuMs: expect.any(Number) })
+  expect(shell?.memoryBytes).toBeGreaterThan(0)
+  const { pid = 0, startedAt = '' } = shell ?? {}
+
+  await client.turns.prewarm.mutate({ sessionId: other })
+  const end = (input: { sessionId: string; pid: number; startedAt: string }) =>
+    client.system.endProcess.mutate(input)
+  // Another session's, a reused pid, and a process that no agent started.
+  for (const wrong of [{ sessionId: other }, { startedAt: '1' }, { pid: process.pid }])
+    await expect(end({ sessionId, pid, startedAt, ...wrong })).rejects.toMatchObject({
+      data: { code: 'NOT_FOUND' },
+    })
+  expect((await processes()).some(one => one.pid === pid)).toBe(true)
+
+  // With what it started itself.
+  expect((await end({ sessionId, pid, startedAt })).left).toBe(0)
+  expect(await find('sleep 600')).toBeUndefined()
+  expect((await watch.until('turn:end')).reason).toBe('completed')
+  expect(await client.system.processes.query({ sessionId })).toEqual([])
+})
+
 test.each([
   [
     'waits for its model',

@@ -59,7 +59,13 @@ export {
 } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
-export type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './host/live-session.ts'
+export type {
+  LiveSession,
+  QueuedTurn,
+  SessionBudget,
+  SessionChanges,
+  StartedTurn,
+} from './host/live-session.ts'
 export type { ProjectReport } from './host/recover-project.ts'
 export { SessionHost } from './host/session-host.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
@@ -110,7 +116,13 @@ export {
   SessionStore,
   type SessionStoreOptions,
 } from './store/session-store.ts'
-export type { ForkHistory, ForkOrigin, SessionProgress, StoredSession } from './store/stored-session.ts'
+export type {
+  ForkHistory,
+  ForkOrigin,
+  SessionProgress,
+  Shelf,
+  StoredSession,
+} from './store/stored-session.ts'
 export {
   consentNotice,
   PersonaConsent,

@@ -46,9 +46,9 @@ test('a phone: what else can be done with a session is in reach, and so is what 
   await page.getByRole('button', { name: 'Sessions' }).tap()
   const sheet = page.getByRole('dialog', { name: 'Sessions' })
   await sheet.getByRole('button', { name: 'More for Fix CRLF handling' }).tap()
-  await page.getByRole('menuitem', { name: 'Rename…' }).tap()
+  await page.getByRole('menuitem', { name: 'Rename' }).tap()
   await page.getByRole('textbox', { name: 'Name' }).fill('Line ends')
-  await page.getByRole('button', { name: 'Save' }).tap()
+  await page.keyboard.press('Enter')
   await expect.poll(() => api.called('sessions.rename')).toMatchObject([{ title: 'Line ends' }])
   await page.getByRole('button', { name: 'Close' }).tap()
 

@@ -358,7 +358,7 @@ test('a name given to a session that went on meanwhile changes only its name', a
   })
   const release = api.hold('sessions.rename')
   await page.getByRole('button', { name: /^More for/ }).click()
-  await page.getByRole('menuitem', { name: 'Rename…' }).click()
+  await page.getByRole('menuitem', { name: 'Rename' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('Another name')
   await page.keyboard.press('Enter')
   await expect.poll(() => api.called('sessions.rename')).toHaveLength(1)

@@ -410,7 +410,7 @@ test('a budget that stopped a turn says so in the conversation, and is raised th
   ])
   await page.getByRole('alert').getByText(message).waitFor()
   const amount = page.getByLabel('Budget of the session in dollars')
-  const raise = page.getByRole('button', { name: 'Raise the budget' })
+  const raise = page.getByRole('button', { name: 'Raise and go on' })
   expect(await amount.inputValue()).toBe('2')
   for (const tooLittle of ['1', '0.5', '']) {
     await amount.fill(tooLittle)
@@ -423,7 +423,10 @@ test('a budget that stopped a turn says so in the conversation, and is raised th
   await page.getByText('The server is being stopped.').waitFor()
   api.faults.delete('budgets.setSession')
   await page.keyboard.press('Enter')
-  await page.getByText('Raised. Send a message to go on.').waitFor()
+  await page.getByText('Raised. It goes on.').waitFor()
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Go on.', options: {} }])
   expect(api.called('budgets.setSession')).toContainEqual({ sessionId: 's1', budgetUsd: 2.5 })
   expect(complaints).toEqual([])
   await close()

@@ -4,9 +4,12 @@ import type {
   HarnessInfo,
   NativeLine,
   NativePage,
+  NativeSession,
   NativeText,
   PersonaConsent,
   ProjectSettingsInfo,
+  SessionProcess,
+  SessionSettings,
   SessionStatus,
   SignedInBrowser,
   SignInLink,
@@ -65,9 +68,15 @@ export class CannedApi {
   texts: Record<string, string> = {}
   /** What the server says of each changed file, besides the patch. */
   changed: TreeDiff['files'] = []
-  settings: Record<string, { permissionMode?: string; budgetUsd?: number }> = {}
   /** Cost and tokens over time, by how many days are asked for. */
   usage: (days: number) => UsageReport = days => aUsage(days, [])
+  settings: Record<string, SessionSettings> = {}
+  /** Whether a change of the permission mode holds while the turn runs. */
+  modeFrom: 'now' | 'next-turn' = 'now'
+  nativeSessions: NativeSession[] = []
+  processes: SessionProcess[] = []
+  repositories: string[] = []
+  readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
   /** Of every persona. */
   signInLink: SignInLink = {
@@ -405,6 +414,37 @@ export class CannedApi {
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
     'sessions.usage': ({ days }: { days: number }) => this.usage(days),
+    'sessions.configure': ({ sessionId, mode, ...settings }: { sessionId: string; mode?: never }) => {
+      this.settings[sessionId] = { ...this.settings[sessionId], ...settings }
+      if (mode) this.setStatus(sessionId, { mode })
+      return { id: sessionId }
+    },
+    'sessions.shelve': ({ sessionIds, shelf }: { sessionIds: string[]; shelf: SessionStatus['shelf'] }) => {
+      for (const id of sessionIds) this.setStatus(id, { shelf })
+      return null
+    },
+    'sessions.discard': ({ sessionIds }: { sessionIds: string[] }) => {
+      for (const id of sessionIds) {
+        this.#discarded.set(id, this.statuses.get(id) ?? aStatus())
+        this.remove(id)
+      }
+      return { undoSeconds: 60 }
+    },
+    'sessions.restore': ({ sessionIds }: { sessionIds: string[] }) => {
+      for (const id of sessionIds) this.setStatus(id, this.#discarded.get(id) ?? {})
+      return null
+    },
+    'sessions.native': () => this.nativeSessions,
+    'sessions.import': () => ({ id: [...this.statuses.keys()][0] }),
+    'turns.setPermissionMode': () => ({ from: this.modeFrom }),
+    'system.processes': ({ sessionId }: { sessionId: string }) => [
+      { sessionId, turnId: 't1', harness: 'claude-code', processes: this.processes },
+    ],
+    'system.endProcess': ({ pid }: { pid: number }) => {
+      this.processes = this.processes.filter(one => one.pid !== pid)
+      return { ended: 1, left: 0 }
+    },
+    'projects.repositories': () => this.repositories,
     'sessions.readMarks': () => this.readMarks,
     'sessions.markRead': () => null,
     'sessions.search': () => ({ hits: this.hits, unreadable: [] }),

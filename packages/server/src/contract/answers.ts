@@ -24,7 +24,7 @@ import type {
 } from '@chirality/sessions'
 import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
-import { harnessId, mode, permissionMode, thinking, turnOptions } from './values.ts'
+import { harnessId, mode, permissionMode, shelf, thinking, turnOptions } from './values.ts'
 
 // The server's answers. Each schema is checked against the type of the package that makes the value, so neither can
 // change alone.
@@ -112,6 +112,7 @@ const sessionFacts = {
   model: z.string().nullable(),
   persona: z.string().nullable(),
   mode,
+  shelf: shelf.describe('Where the user put it: on top of the lists, or out of them.'),
   lastTurn,
   leftUnanswered: z.boolean(),
   costUsd: z.number().nullable(),
@@ -358,8 +359,19 @@ export const signedInBrowser = z.strictObject({
 }) satisfies z.ZodType<SignedInBrowser>
 
 export const sessionProcesses = z.strictObject({
-  ...{ sessionId: z.string(), turnId: z.string(), harness: z.string() },
-  processes: z.array(z.strictObject({ pid: z.int(), parentPid: z.int() })),
+  ...{ sessionId: z.string(), turnId: z.string().nullable(), harness: z.string().nullable() },
+  processes: z.array(
+    z.strictObject({
+      ...{ pid: z.int(), parentPid: z.int(), command: z.string() },
+      startedAt: z.string().describe('Opaque; with the pid it names one process.'),
+      role: z
+        .enum(['agent', 'shared-agent', 'started'])
+        .describe('`shared-agent`: it also works for other sessions. `started`: by the agent or its tools.'),
+      ageMs: z.number().nullable(),
+      cpuMs: z.number().nullable().describe('CPU time since its start.'),
+      memoryBytes: z.number().nullable(),
+    }),
+  ),
 })
 
 /** The demo project that needs no account, and the settings of a session in it. */

@@ -21,6 +21,7 @@ const projects = {
     input: z.strictObject({ path: project, name: z.string().min(1).max(100).optional() }),
     output: answers.projectInfo,
   },
+  repositories: { output: z.array(z.string()) },
   folders: { input: z.strictObject({ typed: z.string().max(4096) }), output: z.array(z.string()) },
   open: { input: byProject, output: answers.projectReport },
   remove: { input: byProject, output: nothing },
@@ -114,6 +115,19 @@ const sessions = {
     output: answers.nativeText,
   },
   rename: { input: z.strictObject({ sessionId, title: values.title }), output: answers.storedSession },
+  configure: {
+    input: z.strictObject({
+      ...{ sessionId, model: values.model.optional(), mode: values.mode.optional() },
+      ...{ thinking: values.thinking.nullish(), maxTurns: values.maxTurns.nullish() },
+    }),
+    output: answers.storedSession,
+  },
+  shelve: { input: values.severalSessions.extend({ shelf: values.shelf }), output: nothing },
+  discard: {
+    input: values.severalSessions,
+    output: z.strictObject({ undoSeconds: z.number().describe('`restore` brings them back so long.') }),
+  },
+  restore: { input: values.severalSessions, output: nothing },
   delete: { input: bySession, output: nothing },
   fork: {
     input: z.strictObject({ sessionId, atSeq: seq.optional(), title: values.title.optional() }),
@@ -164,7 +178,7 @@ const turns = {
   },
   setPermissionMode: {
     input: z.strictObject({ sessionId, mode: values.permissionMode }),
-    output: nothing,
+    output: z.strictObject({ from: z.enum(['now', 'next-turn']) }),
   },
   contextUsage: { input: bySession, output: answers.contextRoom },
 }
@@ -269,6 +283,10 @@ const system = {
     }),
   },
   processes: { input: ofSession, output: z.array(answers.sessionProcesses) },
+  endProcess: {
+    input: z.strictObject({ sessionId, pid: z.int().positive(), startedAt: z.string().min(1).max(64) }),
+    output: z.strictObject({ ended: count, left: count }),
+  },
   newSignInLink: {
     output: z.strictObject({
       url: z.string(),

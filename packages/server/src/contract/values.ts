@@ -32,6 +32,11 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+export const shelf = z.enum(['pinned', 'archived']).nullable()
+
+/** For calls about many rows of a list. */
+export const severalSessions = z.strictObject({ sessionIds: z.array(sessionId).min(1).max(500) })
+
 export const bySession = z.strictObject({ sessionId })
 export const byProject = z.strictObject({ project })
 

@@ -1,7 +1,7 @@
 import { readUserFile, writeUserFile } from './user-files.ts'
 
 /**
- * A number for each session, in one file of the user's data folder: the last read event, or the context size. Read
+ * A number for each session, in one file of the user's data folder, such as the last read event. Read
  * before each change, because several servers of one user may write it; an unreadable file counts as empty.
  */
 export class KeptNumbers {
@@ -31,15 +31,19 @@ export class KeptNumbers {
     return this.#change(sessionId, () => value)
   }
 
+  remove(sessionId: string): Promise<void> {
+    return this.#change(sessionId, () => undefined)
+  }
+
   /** Changes run one after the other: two at once would lose one of them. */
-  #change(sessionId: string, next: (known: number | undefined) => number): Promise<void> {
+  #change(sessionId: string, next: (known: number | undefined) => number | undefined): Promise<void> {
     const change = this.#last.then(async () => {
       const numbers = await this.#read()
       const known = numbers.get(sessionId)
       const value = next(known)
       if (value === known) return
       numbers.delete(sessionId)
-      numbers.set(sessionId, value)
+      if (value !== undefined) numbers.set(sessionId, value)
       const kept = [...numbers].slice(-MAX_SESSIONS)
       await writeUserFile(this.#home, this.#file, `${JSON.stringify(kept)}\n`)
     })

@@ -1,49 +1,163 @@
 import path from 'node:path'
-import { findAllMarked, MARKER_VARIABLE, processEnv } from '@chirality/runner'
-import type { SessionHost } from '@chirality/sessions'
+import { setTimeout } from 'node:timers/promises'
+import {
+  findAllMarked,
+  MARKER_VARIABLE,
+  type MarkedProcess,
+  processEnv,
+  readUsage,
+  sendSignal,
+  stillRunning,
+} from '@chirality/runner'
+import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import type * as answers from '../contract/answers.ts'
+import { callError } from '../errors/call-error.ts'
 import { readOwnFile } from '../files/read-file.ts'
 
 export type SessionProcesses = z.infer<typeof answers.sessionProcesses>
 
-/** The processes of the running turns, found by the marker that each inherits. */
-export async function sessionProcesses(host: SessionHost, sessionId?: string): Promise<SessionProcesses[]> {
-  const running = host
-    .statuses()
-    .filter(status => status.phase !== 'idle' && (sessionId === undefined || status.sessionId === sessionId))
-  if (running.length === 0) return []
+/**
+ * The processes of sessions, found by the marker that each inherits: those of running turns, and agents that are kept
+ * between turns with all that they started.
+ */
+export async function sessionProcesses(
+  host: SessionHost,
+  isWanted: (status: SessionStatus) => boolean = () => true,
+): Promise<SessionProcesses[]> {
+  const statuses = host.statuses()
+  const traced = await Promise.all(statuses.map(async status => ({ status, ...(await tracesOf(status)) })))
+  const wanted = traced.filter(({ status, processes }) => isWanted(status) && processes.length > 0)
+  if (wanted.length === 0) return []
   const marked = await findAllMarked()
-  const found = await Promise.all(
-    running.map(async status => {
-      const record = await tracedProcesses(status.projectRoot, status.sessionId)
-      if (record === undefined) return []
-      const markers = new Set(record.processes.map(({ marker }) => marker))
-      const ours = marked.filter(entry => entry.markers.some(marker => markers.has(marker)))
-      const processes = ours.map(({ pid, parentPid }) => ({ pid, parentPid }))
-      return [{ sessionId: status.sessionId, turnId: record.turnId, harness: record.harness, processes }]
-    }),
-  )
-  return found.flat()
+  const usedBy = new Map<string, number>()
+  for (const { processes } of traced)
+    for (const marker of new Set(processes.map(one => one.marker)))
+      usedBy.set(marker, (usedBy.get(marker) ?? 0) + 1)
+  const found = wanted.map(({ status, turnId, harness, processes: agents }) => {
+    const markers = new Set(agents.map(({ marker }) => marker))
+    const ours = marked.filter(entry => entry.markers.some(marker => markers.has(marker)))
+    const isShared = (entry: MarkedProcess) =>
+      entry.markers.some(marker => markers.has(marker) && (usedBy.get(marker) ?? 0) > 1)
+    const roleOf = (entry: MarkedProcess) => {
+      if (isShared(entry)) return 'shared-agent' as const
+      return hasAgent(agents) && agents.some(agent => isSame(agent, entry))
+        ? ('agent' as const)
+        : ('started' as const)
+    }
+    const { sessionId } = status
+    return { sessionId, turnId, harness, ours: ours.map(entry => ({ entry, role: roleOf(entry) })) }
+  })
+  const pids = found.flatMap(({ ours }) => ours.map(({ entry }) => entry.pid))
+  const usage = new Map((await readUsage([...new Set(pids)])).map(one => [one.pid, one]))
+  return found.flatMap(({ ours, ...session }) => {
+    const processes = ours.flatMap(({ entry: { pid, parentPid, startedAt }, role }) => {
+      const { command, ageMs, cpuMs, memoryBytes } = usage.get(pid) ?? {}
+      if (command === undefined) return []
+      const shown = command.slice(0, MAX_COMMAND_CHARS)
+      return [{ pid, parentPid, startedAt, role, command: shown, ageMs, cpuMs, memoryBytes }]
+    })
+    return processes.length > 0 ? [{ ...session, processes: processes.map(known) }] : []
+  })
 }
 
-const RECORD = z.object({
-  turnId: z.string(),
-  harness: z.string(),
-  processes: z.array(z.object({ pid: z.number(), startTime: z.string(), marker: z.string() })),
-})
+type SessionProcess = SessionProcesses['processes'][number]
+
+function known({ ageMs = null, cpuMs = null, memoryBytes = null, ...rest }: Loose): SessionProcess {
+  return { ...rest, ageMs, cpuMs, memoryBytes }
+}
+
+type Loose = Omit<SessionProcess, 'ageMs' | 'cpuMs' | 'memoryBytes'> & {
+  [K in 'ageMs' | 'cpuMs' | 'memoryBytes']?: number | null | undefined
+}
+
+const MAX_COMMAND_CHARS = 500
+
+/**
+ * Ends a process that an agent of the session started, with what it started itself. It is looked up anew: a pid from a
+ * page proves nothing, and may belong to another program by now.
+ */
+export async function endProcess(
+  host: SessionHost,
+  sessionId: string,
+  { pid, startedAt }: Pick<SessionProcess, 'pid' | 'startedAt'>,
+): Promise<{ ended: number; left: number }> {
+  const [session] = await sessionProcesses(host, status => status.sessionId === sessionId)
+  const processes = session?.processes ?? []
+  const wanted = processes.find(one => one.pid === pid && one.startedAt === startedAt)
+  if (wanted === undefined)
+    throw callError('not-found', 'This session has no such process any more. It may have ended by itself.')
+  if (wanted.role !== 'started') throw callError('unsupported', REFUSED[wanted.role])
+  const family = [wanted]
+  for (const parent of family)
+    family.push(...processes.filter(one => one.parentPid === parent.pid && !family.includes(one)))
+  for (const one of await stillRunning(family)) sendSignal(one.pid, 'SIGTERM')
+  let left = await gone(family, GRACE_MS)
+  for (const one of left) sendSignal(one.pid, 'SIGKILL')
+  left = await gone(left, GRACE_MS)
+  return { ended: family.length - left.length, left: left.length }
+}
+
+const REFUSED = {
+  agent: 'This is the agent itself. Stop the turn, or end it by force.',
+  'shared-agent': 'This process also works for other sessions. Stop the turn instead.',
+}
+
+/** Those that still run after the time. */
+async function gone(processes: SessionProcess[], withinMs: number): Promise<SessionProcess[]> {
+  const until = Date.now() + withinMs
+  let left = await stillRunning(processes)
+  while (left.length > 0 && Date.now() < until) {
+    await setTimeout(CHECK_MS)
+    left = await stillRunning(left)
+  }
+  return left
+}
+
+const GRACE_MS = 3000
+const CHECK_MS = 50
+
+const PROCESSES = z.array(z.object({ pid: z.number(), startTime: z.string(), marker: z.string() }))
+const RECORD = z.object({ turnId: z.string(), harness: z.string(), processes: PROCESSES })
+const KEPT = z.object({ processes: PROCESSES })
 
 type TracedTurn = z.infer<typeof RECORD>
 export type TracedProcess = TracedTurn['processes'][number]
 
-/** The agents of a session's running turn, from its record; undefined if there is none. */
-export async function tracedProcesses(
+/** A pid alone can be reused. */
+export function isSame({ pid, startTime }: TracedProcess, entry: MarkedProcess): boolean {
+  return entry.pid === pid && (startTime === '' || entry.startedAt === startTime)
+}
+
+/**
+ * The Messages API loop runs inside this server and has an id that no system assigns; the other processes of such a
+ * turn are commands, which count as left over.
+ */
+export function hasAgent(traced: readonly TracedProcess[]): boolean {
+  return traced.every(({ pid }) => pid < NO_PROCESS_ID)
+}
+
+const NO_PROCESS_ID = 2 ** 31 - 1
+
+async function tracesOf({ projectRoot, sessionId, phase }: SessionStatus) {
+  const turn = phase === 'idle' ? undefined : await tracedProcesses(projectRoot, sessionId)
+  const kept = await readRecord(KEPT, projectRoot, ['agents', sessionId])
+  const processes = [...(turn?.processes ?? []), ...(kept?.processes ?? [])]
+  return { turnId: turn?.turnId ?? null, harness: turn?.harness ?? null, processes }
+}
+
+export function tracedProcesses(projectRoot: string, sessionId: string): Promise<TracedTurn | undefined> {
+  return readRecord(RECORD, projectRoot, ['turns', sessionId])
+}
+
+async function readRecord<T>(
+  schema: z.ZodType<T>,
   projectRoot: string,
-  sessionId: string,
-): Promise<TracedTurn | undefined> {
-  const file = path.join(projectRoot, '.chirality', 'state', 'turns', `${sessionId}.json`)
+  [kind, sessionId]: ['turns' | 'agents', string],
+): Promise<T | undefined> {
+  const file = path.join(projectRoot, '.chirality', 'state', kind, `${sessionId}.json`)
   try {
-    return RECORD.parse(JSON.parse(await readOwnFile(file)))
+    return schema.parse(JSON.parse(await readOwnFile(file)))
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import { findAllMarked, isEnclosing, type MarkedProcess } from '@chirality/runne
 import type { LiveSession, SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
 import type { leftovers } from '../contract/answers.ts'
-import { type TracedProcess, tracedProcesses } from './session-processes.ts'
+import { hasAgent, isSame, type TracedProcess, tracedProcesses } from './session-processes.ts'
 
 export type TurnLeftovers = NonNullable<z.infer<typeof leftovers>>
 
@@ -44,21 +44,6 @@ export class StoppedTurns {
     const markers = new Set(all.flatMap(one => one?.processes.map(({ marker }) => marker) ?? []))
     return traced.some(({ marker }) => markers.has(marker))
   }
-}
-
-/**
- * The Messages API loop runs inside this server and has an id that no system assigns; the other processes of such a
- * turn are commands, which count as left over.
- */
-function hasAgent(traced: readonly TracedProcess[]): boolean {
-  return traced.every(({ pid }) => pid < NO_PROCESS_ID)
-}
-
-const NO_PROCESS_ID = 2 ** 31 - 1
-
-/** A pid alone can be reused. */
-function isSame({ pid, startTime }: TracedProcess, entry: MarkedProcess): boolean {
-  return entry.pid === pid && (startTime === '' || entry.startedAt === startTime)
 }
 
 /** MCP servers that an agent keeps are in its process group; commands of its tools have groups of their own. */

@@ -10,6 +10,7 @@ import type { SendPace } from '../http/send-pace.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
+import type { DiscardedSessions, RemovedSessions } from './discarded-sessions.ts'
 
 /** The dependencies of every call. */
 export interface AppServices {
@@ -20,6 +21,7 @@ export interface AppServices {
   changes: TurnChanges
   browsers: SignedInBrowsers
   removed: RemovedSessions
+  discarded: DiscardedSessions
   stopped: StoppedTurns
   /** The last read event of each session, in any browser. */
   readMarks: KeptNumbers
@@ -54,18 +56,4 @@ export interface CallContext extends AppServices {
   takesJson: boolean
   /** The browser that calls. Undefined for a program with the server's own token. */
   browser: string | undefined
-}
-
-/** Listeners for deleted sessions. */
-export class RemovedSessions {
-  readonly #listeners = new Set<(sessionId: string) => void>()
-
-  tell(sessionId: string): void {
-    for (const listener of [...this.#listeners]) listener(sessionId)
-  }
-
-  onRemoved(listener: (sessionId: string) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
 }

@@ -68,6 +68,7 @@ export const fleetRouter = router({
 /** The latest status of each session that changed since the last call, and the deleted ones. */
 class StatusChanges {
   readonly #projects: AppServices['projects']
+  readonly #discarded: AppServices['discarded']
   /** Whether a project is registered, and when that was looked up: statuses change far more often than the list. */
   readonly #lookups = new Map<string, { at: number; registered: boolean }>()
   readonly #shown = new Set<string>()
@@ -77,8 +78,9 @@ class StatusChanges {
   #wake: () => void = () => {}
   #closed = false
 
-  constructor({ host, removed, projects }: Pick<AppServices, 'host' | 'removed' | 'projects'>) {
+  constructor({ host, removed, projects, discarded }: AppServices) {
     this.#projects = projects
+    this.#discarded = discarded
     this.#unsubscribe = [
       host.onStatus(status => {
         this.#changed.set(status.sessionId, status)
@@ -107,7 +109,8 @@ class StatusChanges {
   async registered(statuses: SessionStatus[]): Promise<{ shown: SessionStatus[]; hidden: string[] }> {
     const roots = new Set(statuses.map(({ projectRoot }) => projectRoot))
     await Promise.all([...roots].map(root => this.#lookUp(root)))
-    const isShown = ({ projectRoot }: SessionStatus) => this.#lookups.get(projectRoot)?.registered ?? false
+    const isShown = ({ projectRoot, sessionId }: SessionStatus) =>
+      this.#lookups.get(projectRoot)?.registered === true && !this.#discarded.has(sessionId)
     const shown = statuses.filter(isShown)
     for (const { sessionId } of shown) this.#shown.add(sessionId)
     const hidden = statuses.filter(status => !isShown(status) && this.#shown.delete(status.sessionId))

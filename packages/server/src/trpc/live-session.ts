@@ -7,6 +7,7 @@ import type {
   SessionStatus,
   StoredSession,
 } from '@chirality/sessions'
+import { callError } from '../errors/call-error.ts'
 import type { AppServices } from './context.ts'
 
 /** A session of a registered project. The project is opened if needed. */
@@ -17,17 +18,22 @@ export async function liveSession(services: AppServices, sessionId: string): Pro
     await storedSession(services, sessionId)
     return host.session(sessionId)
   }
+  requireKept(services, sessionId)
   await projects.require(open.status.projectRoot)
   return open
 }
 
-export async function storedSession(
-  { host, projects }: AppServices,
-  sessionId: string,
-): Promise<StoredSession> {
+export async function storedSession(services: AppServices, sessionId: string): Promise<StoredSession> {
+  requireKept(services, sessionId)
+  const { host, projects } = services
   const session = await host.store.resume(sessionId)
   await projects.require(session.projectRoot)
   return session
+}
+
+function requireKept({ discarded }: AppServices, sessionId: string): void {
+  if (discarded.has(sessionId))
+    throw callError('not-found', `The session ${sessionId} was deleted. It can be restored for a minute.`)
 }
 
 /** A session with its current state. */
@@ -46,7 +52,8 @@ export async function shownSessions(
     projectRoot === undefined
       ? { projectRoots: (await projects.list()).map(({ root }) => root) }
       : { projectRoot: await projects.require(projectRoot) }
-  const found = await host.store.page({ ...page, ...of })
+  const isWanted = ({ id }: StoredSession) => !services.discarded.has(id)
+  const found = await host.store.page({ ...page, ...of, isWanted })
   return { ...found, sessions: asItIsNow(services, found.sessions) }
 }
 
@@ -59,7 +66,10 @@ export async function pendingDecisions(
   if (sessionId !== undefined) await storedSession(services, sessionId)
   const registered = new Set((await projects.list()).map(({ root }) => root))
   const shown = new Set(
-    host.statuses().flatMap(status => (registered.has(status.projectRoot) ? status.sessionId : [])),
+    host
+      .statuses()
+      .filter(status => registered.has(status.projectRoot) && !services.discarded.has(status.sessionId))
+      .map(status => status.sessionId),
   )
   return host.decisions.pending(sessionId).filter(pending => shown.has(pending.sessionId))
 }
@@ -101,8 +111,35 @@ const PHASES = {
 
 /** Stops the session's work, deletes all its files, and notifies the clients. */
 export async function deleteSession(services: AppServices, sessionId: string): Promise<void> {
-  const { projectRoot } = await storedSession(services, sessionId)
+  await storedSession(services, sessionId)
+  await deleteForGood(services, sessionId)
+}
+
+/** Also of a discarded session. One that is gone already is no error. */
+export async function deleteForGood(services: AppServices, sessionId: string): Promise<void> {
+  const session = await services.host.store.get(sessionId)
+  if (session === undefined) return
+  await services.projects.require(session.projectRoot)
   await services.host.deleteSession(sessionId)
-  await services.changes.forget(projectRoot, sessionId)
+  await services.changes.forget(session.projectRoot, sessionId)
   services.removed.tell(sessionId)
+}
+
+/** Stops the session's work and takes it out of every list; its files are deleted a minute later. */
+export async function discardSession(services: AppServices, sessionId: string): Promise<void> {
+  const session = await liveSession(services, sessionId)
+  // A queued message must not start the next turn.
+  await session.queue.hold()
+  await session.kill()
+  await services.discarded.add(sessionId)
+  services.removed.tell(sessionId)
+}
+
+/** Brings a discarded session back, with all that it had. */
+export async function restoreSession(services: AppServices, sessionId: string): Promise<void> {
+  if (!(await services.discarded.restore(sessionId)))
+    throw callError('not-found', 'It cannot be restored any more: its files are deleted.')
+  const { shelf } = await storedSession(services, sessionId)
+  // Every client hears of it.
+  await services.host.shelveSession(sessionId, shelf)
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { projectInfo } from '../contract/answers.ts'
 import { CALLS } from '../contract/calls.ts'
 import type { RegisteredProject } from '../projects/project-registry.ts'
-import { completeFolder } from '../projects/typed-folder.ts'
+import { completeFolder, findRepositories } from '../projects/typed-folder.ts'
 import { ask, call, router } from './trpc.ts'
 
 export type ProjectInfo = z.infer<typeof projectInfo>
@@ -20,6 +20,12 @@ export const projectsRouter = router({
   register: call(CALLS.projects.register).mutation(async ({ ctx, input }) => {
     const entry = await ctx.projects.add(input.path, input.name)
     return describe(entry, ctx.host.projects().includes(entry.root))
+  }),
+
+  /** Git repositories under the home folder that are no projects yet, the most recently used first. */
+  repositories: ask(CALLS.projects.repositories).query(async ({ ctx }) => {
+    const known = new Set((await ctx.projects.list()).map(({ root }) => root))
+    return findRepositories(known)
   }),
 
   /** Completions of a typed folder path. Names of folders only. */

@@ -11,7 +11,16 @@ import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
-import { deleteSession, liveSession, shownSession, shownSessions, storedSession } from './live-session.ts'
+import { UNDO_SECONDS } from './discarded-sessions.ts'
+import {
+  deleteSession,
+  discardSession,
+  liveSession,
+  restoreSession,
+  shownSession,
+  shownSessions,
+  storedSession,
+} from './live-session.ts'
 import { ask, call, router } from './trpc.ts'
 
 export const sessionsRouter = router({
@@ -69,6 +78,31 @@ export const sessionsRouter = router({
     return ctx.host.renameSession(input.sessionId, input.title)
   }),
 
+  /** What the next turns run with. A running turn goes on as it began. */
+  configure: call(CALLS.sessions.configure).mutation(async ({ ctx, input }) => {
+    const { sessionId: id, ...changes } = input
+    return (await liveSession(ctx, id)).configure(changes)
+  }),
+
+  /** Puts sessions on top of the lists (`pinned`), out of them (`archived`), or back. */
+  shelve: call(CALLS.sessions.shelve).mutation(async ({ ctx, input }) => {
+    for (const id of new Set(input.sessionIds)) {
+      await storedSession(ctx, id)
+      await ctx.host.shelveSession(id, input.shelf)
+    }
+  }),
+
+  /** Stops the sessions' work and takes them out of every list. Their files are deleted after a minute. */
+  discard: call(CALLS.sessions.discard).mutation(async ({ ctx, input }) => {
+    for (const id of new Set(input.sessionIds)) await discardSession(ctx, id)
+    return { undoSeconds: UNDO_SECONDS }
+  }),
+
+  /** Brings discarded sessions back. */
+  restore: call(CALLS.sessions.restore).mutation(async ({ ctx, input }) => {
+    for (const id of new Set(input.sessionIds)) await restoreSession(ctx, id)
+  }),
+
   /** Stops the session's work and deletes all its files. */
   delete: call(CALLS.sessions.delete).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),
 
@@ -117,7 +151,9 @@ export const sessionsRouter = router({
     const projectRoot = input.project === undefined ? undefined : await ctx.projects.require(input.project)
     const found = await searchSessions({ query, limit, projectRoot, signal, home: ctx.facts.home })
     const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
-    return { ...found, hits: found.hits.filter(hit => registered.has(hit.projectRoot)) }
+    const isShown = (hit: (typeof found.hits)[number]) =>
+      registered.has(hit.projectRoot) && !ctx.discarded.has(hit.sessionId)
+    return { ...found, hits: found.hits.filter(isShown) }
   }),
 })
 

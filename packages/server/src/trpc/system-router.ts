@@ -1,7 +1,8 @@
 import { arch, platform } from 'node:os'
 import { CALLS } from '../contract/calls.ts'
 import { LINK_MINUTES } from '../guard/keys.ts'
-import { sessionProcesses } from '../system/session-processes.ts'
+import { endProcess, sessionProcesses } from '../system/session-processes.ts'
+import { storedSession } from './live-session.ts'
 import { ask, call, router } from './trpc.ts'
 
 export const systemRouter = router({
@@ -28,9 +29,21 @@ export const systemRouter = router({
   })),
 
   /** The processes of agents, and everything they started, by session. */
-  processes: call(CALLS.system.processes).query(({ ctx, input }) =>
-    sessionProcesses(ctx.host, input?.sessionId),
-  ),
+  processes: call(CALLS.system.processes).query(async ({ ctx, input }) => {
+    if (input?.sessionId !== undefined) await storedSession(ctx, input.sessionId)
+    const registered = new Set((await ctx.projects.list()).map(({ root }) => root))
+    return sessionProcesses(
+      ctx.host,
+      ({ sessionId, projectRoot }) =>
+        registered.has(projectRoot) && (input?.sessionId === undefined || input.sessionId === sessionId),
+    )
+  }),
+
+  /** Ends a process that the agent of a session started. The agent itself is ended by `turns.kill`. */
+  endProcess: call(CALLS.system.endProcess).mutation(async ({ ctx, input }) => {
+    await storedSession(ctx, input.sessionId)
+    return endProcess(ctx.host, input.sessionId, input)
+  }),
 
   /** A link that signs one more browser in, once, within some minutes. */
   newSignInLink: ask(CALLS.system.newSignInLink).mutation(({ ctx }) => ({

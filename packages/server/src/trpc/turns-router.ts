@@ -87,8 +87,10 @@ export const turnsRouter = router({
     await (await liveSession(ctx, input.sessionId)).prewarm(input.options)
   }),
 
+  /** Holds at once if the agent can change it while it works; otherwise from the next turn. */
   setPermissionMode: call(CALLS.turns.setPermissionMode).mutation(async ({ ctx, input }) => {
-    await (await liveSession(ctx, input.sessionId)).setPermissionMode(input.mode)
+    const session = await liveSession(ctx, input.sessionId)
+    return { from: await session.setPermissionMode(input.mode) }
   }),
 
   /** `usedTokens` is null for an agent that does not run: the log has the last value then. */

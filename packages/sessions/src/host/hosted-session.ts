@@ -7,7 +7,8 @@ import type { TurnRequest } from '../queue/turn-request.ts'
 import { startError, toStartError } from '../session-errors.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionView } from '../status/session-view.ts'
-import type { StoredSession } from '../store/stored-session.ts'
+import type { SessionStore } from '../store/session-store.ts'
+import type { Shelf, StoredSession } from '../store/stored-session.ts'
 import { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
@@ -16,7 +17,7 @@ import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
-import type { LiveSession, QueuedTurn, SessionBudget, StartedTurn } from './live-session.ts'
+import type { LiveSession, QueuedTurn, SessionBudget, SessionChanges, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionTurns, Waiters } from './session-turns.ts'
 import { SteeredMessages } from './steered-messages.ts'
@@ -130,10 +131,28 @@ export class HostedSession implements LiveSession {
     }
   }
 
-  async setPermissionMode(mode: PermissionMode): Promise<void> {
+  async setPermissionMode(mode: PermissionMode): Promise<'now' | 'next-turn'> {
     this.#plans.choose(mode)
     await this.#keepMode(mode)
-    await this.#turns.current?.harness.setPermissionMode?.(this.id, mode)
+    const { harness } = this.#turns.current ?? {}
+    if (harness?.setPermissionMode === undefined) return 'next-turn'
+    await harness.setPermissionMode(this.id, mode)
+    return 'now'
+  }
+
+  configure({ model, thinking, mode, maxTurns }: SessionChanges): Promise<StoredSession> {
+    const before = this.#view.session.settings
+    const settings = {
+      ...before,
+      ...(model === undefined ? {} : { model }),
+      thinking: thinking === undefined ? before.thinking : (thinking ?? undefined),
+      maxTurns: maxTurns === undefined ? before.maxTurns : (maxTurns ?? undefined),
+    }
+    return this.#choose({ settings, ...(mode === undefined ? {} : { mode }) })
+  }
+
+  shelve(shelf: Shelf): Promise<StoredSession> {
+    return this.#choose({ shelf })
   }
 
   async setBudget({ usd, tokens, minutes }: SessionBudget): Promise<StoredSession> {
@@ -144,20 +163,21 @@ export class HostedSession implements LiveSession {
       budgetTokens: tokens === undefined ? budgetTokens : (tokens ?? undefined),
       budgetMinutes: minutes === undefined ? budgetMinutes : (minutes ?? undefined),
     }
-    const session = await this.#project.store.setSettings(this.id, settings)
-    this.#view.replace({ settings })
-    return session
+    return this.#choose({ settings })
   }
 
   async #keepMode(mode: PermissionMode): Promise<void> {
-    const before = this.#view.session.settings
-    const settings = { ...before, permissionMode: keepable(mode) }
+    await this.#choose({ settings: { ...this.#view.session.settings, permissionMode: keepable(mode) } })
+  }
+
+  async #choose(chosen: Parameters<SessionStore['choose']>[1]): Promise<StoredSession> {
+    const { settings, mode, shelf } = this.#view.session
     // The view is changed first: a turn that ends meanwhile stores the view's state.
-    this.#view.replace({ settings })
+    this.#view.replace(chosen)
     try {
-      await this.#project.store.update(this.id, { settings })
+      return await this.#project.store.choose(this.id, chosen)
     } catch (error) {
-      this.#view.replace({ settings: before })
+      this.#view.replace({ settings, mode, shelf })
       throw error
     }
   }

@@ -1,9 +1,10 @@
-import type { ContextUsage, PermissionMode } from '@chirality/core'
+import type { ContextUsage, PermissionMode, SessionMode } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import type { SessionStatus } from '../status/session-status.ts'
+import type { SessionSettings } from '../store/session-settings.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 
 /** A session that this process runs. */
@@ -27,8 +28,10 @@ export interface LiveSession {
   /** Resolves when no process of the turn runs any more. */
   kill(): Promise<void>
   prewarm(request?: TurnRequest): Promise<void>
-  /** For the running turn and later ones. */
-  setPermissionMode(mode: PermissionMode): Promise<void>
+  /** For later turns, and for the running one if its agent can change the mode while it works: then it is `now`. */
+  setPermissionMode(mode: PermissionMode): Promise<'now' | 'next-turn'>
+  /** What the next turns run with. Null is the agent's own choice; undefined leaves a setting unchanged. */
+  configure(changes: SessionChanges): Promise<StoredSession>
   /**
    * The limits for all turns of the session together, from now on; null is no limit, undefined leaves a limit
    * unchanged.
@@ -37,6 +40,13 @@ export interface LiveSession {
   contextUsage(): Promise<ContextUsage | undefined>
   /** Resolves when no turn runs and the queue is empty or paused. */
   settled(): Promise<void>
+}
+
+export interface SessionChanges {
+  model?: string
+  thinking?: SessionSettings['thinking'] | null
+  mode?: SessionMode
+  maxTurns?: number | null
 }
 
 export interface SessionBudget {

@@ -9,7 +9,7 @@ import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
-import type { ForkHistory, StoredSession } from '../store/stored-session.ts'
+import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
@@ -104,6 +104,11 @@ export class SessionHost {
   async renameSession(id: string, title: string): Promise<StoredSession> {
     const session = await this.#hosted(id)
     return session.rename(title)
+  }
+
+  /** Puts a session on top of the lists, or out of them. */
+  async shelveSession(id: string, shelf: Shelf): Promise<StoredSession> {
+    return (await this.#hosted(id)).shelve(shelf)
   }
 
   async forkSession(id: string, options?: ForkOptions): Promise<StoredSession> {

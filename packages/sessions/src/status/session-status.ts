@@ -7,6 +7,7 @@ import type {
 } from '@chirality/core'
 import type { LogHealth } from '../log/file/log-writer.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
+import type { Shelf } from '../store/stored-session.ts'
 import type { TurnPhase } from './turn-phase.ts'
 
 /** The entry of a session in the list. */
@@ -18,6 +19,8 @@ export interface SessionStatus {
   model: string | null
   persona: string | null
   mode: SessionMode
+  /** Where a person put it: `pinned` on top of the lists, `archived` out of them. */
+  shelf: Shelf
   phase: TurnPhase
   /** The state in one word, including how the last turn ended. */
   condition: SessionCondition

@@ -9,7 +9,7 @@ import {
   turnCost,
 } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
-import { SessionFold } from '../store/fold-session.ts'
+import { type ChosenFields, SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { SessionStatus } from './session-status.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from './turn-phase.ts'
@@ -69,9 +69,10 @@ export class SessionView {
   /** All fields except those of the log and the queue. */
   get facts(): Omit<SessionStatus, 'queue' | 'steered' | 'queueHeld' | 'logHealth' | 'policyProblem'> {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
-    const { costUsd, costIsEstimate, tokens, workedMs, settings, leftUnanswered } = rest
+    const { costUsd, costIsEstimate, tokens, workedMs, settings, leftUnanswered, shelf } = rest
     return {
       ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, leftUnanswered },
+      shelf,
       ...{ costUsd, costIsEstimate, tokens, workedMs },
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,
@@ -145,8 +146,8 @@ export class SessionView {
     }
   }
 
-  /** Applies the user's changes to the title or the settings. */
-  replace(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
+  /** Applies what the user changed. */
+  replace(changes: ChosenFields): void {
     this.#fold.change(changes)
     this.#onChange()
   }

@@ -3,6 +3,9 @@ import { originIn } from './fork-history.ts'
 import type { SessionSettings } from './session-settings.ts'
 import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
 
+/** The fields that a person chooses, and the log does not have. */
+export type ChosenFields = Partial<Pick<StoredSession, 'title' | 'settings' | 'mode' | 'shelf'>>
+
 /**
  * Brings a stored session up to date with its log: the summary of core, and the origin of a fork. Envelopes at or
  * before its `lastSeq` are skipped, so an overlap is harmless.
@@ -37,8 +40,7 @@ export class SessionFold {
     return phase === 'idle' ? undefined : { turnId: turn?.id ?? null }
   }
 
-  /** The fields that the log does not have: a given title, settings. */
-  change(changes: Partial<Pick<StoredSession, 'title' | 'settings'>>): void {
+  change(changes: ChosenFields): void {
     this.#session = undefined
     this.#stored = { ...this.#stored, ...changes }
     if (changes.title !== undefined) this.#summary = { ...this.#summary, title: changes.title }

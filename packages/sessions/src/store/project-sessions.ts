@@ -83,20 +83,20 @@ export class ProjectSessions {
    * Up to `limit` sessions after `after`, newest first. An unreadable session is left out and does not affect the
    * others.
    */
-  async page(limit: number, after?: Place): Promise<Listed[]> {
-    const page = await this.#collect(await this.#places(), limit, after)
+  async page(limit: number, part: PagePart = {}): Promise<Listed[]> {
+    const page = await this.#collect(await this.#places(), limit, part)
     if (page.every(({ place, session }) => Math.abs(place.time - timeOf(session)) < COARSE_MS)) return page
     // The files were copied or restored: their times mean nothing any more.
     await this.#correctTimes()
-    return this.#collect(await this.#places(), limit, after)
+    return this.#collect(await this.#places(), limit, part)
   }
 
-  async #collect(order: Place[], limit: number, after?: Place): Promise<Listed[]> {
+  async #collect(order: Place[], limit: number, { after, isWanted }: PagePart): Promise<Listed[]> {
     const found: Listed[] = []
     for (const place of order.slice(firstAfter(order, after))) {
       if (found.length >= limit) break
       const session = await this.#cached(place.id)
-      if (session !== undefined) found.push({ place, session })
+      if (session !== undefined && (isWanted?.(session) ?? true)) found.push({ place, session })
     }
     return found
   }
@@ -149,6 +149,11 @@ export class ProjectSessions {
       await this.write(session).catch(() => {})
     }
   }
+}
+
+interface PagePart {
+  after?: Place | undefined
+  isWanted?: ((session: StoredSession) => boolean) | undefined
 }
 
 /** Agents can write the project's files: there a session's budget can only be lowered, and its cost only raised. */
@@ -209,8 +214,9 @@ async function rebuildSession({
   if (log === undefined) return entry && newSession({ ...entry, projectRoot })
   try {
     const createdAt = entry?.createdAt ?? log.readAfter(0, 1)[0]?.at ?? new Date().toISOString()
-    const { persona = null, mode = 'direct', title = null, settings } = entry ?? {}
-    const fold = new SessionFold(newSession({ id, projectRoot, persona, mode, createdAt, title, settings }))
+    const { persona = null, mode = 'direct', title = null, settings, shelf } = entry ?? {}
+    const chosen = { persona, mode, title, settings, shelf }
+    const fold = new SessionFold(newSession({ id, projectRoot, createdAt, ...chosen }))
     for await (const page of pagesAfter(log, 0)) fold.add(page)
     return fold.session
   } finally {

@@ -45,6 +45,8 @@ export interface PageOptions {
   limit?: number
   /** The end of the previous page. */
   cursor?: string
+  /** Only these; a page is as full as without it. */
+  isWanted?: (session: StoredSession) => boolean
 }
 
 export interface SessionPage {
@@ -149,8 +151,12 @@ export class SessionStore {
     if (session.persona !== null || hasBudget(session.settings)) await this.#userIndex.put(session)
   }
 
-  async setSettings(sessionId: string, settings: SessionSettings): Promise<StoredSession> {
-    const session = await this.update(sessionId, { settings })
+  /** Stores what a person chose, also where it outlives the files of the project. */
+  async choose(
+    sessionId: string,
+    chosen: Partial<Pick<StoredSession, 'settings' | 'mode' | 'shelf'>>,
+  ): Promise<StoredSession> {
+    const session = await this.update(sessionId, chosen)
     await this.#userIndex.put(session)
     return session
   }
@@ -163,17 +169,19 @@ export class SessionStore {
 
   /** Newest first. */
   async page(options: PageOptions = {}): Promise<SessionPage> {
-    const { projectRoot, limit = DEFAULT_PAGE } = options
+    const { projectRoot, limit = DEFAULT_PAGE, isWanted } = options
     const after = parseCursor(options.cursor)
     const all = options.projectRoots ?? this.#userIndex.projects()
     const roots = projectRoot === undefined ? all : [realProjectRoot(projectRoot)]
     const pages = await Promise.all(
       roots.map(root =>
-        withStorageErrors(root, () => this.#project(root).page(limit + 1, after)).catch((error: unknown) => {
-          // A project that was moved away must not hide the others.
-          if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
-          return []
-        }),
+        withStorageErrors(root, () => this.#project(root).page(limit + 1, { after, isWanted })).catch(
+          (error: unknown) => {
+            // A project that was moved away must not hide the others.
+            if (projectRoot !== undefined || !(error instanceof StorageError)) throw error
+            return []
+          },
+        ),
       ),
     )
     const listed = pages.flat().sort((a, b) => comparePlaces(a.place, b.place))

@@ -48,7 +48,13 @@ export interface StoredSession extends Session {
   progress: SessionProgress
   forkedFrom: ForkOrigin | null
   settings: SessionSettings
+  shelf: Shelf
 }
+
+/** Where a person put the session: on top of the lists, or out of them. Null is neither. */
+export type Shelf = (typeof SHELVES)[number] | null
+
+export const SHELVES = ['pinned', 'archived'] as const
 
 export type SessionProgress = Pick<SessionSummary, (typeof PROGRESS)[number]> &
   Pick<AgentFacts, 'version' | 'permissionMode'>
@@ -132,6 +138,7 @@ export interface NewSession {
   harness?: HarnessId | null
   model?: string | null
   settings?: SessionSettings
+  shelf?: Shelf
 }
 
 export function newSession(start: NewSession): StoredSession {
@@ -155,6 +162,7 @@ export function newSession(start: NewSession): StoredSession {
     progress: NO_PROGRESS,
     forkedFrom: null,
     settings: start.settings ?? {},
+    shelf: start.shelf ?? null,
   }
 }
 
@@ -192,7 +200,12 @@ export function parseSession(
     progress: parseProgress(value.progress, cost.ledger),
     forkedFrom: parseFork(value.forkedFrom),
     settings: parseSettings(value.settings),
+    shelf: parseShelf(value.shelf),
   }
+}
+
+export function parseShelf(value: unknown): Shelf {
+  return SHELVES.find(known => known === value) ?? null
 }
 
 export function formatSession(session: StoredSession): string {

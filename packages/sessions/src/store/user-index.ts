@@ -9,7 +9,15 @@ import { readSmallFile } from '../files/read-write.ts'
 import { isSessionId } from '../files/session-id.ts'
 import { toStorageError } from '../files/storage-error.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
-import { isMode, parseCost, parseObject, type StoredSession, textOrNull } from './stored-session.ts'
+import {
+  isMode,
+  parseCost,
+  parseObject,
+  parseShelf,
+  type Shelf,
+  type StoredSession,
+  textOrNull,
+} from './stored-session.ts'
 
 /** The facts about a session that are stored outside its project and that its log lacks. */
 export interface IndexEntry {
@@ -20,6 +28,7 @@ export interface IndexEntry {
   mode: SessionMode
   title: string | null
   settings: SessionSettings
+  shelf: Shelf
   /** For a session with a budget: its cost up to an event of its log. */
   spent?: SpentBy
 }
@@ -43,10 +52,11 @@ export class UserIndex {
   }
 
   async put(session: StoredSession): Promise<void> {
-    const { id, projectRoot, createdAt, persona, mode, title, settings } = session
+    const { id, projectRoot, createdAt, persona, mode, title, settings, shelf } = session
     const { ledger, workedMs, lastSeq } = session
     const spent = { ledger, workedMs, lastSeq }
-    const entry: IndexEntry = { id, projectRoot, createdAt, persona, mode, title, settings, spent }
+    const chosen = { persona, mode, title, settings, shelf }
+    const entry: IndexEntry = { id, projectRoot, createdAt, ...chosen, spent }
     await this.#write('sessions', `${id}.json`, entry)
     await this.addProject(projectRoot)
   }
@@ -65,6 +75,7 @@ export class UserIndex {
       mode: isMode(mode) ? mode : 'direct',
       title: textOrNull(title),
       settings: parseSettings(value.settings),
+      shelf: parseShelf(value.shelf),
       ...parseSpent(value.spent),
     }
   }

@@ -12,6 +12,7 @@ export async function listCommand(args: string[], output: Output): Promise<numbe
   const { values, positionals } = readOptions(args, {
     project: { type: 'string' },
     all: { type: 'boolean' },
+    archived: { type: 'boolean' },
     native: { type: 'boolean' },
     harness: { type: 'string' },
     limit: { type: 'string' },
@@ -29,18 +30,21 @@ export async function listCommand(args: string[], output: Output): Promise<numbe
   }
   if (values.harness !== undefined) throw new UsageError('--harness goes with --native.')
   const projectRoot = values.all ? undefined : await projectFolder(values.project)
-  return listStored({ projectRoot, limit, json, output })
+  return listStored({ projectRoot, limit, json, output, archived: values.archived ?? false })
 }
 
 interface ListRequest {
   projectRoot: string | undefined
   limit: number
   json: boolean
+  /** Only what was put away, which is left out otherwise. */
+  archived: boolean
   output: Output
 }
 
-async function listStored({ projectRoot, limit, json, output }: ListRequest): Promise<number> {
-  const { sessions, nextCursor } = await new SessionStore().page({ projectRoot, limit })
+async function listStored({ projectRoot, limit, json, archived, output }: ListRequest): Promise<number> {
+  const isWanted = ({ shelf }: StoredSession) => (shelf === 'archived') === archived
+  const { sessions, nextCursor } = await new SessionStore().page({ projectRoot, limit, isWanted })
   if (json) {
     await output.write(sessions.map(session => `${JSON.stringify(session)}\n`).join(''))
     return EXIT.done
@@ -48,7 +52,9 @@ async function listStored({ projectRoot, limit, json, output }: ListRequest): Pr
   const paint = style(wantsColour(output.isTerminal))
   await output.write(sessions.map(session => line(session, paint, projectRoot === undefined)).join(''))
   if (sessions.length === 0)
-    await tell(`chirality: No sessions${projectRoot === undefined ? '' : ` in ${projectRoot}`} yet.\n`)
+    await tell(
+      `chirality: No ${archived ? 'archived ' : ''}sessions${projectRoot === undefined ? '' : ` in ${projectRoot}`} yet.\n`,
+    )
   if (nextCursor !== undefined) await tell(`chirality: There are more; --limit shows them.\n`)
   return EXIT.done
 }
@@ -61,8 +67,9 @@ function line(session: StoredSession, paint: Style, withProject: boolean): strin
   const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${(costText({ usd: costUsd, isEstimate: costIsEstimate }) ?? '–').padStart(COST_WIDTH)}`
   const word = CONDITION_WORDS[conditionOf({ ...session, phase: session.status })]
   const work = word === '' ? '' : `${paint.yellow(word)} `
+  const pin = session.shelf === 'pinned' ? paint.dim('pinned ') : ''
   const place = withProject ? paint.dim(`  ${plain(projectRoot)}`) : ''
-  return `${id}  ${paint.dim(facts)}  ${work}${plain(title ?? 'Untitled')}${place}\n`
+  return `${id}  ${paint.dim(facts)}  ${pin}${work}${plain(title ?? 'Untitled')}${place}\n`
 }
 
 /** A session that is complete, or has not begun, needs no label. */

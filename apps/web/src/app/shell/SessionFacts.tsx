@@ -1,5 +1,6 @@
 import { MODE_WORDS, permissionLabel } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSessionHub, useStorePart } from '../../state/session/use-session.ts'
@@ -8,6 +9,7 @@ import { Meter } from '../../ui/marks/Meter.tsx'
 import { formatCost, formatCount, formatUsd } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
 import { useHarnessLabel } from '../labels.ts'
+import { useShell } from './shell-context.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
 
@@ -75,16 +77,30 @@ function Spent({ sessionId }: { sessionId: string }) {
   if (costUsd === null || budgetTokens !== null) {
     const usd = costUsd === null ? '' : `${formatCost(costUsd, costIsEstimate)} · `
     return tokens > 0 ? (
-      <span className="number">{`${usd}${formatCount(tokens)}${ofTokens} tokens`}</span>
+      <LimitsButton sessionId={sessionId}>{`${usd}${formatCount(tokens)}${ofTokens} tokens`}</LimitsButton>
     ) : null
   }
   // Nothing was asked of a model yet, and it may be one whose price nobody knows.
   if (tokens === 0 && costUsd === 0 && budgetUsd === null) return null
   return (
-    <span className="number">
+    <LimitsButton sessionId={sessionId}>
       {formatCost(costUsd, costIsEstimate)}
       {budgetUsd === null ? '' : ` of ${formatUsd(budgetUsd)}`}
       {burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}
-    </span>
+    </LimitsButton>
+  )
+}
+
+function LimitsButton({ sessionId, children }: { sessionId: string; children: ReactNode }) {
+  const shell = useShell()
+  return (
+    <button
+      type="button"
+      className="number status-bar__spent"
+      title="Limits of this session"
+      onClick={() => shell.open({ kind: 'limits', sessionId })}
+    >
+      {children}
+    </button>
   )
 }

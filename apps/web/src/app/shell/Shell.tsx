@@ -24,6 +24,7 @@ const Shortcuts = late(() => import('../dialogs/Shortcuts.tsx'))
 const NotificationDialog = late(() => import('../dialogs/NotificationDialog.tsx'))
 const BrowsersDialog = late(() => import('../dialogs/BrowsersDialog.tsx'))
 const Tray = late(() => import('../../panes/decisions/Tray.tsx'))
+const LimitsDialog = late(() => import('../../panes/session/LimitsDialog.tsx'))
 const NewSessionDialog = late(() => import('../../panes/sidebar/NewSessionDialog.tsx'))
 
 const PREFETCH_MS = 1500
@@ -106,6 +107,7 @@ export function Shell() {
           {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
           {dialog?.kind === 'notifications' ? <NotificationDialog onClose={close} /> : null}
           {dialog?.kind === 'browsers' ? <BrowsersDialog onClose={close} /> : null}
+          {dialog?.kind === 'limits' ? <LimitsDialog sessionId={dialog.sessionId} onClose={close} /> : null}
           {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}
           {dialog?.kind === 'new-session' ? (
             <NewSessionDialog project={dialog.project} onClose={close} />

@@ -7,6 +7,7 @@ export type ShellDialog =
   | { kind: 'browsers' }
   | { kind: 'new-session'; project?: string }
   | { kind: 'tray' }
+  | { kind: 'limits'; sessionId: string }
   | { kind: 'sidebar' }
   | { kind: 'panel' }
   | { kind: 'contents' }

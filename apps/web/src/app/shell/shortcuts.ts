@@ -39,7 +39,8 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
       { keys: '[  ]', does: 'Previous and next turn' },
       { keys: 'End', does: 'To the latest' },
       { keys: '1 … 5', does: 'Activity, Changes, Files, Raw, Persona' },
-      { keys: 'Shift Esc', does: 'Stop the turn' },
+      { keys: 'Esc', does: 'Stop the turn, when nothing else is open and the field is empty' },
+      { keys: 'Shift Esc', does: 'Stop the turn in any case; once more by force' },
     ],
   },
   {
@@ -60,7 +61,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
       { keys: 'Shift Enter', does: 'New line' },
       { keys: '↑', does: 'Earlier messages, in an empty field' },
       { keys: '/  @', does: 'Commands and files' },
-      { keys: 'Esc', does: 'Leave the field' },
+      { keys: 'Esc', does: 'Leave the field; the text stays' },
     ],
   },
 ]

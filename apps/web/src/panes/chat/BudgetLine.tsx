@@ -2,7 +2,7 @@ import type { BudgetItem } from '@chirality/core'
 import { useId, useState } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
 import { useApi } from '../../state/server/use-api.ts'
-import { useSessionStore } from '../../state/session/use-session.ts'
+import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 
 /** What a budget says where it stopped the turn, and the place to raise it. */
 export function BudgetLine({ item }: { item: BudgetItem }) {
@@ -38,6 +38,7 @@ interface Unit {
 
 function RaiseBudget({ item }: { item: BudgetItem }) {
   const api = useApi()
+  const actions = useSessionActions()
   const { sessionId } = useSessionStore().get().state
   const projectRoot = useStatus(sessionId)?.projectRoot
   const { words, limit, ...field } = unitOf(item)
@@ -53,7 +54,8 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
       } else {
         await api.setSessionBudget(sessionId, { [field.session]: wanted })
       }
-      setSaid('Raised. Send a message to go on.')
+      setSaid('Raised. It goes on.')
+      actions.goOn?.(item.turnId)
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error))
     }
@@ -80,7 +82,7 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
         />
       </div>
       <button type="submit" className="button" disabled={!(wanted > limit)}>
-        Raise the budget
+        Raise and go on
       </button>
       {said ? <span role="status">{said}</span> : null}
     </form>

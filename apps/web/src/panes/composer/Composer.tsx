@@ -32,6 +32,8 @@ export function Composer({ status }: { status: SessionStatus }) {
   const completions = useCompletions({ status, text, field, onChange: setText })
   const history = useHistory(text, setText)
   const busy = phase !== 'idle' || (status.phase !== 'idle' && status.phase !== 'ending')
+  // A card that waits has the key first.
+  const canStop = busy && status.pending.length === 0
   const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
 
   // A session that was just made waits for its first message. On a phone the keyboard would cover what it says.
@@ -66,7 +68,10 @@ export function Composer({ status }: { status: SessionStatus }) {
 
   const onKeyDown = (event: React.KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || completions.onKey(event) || history.onKey(event)) return
-    if (event.key === 'Escape' && !event.shiftKey) field.current?.blur()
+    if (event.key === 'Escape' && !event.shiftKey && !(canStop && text === '')) {
+      event.preventDefault()
+      field.current?.blur()
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.altKey) return
     event.preventDefault()
     send(busy && (event.ctrlKey || event.metaKey) ? 'steer' : 'send')
@@ -113,18 +118,18 @@ export function Composer({ status }: { status: SessionStatus }) {
         />
         <div className="composer__row">
           <div className="chips">
-            <Chips status={status} harness={harness} unchecked={unchecked} onUnchecked={setUnchecked} />
+            <Chips {...{ status, harness, busy, unchecked }} onUnchecked={setUnchecked} />
           </div>
           <IconButton icon="attach" label="Attach files" onClick={files.choose} />
-          <StopButton status={status} busy={busy} />
           {busy && harness?.capabilities.supportsSteering ? (
             <Button disabled={empty} title="Ctrl Enter" onClick={() => send('steer')}>
               Send now
             </Button>
           ) : null}
-          <Button look="primary" disabled={empty} onClick={() => send('send')}>
+          <Button look={busy ? 'plain' : 'primary'} disabled={empty} onClick={() => send('send')}>
             {busy ? 'Queue' : 'Send'}
           </Button>
+          <StopButton status={status} busy={busy} />
         </div>
       </div>
     </div>

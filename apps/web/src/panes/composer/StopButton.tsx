@@ -4,6 +4,7 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
+import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -13,6 +14,7 @@ import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
 export function StopButton({ status, busy }: { status: SessionStatus; busy: boolean }) {
   const api = useApi()
   const { sessionId } = status
+  const hasCard = status.pending.length > 0
   const turnId = useSession(({ state }) => state.turns.at(-1)?.id ?? null)
   const exit = useSession(({ extras }) => extras.exit)
   const reason = useSession(({ state }) => state.turns.at(-1)?.reason ?? null)
@@ -39,9 +41,12 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
     call.catch((error: unknown) => toasts.error(messageOf(error), sessionId))
   }
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !event.shiftKey || !busy) return
+    if (event.key !== 'Escape' || !busy || event.defaultPrevented) return
+    // Plain Escape belongs to whatever is open first, and never ends by force.
+    const isFree = !hasCard && step.kind === 'can-stop' && !isTaken(event.target)
+    if (!event.shiftKey && !isFree) return
     event.preventDefault()
-    stop(step.kind === 'asked')
+    stop(event.shiftKey && step.kind === 'asked')
   })
   useEffect(() => {
     const listener = (event: KeyboardEvent) => onKey(event)
@@ -54,11 +59,11 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
       return null
     case 'can-stop':
       return (
-        <Button className="stop-button" onClick={() => stop(false)}>
+        <Button className="stop-button" look={hasCard ? 'plain' : 'primary'} onClick={() => stop(false)}>
           <span className="stop-button__mark" aria-hidden="true" />
           Stop
           <span className="stop-button__key" aria-hidden="true">
-            <Kbd>⇧ Esc</Kbd>
+            <Kbd>{hasCard ? '⇧ Esc' : 'Esc'}</Kbd>
           </span>
         </Button>
       )
@@ -89,3 +94,10 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
 }
 
 const LOOK_AGAIN_MS = 1000
+
+/** Whether something else has Escape: a dialog, a menu, or a field in which something stands. */
+function isTaken(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open], [role="menu"], [role="listbox"]')) return true
+  if (target instanceof HTMLTextAreaElement && target.id === 'composer') return target.value !== ''
+  return isTyping(target)
+}

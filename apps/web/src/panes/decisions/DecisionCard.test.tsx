@@ -14,8 +14,10 @@ import { DecisionCard } from './DecisionCard.tsx'
 function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore()) {
   const answers: PermissionDecision[] = []
   const modes: string[] = []
-  const setPermissionMode: ServerApi['setPermissionMode'] = async (_sessionId, mode) =>
-    void modes.push(`${mode} after ${answers.length}`)
+  const setPermissionMode: ServerApi['setPermissionMode'] = async (_sessionId, mode) => {
+    modes.push(`${mode} after ${answers.length}`)
+    return 'now'
+  }
   const decide: ServerApi['decide'] = async (_sessionId, _requestId, decision) => void answers.push(decision)
   const request: PermissionRequestEvent = {
     type: 'permission:request',

@@ -10,6 +10,7 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
+import { unarchived } from '../sidebar/groups.logic.ts'
 import { HarnessChecklist } from './HarnessChecklist.tsx'
 import { HomeComposer } from './HomeComposer.tsx'
 import { Lately, NeedsYou, Today, Working } from './HomeLists.tsx'
@@ -20,7 +21,8 @@ export function HomePage() {
   const project = fromSlug(useParams({ strict: false }).project)
   const fleet = useFleet()
   const harnesses = useHarnesses()
-  const sessions = project ? fleet.filter(({ projectRoot }) => projectRoot === project) : fleet
+  const listed = unarchived(fleet)
+  const sessions = project ? listed.filter(({ projectRoot }) => projectRoot === project) : listed
   const demo = useDemo()
   // Who tried only the demo, or nothing, still has a first own session before them.
   const isFirstRun = sessions.every(

@@ -15,7 +15,7 @@ import { installHelp } from '../home/install-help.ts'
 import { AddProject } from './AddProject.tsx'
 import {
   agentLabel,
-  type Effort,
+  EFFORTS,
   EMPTY_FORM,
   modelOptions,
   type NewSessionForm,
@@ -240,10 +240,3 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     </Dialog>
   )
 }
-
-const EFFORTS: readonly { value: Effort; label: string }[] = [
-  { value: '', label: 'its default' },
-  { value: 'low', label: 'low' },
-  { value: 'med', label: 'medium' },
-  { value: 'high', label: 'high' },
-]

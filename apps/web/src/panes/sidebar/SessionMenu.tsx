@@ -1,45 +1,23 @@
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { setProjectFilter } from '../../state/kept/project-filter.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Menu } from '../../ui/controls/Menu.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { toasts } from '../../ui/overlay/toast-store.ts'
-import { messageOf } from '../../ui/text/error-message.ts'
 import { ForkDialog } from '../session/ForkDialog.tsx'
 import { sessionTitle } from './session-title.ts'
+import { useListActions } from './use-list-actions.ts'
 
 /** What else can be done with a session. */
-export function SessionMenu({ status, active }: { status: SessionStatus; active: boolean }) {
-  const api = useApi()
-  const fleet = useFleetStore()
-  const navigate = useNavigate()
-  const [asking, setAsking] = useState<'rename' | 'fork' | 'delete' | null>(null)
-  const { sessionId, projectRoot } = status
+export function SessionMenu({ status, onRename }: { status: SessionStatus; onRename(): void }) {
+  const actions = useListActions()
+  const [asking, setAsking] = useState<'fork' | 'delete' | null>(null)
+  const { sessionId, projectRoot, shelf } = status
   const name = sessionTitle(status)
   const close = () => setAsking(null)
-  const attempt = (action: Promise<unknown>) => {
-    close()
-    action.catch((error: unknown) => toasts.error(messageOf(error)))
-  }
-  const rename = (title: string) =>
-    attempt(
-      api.renameSession(sessionId, title).then(() => {
-        // As it is by now: the session went on meanwhile.
-        const now = fleet.get(sessionId)
-        if (now) fleet.update([{ ...now, title }])
-      }),
-    )
-  const remove = async () => {
-    await api.deleteSession(sessionId)
-    fleet.remove(sessionId)
-    if (active) await navigate({ to: '/' })
-  }
+  const shelve = (to: SessionStatus['shelf']) => () => actions.shelve([sessionId], to)
+  const rests = status.phase === 'idle'
   return (
     <>
       <Menu
@@ -47,29 +25,50 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
           <IconButton className="icon-button session-row__more" icon="more" label={`More for ${name}`} />
         }
         items={[
-          { label: 'Rename…', onSelect: () => setAsking('rename') },
-          { label: 'Fork…', onSelect: () => setAsking('fork') },
+          { label: 'Rename', icon: 'edit', onSelect: onRename },
+          shelf === 'pinned'
+            ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null) }
+            : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned') },
+          shelf === 'archived'
+            ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null) }
+            : { label: 'Archive', icon: 'archive', onSelect: shelve('archived') },
+          { label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork') },
           {
-            label: 'Only this project',
-            onSelect: () => setProjectFilter(projectRoot),
+            label: 'Export as Markdown',
+            icon: 'end',
+            onSelect: () => void actions.exportAs([sessionId], 'markdown'),
           },
-          { label: 'Delete…', onSelect: () => setAsking('delete'), danger: true },
+          {
+            label: 'Export as a page that replays it',
+            icon: 'end',
+            onSelect: () => void actions.exportAs([sessionId], 'html'),
+          },
+          { label: 'Only this project', icon: 'folder', onSelect: () => setProjectFilter(projectRoot) },
+          {
+            label: rests ? 'Delete' : 'Delete…',
+            icon: 'remove',
+            onSelect: () => (rests ? actions.discard([sessionId]) : setAsking('delete')),
+            danger: true,
+          },
         ]}
       />
-      {asking === 'rename' ? (
-        <RenameDialog title={status.title ?? ''} onSave={rename} onClose={close} />
-      ) : null}
       {asking === 'fork' ? <ForkDialog sessionId={sessionId} onClose={close} /> : null}
       {asking === 'delete' ? (
         <Dialog title="Delete this session?" onClose={close}>
           <div className="session-dialog">
-            <p>{`"${name}" and all that is kept of it will be gone. What the agent changed in your files stays.`}</p>
+            <p>{`"${name}" works. Its turn is stopped now, and goes on by no undo. What the agent changed in your files stays.`}</p>
             <div className="session-dialog__foot">
               <Button look="quiet" onClick={close}>
                 Cancel
               </Button>
-              <Button look="danger" onClick={() => attempt(remove())}>
-                Delete
+              <Button
+                look="danger"
+                onClick={() => {
+                  close()
+                  actions.discard([sessionId])
+                }}
+              >
+                Stop and delete
               </Button>
             </div>
           </div>
@@ -79,35 +78,29 @@ export function SessionMenu({ status, active }: { status: SessionStatus; active:
   )
 }
 
-function RenameDialog(props: { title: string; onSave(title: string): void; onClose(): void }) {
+/** The name of a session, written over where it stands. Enter and leaving keep it, Escape does not. */
+export function RenameField(props: { title: string; onDone(title: string | null): void }) {
   const [title, setTitle] = useState(props.title)
+  const done = (kept: string) => props.onDone(kept === '' || kept === props.title ? null : kept)
   return (
-    <Dialog title="Rename the session" onClose={props.onClose}>
-      <form
-        className="session-dialog"
-        onSubmit={event => {
-          event.preventDefault()
-          if (title.trim() !== '') props.onSave(title.trim())
-        }}
-      >
-        <Field label="Name">
-          {id => (
-            <input
-              id={id}
-              className="input"
-              value={title}
-              maxLength={300}
-              onChange={event => setTitle(event.target.value)}
-              data-first
-            />
-          )}
-        </Field>
-        <div className="session-dialog__foot">
-          <Button type="submit" look="primary" disabled={title.trim() === ''}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <input
+      className="input session-row__name"
+      aria-label="Name"
+      value={title}
+      maxLength={300}
+      // biome-ignore lint/a11y/noAutofocus: it is there because the person asked to rename
+      autoFocus
+      onFocus={event => event.target.select()}
+      onChange={event => setTitle(event.target.value)}
+      onBlur={() => done(title.trim())}
+      onKeyDown={event => {
+        if (event.nativeEvent.isComposing) return
+        if (event.key === 'Enter') done(title.trim())
+        else if (event.key === 'Escape') props.onDone(null)
+        else return
+        event.preventDefault()
+        event.stopPropagation()
+      }}
+    />
   )
 }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { memo, useEffect, useRef, useSyncExternalStore } from 'react'
+import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { projectName } from '../../app/project.ts'
 import { seenSeq, seenVersion, subscribeSeen } from '../../state/kept/seen.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -7,8 +7,9 @@ import { Cost } from '../../ui/marks/Cost.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { useNow } from '../../ui/text/use-now.ts'
 import { dangerousRequest, isNews, statusLine, toneOf } from './groups.logic.ts'
-import { SessionMenu } from './SessionMenu.tsx'
+import { RenameField, SessionMenu } from './SessionMenu.tsx'
 import { sessionTitle } from './session-title.ts'
+import { useListActions } from './use-list-actions.ts'
 
 export const SessionRow = memo(function SessionRow({
   status,
@@ -23,6 +24,8 @@ export const SessionRow = memo(function SessionRow({
   useSyncExternalStore(subscribeSeen, seenVersion)
   const { sessionId } = status
   const now = useNow()
+  const { rename } = useListActions()
+  const [renaming, setRenaming] = useState(false)
   const row = useRef<HTMLLIElement>(null)
   // Chosen elsewhere, by a key or a link: the list follows.
   useEffect(() => {
@@ -31,6 +34,15 @@ export const SessionRow = memo(function SessionRow({
   const unread = !active && isNews(status, seenSeq(sessionId))
   return (
     <li ref={row} className={active ? 'session-row session-row--on' : 'session-row'}>
+      {renaming ? (
+        <RenameField
+          title={status.title ?? ''}
+          onDone={title => {
+            setRenaming(false)
+            if (title !== null) rename(sessionId, title)
+          }}
+        />
+      ) : null}
       <Link
         className="session-row__link"
         to="/s/$sessionId"
@@ -56,7 +68,7 @@ export const SessionRow = memo(function SessionRow({
           {statusLine(status, now)}
         </span>
       </Link>
-      <SessionMenu status={status} active={active} />
+      <SessionMenu status={status} onRename={() => setRenaming(true)} />
     </li>
   )
 })

@@ -7,7 +7,7 @@ import { setProjectFilter, useProjectFilter } from '../../state/kept/project-fil
 import { useApi } from '../../state/server/use-api.ts'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { groupSessions, matches } from './groups.logic.ts'
+import { groupSessions, matches, unarchived } from './groups.logic.ts'
 import { hitPlace, hitTitle, Snippet } from './SearchHit.tsx'
 import { SessionRow } from './SessionRow.tsx'
 import './sidebar.css'
@@ -15,7 +15,7 @@ import './sidebar.css'
 export const MIN_SEARCH_CHARS = 3
 
 export function Sidebar() {
-  const statuses = useFleet()
+  const statuses = unarchived(useFleet())
   const loaded = useFleetLoaded()
   const { sessionId, project: slug } = useParams({ strict: false })
   const filter = useProjectFilter()
@@ -24,7 +24,9 @@ export function Sidebar() {
   const inProject =
     project === null ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)
   const showProject = inProject.some(({ projectRoot }) => projectRoot !== inProject[0]?.projectRoot)
-  const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)))
+  const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)), {
+    pins: true,
+  })
   return (
     <nav className="sidebar" aria-label="Sessions">
       <input

@@ -10,19 +10,37 @@ import { formatAge } from '../../ui/text/format.ts'
 import { requestArgument } from '../chat/tool-summary.logic.ts'
 import { decisionLine } from '../decisions/decision.logic.ts'
 
-export type GroupName = 'Needs you' | 'Working' | 'Stopped' | 'At rest' | 'Done'
+export type GroupName = 'Needs you' | 'Pinned' | 'Working' | 'Stopped' | 'At rest' | 'Done'
 
 export interface SessionGroup {
   name: GroupName
   sessions: readonly SessionStatus[]
 }
 
-const ORDER: readonly GroupName[] = ['Needs you', 'Working', 'Stopped', 'At rest', 'Done']
+const ORDER: readonly GroupName[] = ['Needs you', 'Pinned', 'Working', 'Stopped', 'At rest', 'Done']
 
-/** What matters first: who waits for me, who works, who could, who is through. Empty groups are left out. */
-export function groupSessions(statuses: readonly SessionStatus[]): SessionGroup[] {
+/** Without what was archived and rests: one that works or waits again is in the lists again. */
+export function unarchived(statuses: readonly SessionStatus[]): readonly SessionStatus[] {
+  return statuses.filter(status => !isArchived(status))
+}
+
+export function isArchived(status: SessionStatus): boolean {
+  return status.shelf === 'archived' && !['Needs you', 'Working'].includes(groupOf(status))
+}
+
+/**
+ * What matters first: who waits for me, who works, who could, who is through. Empty groups are left out. With `pins`
+ * the pinned ones stand together, unless they wait.
+ */
+export function groupSessions(
+  statuses: readonly SessionStatus[],
+  { pins = false }: { pins?: boolean } = {},
+): SessionGroup[] {
   const groups = new Map<GroupName, SessionStatus[]>(ORDER.map(name => [name, []]))
-  for (const status of statuses) groups.get(groupOf(status))?.push(status)
+  for (const status of statuses) {
+    const group = groupOf(status)
+    groups.get(pins && status.shelf === 'pinned' && group !== 'Needs you' ? 'Pinned' : group)?.push(status)
+  }
   return ORDER.flatMap(name => {
     const sessions = groups.get(name) ?? []
     return sessions.length > 0 ? [{ name, sessions: sessions.sort(byTime) }] : []
@@ -35,13 +53,15 @@ export function sessionBeside(
   sessionId: string | undefined,
   step: 1 | -1,
 ): string | undefined {
-  const order = groupSessions(statuses).flatMap(({ sessions }) => sessions.map(one => one.sessionId))
+  const order = groupSessions(unarchived(statuses), { pins: true }).flatMap(({ sessions }) =>
+    sessions.map(one => one.sessionId),
+  )
   const at = sessionId === undefined ? -1 : order.indexOf(sessionId)
   if (at < 0) return order.at(step === 1 ? 0 : -1)
   return order[at + step]
 }
 
-export function groupOf(status: SessionStatus): GroupName {
+export function groupOf(status: SessionStatus): Exclude<GroupName, 'Pinned'> {
   const { pending, queueHeld, queue } = status
   if (pending.length > 0 || (queueHeld && queue.length > 0)) return 'Needs you'
   // A turn that was asked to stop rests; one that had to be ended by force may have left things half done.
@@ -49,7 +69,7 @@ export function groupOf(status: SessionStatus): GroupName {
   return GROUPS[conditionOf(status)]
 }
 
-const GROUPS: Readonly<Record<SessionCondition, GroupName>> = {
+const GROUPS: Readonly<Record<SessionCondition, Exclude<GroupName, 'Pinned'>>> = {
   new: 'At rest',
   running: 'Working',
   waiting: 'Needs you',

@@ -6,6 +6,13 @@ import type { SelectOption } from '../../ui/controls/Picker.tsx'
 export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>
 export type Effort = '' | 'low' | 'med' | 'high'
 
+export const EFFORTS: readonly { value: Effort; label: string }[] = [
+  { value: '', label: 'its default' },
+  { value: 'low', label: 'low' },
+  { value: 'med', label: 'medium' },
+  { value: 'high', label: 'high' },
+]
+
 export interface NewSessionForm {
   project: string
   harness: string

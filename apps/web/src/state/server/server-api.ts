@@ -43,6 +43,8 @@ export interface ServerApi extends SettingsApi {
   registerProject(path: string): Promise<ProjectInfo>
   /** Folders that what was typed can become. */
   completeFolder(typed: string): Promise<string[]>
+  /** Git repositories under the home folder that are no projects yet, the one used last first. */
+  repositories(): Promise<string[]>
   openProject(root: string): Promise<void>
   harnesses(): Promise<HarnessInfo[]>
   harnessStatus(): Promise<Record<string, HarnessInstallStatus>>
@@ -69,7 +71,24 @@ export interface ServerApi extends SettingsApi {
   forkSession(sessionId: string, atSeq?: number): Promise<{ id: string }>
   /** What the agent of such a fork would know. */
   forkHistory(sessionId: string, atSeq?: number): Promise<ForkHistory>
-  deleteSession(sessionId: string): Promise<void>
+  /** What the next turns run with; what is left out stays. */
+  configureSession(sessionId: string, changes: SessionChanges): Promise<void>
+  /** Puts sessions on top of the lists, out of them, or back. */
+  shelveSessions(sessionIds: readonly string[], shelf: SessionStatus['shelf']): Promise<void>
+  /** Stops and deletes them; `restoreSessions` brings them back for a minute. */
+  discardSessions(sessionIds: readonly string[]): Promise<void>
+  restoreSessions(sessionIds: readonly string[]): Promise<void>
+  /** Without its secrets, as a file of its own. */
+  exportSession(sessionId: string, format: 'markdown' | 'html' | 'json'): Promise<Blob>
+  /** Conversations that the agents keep themselves, in the folder of a project. */
+  nativeSessions(project: string): Promise<NativeSession[]>
+  importSession(
+    session: Pick<NativeSession, 'harness' | 'nativeSessionId'>,
+    project: string,
+  ): Promise<{ id: string }>
+  processes(sessionId: string): Promise<SessionProcess[]>
+  /** Ends one that the agent started, with what it started itself; says how many still run. */
+  endProcess(sessionId: string, which: Pick<SessionProcess, 'pid' | 'startedAt'>): Promise<{ left: number }>
   /** The log from the beginning, a page at a time; `next` is null at its end. */
   readLog(sessionId: string, after: number): Promise<{ envelopes: Envelope[]; next: number | null }>
   /** The last events before one, oldest first; fewer, but at least one, where they would be more than `maxBytes`. */
@@ -92,7 +111,8 @@ export interface ServerApi extends SettingsApi {
   /** What still runs of the turn that was stopped last; null where it cannot be told. */
   leftovers(sessionId: string): Promise<CallOutputs['turns']['leftovers']>
   prewarm(sessionId: string): Promise<void>
-  setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void>
+  /** From when it holds: an agent that cannot change it while it works takes it with its next turn. */
+  setPermissionMode(sessionId: string, mode: PermissionMode): Promise<'now' | 'next-turn'>
   /** What all turns of the session may spend together; what is left out stays. */
   setSessionBudget(sessionId: string, budget: SessionBudgetChange): Promise<void>
   /** What all sessions of the project may spend together. */
@@ -133,7 +153,7 @@ export interface SessionWatcher {
 /** As the server keeps it, without what no pane shows. */
 export type SessionStatus = Omit<
   FleetEvent['sessions'][number],
-  'condition' | 'workedMs' | 'budgetMinutes' | 'queue' | 'steered'
+  'condition' | 'workedMs' | 'queue' | 'steered'
 > & {
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
@@ -195,7 +215,13 @@ export interface PersonaPrompt {
 
 export type NewSessionOptions = Omit<CallInputs['sessions']['create'], 'project'>
 
-export type SessionSettings = Pick<CallOutputs['sessions']['get']['settings'], 'permissionMode' | 'budgetUsd'>
+export type SessionSettings = Partial<CallOutputs['sessions']['get']['settings']>
+
+export type SessionChanges = Omit<CallInputs['sessions']['configure'], 'sessionId'>
+
+export type NativeSession = CallOutputs['sessions']['native'][number]
+
+export type SessionProcess = CallOutputs['system']['processes'][number]['processes'][number]
 
 export interface OutgoingMessage {
   text: string

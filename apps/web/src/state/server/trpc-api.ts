@@ -65,6 +65,13 @@ export function createTrpcApi(
     ...projectCalls(client),
     ...settingsCalls(client),
     ...sessionCalls(client),
+    ...listCalls(client),
+    exportSession: async (...[sessionId, format]: Parameters<ServerApi['exportSession']>) => {
+      const url = `/api/harness/session/${encodeURIComponent(sessionId)}/export?format=${format}`
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${await token()}` } })
+      if (!answer.ok) throw new Error(`The server could not export it (${answer.status}).`)
+      return answer.blob()
+    },
     ...turnCalls(client),
     ...fileCalls(client),
   }
@@ -116,6 +123,7 @@ function projectCalls(client: Client) {
       const { lockedBy, ...project } = await client.projects.register.mutate({ path })
       return { ...project, lockedBy: lockedBy?.address ?? null }
     },
+    repositories: () => client.projects.repositories.query(),
     completeFolder: (typed: string) => client.projects.folders.query({ typed }),
     openProject: async (project: string) => void (await client.projects.open.mutate({ project })),
     harnesses: () => client.harnesses.list.query(),
@@ -165,11 +173,7 @@ function sessionCalls(client: Client) {
       await client.sessions.markRead.mutate({ sessionId, seq })
     },
     settings: async (sessionId: string) => {
-      const { permissionMode, budgetUsd } = (await client.sessions.get.query({ sessionId })).settings
-      return {
-        ...(permissionMode === undefined ? {} : { permissionMode }),
-        ...(budgetUsd === undefined ? {} : { budgetUsd }),
-      }
+      return (await client.sessions.get.query({ sessionId })).settings
     },
     createSession: (project: string, options: NewSessionOptions) =>
       client.sessions.create.mutate({ project, ...options }),
@@ -179,7 +183,6 @@ function sessionCalls(client: Client) {
       client.sessions.fork.mutate({ sessionId, ...(atSeq === undefined ? {} : { atSeq }) }),
     forkHistory: (sessionId: string, atSeq?: number) =>
       client.sessions.forkHistory.query({ sessionId, ...(atSeq === undefined ? {} : { atSeq }) }),
-    deleteSession: async (sessionId: string) => void (await client.sessions.delete.mutate({ sessionId })),
     readLog: async (sessionId: string, after: number) => {
       const page = await client.sessions.export.query({ sessionId, format: 'ndjson', after })
       const lines = page.text.split('\n').filter(line => line !== '')
@@ -211,6 +214,27 @@ function sessionCalls(client: Client) {
   }
 }
 
+/** What is done with sessions as rows of a list, and with what they run. */
+function listCalls({ sessions, system }: Client) {
+  return {
+    configureSession: async (...[sessionId, changes]: Parameters<ServerApi['configureSession']>) =>
+      void (await sessions.configure.mutate({ sessionId, ...changes })),
+    shelveSessions: async (...[sessionIds, shelf]: Parameters<ServerApi['shelveSessions']>) =>
+      void (await sessions.shelve.mutate({ sessionIds: [...sessionIds], shelf })),
+    discardSessions: async (sessionIds: readonly string[]) =>
+      void (await sessions.discard.mutate({ sessionIds: [...sessionIds] })),
+    restoreSessions: async (sessionIds: readonly string[]) =>
+      void (await sessions.restore.mutate({ sessionIds: [...sessionIds] })),
+    nativeSessions: (project: string) => sessions.native.query({ project }),
+    importSession: (...[session, project]: Parameters<ServerApi['importSession']>) =>
+      sessions.import.mutate({ project, harness: session.harness, nativeSessionId: session.nativeSessionId }),
+    processes: async (sessionId: string) =>
+      (await system.processes.query({ sessionId })).flatMap(({ processes }) => processes),
+    endProcess: (...[sessionId, { pid, startedAt }]: Parameters<ServerApi['endProcess']>) =>
+      system.endProcess.mutate({ sessionId, pid, startedAt }),
+  }
+}
+
 function turnCalls(client: Client) {
   const { turns } = client
   return {
@@ -227,7 +251,7 @@ function turnCalls(client: Client) {
     setProjectBudget: async (...[project, budget]: Parameters<ServerApi['setProjectBudget']>) =>
       void (await client.budgets.set.mutate({ project, ...budget })),
     setPermissionMode: async (...[sessionId, mode]: Parameters<ServerApi['setPermissionMode']>) =>
-      void (await turns.setPermissionMode.mutate({ sessionId, mode })),
+      (await turns.setPermissionMode.mutate({ sessionId, mode })).from,
     contextUsage: (sessionId: string) => turns.contextUsage.query({ sessionId }),
     queueEdit: async (sessionId: string, id: string, message: string) =>
       void (await turns.queue.edit.mutate({ sessionId, id, message })),
@@ -327,6 +351,7 @@ function toStatus(stored: Stored): SessionStatus {
       model,
       persona,
       mode,
+      shelf: stored.shelf,
       lastTurn,
       leftUnanswered,
       costUsd,
@@ -334,6 +359,7 @@ function toStatus(stored: Stored): SessionStatus {
       tokens,
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,
+      budgetMinutes: settings.budgetMinutes ?? null,
       updatedAt,
       lastSeq,
       lastLine: stored.progress.lastLine,

@@ -33,7 +33,16 @@ export function Menu({ trigger, items, title, align = 'end' }: MenuProps) {
     <DropdownMenu.Root modal={false} onOpenChange={onOpenChange}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal container={place}>
-        <DropdownMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8}>
+        <DropdownMenu.Content
+          className="menu"
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          onCloseAutoFocus={event => {
+            // What an entry opened has the focus already.
+            if (document.activeElement?.matches('input, textarea')) event.preventDefault()
+          }}
+        >
           {title ? <DropdownMenu.Label className="menu__title">{title}</DropdownMenu.Label> : null}
           {items.map((item, index) => (
             <Item key={`${index} ${item.label}`} item={item} />

@@ -26,13 +26,27 @@ export interface PickerProps<T extends string> {
   /** Where the focus goes when its dialog opens. */
   first?: boolean
   disabled?: boolean
+  /** Of the menu, where it says more than the label. */
+  title?: string
   /** For the button, where the option's own label is too long. */
   short?: string
 }
 
 /** A choice among few: the button says what holds, the menu what follows from each. */
 export function Picker<T extends string>(props: PickerProps<T>) {
-  const { label, value, options, onChange, actions = [], icon, look = 'plain', id, first, short } = props
+  const {
+    label,
+    value,
+    options,
+    onChange,
+    actions = [],
+    icon,
+    look = 'plain',
+    id,
+    first,
+    short,
+    title = label,
+  } = props
   const shown = short ?? options.find(option => option.value === value)?.label ?? value
   const items = options.map(
     (option): MenuItem => ({
@@ -46,7 +60,7 @@ export function Picker<T extends string>(props: PickerProps<T>) {
   )
   return (
     <Menu
-      title={label}
+      title={title}
       align="start"
       items={[...items, ...actions]}
       trigger={

@@ -1,4 +1,5 @@
 import {
+  Archive,
   ArrowDownToLine,
   ArrowUp,
   Bell,
@@ -42,6 +43,7 @@ import {
   Paperclip,
   Pause,
   Pencil,
+  Pin,
   Play,
   Plus,
   RotateCcw,
@@ -65,6 +67,7 @@ import './marks.css'
 
 const ICONS = {
   alert: TriangleAlert,
+  archive: Archive,
   attach: Paperclip,
   bell: Bell,
   bot: Bot,
@@ -106,6 +109,7 @@ const ICONS = {
   persona: UserRound,
   phone: Smartphone,
   play: Play,
+  pin: Pin,
   plus: Plus,
   remove: Trash2,
   retry: RotateCcw,

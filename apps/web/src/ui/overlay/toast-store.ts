@@ -9,6 +9,8 @@ export interface Toast {
 }
 
 const SHOWN_MS = 6000
+/** One that can be acted on stays until it was read and reached. */
+const ACTION_MS = 15_000
 const MAX_TOASTS = 4
 
 /** Errors stay until they are closed: whoever looked away must still see them. One of a session stays on its page. */
@@ -22,13 +24,21 @@ export class ToastStore {
   readonly list = (): readonly Toast[] => this.#toasts
 
   info(message: string, action?: Toast['action']): void {
-    const id = this.#add({ level: 'info', message, ...(action ? { action } : {}) })
-    setTimeout(() => this.close(id), SHOWN_MS)
+    const id: number = this.#add({
+      ...{ level: 'info', message },
+      ...(action ? { action: { label: action.label, run: () => this.#act(id, action.run) } } : {}),
+    })
+    setTimeout(() => this.close(id), action ? ACTION_MS : SHOWN_MS)
   }
 
   error(message: string, sessionId?: string): void {
     if (this.#toasts.some(toast => toast.message === message && toast.sessionId === sessionId)) return
     this.#add({ level: 'error', message, ...(sessionId === undefined ? {} : { sessionId }) })
+  }
+
+  #act(id: number, run: () => void): void {
+    this.close(id)
+    run()
   }
 
   close(id: number): void {

@@ -1,7 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { listProcesses, parseProcStat, parsePs, readProcess, stillRunning } from './process-table.ts'
+import {
+  listProcesses,
+  parseProcStat,
+  parseProcUsage,
+  parsePs,
+  parsePsUsage,
+  readProcess,
+  readUsage,
+  stillRunning,
+} from './process-table.ts'
 
 test('the table has us, with our parent', async () => {
   const own = (await listProcesses()).find(entry => entry.pid === process.pid)
@@ -55,4 +64,23 @@ test('the output of ps, as macOS and Linux print it', () => {
     { pid: 1, parentPid: 0, groupId: 1, startedAt: 'Sat Nov  9 02:56:01 2024', zombie: false },
     { pid: 501, parentPid: 1, groupId: 501, startedAt: 'Sat Nov 16 12:00:00 2024', zombie: false },
   ])
+})
+
+test('the resources of a process: of this one by the system, and of others by what `ps` prints', async () => {
+  const [own] = await readUsage([process.pid, 2 ** 22 + 1])
+  expect(own).toMatchObject({ pid: process.pid, command: expect.stringContaining('node') })
+  expect(own?.memoryBytes).toBeGreaterThan(10_000_000)
+  expect(own?.cpuMs).toBeGreaterThan(0)
+  expect(own?.ageMs).toBeGreaterThanOrEqual(0)
+  expect(parsePsUsage('  501 1-02:03:04 0:05.50  1234 /usr/bin/node server.js \nno process\n')).toEqual([
+    { pid: 501, command: '/usr/bin/node server.js', ageMs: 93_784_000, cpuMs: 5500, memoryBytes: 1_263_616 },
+  ])
+})
+
+test('a kernel thread and a name with parentheses are read, too', () => {
+  const numbers = Array.from({ length: 40 }, (_, i) => String(i))
+  const stat = `7 (a) b) S ${numbers.join(' ')}`
+  const usage = parseProcUsage({ pid: 7, stat, status: 'Name: x\n', command: '', uptimeS: 100 })
+  // Fields 14, 15 and 22 of proc(5).
+  expect(usage).toEqual({ pid: 7, command: 'a) b', ageMs: 99_820, cpuMs: 210, memoryBytes: null })
 })

@@ -129,3 +129,85 @@ export function parseProcStat(text: string): ProcessEntry | undefined {
 
 /** Field 22 of proc(5), counted from field 6. */
 const START_TIME_FIELD = 16
+
+/** The resources of one process. What the system does not tell is null. */
+export interface ProcessUsage {
+  pid: number
+  /** Program and arguments, as far as they can be read. */
+  command: string
+  ageMs: number | null
+  /** CPU time since its start, of all its threads. */
+  cpuMs: number | null
+  memoryBytes: number | null
+}
+
+/** Processes that exited meanwhile are left out. */
+export async function readUsage(pids: readonly number[]): Promise<ProcessUsage[]> {
+  if (pids.length === 0) return []
+  if (process.platform !== 'linux')
+    return parsePsUsage(await runPs(['-ww', '-o', USAGE_COLUMNS, '-p', pids.join(',')]))
+  const uptimeS = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'))
+  return pids.flatMap(pid => {
+    try {
+      const [stat, status, command] = ['stat', 'status', 'cmdline'].map(name =>
+        readFileSync(`/proc/${pid}/${name}`, 'utf8'),
+      )
+      return [
+        parseProcUsage({ pid, stat: stat ?? '', status: status ?? '', command: command ?? '', uptimeS }),
+      ]
+    } catch {
+      return []
+    }
+  })
+}
+
+export function parseProcUsage(files: {
+  pid: number
+  stat: string
+  status: string
+  command: string
+  uptimeS: number
+}): ProcessUsage {
+  const { pid, stat, status, uptimeS } = files
+  const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [user, system, started] = [fields[11], fields[12], fields[3 + START_TIME_FIELD]].map(Number)
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]
+  return {
+    pid,
+    command: files.command.split('\0').join(' ').trim() || name,
+    ageMs: numberOrNull((uptimeS - Number(started) / TICKS_PER_SECOND) * 1000),
+    cpuMs: numberOrNull(((Number(user) + Number(system)) / TICKS_PER_SECOND) * 1000),
+    memoryBytes: kilobytes === undefined ? null : Number(kilobytes) * 1024,
+  }
+}
+
+/** `ps` of macOS: `  501 1-02:03:04 0:05.67 1234 /usr/bin/node server.js`. */
+export function parsePsUsage(output: string): ProcessUsage[] {
+  return output.split('\n').flatMap(line => {
+    const match = /^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(.*\S)\s*$/.exec(line)
+    if (match === null) return []
+    const [, pid, age = '', cpu = '', kilobytes, command = ''] = match
+    return [
+      {
+        ...{ pid: Number(pid), command, ageMs: parsePsTime(age), cpuMs: parsePsTime(cpu) },
+        memoryBytes: Number(kilobytes) * 1024,
+      },
+    ]
+  })
+}
+
+/** `[days-][hours:]minutes:seconds`. */
+function parsePsTime(text: string): number | null {
+  const [clock = '', days = '0'] = text.split('-').reverse()
+  const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
+  return numberOrNull((Number(days) * 86_400 + seconds) * 1000)
+}
+
+function numberOrNull(value: number): number | null {
+  return Number.isFinite(value) ? Math.max(0, Math.round(value)) : null
+}
+
+const USAGE_COLUMNS = 'pid=,etime=,time=,rss=,command='
+/** `USER_HZ`, which Linux fixes at 100 for what programs read. */
+const TICKS_PER_SECOND = 100

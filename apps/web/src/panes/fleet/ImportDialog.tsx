@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import { lastProject } from '../../state/kept/last-choices.ts'
+import type { NativeSession } from '../../state/server/server-api.ts'
+import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { formatAge } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
+
+const SHOWN = 50
+
+/** Conversations that were held with an agent in a terminal, to go on with here. */
+export default function ImportDialog({ onClose }: { onClose(): void }) {
+  const api = useApi()
+  const navigate = useNavigate()
+  const fleet = useFleetStore()
+  const now = useNow()
+  const harnesses = useHarnesses()
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const [chosen, setChosen] = useState(lastProject())
+  const [words, setWords] = useState('')
+  const [busy, setBusy] = useState<string | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  const root = projects.find(one => one.root === chosen)?.root ?? projects[0]?.root ?? ''
+  const { data, error, isPending } = useQuery({
+    queryKey: ['native', root],
+    queryFn: () => api.nativeSessions(root),
+    enabled: root !== '',
+    gcTime: 0,
+    retry: false,
+  })
+  const found = (data ?? []).filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
+  const take = async (session: NativeSession) => {
+    setBusy(session.nativeSessionId)
+    setProblem(null)
+    try {
+      const { id } = await api.importSession(session, root)
+      fleet.setStored(await api.sessions())
+      onClose()
+      await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
+    } catch (cause) {
+      setProblem(messageOf(cause))
+      setBusy(null)
+    }
+  }
+  const nameOf = (id: string) => harnesses.find(harness => harness.id === id)?.name ?? id
+  return (
+    <Dialog title="Import a conversation" onClose={onClose}>
+      <div className="import">
+        <SelectField
+          first
+          label="Project"
+          value={root}
+          onChange={setChosen}
+          options={projects.map(one => ({
+            ...{ value: one.root, label: one.name, detail: one.root, disabled: one.missing },
+          }))}
+        />
+        <Field label="Find">
+          {id => (
+            <input
+              id={id}
+              className="input"
+              type="search"
+              value={words}
+              onChange={event => setWords(event.target.value)}
+            />
+          )}
+        </Field>
+        {(problem ?? error) ? <p role="alert">{problem ?? messageOf(error)}</p> : null}
+        <p className="import__count" role="status">
+          {isPending && root !== '' ? 'Looking…' : countWords(found.length)}
+        </p>
+        <ul className="import__list" aria-label="Conversations">
+          {found.slice(0, SHOWN).map(session => (
+            <li key={`${session.harness} ${session.nativeSessionId}`}>
+              <span className="truncate">{session.title || 'Untitled'}</span>
+              <span className="import__facts">
+                {`${nameOf(session.harness)} · ${formatAge(session.updatedAt, now)}`}
+              </span>
+              <Button
+                size="small"
+                disabled={busy !== null}
+                aria-label={`Import ${session.title || 'Untitled'}`}
+                onClick={() => void take(session)}
+              >
+                {busy === session.nativeSessionId ? 'Importing…' : 'Import'}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Dialog>
+  )
+}
+
+function countWords(count: number): string {
+  if (count === 0) return 'No agent keeps a conversation of this folder.'
+  return count > SHOWN
+    ? `The ${SHOWN} newest of ${count}.`
+    : `${count} ${count === 1 ? 'conversation' : 'conversations'} held outside.`
+}

@@ -1,0 +1,86 @@
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { plural } from '../../ui/text/format.ts'
+import { sessionTitle } from './session-title.ts'
+
+export type ExportFormat = 'markdown' | 'html' | 'json'
+
+/** What is done with one session of a list, or with several at once. */
+export function useListActions() {
+  const api = useApi()
+  const fleet = useFleetStore()
+  const navigate = useNavigate()
+  const { sessionId: open } = useParams({ strict: false })
+  const failed = (error: unknown) => toasts.error(messageOf(error))
+  const nameOf = (ids: readonly string[]) => {
+    const only = ids.length === 1 ? fleet.get(ids[0] ?? '') : undefined
+    return only ? `"${sessionTitle(only)}"` : plural(ids.length, 'session')
+  }
+  const setShelf = async (ids: readonly string[], shelf: SessionStatus['shelf']) => {
+    await api.shelveSessions(ids, shelf)
+    // As they are by now: they went on meanwhile.
+    fleet.update(ids.flatMap(id => fleet.get(id) ?? []).map(status => ({ ...status, shelf })))
+  }
+  const restore = async (ids: readonly string[]) => {
+    await api.restoreSessions(ids)
+    fleet.setStored(await api.sessions())
+  }
+  return {
+    shelve: (ids: readonly string[], shelf: SessionStatus['shelf']) => {
+      const before = ids.map(id => fleet.get(id)?.shelf ?? null)
+      setShelf(ids, shelf).then(() => {
+        if (shelf !== 'archived') return
+        const undo = () =>
+          void Promise.all(ids.map((id, i) => setShelf([id], before[i] ?? null))).catch(failed)
+        toasts.info(`Archived ${nameOf(ids)}.`, { label: 'Undo', run: undo })
+      }, failed)
+    },
+    discard: (ids: readonly string[]) => {
+      const name = nameOf(ids)
+      api.discardSessions(ids).then(() => {
+        for (const id of ids) fleet.remove(id)
+        if (open !== undefined && ids.includes(open)) void navigate({ to: '/' })
+        toasts.info(`Deleted ${name}.`, { label: 'Undo', run: () => void restore(ids).catch(failed) })
+      }, failed)
+    },
+    rename: (id: string, title: string) => {
+      api.renameSession(id, title).then(() => {
+        const now = fleet.get(id)
+        if (now) fleet.update([{ ...now, title }])
+      }, failed)
+    },
+    exportAs: async (ids: readonly string[], format: ExportFormat) => {
+      for (const id of ids) {
+        const name = fleet.get(id)
+        try {
+          save(await api.exportSession(id, format), fileName(name ? sessionTitle(name) : id, format))
+        } catch (error) {
+          failed(error)
+        }
+      }
+    },
+  }
+}
+
+const ENDINGS: Readonly<Record<ExportFormat, string>> = { markdown: 'md', html: 'html', json: 'ndjson' }
+
+/** Letters and digits of the title: a name that every system takes. */
+export function fileName(title: string, format: ExportFormat): string {
+  const words = title.normalize('NFKD').match(/[\p{L}\p{N}]+/gu) ?? []
+  return `${words.join('-').slice(0, 60) || 'session'}.${ENDINGS[format]}`
+}
+
+function save(blob: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  // The download reads from it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS)
+}
+
+const KEPT_MS = 60_000

@@ -1,0 +1,193 @@
+import { MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
+import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
+import { choose, picker } from '../support/choose.ts'
+import { useDashboard } from '../support/page.ts'
+import { FIX_CRLF } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const
+
+test('what a session runs with is changed while it works, and it is said from when that holds', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running' })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  await page.getByRole('button', { name: 'Stop', exact: false }).waitFor()
+  const model = api.harnesses[0]?.models.find(({ isDefault }) => !isDefault)
+  await choose(page, 'Model', model?.label ?? '')
+  await choose(page, 'Effort', 'high')
+  const said = page.getByRole('status').filter({ hasText: 'From the next message' })
+  await said.getByText(`From the next message: model ${model?.label.toLowerCase()}, effort high`).waitFor()
+  expect(api.called('sessions.configure')).toEqual([
+    { sessionId: 's1', model: model?.id },
+    { sessionId: 's1', thinking: 'high' },
+  ])
+  // This agent changes its permissions at once: nothing is said of a next message.
+  await choose(page, 'Permissions', PERMISSION_WORDS.plan.label)
+  await expect.poll(() => api.called('turns.setPermissionMode')).toEqual([{ sessionId: 's1', mode: 'plan' }])
+  expect(await said.textContent()).not.toContain('permissions')
+  api.modeFrom = 'next-turn'
+  await choose(page, 'Permissions', PERMISSION_WORDS.acceptEdits.label)
+  await said.getByText(/permissions edit freely/).waitFor()
+  // By keyboard: the next choice in the row, with an arrow and Enter.
+  await picker(page, 'Mode').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.getByRole('menuitemcheckbox', { name: MODE_WORDS.pipeline.label }).waitFor()
+  await page.keyboard.type(MODE_WORDS.pipeline.label.slice(0, 3))
+  await page.keyboard.press('Enter')
+  await expect.poll(() => api.called('sessions.configure').at(-1)).toEqual({ sessionId: 's1', mode: 'pipeline' })
+  expect(await axeViolations(page)).toEqual([])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('limits of a session show, are set in one place, and a wrong one is not sent', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => canned.add({ lastTurn: 'completed', budgetUsd: 5, costUsd: 1.2, tokens: 4000 }),
+    ...PHONE,
+  })
+  await page.getByRole('button', { name: 'budget $5.00' }).tap()
+  const dialog = page.getByRole('dialog', { name: 'Limits of this session' })
+  expect(await dialog.getByLabel('Budget in $').inputValue()).toBe('5')
+  await dialog.getByLabel('Step limit of a turn').fill('0')
+  await dialog.getByRole('button', { name: 'Save' }).tap()
+  await dialog.getByRole('alert').getByText('Step limit of a turn is a number above 0').waitFor()
+  expect(api.called('budgets.setSession')).toEqual([])
+  expect(await axeViolations(page)).toEqual([])
+  await dialog.getByLabel('Step limit of a turn').fill('40')
+  await dialog.getByLabel('Budget in $').fill('')
+  await dialog.getByRole('button', { name: 'Save' }).tap()
+  await dialog.waitFor({ state: 'detached' })
+  const limits = { budgetUsd: null, budgetTokens: null, budgetMinutes: null }
+  expect(api.called('budgets.setSession')).toEqual([{ sessionId: 's1', ...limits }])
+  expect(api.called('sessions.configure')).toEqual([{ sessionId: 's1', maxTurns: 40 }])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('Escape stops the turn when nothing else has it', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running' })
+      canned.push('s1', FIX_CRLF)
+    },
+  })
+  const stop = page.getByRole('button', { name: 'Stop' })
+  await stop.waitFor()
+  expect(await stop.evaluate(button => button.classList.contains('button--primary'))).toBe(true)
+  await stop.getByText('Esc').waitFor()
+  const field = page.getByRole('textbox', { name: 'Message' })
+  const stops = () => api.called('turns.interrupt').length
+  // A field in which something stands, a menu and a dialog have it first.
+  await field.fill('half a thought')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => field.evaluate(el => el === document.activeElement)).toBe(false)
+  await picker(page, 'Model').click()
+  await page.getByRole('menu').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('menu').waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor({ state: 'detached' })
+  expect(stops()).toBe(0)
+  await field.fill('')
+  await field.focus()
+  await page.keyboard.press('Escape')
+  await expect.poll(stops).toBe(1)
+  // Once more is no force: that takes Shift.
+  await page.getByText('Asked to stop…').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Shift+Escape')
+  await expect.poll(() => api.called('turns.kill')).toHaveLength(1)
+  expect(stops()).toBe(1)
+  await close()
+})
+
+test('sessions are pinned, archived, deleted and brought back, one by one and many at once', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ sessionId: 's1', title: 'Alpha', lastTurn: 'completed' })
+      canned.add({ sessionId: 's2', title: 'Beta', lastTurn: 'completed' })
+      canned.add({ sessionId: 's3', title: 'Gamma', lastTurn: 'completed' })
+    },
+  })
+  const sidebar = page.getByRole('navigation', { name: 'Sessions' })
+  const menu = async (name: string, entry: string) => {
+    await sidebar.getByRole('button', { name: `More for ${name}` }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: entry, exact: true }).click()
+  }
+  await menu('Gamma', 'Pin to the top')
+  await sidebar.getByRole('region', { name: 'Pinned' }).getByText('Gamma').waitFor()
+  await menu('Beta', 'Archive')
+  await page.getByText('Archived "Beta".').waitFor()
+  expect(await sidebar.getByText('Beta').count()).toBe(0)
+  // Inline, by keyboard: Escape leaves the name as it is.
+  await menu('Alpha', 'Rename')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Nothing')
+  await page.keyboard.press('Escape')
+  expect(api.called('sessions.rename')).toEqual([])
+
+  await page.keyboard.press('f')
+  await page.getByRole('radio', { name: 'Archived 1' }).click()
+  const all = page.getByRole('region', { name: 'All sessions' })
+  await all.getByText('Beta').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await all.getByRole('button', { name: 'Select' }).click()
+  await all.getByRole('checkbox', { name: /Beta/ }).check()
+  await all.getByRole('button', { name: 'Back to the list' }).click()
+  await sidebar.getByText('Beta').waitFor()
+
+  await page.getByRole('radio', { name: 'Current' }).click()
+  await all.getByRole('button', { name: 'Select' }).click()
+  await all.getByRole('button', { name: 'All', exact: true }).click()
+  await all.getByText('3 selected').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await all.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('Deleted 3 sessions.').waitFor()
+  await expect.poll(() => sidebar.getByRole('link').count()).toBe(0)
+  const undo = page.getByRole('status').filter({ hasText: 'Deleted' }).getByRole('button', { name: 'Undo' })
+  await undo.click()
+  await sidebar.getByText('Alpha').waitFor()
+  expect(api.called('sessions.discard')).toEqual([{ sessionIds: expect.arrayContaining(['s1', 's2', 's3']) }])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a conversation of a terminal is taken over, on a phone', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/fleet',
+    scene: canned => {
+      canned.add({ sessionId: 's1', title: 'Alpha', lastTurn: 'completed' })
+      canned.nativeSessions = ['Mend the parser', 'Write the docs'].map((title, i) => ({
+        ...{ harness: 'claude-code', nativeSessionId: `n${i}`, cwd: '/code/parser-kit', title },
+        updatedAt: '2026-01-01T11:00:00.000Z',
+      }))
+    },
+    ...PHONE,
+  })
+  await page.getByRole('button', { name: 'Import…' }).tap()
+  const dialog = page.getByRole('dialog', { name: 'Import a conversation' })
+  await dialog.getByText('2 conversations held outside.').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await dialog.getByRole('searchbox', { name: 'Find' }).fill('docs')
+  api.faults.set('sessions.import', 'It is here already, as session s9.')
+  await dialog.getByRole('button', { name: 'Import Write the docs' }).tap()
+  await dialog.getByRole('alert').getByText('It is here already').waitFor()
+  api.faults.delete('sessions.import')
+  await dialog.getByRole('button', { name: 'Import Write the docs' }).tap()
+  await page.waitForURL('**/s/s1')
+  expect(api.called('sessions.import').at(-1)).toEqual({
+    ...{ project: '/code/parser-kit', harness: 'claude-code', nativeSessionId: 'n1' },
+  })
+  expect(complaints).toEqual([])
+  await close()
+})

@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
+import { sessionWith, startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+
+test('pinned and archived are kept with the session, told to every client, and outlive its file', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const [first, second] = [await sessionWith(server, 2), await sessionWith(server, 2)]
+  const seen: Record<string, string | null> = {}
+  const fleet = client.fleet.events.subscribe(undefined, {
+    onData: ({ sessions }) => {
+      for (const { sessionId, shelf } of sessions) seen[sessionId] = shelf
+    },
+  })
+  onTestFinished(() => fleet.unsubscribe())
+  await expect.poll(() => Object.keys(seen)).toHaveLength(2)
+  await client.sessions.shelve.mutate({ sessionIds: [first.id], shelf: 'pinned' })
+  await client.sessions.shelve.mutate({ sessionIds: [second.id, second.id], shelf: 'archived' })
+  await expect.poll(() => seen).toEqual({ [first.id]: 'pinned', [second.id]: 'archived' })
+  const shelves = async () =>
+    Object.fromEntries((await client.sessions.list.query()).sessions.map(({ id, shelf }) => [id, shelf]))
+  expect(await shelves()).toEqual({ [first.id]: 'pinned', [second.id]: 'archived' })
+
+  // Files of a project can be lost; what the user chose is in the user's own folder, too.
+  await server.host.closeProject(server.project)
+  await rm(path.join(server.project, '.chirality', 'sessions', `${second.id}.json`))
+  expect(await shelves()).toMatchObject({ [second.id]: 'archived' })
+  await client.sessions.shelve.mutate({ sessionIds: [first.id, second.id], shelf: null })
+  expect(await shelves()).toEqual({ [first.id]: null, [second.id]: null })
+  await expect(
+    client.sessions.shelve.mutate({ sessionIds: ['no-such-session'], shelf: null }),
+  ).rejects.toMatchObject({ data: { code: 'NOT_FOUND' } })
+})
+
+test('a fork of an archived session is in the lists', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { id } = await sessionWith(server, 2)
+  await client.sessions.shelve.mutate({ sessionIds: [id], shelf: 'archived' })
+  expect(await client.sessions.fork.mutate({ sessionId: id })).toMatchObject({ shelf: null })
+})
+
+test('what was deleted is nowhere, comes back whole, and is gone for good with the server', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const [kept, gone] = [await sessionWith(server, 3), await sessionWith(server, 3)]
+  const removed: string[] = []
+  const fleet = client.fleet.events.subscribe(undefined, {
+    onData: event => event.type === 'changes' && removed.push(...event.removed),
+  })
+  onTestFinished(() => fleet.unsubscribe())
+  const sessionIds = [kept.id, gone.id]
+  expect(await client.sessions.discard.mutate({ sessionIds })).toEqual({ undoSeconds: 60 })
+  expect((await client.sessions.list.query()).sessions).toEqual([])
+  for (const sessionId of sessionIds) {
+    await expect(client.sessions.get.query({ sessionId })).rejects.toMatchObject({
+      data: { code: 'NOT_FOUND' },
+    })
+    await expect(client.sessions.history.query({ sessionId })).rejects.toThrow('was deleted')
+  }
+  await expect.poll(() => removed.sort()).toEqual([...sessionIds].sort())
+
+  await client.sessions.restore.mutate({ sessionIds: [kept.id] })
+  expect((await client.sessions.list.query()).sessions.map(({ id }) => id)).toEqual([kept.id])
+  expect(await client.sessions.history.query({ sessionId: kept.id })).toHaveLength(3)
+  await expect(client.sessions.restore.mutate({ sessionIds: [kept.id] })).rejects.toThrow(
+    'cannot be restored any more',
+  )
+  await server.close()
+  expect(await server.host.store.get(gone.id)).toBeUndefined()
+  expect(await server.host.store.get(kept.id)).toBeDefined()
+})
+
+test('what a killed server had discarded is deleted by the next one, and nothing else', async () => {
+  const home = await mkdtemp(path.join(tmpdir(), 'chirality-discarded-'))
+  onTestFinished(() => rm(home, { recursive: true, force: true }))
+  const deleted: string[] = []
+  const first = new DiscardedSessions({
+    home,
+    deleteForGood: async id => void deleted.push(id),
+    undoMs: 3_600_000,
+  })
+  await first.add('wrong')
+  await first.add('right')
+  expect(await first.restore('wrong')).toBe(true)
+
+  const next = new DiscardedSessions({ home, deleteForGood: async id => void deleted.push(id), undoMs: 0 })
+  await next.load()
+  await expect.poll(() => deleted).toEqual(['right'])
+  await expect.poll(() => next.has('right')).toBe(false)
+  await setTimeout(0)
+  await next.close()
+  expect(deleted).toEqual(['right'])
+})
+
+test('settings of a session are changed one by one, and a wrong one changes nothing', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { id: sessionId } = await client.sessions.create.mutate({ project: server.project, budgetUsd: 2 })
+  await client.sessions.configure.mutate({ sessionId, model: 'opus', thinking: 'high', maxTurns: 7 })
+  await client.sessions.configure.mutate({ sessionId, mode: 'pipeline', thinking: null })
+  const settings = { model: 'opus', maxTurns: 7, budgetUsd: 2 }
+  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ mode: 'pipeline', settings })
+  await expect(
+    client.sessions.configure.mutate({ sessionId, model: '--dangerous', maxTurns: 1 }),
+  ).rejects.toMatchObject({ data: { code: 'BAD_REQUEST' } })
+  expect((await client.sessions.get.query({ sessionId })).settings).toEqual(settings)
+  expect(await client.turns.setPermissionMode.mutate({ sessionId, mode: 'plan' })).toEqual({
+    from: 'next-turn',
+  })
+})
