@@ -39,7 +39,9 @@ test('what a session runs with is changed while it works, and it is said from wh
   await page.getByRole('menuitemcheckbox', { name: MODE_WORDS.pipeline.label }).waitFor()
   await page.keyboard.type(MODE_WORDS.pipeline.label.slice(0, 3))
   await page.keyboard.press('Enter')
-  await expect.poll(() => api.called('sessions.configure').at(-1)).toEqual({ sessionId: 's1', mode: 'pipeline' })
+  await expect
+    .poll(() => api.called('sessions.configure').at(-1))
+    .toEqual({ sessionId: 's1', mode: 'pipeline' })
   expect(await axeViolations(page)).toEqual([])
   expect(complaints).toEqual([])
   await close()

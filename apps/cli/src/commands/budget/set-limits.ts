@@ -64,7 +64,7 @@ async function setOfSession(sessionId: string, { usd, tokens, minutes }: Amounts
     budgetMinutes: minutes,
   }))
     if (limit !== undefined) changed[name as 'budgetUsd'] = limit ?? undefined
-  await new SessionStore().setSettings(sessionId, changed)
+  await new SessionStore().choose(sessionId, { settings: changed })
 }
 
 /** Undefined if no process owns the project, or a `chirality run` does. */
