@@ -101,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const server = createHttpServer({
       ...{ keys, routes, files, tls, place: () => place },
       onTrusted: socket => connections.trust(socket),
-      headersMs: options.limits?.authenticateMs,
+      headersMs: options.limits?.headersMs,
       unreadMs: options.limits?.unreadMs,
       toHttpError: error => {
         const answer = toHttpError(error)

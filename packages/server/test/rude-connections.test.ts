@@ -59,8 +59,8 @@ const RUDE: [name: string, text: (host: string) => string, answer: string][] = [
 describe('a connection that never closes', () => {
   test.each(RUDE)('and %s is answered, and gone', async (_name, text, answer) => {
     // Short only where it is what ends the connection: on a busy machine it would else be over before the request is read.
-    const authenticateMs = answer === '408' ? 100 : 20_000
-    const server = await startTestServer({ limits: { authenticateMs } })
+    const headersMs = answer === '408' ? 100 : 20_000
+    const server = await startTestServer({ limits: { headersMs } })
     const sockets = await openMany(server, 20, text(`127.0.0.1:${server.port}`))
     const answers = await Promise.all(sockets.map(async socket => String((await once(socket, 'data'))[0])))
     expect(new Set(answers.map(head => head.split(' ')[1]))).toEqual(new Set([answer]))
@@ -88,14 +88,14 @@ test('a sign-in whose secret never comes is cut off', async () => {
 })
 
 test('1,000 silent connections are closed when their time is over', async () => {
-  const server = await startTestServer({ limits: { authenticateMs: 500 } })
+  const server = await startTestServer({ limits: { headersMs: 500 } })
   const sockets = await openMany(server, 1000, '')
   await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
   await expect.poll(() => connections(server)).toBe(0)
 })
 
 test('2,048 half-written requests, sent again when they are cut off, keep the owner out of nothing', async () => {
-  const server = await startTestServer({ limits: { authenticateMs: 120_000 } })
+  const server = await startTestServer({ limits: { headersMs: 120_000 } })
   // What the owner has open stays open, also when it has been silent for longest.
   const kept = new WebSocket(`${server.url.replace('http', 'ws')}/trpc`, {
     headers: { authorization: `Bearer ${server.token}` },

@@ -25,8 +25,10 @@ export interface SocketLimits {
   /** How many of them may be without a token. */
   maxUnauthenticated: number
   maxPayloadBytes: number
-  /** How long a socket has to send its token, and any connection to send its request. */
+  /** How long a socket has to send its token. */
   authenticateMs: number
+  /** How long any connection has to send the headers of its request. */
+  headersMs: number
   handshakesPerSecond: number
   /** How long an answer over HTTP waits for a client that does not read. */
   unreadMs: number
@@ -180,6 +182,7 @@ const LIMITS: SocketLimits = {
   maxUnauthenticated: 64,
   maxPayloadBytes: 1024 * 1024,
   authenticateMs: HEADERS_MS,
+  headersMs: HEADERS_MS,
   handshakesPerSecond: 200,
   unreadMs: 30_000,
 }
