@@ -189,8 +189,8 @@ function isProcess(specifier) {
 }
 
 /**
- * An agent's id occurs only in its harness's folder, which describes it: no other table, branch or message names it.
- * The translators are the exception, because the dashboard uses them without the runner.
+ * An agent's id occurs only in its harness's folder, which describes it, and in the folder of its translator in core,
+ * which the dashboard uses without the runner: no other table, branch or message names it.
  */
 function harnessIds(pkg, workspace) {
   if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
@@ -216,7 +216,7 @@ const HARNESS_DESCRIPTOR = /^packages\/runner\/src\/([a-z0-9-]+)\/descriptor\.ts
 function isOfHarness(file, ids) {
   return (
     ids.some(id => file.startsWith(`packages/runner/src/${id}/`)) ||
-    /^packages\/core\/src\/(translate|native)\//.test(file)
+    /^packages\/core\/src\/(translate|native)\/[a-z-]+\//.test(file)
   )
 }
 

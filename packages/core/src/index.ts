@@ -207,7 +207,8 @@ export type { CodexExecTranslatorOptions } from './translate/codex/exec-translat
 export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
 export type { CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
-export { createMessagesApiTranslator } from './translate/messages-api-translator.ts'
+export { createMessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
+export type { Translator, TranslatorOptions } from './translate/shared.ts'
 export { answersOf, editsOf, factsOf, outputCut, todosOf } from './translate/tool-facts.ts'
 export {
   allowedNames,
@@ -217,7 +218,6 @@ export {
   toolKind,
   toolSubject,
 } from './translate/tool-shapes.ts'
-export type { Translator, TranslatorOptions } from './translate/translate.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export { budgetText, formatDuration, tokensText } from './words/amounts.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'

@@ -1,5 +1,18 @@
-import type { LimitsEvent, PlanWindow, StatusEvent, StatusKind } from '../events/ui-event.ts'
+import type { LimitsEvent, PlanWindow, StatusEvent, StatusKind, UIEvent } from '../events/ui-event.ts'
 import { asNumber } from '../native/loose.ts'
+import type { NdjsonRecord } from '../ndjson/ndjson-framer.ts'
+
+export interface Translator {
+  translateRecord(record: NdjsonRecord): UIEvent[]
+  end(): UIEvent[]
+}
+
+export interface TranslatorOptions {
+  sessionId: string
+}
+
+/** The translators of an agent, by the id of the harness whose spools they read. */
+export type HarnessTranslators = Readonly<Record<string, (options: TranslatorOptions) => Translator>>
 
 export interface StatusDetails {
   message: string

@@ -3,14 +3,21 @@ import { type ClaudeEvent, parseClaudeEvent } from '../../native/claude/claude-e
 import type { ClaudeUserEvent } from '../../native/claude/message-events.ts'
 import { asArray, asObject, asStrings, asText, type JsonObject } from '../../native/loose.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
-import { headline, status } from '../shared.ts'
+import { type HarnessTranslators, headline, status } from '../shared.ts'
 import { translateAssistant } from './answer/assistant-events.ts'
 import { closeOpenBlock, cutAnswer, reportRefusal } from './answer/open-block.ts'
 import { flushUsage, translateStreamEvent } from './answer/stream-events.ts'
 import { notice, translateAuthStatus, translateGoal, translateReset } from './notices/notices.ts'
 import { translateRateLimit } from './notices/retries.ts'
 import { translateSystem } from './notices/system-events.ts'
-import { type ClaudeOutcome, createState, HARNESS_ID, type TranslatorState, unknown } from './state.ts'
+import {
+  type ClaudeOutcome,
+  createState,
+  HARNESS_ID,
+  SDK_HARNESS_ID,
+  type TranslatorState,
+  unknown,
+} from './state.ts'
 import { translateControlCancel, translateControlRequest } from './tools/control-events.ts'
 import { translateToolProgress } from './tools/tasks.ts'
 import { isToolResult, translateToolResult } from './tools/tools.ts'
@@ -34,6 +41,12 @@ export interface ClaudeTranslator {
   readonly outcome: ClaudeOutcome | null
   /** The agent's own session id, for resuming; null until it is known. */
   readonly nativeSessionId: string | null
+}
+
+/** The harnesses whose spools this reads: it is Claude Code that prints, whoever starts it. */
+export const CLAUDE_TRANSLATORS: HarnessTranslators = {
+  [HARNESS_ID]: createClaudeTranslator,
+  [SDK_HARNESS_ID]: options => createClaudeTranslator({ ...options, harness: SDK_HARNESS_ID }),
 }
 
 export function createClaudeTranslator(options: ClaudeTranslatorOptions): ClaudeTranslator {

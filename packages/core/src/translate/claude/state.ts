@@ -185,6 +185,7 @@ function createScope(parentToolUseId: string | undefined): Scope {
 }
 
 export const HARNESS_ID = 'claude-code'
+export const SDK_HARNESS_ID = 'agent-sdk'
 
 export function unknown(state: TranslatorState, nativeType: string, raw: unknown): NativeUnknownEvent {
   return { type: 'native:unknown', sessionId: state.sessionId, harness: state.harness, nativeType, raw }

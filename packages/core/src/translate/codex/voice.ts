@@ -1,9 +1,13 @@
 import type { CodexEvent } from '../../native/codex/codex-event.ts'
+import type { HarnessTranslators } from '../shared.ts'
 import { createCodexAppServerTranslator } from './app-server-translator.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
 import { createCodexExecTranslator } from './exec-translator.ts'
 import { createState } from './state.ts'
-import { unknown } from './ui.ts'
+import { HARNESS_ID, unknown } from './ui.ts'
+
+/** The harness whose spools this reads. */
+export const CODEX_TRANSLATORS: HarnessTranslators = { [HARNESS_ID]: createCodexTranslator }
 
 /** For a spool of either protocol, which is recognised by its first line. */
 export function createCodexTranslator(options: { sessionId: string }): CodexTranslator {

@@ -1,14 +1,18 @@
-import type { UIEvent } from '../events/ui-event.ts'
-import { parseClaudeEvent } from '../native/claude/claude-event.ts'
-import { asObject, asText, type JsonObject } from '../native/loose.ts'
-import { type AskedDecision, decisionTold, stalled } from '../words/told.ts'
+import type { UIEvent } from '../../events/ui-event.ts'
+import { parseClaudeEvent } from '../../native/claude/claude-event.ts'
+import { asObject, asText, type JsonObject } from '../../native/loose.ts'
+import { type AskedDecision, decisionTold, stalled } from '../../words/told.ts'
 import {
   type ClaudeTranslator,
   type ClaudeTranslatorOptions,
   createClaudeTranslator,
-} from './claude/claude-translator.ts'
+} from '../claude/claude-translator.ts'
+import type { HarnessTranslators } from '../shared.ts'
 
-export const HARNESS_ID = 'messages-api'
+const HARNESS_ID = 'messages-api'
+
+/** The harness whose spools this reads. */
+export const MESSAGES_API_TRANSLATORS: HarnessTranslators = { [HARNESS_ID]: createMessagesApiTranslator }
 
 /** Accepts the raw events, also those that Claude Code does not have. */
 export interface MessagesApiTranslator extends Omit<ClaudeTranslator, 'translate'> {
