@@ -209,7 +209,7 @@ export type { CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
 export { createMessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
 export type { Translator, TranslatorOptions } from './translate/shared.ts'
-export { answersOf, editsOf, factsOf, outputCut, todosOf } from './translate/tool-facts.ts'
+export { answersOf, editsOf, factsOf, outputCut, statedTokens, todosOf } from './translate/tool-facts.ts'
 export {
   allowedNames,
   extraRights,

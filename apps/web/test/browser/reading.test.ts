@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
-import type { CannedApi } from '../support/canned-api.ts'
+import type { CannedApi, LooseEvent } from '../support/canned-api.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
 
@@ -293,4 +293,82 @@ function isSeen(element: Element): boolean {
   return (
     document.elementFromPoint(left + 1, top + 3)?.closest('.output__row') === element.closest('.output__row')
   )
+}
+
+test('while a conversation is on its way its shape is shown; nothing of it is left when it is there', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/s1',
+    ...PHONE,
+    scene: canned => {
+      aTalkWithNeedles(canned)
+      canned.add({ lastSeq: 32 })
+      canned.holdLogs()
+    },
+  })
+  const shape = page.getByRole('status', { name: 'The conversation is being loaded' })
+  await shape.waitFor()
+  expect(await page.getByText('Nothing here yet').count()).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  api.releaseLogs()
+  await page.getByText('Question 4', { exact: true }).waitFor({ state: 'attached' })
+  expect(await shape.count()).toBe(0)
+  await close()
+})
+
+test('a call says its own time and what it waited for a person; a sub-agent its steps, its time and what it used', async () => {
+  const { page, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'completed' })
+      const agent = { toolUseId: 'a', name: 'Agent', input: { description: 'Look at the routes' } }
+      const usage = { input_tokens: 1_000_000, output_tokens: 0 }
+      const detail = { status: 'completed', totalTokens: 2116 }
+      canned.push('s1', [
+        { type: 'turn:start', message: 'go' },
+        { type: 'tool:start', toolUseId: 'c', name: 'Bash', input: { command: 'npm test' } },
+        { ...asked('c'), requestId: 'r1' },
+        ...Array.from({ length: 5 }, () => ({
+          type: 'usage' as const,
+          usage: { input_tokens: 1, output_tokens: 1 },
+        })),
+        { type: 'permission:resolved', requestId: 'r1', outcome: 'allowed', by: 'person' },
+        { type: 'tool:result', toolUseId: 'c', content: 'ok', isError: false },
+        { type: 'tool:start', ...agent },
+        {
+          type: 'tool:start',
+          toolUseId: 'ar',
+          name: 'Read',
+          input: { file_path: 'a.ts' },
+          parentToolUseId: 'a',
+        },
+        { type: 'usage', usage, estimateUsd: 0.25, parentToolUseId: 'a' },
+        { type: 'usage', usage, estimateUsd: 0.5, parentToolUseId: 'a' },
+        { type: 'tool:result', toolUseId: 'ar', content: 'x', isError: false, parentToolUseId: 'a' },
+        { type: 'tool:result', toolUseId: 'a', content: 'Done.', isError: false, detail },
+        { type: 'tool:start', ...agent, toolUseId: 'b' },
+        { type: 'tool:result', toolUseId: 'b', content: 'Done.', isError: false, detail },
+        { type: 'turn:end', reason: 'completed' },
+      ])
+    },
+  })
+  // An event of the canned log is 400 ms after the one before it.
+  const facts = (name: RegExp) => page.getByRole('button', { name }).locator('.tool__facts')
+  await expect.poll(() => facts(/^Ran npm test/).textContent()).toBe('waited 2.4 s400 ms')
+  const agents = facts(/^Agent Look at the routes/)
+  expect(await agents.first().textContent()).toBe('1 step≈ $0.752.0 s')
+  expect(await agents.last().textContent()).toBe('2.1k tokens400 ms')
+  await close()
+})
+
+function asked(toolUseId: string): LooseEvent & { type: 'permission:request' } {
+  const input = { command: 'npm test' }
+  return {
+    type: 'permission:request',
+    requestId: 'r1',
+    kind: 'tool',
+    toolName: 'Bash',
+    input,
+    toolUseId,
+    raw: {},
+  }
 }

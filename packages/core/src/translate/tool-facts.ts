@@ -113,6 +113,12 @@ export function answersOf({
   })
 }
 
+/** The tokens of a sub-agent as the result of its call states them; undefined where it states none. */
+export function statedTokens({ detail }: { detail?: unknown }): number | undefined {
+  const tokens = asObject(detail)?.totalTokens
+  return typeof tokens === 'number' && tokens > 0 ? tokens : undefined
+}
+
 /** The words in which an output says that the agent kept only a part of it; undefined for a whole one. */
 export function outputCut(content: string): string | undefined {
   for (const sign of CUT_SIGNS) {

@@ -138,8 +138,10 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
             )
           }}
           before={
-            whole ? (
-              loaded && rows.length === 0 && <FirstMessage />
+            !loaded ? (
+              <Skeleton />
+            ) : whole ? (
+              rows.length === 0 && <FirstMessage />
             ) : (
               <Button className="chat__earlier" look="quiet" size="small" onClick={() => store.want('page')}>
                 Show earlier
@@ -159,6 +161,17 @@ export function ChatPane({ ref, turnId, at }: ChatPaneProps) {
           </Button>
         </div>
       ) : null}
+    </div>
+  )
+}
+
+/** The shape of what comes, at its end as that will be; it shows only when that takes a while. */
+export function Skeleton() {
+  return (
+    <div className="skeleton" role="status" aria-label="The conversation is being loaded">
+      {['you', 'line', 'line', 'text', 'text', 'short', 'line', 'text', 'short'].map((kind, index) => (
+        <span key={index} className={`skeleton__${kind}`} />
+      ))}
     </div>
   )
 }

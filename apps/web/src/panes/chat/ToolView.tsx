@@ -1,4 +1,4 @@
-import { factsOf, formatDuration, type ToolItem } from '@chirality/core'
+import { factsOf, formatDuration, statedTokens, type ToolItem } from '@chirality/core'
 import { type ReactNode, useState } from 'react'
 import { DiffCount, DiffView } from '../../diff/DiffView.tsx'
 import { toolEdits } from '../../diff/tool-edits.ts'
@@ -6,7 +6,7 @@ import { useProjectRoot, useSession } from '../../state/session/use-session.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
-import { plural } from '../../ui/text/format.ts'
+import { formatCost, formatCount, plural } from '../../ui/text/format.ts'
 import { useOpenWhenFound } from '../find/found.tsx'
 import { countSteps, type ItemNode, type ToolGroup } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
@@ -42,6 +42,7 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
         <LastLine item={item} />
         <span className="tool__facts number">
           {node.children.length > 0 ? <span>{plural(steps, 'step')}</span> : null}
+          <AgentSpent item={item} />
           {note ? <span className={isBad ? 'tool__bad' : undefined}>{note}</span> : null}
           {edits.length > 0 ? (
             <DiffCount added={sum(edits, 'added')} removed={sum(edits, 'removed')} />
@@ -112,6 +113,14 @@ function LastLine({ item }: { item: ToolItem }) {
   return line === '' ? null : <span className="tool__last truncate">{line}</span>
 }
 
+/** What a sub-agent used itself: its cost where the agent reports that, else the tokens that its result states. */
+function AgentSpent({ item }: { item: ToolItem }) {
+  const spent = useSession(({ extras }) => own(extras.spent, item.id))
+  const tokens = spent?.tokens ?? (factsOf(item).kind === 'task' ? statedTokens(item) : undefined)
+  if (spent?.usd != null) return <span>{formatCost(spent.usd, true)}</span>
+  return tokens === undefined ? null : <span>{`${formatCount(tokens)} tokens`}</span>
+}
+
 function ToolTime({ item }: { item: ToolItem }) {
   const waits = useSession(({ state }) => state.pending.some(({ toolUseId }) => toolUseId === item.id))
   if (item.status === 'running') {
@@ -121,9 +130,20 @@ function ToolTime({ item }: { item: ToolItem }) {
       </span>
     )
   }
-  if (item.durationMs !== null) return <span className="number">{formatDuration(item.durationMs)}</span>
+  const waitedMs = item.wait?.waitedMs ?? 0
+  const waited =
+    waitedMs >= SHOWN_WAIT_MS ? (
+      <span className="number tool__waited">{`waited ${formatDuration(waitedMs)}`}</span>
+    ) : null
+  if (item.durationMs !== null)
+    return (
+      <>
+        {waited}
+        <span className="number">{formatDuration(item.durationMs)}</span>
+      </>
+    )
   const goesOn = item.wait?.background && item.status === 'done'
-  return goesOn ? <span className="number">in the background</span> : null
+  return goesOn ? <span className="number">in the background</span> : waited
 }
 
 function isBusyAgent({ children }: ItemNode, { status }: ToolItem): boolean {

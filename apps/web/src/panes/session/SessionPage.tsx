@@ -20,7 +20,7 @@ import { late } from '../../ui/overlay/late.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { WORKING_TREE } from '../changes/ChangesPane.tsx'
-import { type ChatHandle, ChatPane } from '../chat/ChatPane.tsx'
+import { type ChatHandle, ChatPane, Skeleton } from '../chat/ChatPane.tsx'
 import { Composer } from '../composer/Composer.tsx'
 import { ForkDialog } from './ForkDialog.tsx'
 import { isPanelSheet, PANEL_TABS, type PanelTab } from './panel-place.ts'
@@ -35,7 +35,7 @@ export function SessionPage() {
   const status = useStatus(sessionId)
   const loaded = useFleetLoaded()
   if (status) return <OpenSession key={sessionId} status={status} />
-  return loaded ? <MissingSession key={sessionId} sessionId={sessionId} /> : null
+  return loaded ? <MissingSession key={sessionId} sessionId={sessionId} /> : <Skeleton />
 }
 
 /** A session that was made a moment ago is asked for before it is said to be missing. */
@@ -50,7 +50,7 @@ function MissingSession({ sessionId }: { sessionId: string }) {
     },
     gcTime: 0,
   })
-  if (isPending) return null
+  if (isPending) return <Skeleton />
   return (
     <Empty page title="There is no such session here">
       <p>It may have been deleted, or belong to a project that this server does not have.</p>

@@ -1,4 +1,4 @@
-import type { BudgetEvent, Envelope } from '@chirality/core'
+import { allTokens, type BudgetEvent, costOf, type Envelope, type UsageEvent } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
 /** What the panes need of a session beyond the reducer's state. Folded from the same envelopes. */
@@ -12,6 +12,14 @@ export interface SessionExtras {
   readonly decisions: readonly Decided[]
   /** The last `seq` of each turn that ended, by its id: where a fork begins. */
   readonly turnEnds: Readonly<Record<string, number>>
+  /** What sub-agents used themselves, by the id of their call; for agents that report it apart. */
+  readonly spent: Readonly<Record<string, Spent>>
+}
+
+export interface Spent {
+  tokens: number
+  /** By list price; null where a part of it has none. */
+  usd: number | null
 }
 
 export interface ProcessEnd {
@@ -40,6 +48,7 @@ export const NO_EXTRAS: SessionExtras = {
   slashCommands: [],
   decisions: [],
   turnEnds: {},
+  spent: {},
 }
 
 /** What is kept of a tool's live output. The whole of it comes with the result. */
@@ -64,6 +73,8 @@ function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): Sessio
     }
     case 'turn:start':
       return { ...extras, exit: null, output: {} }
+    case 'usage':
+      return event.parentToolUseId === undefined ? extras : addSpent(extras, event, event.parentToolUseId)
     case 'budget':
       return { ...extras, budget: event }
     case 'session:init':
@@ -87,6 +98,17 @@ function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): Sessio
     }
     default:
       return extras
+  }
+}
+
+function addSpent(extras: SessionExtras, event: UsageEvent, id: string): SessionExtras {
+  const { tokens, usd } = own(extras.spent, id) ?? { tokens: 0, usd: 0 }
+  const price =
+    event.estimateUsd ?? (event.model === undefined ? undefined : costOf(event.usage, event.model))
+  const sum = usd === null || price === undefined ? null : usd + price
+  return {
+    ...extras,
+    spent: { ...extras.spent, [id]: { tokens: tokens + allTokens(event.usage), usd: sum } },
   }
 }
 
