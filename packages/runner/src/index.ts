@@ -71,6 +71,7 @@ export {
 export { isEnclosing } from './process/system/run-group.ts'
 export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'
+export { type ProbeOptions, probeToolServer, type ServerProbe } from './tool-server/probe-server.ts'
 export type {
   Connection,
   ConnectionEnd,

@@ -124,6 +124,12 @@ export type {
   StoredSession,
 } from './store/stored-session.ts'
 export {
+  ToolServerBook,
+  type ToolServerEntry,
+  type ToolServerPlace,
+  type ToolServerSource,
+} from './tool-servers/tool-server-book.ts'
+export {
   consentNotice,
   PersonaConsent,
   type PersonaWithConsent,

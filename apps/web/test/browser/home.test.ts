@@ -349,6 +349,7 @@ const PLACES = [
     '/settings/agents',
     '/settings/permissions',
     '/settings/personas',
+    '/settings/tools',
     '/settings/notifications',
     '/settings/devices',
   ],

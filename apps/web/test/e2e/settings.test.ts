@@ -110,3 +110,48 @@ test('a file that changed on the disk is shown against the own text, and overwri
   await page.getByRole('button', { name: 'WRITER Docs only' }).waitFor({ state: 'detached' })
   expect(() => readFileSync(file)).toThrow('ENOENT')
 })
+
+test('a tool server is added, shown before it runs for the first time, tried, and removed, on a phone', async () => {
+  const program = path.join(folder, 'tracker.mjs')
+  writeFileSync(
+    program,
+    `import { createInterface } from 'node:readline'
+    const say = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    createInterface({ input: process.stdin }).on('line', line => {
+      const { id, method } = JSON.parse(line)
+      if (method === 'initialize')
+        say(id, { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 't', version: '1' } })
+      if (method === 'tools/list') say(id, { tools: [{ name: 'search_issues', inputSchema: { type: 'object' } }] })
+    })`,
+  )
+  const page = await openSettings('tools', PHONE)
+  await page.getByRole('button', { name: 'Add a server' }).tap()
+  const form = page.getByRole('form', { name: 'New tool server' })
+  await form.getByLabel('Name').fill('tracker')
+  await form.getByLabel('Command').fill(process.execPath)
+  await form.getByLabel('Arguments').fill(program)
+  await form.getByLabel('Variables').fill('TRACKER_KEY=key-123456')
+  expect(await axeViolations(page)).toEqual([])
+  await form.getByRole('button', { name: 'Save' }).tap()
+  await form.waitFor({ state: 'detached' })
+
+  const own = page.getByRole('region', { name: 'Yours, for this project' })
+  await own.getByText('with TRACKER_KEY, not shown').waitFor()
+  await own.getByRole('button', { name: 'Try tracker' }).tap()
+  const before = own.getByRole('group', { name: 'Before tracker is tried' })
+  await before.getByText(`${process.execPath} ${program}`).waitFor()
+  expect(await overhang(page)).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  await before.getByRole('button', { name: 'Run it' }).tap()
+  await own.getByText('search_issues').waitFor()
+
+  // Its value stays, and is nowhere on the page.
+  await own.getByRole('button', { name: 'Edit tracker' }).tap()
+  const edit = page.getByRole('form', { name: 'Edit tracker' })
+  expect(await edit.getByLabel('Variables').inputValue()).toBe('TRACKER_KEY=••••••')
+  await edit.getByRole('button', { name: 'Save' }).tap()
+  await edit.waitFor({ state: 'detached' })
+  expect(await page.content()).not.toContain('key-123456')
+  await own.getByRole('button', { name: 'Remove tracker' }).tap()
+  await page.getByText('No tool servers').waitFor()
+})

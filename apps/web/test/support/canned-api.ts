@@ -338,6 +338,31 @@ export class CannedApi {
       truncated: [],
       warnings: [],
     }),
+    'toolServers.list': () => [
+      {
+        ...{ place: { kind: 'user-project' }, file: '/home/you/tool-servers/1.json', problems: [] },
+        servers: [
+          {
+            ...{ name: 'tracker', fingerprint: 'f', wasTried: false, untried: null },
+            config: {
+              type: 'stdio',
+              command: 'npx',
+              args: ['tracker-mcp', '--read-only'],
+              env: ['TRACKER_KEY'],
+            },
+          },
+        ],
+      },
+      {
+        ...{ place: { kind: 'project' }, file: '.mcp.json', problems: ['"x y" is no server.'] },
+        servers: [
+          {
+            ...{ name: 'design', fingerprint: 'g', wasTried: false, untried: 'You have not allowed it.' },
+            config: { type: 'http', url: 'https://mcp.design.example', headers: ['Authorization'] },
+          },
+        ],
+      },
+    ],
     'personas.source': ({ id }: { id: string }) => ({
       text: `---\ndescription: Splits work\n---\nYou are ${id}.\n`,
       revision: 'a'.repeat(64),

@@ -128,6 +128,8 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   thinking?: HarnessQuery['thinking']
   maxBudgetUsd?: number
   mcpServers?: Record<string, McpServerConfig>
+  /** The agent also has the servers of its own settings. Default: only those given here. */
+  keepOwnMcpServers?: boolean
   clientTools?: ClientToolDefinition[]
   /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
   clientToolTimeoutMs?: number
@@ -295,6 +297,8 @@ export interface HarnessQuery {
 
   // Integrations
   mcpServers?: Record<string, McpServerConfig>
+  /** The agent also has the servers of its own settings. Default: only those given here. */
+  keepOwnMcpServers?: boolean
   clientTools?: ClientToolDefinition[]
   /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
   clientToolTimeoutMs?: number

@@ -88,7 +88,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     resumeSessionAt: query.forkAt,
     sessionId: query.newSessionId,
     outputFormat: outputSchema && { type: 'json_schema', schema: outputSchema },
-    extraArgs: extraArgs(files),
+    extraArgs: extraArgs(files, query),
   })
 }
 
@@ -107,10 +107,13 @@ const THINKING = {
 } as const
 
 /** A file, because the SDK would put the servers with their tokens into the command line, which every user can read. */
-function extraArgs({ mcpConfig }: ClaudeArgFiles): Record<string, string | null> {
-  const servers: Record<string, string | null> =
-    mcpConfig === undefined ? {} : { 'mcp-config': mcpConfig, 'strict-mcp-config': null }
-  return { ...ALWAYS, ...servers }
+function extraArgs(
+  { mcpConfig }: ClaudeArgFiles,
+  { keepOwnMcpServers }: HarnessQuery,
+): Record<string, string | null> {
+  if (mcpConfig === undefined) return ALWAYS
+  const only: Record<string, null> = keepOwnMcpServers ? {} : { 'strict-mcp-config': null }
+  return { ...ALWAYS, 'mcp-config': mcpConfig, ...only }
 }
 
 /** The agent then reports when it starts to process a message. */

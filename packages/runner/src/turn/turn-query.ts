@@ -27,6 +27,7 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     fallbackModel: opts.fallbackModel,
     thinking: opts.thinking,
     mcpServers: opts.mcpServers,
+    keepOwnMcpServers: opts.keepOwnMcpServers,
     clientTools: opts.clientTools,
     clientToolTimeoutMs: opts.clientToolTimeoutMs,
     additionalDirectories: opts.additionalDirectories,

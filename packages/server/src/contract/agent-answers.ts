@@ -13,6 +13,7 @@ import type {
   PersonaEntry,
   PersonaSource,
 } from '@chirality/personas'
+import type { ServerProbe } from '@chirality/runner'
 import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
 import { permissionMode } from './values.ts'
@@ -132,3 +133,37 @@ export const personaChange = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('done'), revision: z.string().nullable() }),
   z.strictObject({ kind: z.literal('conflict'), current: personaSource.nullable() }),
 ]) satisfies z.ZodType<PersonaChange>
+
+const secretNames = z.array(z.string())
+
+/** Values of variables and headers are never given out: only their names. */
+const toolServer = z.strictObject({
+  ...{ name: z.string(), fingerprint: z.string() },
+  config: z.discriminatedUnion('type', [
+    z.strictObject({
+      ...{ type: z.literal('stdio'), command: z.string(), args: z.array(z.string()) },
+      ...{ env: secretNames, cwd: z.string().optional() },
+    }),
+    z.strictObject({ type: z.literal('http'), url: z.string(), headers: secretNames }),
+  ]),
+  /** Exactly this was started or connected to before. */
+  wasTried: z.boolean(),
+  /** Why it cannot be tried. */
+  untried: z.string().nullable(),
+})
+
+export const toolServerSource = z.strictObject({
+  place: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.enum(['user-global', 'user-project']) }),
+    z.strictObject({ kind: z.literal('project') }),
+    z.strictObject({ kind: z.literal('user-persona'), persona: z.string() }),
+  ]),
+  ...{ file: z.string(), servers: z.array(toolServer), problems: z.array(z.string()) },
+})
+
+export const serverProbe = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...{ kind: z.literal('connected'), ms: z.number(), tools: z.array(z.string()), hasMore: z.boolean() },
+  }),
+  z.strictObject({ kind: z.literal('failed'), error: z.string(), lastWords: z.string() }),
+]) satisfies z.ZodType<ServerProbe>

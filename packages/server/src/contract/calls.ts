@@ -260,6 +260,13 @@ const rules = {
   },
 }
 
+const toolServers = {
+  list: { input: byProject, output: z.array(agents.toolServerSource) },
+  save: { input: values.ownToolServer.extend({ config: values.toolServerConfig }), output: nothing },
+  remove: { input: values.ownToolServer, output: nothing },
+  test: { input: values.triedToolServer, output: agents.serverProbe },
+}
+
 const trust = {
   get: { input: byProject, output: answers.shownTrust },
   allow: { input: values.trustInput, output: answers.shownTrust },
@@ -312,7 +319,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files },
-  ...{ budgets, rules, trust, system, session, fleet },
+  ...{ budgets, rules, toolServers, trust, system, session, fleet },
 }
 
 export interface Call {

@@ -132,3 +132,40 @@ export const browserId = z.string().regex(BROWSER_ID, 'must be the id of a brows
 
 /** The `seq` of the last event that a reader has. */
 export const cursor = z.string().regex(/^\d{1,15}$/, 'must be the number of an event')
+
+const ownPlace = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['user-global', 'user-project']) }),
+  z.strictObject({ kind: z.literal('user-persona'), persona: personaId }),
+])
+const serverName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be letters, digits, "_" and "-"')
+const shortText = z.string().max(4096)
+/** Null keeps the value that is stored. */
+const secrets = (name: RegExp) =>
+  z.record(z.string().regex(name, 'is no name for a variable or a header'), shortText.nullable())
+
+/** One of the user's own tool servers. */
+export const ownToolServer = z.strictObject({ project, place: ownPlace, name: serverName })
+
+export const toolServerConfig = z.discriminatedUnion('type', [
+  z.strictObject({
+    ...{ type: z.literal('stdio'), command: shortText.min(1), args: z.array(shortText).max(100) },
+    env: secrets(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
+  }),
+  z.strictObject({
+    type: z.literal('http'),
+    url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+      .max(4096)
+      .refine(url => new URL(url).username === '' && new URL(url).password === '', {
+        error: 'must not hold a password: use a header',
+      }),
+    headers: secrets(/^[A-Za-z0-9-]{1,128}$/),
+  }),
+])
+
+export const triedToolServer = z.strictObject({
+  project,
+  place: z.union([ownPlace, z.strictObject({ kind: z.literal('project') })]),
+  name: serverName,
+  fingerprint: z.string().max(200),
+})

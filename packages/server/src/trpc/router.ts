@@ -8,6 +8,7 @@ import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
+import { toolServersRouter } from './tool-servers-router.ts'
 import { ask, call, router } from './trpc.ts'
 import { trustRouter } from './trust-router.ts'
 import { decisionsRouter, turnsRouter } from './turns-router.ts'
@@ -88,6 +89,7 @@ export const appRouter = router({
   files: filesRouter,
   budgets: budgetsRouter,
   rules: rulesRouter,
+  toolServers: toolServersRouter,
   trust: trustRouter,
   system: systemRouter,
   session: sessionRouter,

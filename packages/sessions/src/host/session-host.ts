@@ -10,6 +10,7 @@ import { StorageError } from '../files/storage-error.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
+import { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
@@ -36,6 +37,8 @@ export class SessionHost {
   readonly policies: PolicyBook
   /** The files of projects that agents would run, and whether the user trusts them. */
   readonly trust: ProjectTrust
+  /** The user's own tool servers, for all projects, one project, or one persona of it. */
+  readonly toolServers: ToolServerBook
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #listeners = new Set<(status: SessionStatus) => void>()
@@ -51,10 +54,11 @@ export class SessionHost {
       new DecisionBroker({ timeoutMs: options.decisionTimeoutMs, policies: this.policies })
     this.trust = new ProjectTrust(harnesses, { home })
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
+    this.toolServers = new ToolServerBook({ home, personas })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
-      budgets: this.budgets,
+      ...{ budgets: this.budgets, toolServers: this.toolServers },
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),

@@ -7,6 +7,7 @@ import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 
@@ -21,6 +22,8 @@ export interface HostContext {
   prices: () => PriceTable
   budgets: BudgetBook
   trust: ProjectTrust
+  /** The user's own tool servers. */
+  toolServers: ToolServerBook
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Handles an agent's permission requests. */

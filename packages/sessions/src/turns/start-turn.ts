@@ -189,7 +189,8 @@ export async function prepareTurn(
     request.forkSession === undefined ? await historyOf(session, harness, project) : { kind: 'own' }
   const asked = history.kind === 'branch' ? { ...request, forkSession: true } : request
   const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
-  const parts = { session, persona: chosen, harness, personas, decide, guard, trust }
+  const toolServers = project.toolServers.forTurn(projectRoot, session.persona)
+  const parts = { session, persona: chosen, harness, personas, decide, guard, trust, toolServers }
   const plan = await planTurn({ ...parts, request: asked })
   if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at
   return {

@@ -4,6 +4,7 @@ import {
   HarnessError,
   type HarnessId,
   type HarnessTurnOpts,
+  type McpServerConfig,
   type PermissionMode,
   type SessionHarness,
 } from '@chirality/core'
@@ -37,6 +38,8 @@ export interface PlanOptions {
   personas: PersonaManager
   decide?: HarnessTurnOpts['decide']
   trust?: ProjectTrustState
+  /** The user's own tool servers for this turn. */
+  toolServers?: Record<string, McpServerConfig>
   /** The checks for a turn in this mode, whether or not the agent asks. */
   guard?: (mode: PermissionMode) => Promise<PolicyGuard | undefined>
 }
@@ -68,8 +71,11 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     ...(capabilities.supportsMaxTurns ? { maxTurns: isWatched ? null : DEFAULT_MAX_TURNS } : {}),
     ...definedOnly(settings),
     permissionMode,
+    ...(capabilities.supportsMcp ? ownServers(options.toolServers) : {}),
     ...definedOnly(limits),
     ...definedOnly(asked),
+    // Servers that the request names are the only ones.
+    ...(asked.mcpServers === undefined ? {} : { keepOwnMcpServers: false }),
     systemPromptAppend: prompt.text,
     ...(decide ? { decide } : {}),
     trustProject: trust?.isTrusted ?? false,
@@ -83,6 +89,10 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     warnings: [...broken, ...unheld, ...unmet, ...prompt.warnings, ...warnings],
     ...(trust ? { trust } : {}),
   }
+}
+
+function ownServers(servers: Record<string, McpServerConfig> = {}): Partial<HarnessTurnOpts> {
+  return Object.keys(servers).length === 0 ? {} : { mcpServers: servers, keepOwnMcpServers: true }
 }
 
 function scopeOf(

@@ -121,6 +121,39 @@ test('an option that a harness lacks is left out, with a notice in the log', asy
   expect(said).not.toContain('maxBudgetUsd')
 })
 
+test('the user’s own tool servers reach a turn beside those of the agent, and a request that names servers has only those', async () => {
+  persona('TRACKER', 'description: Tracks')
+  const { harness, host, session } = await open({ persona: 'TRACKER' })
+  const at = (url: string) => () => ({ type: 'http' as const, url })
+  await host.toolServers.set(world.project, { kind: 'user-global' }, 'docs', at('http://127.0.0.1:1/'))
+  await host.toolServers.set(world.project, { kind: 'user-project' }, 'docs', at('http://127.0.0.1:2/'))
+  const own = { kind: 'user-persona' as const, persona: 'TRACKER' }
+  await host.toolServers.set(world.project, own, 'tracker', at('http://127.0.0.1:3/'))
+  const other = { kind: 'user-persona' as const, persona: 'OTHER' }
+  await host.toolServers.set(world.project, other, 'secret', at('http://127.0.0.1:4/'))
+  await session.start('Go')
+  await session.settled()
+  expect(harness.turns[0]?.opts).toMatchObject({
+    keepOwnMcpServers: true,
+    mcpServers: {
+      docs: { type: 'http', url: 'http://127.0.0.1:2/' },
+      tracker: { type: 'http', url: 'http://127.0.0.1:3/' },
+    },
+  })
+  expect(harness.turns[0]?.opts.mcpServers).not.toHaveProperty('secret')
+  const mcpServers = { only: { type: 'http' as const, url: 'http://127.0.0.1:9/' } }
+  await session.start('Again', { mcpServers })
+  await session.settled()
+  expect(harness.turns[1]?.opts).toMatchObject({ keepOwnMcpServers: false, mcpServers })
+  expect(harness.turns[1]?.opts.mcpServers).not.toHaveProperty('docs')
+
+  await host.close()
+  const without = await open({}, { capabilities: { supportsMcp: false } })
+  await without.session.start('Go')
+  await without.session.settled()
+  expect(without.harness.turns[0]?.opts).not.toHaveProperty('mcpServers')
+})
+
 test('images for an agent that takes none are refused before the start', async () => {
   const { session } = await open({}, { capabilities: { supportsImages: false } })
   const images = [

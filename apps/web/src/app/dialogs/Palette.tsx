@@ -76,6 +76,10 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       run: () => void navigate({ to: '/settings/$section', params: { section: 'permissions' } }),
     },
     {
+      label: 'Tool servers (MCP)',
+      run: () => void navigate({ to: '/settings/$section', params: { section: 'tools' } }),
+    },
+    {
       label: 'Personas',
       run: () => void navigate({ to: '/settings/$section', params: { section: 'personas' } }),
     },

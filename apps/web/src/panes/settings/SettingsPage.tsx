@@ -7,11 +7,13 @@ import { DeviceSettings } from './DeviceSettings.tsx'
 import { NotificationSettings } from './NotificationSettings.tsx'
 import { PermissionSettings } from './PermissionSettings.tsx'
 import { PersonaSettings } from './PersonaSettings.tsx'
+import { ToolServerSettings } from './ToolServerSettings.tsx'
 import './settings.css'
 
 const SECTIONS = [
   { id: 'agents', label: 'Agents', icon: 'bot', Section: AgentSettings },
   { id: 'permissions', label: 'Permissions', icon: 'shield', Section: PermissionSettings },
+  { id: 'tools', label: 'Tool servers', icon: 'tool', Section: ToolServerSettings },
   { id: 'personas', label: 'Personas', icon: 'persona', Section: PersonaSettings },
   { id: 'notifications', label: 'Notifications', icon: 'bell', Section: NotificationSettings },
   { id: 'devices', label: 'Devices', icon: 'phone', Section: DeviceSettings },

@@ -1,10 +1,14 @@
 import type { SessionMode } from '@chirality/core'
-import type { AppRouter, CallOutputs } from '@chirality/server'
+import type { AppRouter, CallInputs, CallOutputs } from '@chirality/server'
 import type { TRPCClient } from '@trpc/client'
 
 export type PersonaSource = CallOutputs['personas']['source']
 export type PersonaDraft = CallOutputs['personas']['check']
 export type PersonaChange = CallOutputs['personas']['save']
+export type ToolServerSource = CallOutputs['toolServers']['list'][number]
+export type ToolServer = ToolServerSource['servers'][number]
+export type OwnPlace = CallInputs['toolServers']['remove']['place']
+export type ServerProbe = CallOutputs['toolServers']['test']
 
 /** The calls of the settings page. */
 export interface SettingsApi {
@@ -14,6 +18,11 @@ export interface SettingsApi {
   /** `revision` is that of the text that was read, null for a new file. */
   savePersona(project: string, id: string, text: string, revision: string | null): Promise<PersonaChange>
   removePersona(project: string, id: string, revision: string): Promise<PersonaChange>
+  toolServers(project: string): Promise<ToolServerSource[]>
+  saveToolServer(input: CallInputs['toolServers']['save']): Promise<void>
+  removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
+  /** Starts or connects to the server as it was shown, and ends it again. */
+  tryToolServer(input: CallInputs['toolServers']['test']): Promise<ServerProbe>
 }
 
 export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
@@ -22,6 +31,10 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     checkPersona: (project, id, text, mode) => client.personas.check.mutate({ project, id, text, mode }),
     savePersona: (project, id, text, revision) =>
       client.personas.save.mutate({ project, id, text, revision }),
+    toolServers: project => client.toolServers.list.query({ project }),
+    saveToolServer: input => client.toolServers.save.mutate(input),
+    removeToolServer: input => client.toolServers.remove.mutate(input),
+    tryToolServer: input => client.toolServers.test.mutate(input),
     removePersona: (project, id, revision) => client.personas.remove.mutate({ project, id, revision }),
   }
 }

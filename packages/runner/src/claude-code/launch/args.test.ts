@@ -101,6 +101,7 @@ test('files are named, never their content', () => {
   expect(after('--append-system-prompt-file', all)).toEqual(['/t/a'])
   expect(after('--mcp-config', all)).toEqual(['/t/m'])
   expect(all).toContain('--strict-mcp-config')
+  expect(args({ ...query, keepOwnMcpServers: true }, { files })).not.toContain('--strict-mcp-config')
   expect(all.join(' ')).not.toContain('secret')
 })
 

@@ -40,7 +40,8 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
 
   args.push(...sessionArgs(query, check), ...permissionArgs(query, check), ...systemPromptArgs(input))
 
-  if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig, '--strict-mcp-config')
+  if (files.mcpConfig) args.push('--mcp-config', files.mcpConfig)
+  if (files.mcpConfig && !query.keepOwnMcpServers) args.push('--strict-mcp-config')
   for (const directory of directories(query, config))
     args.push('--add-dir', check.word('additionalDirectories', directory))
   const unknown = args.find(word => word.startsWith('--') && !features.knowsFlag(word))

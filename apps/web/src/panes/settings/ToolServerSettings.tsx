@@ -1,0 +1,335 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { OwnPlace, ServerProbe, ToolServer, ToolServerSource } from '../../state/server/settings-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { Segmented } from '../../ui/controls/Segmented.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
+import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { plural } from '../../ui/text/format.ts'
+import { visibleText } from '../trust/ProjectSettings.tsx'
+import { SettingsHead } from './SettingsHead.tsx'
+import { commandOf, configOf, formOf, NEW_FORM, originOf, type ServerForm } from './tool-server-text.ts'
+
+interface Editing {
+  place: OwnPlace
+  form: ServerForm
+  isNew: boolean
+}
+
+/** The tool servers (MCP) of a project: where each comes from, what it runs, and whether it answers. */
+export function ToolServerSettings() {
+  const api = useApi()
+  const queries = useQueryClient()
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const [wanted, setWanted] = useState('')
+  const [editing, setEditing] = useState<Editing | null>(null)
+  const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
+  const { data, error } = useQuery({
+    queryKey: ['tool-servers', project],
+    queryFn: () => api.toolServers(project),
+    enabled: project !== '',
+    ...{ staleTime: 0, retry: false },
+  })
+  const refresh = () => queries.invalidateQueries({ queryKey: ['tool-servers'] })
+  const sources = data?.filter(({ servers, problems }) => servers.length + problems.length > 0) ?? []
+  return (
+    <>
+      <SettingsHead
+        title="Tool servers"
+        about="More tools for your agents, over MCP: a tracker, a database, a browser. Each call is asked about like a command."
+      >
+        <Button
+          disabled={project === ''}
+          onClick={() => setEditing({ place: { kind: 'user-project' }, form: NEW_FORM, isNew: true })}
+        >
+          Add a server
+        </Button>
+      </SettingsHead>
+      {projects.length === 0 ? (
+        <Empty title="No project yet">Add a folder on the start page.</Empty>
+      ) : (
+        <SelectField
+          label="Project"
+          value={project}
+          onChange={setWanted}
+          options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
+        />
+      )}
+      {error ? <p role="alert">{messageOf(error)}</p> : null}
+      {project !== '' && !data && !error ? <Skeleton lines={4} label="Reading the tool servers" /> : null}
+      {editing && data ? (
+        <ServerEditor
+          key={JSON.stringify(editing)}
+          {...{ project, editing, sources: data }}
+          onDone={async () => {
+            setEditing(null)
+            await refresh()
+          }}
+          onCancel={() => setEditing(null)}
+        />
+      ) : null}
+      {data && sources.length === 0 && !editing ? (
+        <Empty title="No tool servers">Agents use what they have themselves. Add one for this project.</Empty>
+      ) : null}
+      {sources.map(source => (
+        <section key={JSON.stringify(source.place)} aria-label={originOf(source)}>
+          <h2 className="settings__group">
+            {originOf(source)} <span className="number">{source.servers.length}</span>
+          </h2>
+          <ul className="settings__card">
+            {source.problems.map(problem => (
+              <li key={problem} className="settings__row settings__row--bad">
+                {problem}
+              </li>
+            ))}
+            {source.servers.map(server => (
+              <ServerRow
+                key={`${server.name} ${server.fingerprint}`}
+                {...{ project, server, place: source.place, onChange: refresh }}
+                onEdit={place => setEditing({ place, form: formOf(server), isNew: false })}
+              />
+            ))}
+          </ul>
+          <p className="settings__file">{source.file}</p>
+        </section>
+      ))}
+    </>
+  )
+}
+
+function ServerRow(props: {
+  project: string
+  place: ToolServerSource['place']
+  server: ToolServer
+  onEdit(place: OwnPlace): void
+  onChange(): Promise<void>
+}) {
+  const { project, place, server, onEdit, onChange } = props
+  const { name, fingerprint, config } = server
+  const api = useApi()
+  const [step, setStep] = useState<'rest' | 'asking' | 'trying'>('rest')
+  const [probe, setProbe] = useState<ServerProbe | null>(null)
+  const command = visibleText(commandOf(server))
+  const own = place.kind === 'project' ? null : place
+  const names = config.type === 'stdio' ? config.env : config.headers
+  const tryIt = async () => {
+    setStep('trying')
+    setProbe(null)
+    try {
+      setProbe(await api.tryToolServer({ project, place, name, fingerprint }))
+    } catch (error) {
+      setProbe({ kind: 'failed', error: messageOf(error), lastWords: '' })
+    } finally {
+      setStep('rest')
+    }
+  }
+  const remove = async () => {
+    try {
+      if (own) await api.removeToolServer({ project, place: own, name })
+      toasts.info(`Removed ${name}`)
+    } catch (error) {
+      toasts.error(messageOf(error))
+    }
+    await onChange()
+  }
+  return (
+    <li className="settings__row">
+      <span className="settings__what settings__what--fill">
+        <b>{name}</b>
+        <code className="tool-server__command">{command}</code>
+        {names.length > 0 ? <span>{`with ${names.join(', ')}, not shown`}</span> : null}
+        {server.untried ? <span>{server.untried}</span> : null}
+      </span>
+      <span className="tool-server__actions">
+        <Button
+          size="small"
+          disabled={step !== 'rest' || server.untried !== null}
+          aria-label={`Try ${name}`}
+          onClick={() => (server.wasTried || probe ? void tryIt() : setStep('asking'))}
+        >
+          Try
+        </Button>
+        {own ? (
+          <>
+            <Button size="small" aria-label={`Edit ${name}`} onClick={() => onEdit(own)}>
+              Edit
+            </Button>
+            <Button size="small" aria-label={`Remove ${name}`} onClick={() => void remove()}>
+              Remove
+            </Button>
+          </>
+        ) : null}
+      </span>
+      {step === 'asking' ? (
+        <fieldset className="tool-server__ask" aria-label={`Before ${name} is tried`}>
+          <p>
+            {config.type === 'stdio'
+              ? 'This runs on your machine, in the project, and is ended after its answer:'
+              : 'This address is connected to, with the headers above:'}
+          </p>
+          <code className="tool-server__command">{command}</code>
+          <p className="tool-server__actions">
+            <Button size="small" onClick={() => setStep('rest')}>
+              Not now
+            </Button>
+            <Button size="small" look="primary" onClick={() => void tryIt()}>
+              {config.type === 'stdio' ? 'Run it' : 'Connect'}
+            </Button>
+          </p>
+        </fieldset>
+      ) : null}
+      <div className="tool-server__answer" role="status">
+        {step === 'trying' ? <p>Waiting for its answer…</p> : null}
+        {probe ? <Answer probe={probe} /> : null}
+      </div>
+    </li>
+  )
+}
+
+function Answer({ probe }: { probe: ServerProbe }) {
+  if (probe.kind === 'connected')
+    return (
+      <>
+        <p className="tool-server__good">
+          {`Answered in ${probe.ms} ms with ${plural(probe.tools.length, 'tool')}${probe.hasMore ? ' and more' : ''}`}
+        </p>
+        <p className="tool-server__tools">{probe.tools.join(', ')}</p>
+      </>
+    )
+  return (
+    <>
+      <p className="tool-server__bad">{probe.error}</p>
+      {probe.lastWords === '' ? null : (
+        <pre className="tool-server__words">{visibleText(probe.lastWords)}</pre>
+      )}
+    </>
+  )
+}
+
+function ServerEditor(props: {
+  project: string
+  editing: Editing
+  sources: ToolServerSource[]
+  onDone(): Promise<void>
+  onCancel(): void
+}) {
+  const { project, editing, sources, onDone, onCancel } = props
+  const api = useApi()
+  const [form, setForm] = useState(editing.form)
+  const [place, setPlace] = useState(JSON.stringify(editing.place))
+  const [fault, setFault] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const places = sources.filter(source => source.place.kind !== 'project')
+  const set = (part: Partial<ServerForm>) => setForm(now => ({ ...now, ...part }))
+  const isProgram = form.type === 'stdio'
+  const save = async () => {
+    const config = configOf(form)
+    if (typeof config === 'string') return setFault(config)
+    setBusy(true)
+    setFault(null)
+    try {
+      await api.saveToolServer({ project, place: JSON.parse(place) as OwnPlace, name: form.name, config })
+      await onDone()
+    } catch (error) {
+      setFault(messageOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      className="settings__card settings__card--padded tool-server__form"
+      aria-label={editing.isNew ? 'New tool server' : `Edit ${form.name}`}
+      onSubmit={event => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      {editing.isNew ? (
+        <>
+          <Field label="Name" hint="Letters, digits, _ and -. Its tools are named after it.">
+            {id => (
+              <input
+                id={id}
+                className="input"
+                value={form.name}
+                maxLength={64}
+                onChange={event => set({ name: event.target.value.trim() })}
+              />
+            )}
+          </Field>
+          <SelectField
+            label="For"
+            value={place}
+            onChange={setPlace}
+            options={places.map(source => ({ value: JSON.stringify(source.place), label: originOf(source) }))}
+          />
+        </>
+      ) : null}
+      <Segmented
+        label="Kind"
+        value={form.type}
+        segments={[
+          { value: 'stdio', label: 'A program', icon: 'terminal' },
+          { value: 'http', label: 'An address', icon: 'globe' },
+        ]}
+        onChange={type => set({ type })}
+      />
+      <Field label={isProgram ? 'Command' : 'Address'}>
+        {id => (
+          <input
+            id={id}
+            className="input input--code"
+            value={form.target}
+            onChange={event => set({ target: event.target.value })}
+          />
+        )}
+      </Field>
+      {isProgram ? (
+        <Field label="Arguments" hint="One a line. They are shown: put secrets into variables.">
+          {id => (
+            <textarea
+              id={id}
+              className="input input--code"
+              rows={2}
+              spellCheck={false}
+              value={form.args}
+              onChange={event => set({ args: event.target.value })}
+            />
+          )}
+        </Field>
+      ) : null}
+      <Field
+        label={isProgram ? 'Variables' : 'Headers'}
+        hint="NAME=value, one a line. Values are stored for you alone and not shown again."
+      >
+        {id => (
+          <textarea
+            id={id}
+            className="input input--code"
+            rows={2}
+            spellCheck={false}
+            autoComplete="off"
+            value={form.secrets}
+            onChange={event => set({ secrets: event.target.value })}
+          />
+        )}
+      </Field>
+      {fault ? (
+        <p className="tool-server__bad" role="alert">
+          {fault}
+        </p>
+      ) : null}
+      <p className="tool-server__actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button look="primary" type="submit" disabled={isBusy}>
+          Save
+        </Button>
+      </p>
+    </form>
+  )
+}
