@@ -1,6 +1,10 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { conditionOf, costText } from '@chirality/core'
 import {
+  type ExportFormat,
+  exportSession,
   type SearchHit,
   SessionHost,
   SessionStore,
@@ -9,10 +13,9 @@ import {
 } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { createHarnesses } from '../harnesses.ts'
-import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
+import { chooseAction, oneArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../render/style.ts'
-import { exportCommand } from './sessions/export.ts'
 import { continueCommand, findSession } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
 import { listCommand } from './sessions/list.ts'
@@ -165,5 +168,60 @@ async function confirmed(question: string): Promise<boolean> {
     return /^y(es)?$/i.test((await terminal.question(question)).trim())
   } finally {
     terminal.close()
+  }
+}
+
+/** Exports a session to stdout, or to a file that must not exist yet. */
+async function exportCommand(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    format: { type: 'string' },
+    output: { type: 'string' },
+  })
+  const id = oneArgument(positionals, 'the id of a session')
+  const format = FORMATS[oneOf('format', values.format, NAMES) ?? formatOf(values.output)]
+  const session = await findSession(id)
+  const parts = exportSession(session.projectRoot, session.id, { format })
+  if (values.output === undefined) {
+    for await (const part of parts) if (!(await output.write(part))) break
+    return EXIT.done
+  }
+  await writeNew(values.output, parts)
+  await tell(`chirality: Wrote ${values.output}. Keys and passwords that were recognised are taken out.\n`)
+  return EXIT.done
+}
+
+const FORMATS = { md: 'markdown', json: 'json', html: 'html' } as const satisfies Record<string, ExportFormat>
+type FormatName = keyof typeof FORMATS
+const NAMES: readonly FormatName[] = ['md', 'json', 'html']
+
+function formatOf(file: string | undefined): FormatName {
+  const ending = path.extname(file ?? '').slice(1)
+  return NAMES.find(name => name === ending) ?? 'md'
+}
+
+async function writeNew(file: string, parts: AsyncIterable<string>): Promise<void> {
+  const fd = openNew(file)
+  try {
+    for await (const part of parts) writeWhole(fd, Buffer.from(part))
+    closeSync(fd)
+  } catch (error) {
+    closeSync(fd)
+    // A partial export would look complete.
+    rmSync(file, { force: true })
+    throw error
+  }
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
+}
+
+function openNew(file: string): number {
+  try {
+    return openSync(file, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new UsageError(`${file} exists. Remove it, or name another with --output.`)
+    throw new UsageError(`${file} cannot be written (${code}). Name another with --output.`)
   }
 }
