@@ -10,7 +10,7 @@ interface ChartProps {
 }
 
 const HEIGHT = 200
-const LINES = 4
+const LINES = 5
 
 /** Bars of each day or hour, stacked. One stop of the Tab key; the arrow keys go through the bars. */
 export function UsageChart({ times, series, measure }: ChartProps) {
@@ -55,7 +55,7 @@ export function UsageChart({ times, series, measure }: ChartProps) {
           aria-activedescendant={shown === null ? undefined : `${id}-${shown}`}
           tabIndex={0}
           onKeyDown={onKeyDown}
-          onFocus={() => setAt(current => current ?? times.length - 1)}
+          onFocus={() => setAt(current => current ?? lastUsed(totals))}
           onBlur={() => setAt(null)}
           onPointerMove={onPointer}
           onPointerDown={onPointer}
@@ -180,6 +180,12 @@ export function UsageTable({ times, series, measure }: ChartProps) {
       </ScrollRegion>
     </details>
   )
+}
+
+/** Where the eye goes first: the newest bar that is one. */
+function lastUsed(totals: readonly number[]): number {
+  const index = totals.findLastIndex(total => total > 0)
+  return index === -1 ? totals.length - 1 : index
 }
 
 function gridLines(): number[] {

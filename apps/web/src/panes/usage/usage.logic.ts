@@ -85,7 +85,7 @@ function nameOf(
   }
 }
 
-/** The top of the scale: 1, 2 or 5 times a power of ten, so that its quarters are readable. */
+/** The top of the scale: 1, 2 or 5 times a power of ten, so that its fifths are readable. */
 export function scaleTop(most: number): number {
   if (most <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(most))
