@@ -111,3 +111,44 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await talk.getByText('Still here.').waitFor({ timeout: 60_000 })
   expect(complaints).toEqual([])
 })
+
+test('from npm start to the first own prompt at work: at most three actions', {
+  timeout: 120_000,
+}, async () => {
+  const model = await startScriptedModel({ otherwise: 'It is a small library.' })
+  const { home, project, env, dispose } = await cleanHome(model)
+  // As `npm start` does, where one agent is installed and logged in.
+  const server = await startServerProcess(['--demo', '--port', '0'], {
+    ...env,
+    CHIRALITY_HOME: path.join(home, 'chirality'),
+    CHIRALITY_CLAUDE_BIN: claudeBinary(),
+  })
+  const browser = await launchBrowser()
+  onTestFinished(async () => {
+    await browser.close()
+    await server.stop()
+    await model.close()
+    await dispose()
+  })
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  const actions: string[] = []
+  /** A click is one action, and so is something that is typed and sent with Enter. */
+  const act = async (name: string, action: () => Promise<void>) => {
+    actions.push(name)
+    await action()
+  }
+  await page.goto(server.link)
+  await act('go to the start page', () => page.getByRole('link', { name: 'Home', exact: true }).click())
+  const folder = page.getByRole('combobox', { name: 'Folder on this machine' })
+  await act('name the folder', () => folder.fill(project).then(() => page.keyboard.press('Enter')))
+  const field = page.getByRole('textbox', { name: 'What should be done?' })
+  await field.waitFor()
+  await page.locator('.home-composer').getByText('Claude Code').waitFor()
+  await act('say what should be done', () =>
+    field.fill('What is this?').then(() => page.keyboard.press('Enter')),
+  )
+  const talk = page.getByRole('region', { name: 'Conversation' })
+  await talk.getByText('It is a small library.').waitFor({ timeout: 60_000 })
+  await page.getByText('project', { exact: true }).first().waitFor()
+  expect(actions.length).toBeLessThanOrEqual(3)
+})

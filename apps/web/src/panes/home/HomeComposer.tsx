@@ -1,7 +1,7 @@
 import { PERMISSION_WORDS } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
@@ -39,7 +39,14 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
   const defaultModel = can.models.find(({ isDefault }) => isDefault)
   const status = installed?.[harness?.id ?? '']
   const help = harness && status ? installHelp(harness, status) : undefined
-  const submit = () => void start.run(text)
+  // Pressed while it is not known yet which agents are there: it starts as soon as that is known.
+  const [wanted, setWanted] = useState(false)
+  const submit = () => (start.isReady ? void start.run(text) : setWanted(start.isChecking))
+  useEffect(() => {
+    if (!wanted || !start.isReady) return
+    setWanted(false)
+    void start.run(text)
+  }, [wanted, start, text])
   // The demo's folder is no place for somebody's own work.
   if (projects?.every(one => one.root === props.demo)) return <FirstFolder onAdded={start.setRoot} />
   return (
@@ -204,6 +211,8 @@ function useStart(project: string | undefined) {
   const isReady =
     !busy && root !== '' && harness !== undefined && (choices.harness !== undefined || !isPending)
 
+  const isChecking = !busy && root !== '' && isPending
+
   const run = async (text: string) => {
     if (!isReady || text.trim() === '') return
     setBusy(true)
@@ -240,6 +249,6 @@ function useStart(project: string | undefined) {
 
   return {
     ...{ root, setRoot, projects, harness, harnesses, installed, can, choices, choose },
-    ...{ permissionMode, isReady, run },
+    ...{ permissionMode, isReady, isChecking, run },
   }
 }
