@@ -372,3 +372,39 @@ function asked(toolUseId: string): LooseEvent & { type: 'permission:request' } {
     raw: {},
   }
 }
+
+test('an error says its cause, what mends it for the key in use, and retries; actions of a message lie beside its words', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ lastTurn: 'failed' })
+      canned.push('s1', [
+        { type: 'turn:start', message: 'Mend the test.' },
+        { type: 'chat:message', messageId: 'm', text: `${'Many words in one line. '.repeat(20)}` },
+        {
+          ...{ type: 'session:error', error: 'invalid x-api-key', code: 'auth_failed' },
+          credential: 'ANTHROPIC_API_KEY',
+        },
+        { type: 'turn:end', reason: 'failed' },
+      ])
+    },
+  })
+  const error = page.getByRole('alert').filter({ hasText: 'invalid x-api-key' })
+  await error.getByText('The key in ANTHROPIC_API_KEY was refused').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  for (const name of ['You', 'Agent']) {
+    const message = page.getByRole('article', { name })
+    await message.hover()
+    const actions = await message.locator('.message-actions').boundingBox()
+    const words = await message.locator(name === 'You' ? '.you__text' : '.markdown').boundingBox()
+    expect(
+      actions && words && (actions.x + actions.width <= words.x || actions.x >= words.x + words.width),
+    ).toBe(true)
+  }
+  await error.getByRole('button', { name: 'Retry' }).click()
+  await expect
+    .poll(() => api.called('turns.send'))
+    .toEqual([{ sessionId: 's1', message: 'Mend the test.', options: { retryOfTurnId: 't1' } }])
+  expect(complaints).toEqual([])
+  await close()
+})

@@ -10,7 +10,12 @@ import {
 import { useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
 import { useHarness } from '../../state/server/use-api.ts'
-import { useLiveText, useSession, useSessionActions } from '../../state/session/use-session.ts'
+import {
+  useLiveText,
+  useSession,
+  useSessionActions,
+  useSessionStore,
+} from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -95,7 +100,33 @@ function ErrorLine({ item }: { item: ErrorItem }) {
           <CopyButton text={command} label="Copy the command" />
         </span>
       ) : null}
+      {!item.recovered && !NO_RETRY.has(item.code) ? <RetryTurn turnId={item.turnId} /> : null}
     </div>
+  )
+}
+
+/** What a message sent once more cannot mend: these have a control of their own. */
+const NO_RETRY: ReadonlySet<ErrorItem['code']> = new Set(['max_turns', 'budget_exceeded', 'interrupted'])
+
+/** Sends what was asked in the turn once more; only of the last turn, and only when it is over. */
+function RetryTurn({ turnId }: { turnId: string | null }) {
+  const store = useSessionStore()
+  const { retry } = useSessionActions()
+  const isOver = useSession(({ state }) => {
+    const last = state.turns.at(-1)
+    return last?.id === turnId && last.endedAt !== null && state.phase === 'idle'
+  })
+  if (!retry || !isOver) return null
+  const send = () => {
+    const asked = store.get().state.items.find(item => item.kind === 'user' && item.turnId === turnId)
+    if (asked?.kind === 'user') retry(asked.text, turnId)
+  }
+  return (
+    <span className="error-line__retry">
+      <Button size="small" onClick={send}>
+        <Icon name="retry" size={13} /> Retry
+      </Button>
+    </span>
   )
 }
 
