@@ -4,8 +4,10 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
+import { createWorld } from './support/agents.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
 
 test('pinned and archived are kept with the session, told to every client, and outlive its file', async () => {
   const server = await startTestServer()
@@ -114,3 +116,36 @@ test('settings of a session are changed one by one, and a wrong one changes noth
     from: 'next-turn',
   })
 })
+
+test.each([
+  ['claude-code', 'opus', /opus/],
+  ['codex', 'gpt-6-luna', /^gpt-6-luna$/],
+] as const)(
+  'a model and an effort chosen in a session of %s hold from its next turn',
+  async (harness, model, sent) => {
+    const world = await createWorld({ answers: ['First.', 'Second.'], otherwise: 'More.' })
+    const server = await startTestServer({ harnesses: world.harnesses(), projects: [world.project] })
+    const { client } = connect(server)
+    const { id: sessionId } = await client.sessions.create.mutate({ project: world.project, harness })
+    const watch = new SessionWatch(client, sessionId)
+    await client.turns.start.mutate({ sessionId, message: 'One.' })
+    expect((await watch.until('turn:end')).reason).toBe('completed')
+    const before = world.model.requests.length
+    await client.sessions.configure.mutate({ sessionId, model, thinking: 'high' })
+    await server.host.session(sessionId).then(session => session.settled())
+    await client.turns.start.mutate({ sessionId, message: 'Two.' })
+    const ends = () => watch.types.filter(type => type === 'turn:end').length
+    await expect.poll(ends, { timeout: 60_000 }).toBe(2)
+    const models = world.model.requests
+      .slice(before)
+      .map(({ body }) => String((body as { model?: string }).model))
+    expect(
+      models.some(name => sent.test(name)),
+      models.join(),
+    ).toBe(true)
+    expect((await client.sessions.get.query({ sessionId })).settings).toMatchObject({
+      model,
+      thinking: 'high',
+    })
+  },
+)

@@ -193,3 +193,34 @@ test('a conversation of a terminal is taken over, on a phone', async () => {
   expect(complaints).toEqual([])
   await close()
 })
+
+test('the processes of a session show what they take, and one that the agent started is ended, on a phone', async () => {
+  const one = { parentPid: 1, ageMs: 65_000, cpuMs: 6500, memoryBytes: 52_428_800 }
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      canned.add({ phase: 'running', title: 'Alpha' })
+      canned.processes = [
+        { ...one, pid: 10, startedAt: '100', command: 'claude', role: 'agent' },
+        { ...one, pid: 11, startedAt: '101', command: 'npm run dev', role: 'started' },
+      ]
+    },
+    ...PHONE,
+  })
+  await page.getByRole('button', { name: 'Find' }).tap()
+  await page.keyboard.type('processes')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Processes of this session' })
+  const rows = dialog.getByRole('list', { name: 'Processes' }).getByRole('listitem')
+  await rows
+    .filter({ hasText: 'npm run dev' })
+    .getByText(/50 MB · 1 min 5 s · pid 11/)
+    .waitFor()
+  expect(await rows.filter({ hasText: 'claude' }).getByRole('button').count()).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'End npm run dev' }).tap()
+  await expect.poll(() => rows.count()).toBe(1)
+  expect(api.called('system.endProcess')).toEqual([{ sessionId: 's1', pid: 11, startedAt: '101' }])
+  expect(complaints).toEqual([])
+  await close()
+})

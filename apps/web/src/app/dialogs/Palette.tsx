@@ -8,6 +8,7 @@ import { toneOf } from '../../panes/sidebar/groups.logic.ts'
 import { hitPlace, hitTitle, Snippet } from '../../panes/sidebar/SearchHit.tsx'
 import { MIN_SEARCH_CHARS } from '../../panes/sidebar/Sidebar.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
+import { useListActions } from '../../panes/sidebar/use-list-actions.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
@@ -39,6 +40,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
   useLayoutEffect(() => setText(typed.current), [])
   const shell = useShell()
   const navigate = useNavigate()
+  const actions = useListActions()
   const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
   const { sessionId: open } = useParams({ strict: false })
   // Where one is already is nowhere to go.
@@ -66,7 +68,18 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       ? [{ label: 'Next session that needs me', run: () => goTo(needy.sessionId) } satisfies PaletteCommand]
       : []),
     { label: 'What waits for me', keys: 'W', run: () => shell.open({ kind: 'tray' }) },
-    ...(open === undefined ? [] : sessionCommands()),
+    ...(open === undefined
+      ? []
+      : [
+          ...sessionCommands(),
+          { label: 'Limits of this session', run: () => shell.open({ kind: 'limits', sessionId: open }) },
+          {
+            label: 'Processes of this session',
+            run: () => shell.open({ kind: 'processes', sessionId: open }),
+          },
+          { label: 'Archive this session', run: () => actions.shelve([open], 'archived') },
+          { label: 'Pin this session', run: () => actions.shelve([open], 'pinned') },
+        ]),
     { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
     { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
     { label: 'Usage', run: () => void navigate({ to: '/usage' }) },

@@ -24,6 +24,7 @@ const Shortcuts = late(() => import('../dialogs/Shortcuts.tsx'))
 const NotificationDialog = late(() => import('../dialogs/NotificationDialog.tsx'))
 const BrowsersDialog = late(() => import('../dialogs/BrowsersDialog.tsx'))
 const Tray = late(() => import('../../panes/decisions/Tray.tsx'))
+const ProcessesDialog = late(() => import('../../panes/session/ProcessesDialog.tsx'))
 const LimitsDialog = late(() => import('../../panes/session/LimitsDialog.tsx'))
 const NewSessionDialog = late(() => import('../../panes/sidebar/NewSessionDialog.tsx'))
 
@@ -107,6 +108,9 @@ export function Shell() {
           {dialog?.kind === 'shortcuts' ? <Shortcuts onClose={close} /> : null}
           {dialog?.kind === 'notifications' ? <NotificationDialog onClose={close} /> : null}
           {dialog?.kind === 'browsers' ? <BrowsersDialog onClose={close} /> : null}
+          {dialog?.kind === 'processes' ? (
+            <ProcessesDialog sessionId={dialog.sessionId} onClose={close} />
+          ) : null}
           {dialog?.kind === 'limits' ? <LimitsDialog sessionId={dialog.sessionId} onClose={close} /> : null}
           {dialog?.kind === 'tray' ? <Tray onClose={close} /> : null}
           {dialog?.kind === 'new-session' ? (

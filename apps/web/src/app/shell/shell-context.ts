@@ -8,6 +8,7 @@ export type ShellDialog =
   | { kind: 'new-session'; project?: string }
   | { kind: 'tray' }
   | { kind: 'limits'; sessionId: string }
+  | { kind: 'processes'; sessionId: string }
   | { kind: 'sidebar' }
   | { kind: 'panel' }
   | { kind: 'contents' }

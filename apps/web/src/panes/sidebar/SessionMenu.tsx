@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useShell } from '../../app/shell/shell-context.ts'
 import { setProjectFilter } from '../../state/kept/project-filter.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -12,6 +13,7 @@ import { useListActions } from './use-list-actions.ts'
 /** What else can be done with a session. */
 export function SessionMenu({ status, onRename }: { status: SessionStatus; onRename(): void }) {
   const actions = useListActions()
+  const shell = useShell()
   const [asking, setAsking] = useState<'fork' | 'delete' | null>(null)
   const { sessionId, projectRoot, shelf } = status
   const name = sessionTitle(status)
@@ -42,6 +44,11 @@ export function SessionMenu({ status, onRename }: { status: SessionStatus; onRen
             label: 'Export as a page that replays it',
             icon: 'end',
             onSelect: () => void actions.exportAs([sessionId], 'html'),
+          },
+          {
+            label: 'Processes…',
+            icon: 'terminal',
+            onSelect: () => shell.open({ kind: 'processes', sessionId }),
           },
           { label: 'Only this project', icon: 'folder', onSelect: () => setProjectFilter(projectRoot) },
           {
