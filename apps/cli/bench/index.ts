@@ -1,16 +1,24 @@
 import { benchRow, reportBench } from '../../../packages/core/bench/report.ts'
-import { measureOneWordTurn } from './one-word-turn.ts'
+import { measureClaudeTurn, measureCodexTurn, type OneWordTurn } from './one-word-turn.ts'
 
 const MOST_TIMES_BARE = 1.15
-
-const { ratio, bareMs, runMs, rounds } = await measureOneWordTurn()
+const FIRST_TIMES_BARE = 1.1
 
 reportBench('@chirality/cli', [
-  benchRow({
-    name: 'a one-word turn: chirality run over the bare agent',
-    ratio,
-    bar: MOST_TIMES_BARE,
-    better: 'lower',
-    detail: `chirality ${runMs.toFixed(0)} ms, claude -p ${bareMs.toFixed(0)} ms, medians of ${rounds} pairs`,
-  }),
+  ...rows('claude -p', await measureClaudeTurn()),
+  ...rows('codex exec', await measureCodexTurn()),
 ])
+
+function rows(bare: string, { ratio, firstRatio, bareMs, runMs, rounds }: OneWordTurn) {
+  const detail = `chirality ${runMs.toFixed(0)} ms, ${bare} ${bareMs.toFixed(0)} ms, medians of ${rounds} pairs`
+  return [
+    benchRow({
+      name: `a one-word turn: chirality run over ${bare}`,
+      ...{ ratio, bar: MOST_TIMES_BARE, better: 'lower', detail },
+    }),
+    benchRow({
+      name: `a one-word turn, first output: chirality run over ${bare}`,
+      ...{ ratio: firstRatio, bar: FIRST_TIMES_BARE, better: 'lower', detail },
+    }),
+  ]
+}

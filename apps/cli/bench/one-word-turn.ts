@@ -3,48 +3,71 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type CleanHome, claudeBinary, cleanHome } from '@chirality/fixtures'
-import { startScriptedModel } from '@chirality/scripted-model'
+import { type CleanHome, claudeBinary, cleanHome, codexBinary } from '@chirality/fixtures'
+import { codexArgs, startScriptedModel } from '@chirality/scripted-model'
 
 export interface OneWordTurn {
-  /** Median of the ratios of each pair. */
+  /** Medians of the ratios of each pair: to the end, and to the first line. */
   ratio: number
+  firstRatio: number
   bareMs: number
   runMs: number
   rounds: number
 }
 
-/** `chirality run` against the agent itself: the same binary, flags, environment, prompt, folder and model. */
-export async function measureOneWordTurn(): Promise<OneWordTurn> {
+/** `chirality run` against Claude Code itself: the same binary, flags, environment, prompt, folder and model. */
+export async function measureClaudeTurn(): Promise<OneWordTurn> {
   await using model = await startScriptedModel({ otherwise: 'Hello.' })
   await using world = await cleanHome(model)
   const invocation = await recordInvocation(world)
-  const chirality = {
-    command: process.execPath,
-    args: RUN,
-    env: { ...world.env, CHIRALITY_CLAUDE_BIN: claudeBinary() },
-  }
+  const env = { ...world.env, CHIRALITY_CLAUDE_BIN: claudeBinary() }
   const promptFile = keptPrompt(world)
   const bare = () => ({
     ...invocation,
     command: claudeBinary(),
     args: ownArgs(invocation.args, promptFile),
   })
+  return await measurePairs(() => ({ command: process.execPath, args: RUN, env }), bare, world.project)
+}
 
-  const pairs: { bareMs: number; runMs: number }[] = []
+/** The same for Codex, against `codex exec`, which prints no pieces of its answer and can ask nobody. */
+export async function measureCodexTurn(): Promise<OneWordTurn> {
+  await using model = await startScriptedModel({ otherwise: 'Hello.' })
+  await using world = await cleanHome(model)
+  const overrides = [
+    ...codexArgs(model).args.filter(arg => arg !== '-c'),
+    'model_providers.scripted.env_key="CODEX_API_KEY"',
+    'model="gpt-5.5"',
+  ]
+  const { path: command } = codexBinary()
+  const env = {
+    ...{ ...world.env, CODEX_API_KEY: 'sk-scripted-model' },
+    ...{ CHIRALITY_CODEX_BIN: command, CHIRALITY_CODEX_CONFIG: JSON.stringify(overrides) },
+  }
+  const run = { command: process.execPath, args: [...RUN, '--harness', 'codex'], env }
+  const exec = ['exec', '--json', '--skip-git-repo-check', '-']
+  const bare = { command, args: [...overrides.flatMap(each => ['-c', each]), ...exec], env }
+  return await measurePairs(
+    () => run,
+    () => bare,
+    world.project,
+  )
+}
+
+async function measurePairs(run: () => Command, bare: () => Command, cwd: string): Promise<OneWordTurn> {
+  const pairs: { bare: Took; run: Took }[] = []
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     // Alternating, so that neither always runs on the caches that the other has warmed.
-    const times = { bareMs: 0, runMs: 0 }
-    const runFirst = round % 2 === 0
-    if (runFirst) times.runMs = await wallMs(chirality, world.project)
-    times.bareMs = await wallMs(bare(), world.project)
-    if (!runFirst) times.runMs = await wallMs(chirality, world.project)
-    if (round >= 0) pairs.push(times)
+    const before = round % 2 === 0 ? await took(run(), cwd) : undefined
+    const bareTook = await took(bare(), cwd)
+    const pair = { bare: bareTook, run: before ?? (await took(run(), cwd)) }
+    if (round >= 0) pairs.push(pair)
   }
   return {
-    ratio: median(pairs.map(({ bareMs, runMs }) => runMs / bareMs)),
-    bareMs: median(pairs.map(({ bareMs }) => bareMs)),
-    runMs: median(pairs.map(({ runMs }) => runMs)),
+    ratio: median(pairs.map(({ bare, run }) => run.ms / bare.ms)),
+    firstRatio: median(pairs.map(({ bare, run }) => run.firstMs / bare.firstMs)),
+    bareMs: median(pairs.map(({ bare }) => bare.ms)),
+    runMs: median(pairs.map(({ run }) => run.ms)),
     rounds: ROUNDS,
   }
 }
@@ -52,7 +75,7 @@ export async function measureOneWordTurn(): Promise<OneWordTurn> {
 const ROUNDS = 20
 const WARM_UP_ROUNDS = 2
 const PROMPT = 'Hi'
-const RUN = [fileURLToPath(new URL('../bin/chirality.mjs', import.meta.url)), 'run', '-']
+const RUN = [fileURLToPath(new URL('../bin/chirality.mjs', import.meta.url)), 'run', '-', '--json']
 
 interface Command {
   command: string
@@ -64,7 +87,7 @@ interface Command {
 async function recordInvocation({ home, project, env }: CleanHome): Promise<Pick<Command, 'args' | 'env'>> {
   const recorder = fileURLToPath(new URL('../test/programs/records-invocation.mjs', import.meta.url))
   const PATH = `${path.dirname(process.execPath)}:${env.PATH}`
-  await wallMs(
+  await took(
     { command: process.execPath, args: RUN, env: { ...env, PATH, CHIRALITY_CLAUDE_BIN: recorder } },
     project,
   )
@@ -85,16 +108,27 @@ function keptPrompt({ project }: CleanHome): string {
   return path.join(folder, readdirSync(folder)[0] ?? '')
 }
 
-/** From the start of the process until it is gone and all of its output is read. */
-function wallMs({ command, args, env }: Command, cwd: string): Promise<number> {
+interface Took {
+  /** Until it is gone and all of its output is read. */
+  ms: number
+  /** Until its first output. */
+  firstMs: number
+}
+
+/** From the start of the process. */
+function took({ command, args, env }: Command, cwd: string): Promise<Took> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
+    let firstMs = Number.NaN
     const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdout.once('data', () => {
+      firstMs = performance.now() - startedAt
+    })
     child.stdout.resume()
     child.stdin.end(PROMPT)
     child.once('error', reject)
     child.once('close', code => {
-      if (code === 0) resolve(performance.now() - startedAt)
+      if (code === 0) resolve({ ms: performance.now() - startedAt, firstMs })
       else reject(new Error(`${command} exited with ${code}`))
     })
   })

@@ -9,6 +9,10 @@ import type { Command, Reply } from './protocol.ts'
 
 export type Variant = 'ours' | 'raw' | 'naive'
 
+/** What the dashboard asks for first, see `session-hub.ts`. */
+const TAIL_EVENTS = 400
+const TAIL_BYTES = 250_000
+
 interface StampedEnvelope {
   event: { data?: { at?: number } }
 }
@@ -76,6 +80,19 @@ export class BenchServer {
     const { cpuMs: after = Number.NaN } = await this.send({ do: 'usage' })
     socket.terminate()
     return after - before
+  }
+
+  /** The bytes of the last page of the first session. */
+  async readTail(): Promise<number> {
+    const socket = await this.#socket()
+    const answer = once(socket, 'message')
+    const input = { sessionId: this.#start.sessionIds?.[0], limit: TAIL_EVENTS, maxBytes: TAIL_BYTES }
+    socket.send(JSON.stringify({ id: 1, method: 'query', params: { path: 'sessions.history', input } }))
+    const text = String((await answer)[0])
+    socket.terminate()
+    const { result } = JSON.parse(text) as { result?: { data?: unknown[] } }
+    if (!result?.data?.length) throw new Error(`No page of the session: ${text.slice(0, 200)}`)
+    return Buffer.byteLength(text)
   }
 
   disconnect(): void {

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BenchRow, benchRow, reportBench } from '../../core/bench/report.ts'
 import { BenchServer, type Variant } from './bench-server.ts'
+import { bigAnswerRows, reopenRows } from './big-answers.ts'
 import { endToEndRows } from './end-to-end/rows.ts'
 import { followUpRows } from './follow-up/rows.ts'
 import { median, percentile, spread } from './statistics.ts'
@@ -15,6 +16,8 @@ const MB = 1024 * 1024
 
 reportBench('@chirality/server', [
   ...(await followUpRows()),
+  ...(await bigAnswerRows()),
+  ...(await reopenRows()),
   ...(await endToEndRows()),
   ...(await catchUpRows()),
   ...(await clientRows()),

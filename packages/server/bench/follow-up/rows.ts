@@ -89,17 +89,18 @@ async function firstTexts(world: CleanHome): Promise<{ ours: number[]; sdk: numb
 
 const MESSAGE = 'Again, please.'
 
-async function openServer({ env, home, project }: CleanHome, binaryPath: string) {
+export async function openServer({ env, home, project }: CleanHome, binaryPath: string, sessions = 1) {
   const data = path.join(home, 'chirality', path.basename(binaryPath))
   mkdirSync(data, { recursive: true, mode: 0o700 })
-  const options = JSON.stringify({ binaryPath, environment: env, project, home: data })
+  const options = JSON.stringify({ binaryPath, environment: env, project, home: data, sessions })
   const program = fileURLToPath(new URL('server.ts', import.meta.url))
   const execArgv = ['--import', 'tsx', '--conditions=@chirality/source']
   const child = fork(program, [options], { execArgv })
-  const [{ url, token, sessionId }] = (await once(child, 'message')) as [Record<string, string>]
+  const [{ url, token, sessionIds }] = (await once(child, 'message')) as [Address]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ sessionId, message: MESSAGE })
+  const body = JSON.stringify({ sessionId: sessionIds[0], message: MESSAGE })
   return {
+    ...{ url, token, sessionIds },
     async turn() {
       const sentAt = performance.timeOrigin + performance.now()
       const response = await fetch(`${url}/api/harness/turn`, { method: 'POST', headers, body })
@@ -119,6 +120,12 @@ async function openServer({ env, home, project }: CleanHome, binaryPath: string)
       await exited
     },
   }
+}
+
+interface Address {
+  url: string
+  token: string
+  sessionIds: string[]
 }
 
 function show(times: number[]): string {
