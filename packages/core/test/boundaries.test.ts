@@ -304,15 +304,20 @@ describe('harness ids', () => {
     expect(check().status).toBe(0)
   })
 
-  test('the harness itself, the translators and tests may', () => {
+  test('the harness itself, its translator and tests may', () => {
     const source = `const a = 'codex'\n`
     write({
       ...descriptors,
       'packages/runner/src/codex/deep/file.ts': source,
-      'packages/core/src/translate/file.ts': source,
+      'packages/core/src/translate/codex/file.ts': source,
       'packages/core/src/file.test.ts': source,
     })
     expect(check().status).toBe(0)
+  })
+
+  test('what all translators share may not', () => {
+    write({ ...descriptors, 'packages/core/src/translate/file.ts': `const a = 'codex'\n` })
+    expect(check().status).toBe(1)
   })
 })
 

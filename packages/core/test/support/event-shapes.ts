@@ -12,7 +12,8 @@ export function checkShape(event: UIEvent, sessionId: string): void {
     if (check === 'number?' && value === undefined) continue
     expect(kind, `${field} of ${JSON.stringify(event)}`).toBe(check.replace('?', ''))
   }
-  const numbers = Object.values(event).filter(value => typeof value === 'number')
+  const parts: object[] = event.type === 'limits' ? event.windows : [event]
+  const numbers = parts.flatMap(part => Object.values(part).filter(value => typeof value === 'number'))
   expect(numbers.every(Number.isFinite), `a number of ${JSON.stringify(event)}`).toBe(true)
 }
 
@@ -24,6 +25,7 @@ const SHAPES: Partial<Record<UIEventType, Record<string, Check>>> = {
   'chat:delta': { text: 'string', messageId: 'string' },
   'chat:message': { text: 'string', messageId: 'string' },
   'chat:thinking': { text: 'string', messageId: 'string' },
+  limits: { windows: 'array' },
   'native:unknown': { nativeType: 'string', harness: 'string' },
   'permission:request': { requestId: 'string', kind: 'string', toolName: 'string', input: 'object' },
   'permission:resolved': { requestId: 'string', outcome: 'string', by: 'string' },
