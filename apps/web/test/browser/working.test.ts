@@ -33,12 +33,10 @@ test('what a session runs with is changed while it works, and it is said from wh
   api.modeFrom = 'next-turn'
   await choose(page, 'Permissions', PERMISSION_WORDS.acceptEdits.label)
   await said.getByText(/permissions edit freely/).waitFor()
-  // By keyboard: the next choice in the row, with an arrow and Enter.
+  // By keyboard: the next choice in the row, opened with an arrow and taken with Enter.
   await picker(page, 'Mode').focus()
   await page.keyboard.press('ArrowDown')
-  await page.getByRole('menuitemcheckbox', { name: MODE_WORDS.pipeline.label }).waitFor()
-  await page.keyboard.type(MODE_WORDS.pipeline.label.slice(0, 3))
-  await page.keyboard.press('Enter')
+  await page.getByRole('menuitemcheckbox', { name: MODE_WORDS.pipeline.label }).press('Enter')
   await expect
     .poll(() => api.called('sessions.configure').at(-1))
     .toEqual({ sessionId: 's1', mode: 'pipeline' })
@@ -208,8 +206,8 @@ test('the processes of a session show what they take, and one that the agent sta
     ...PHONE,
   })
   await page.getByRole('button', { name: 'Find' }).tap()
-  await page.keyboard.type('processes')
-  await page.keyboard.press('Enter')
+  await page.getByPlaceholder('Find a session or a command').fill('processes')
+  await page.getByRole('option', { name: 'Processes of this session' }).tap()
   const dialog = page.getByRole('dialog', { name: 'Processes of this session' })
   const rows = dialog.getByRole('list', { name: 'Processes' }).getByRole('listitem')
   await rows

@@ -1,12 +1,13 @@
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { SHORTCUTS } from '../shell/shortcuts.ts'
 import './shortcuts.css'
 
 export default function Shortcuts({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Shortcuts" onClose={onClose}>
-      <div className="shortcuts">
+      <ScrollRegion className="shortcuts" label="Keys">
         {SHORTCUTS.map(({ group, list }) => (
           <section key={group}>
             <h3>{group}</h3>
@@ -22,7 +23,7 @@ export default function Shortcuts({ onClose }: { onClose(): void }) {
             </dl>
           </section>
         ))}
-      </div>
+      </ScrollRegion>
     </Dialog>
   )
 }
