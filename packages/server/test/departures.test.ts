@@ -10,6 +10,7 @@ import { StaticFiles } from '../src/http/static-files.ts'
 import { ProjectRegistry } from '../src/projects/project-registry.ts'
 import { OpenStreams } from '../src/rest/open-streams.ts'
 import type { CallContext } from '../src/trpc/context.ts'
+import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
 import { appRouter } from '../src/trpc/router.ts'
 import { seeded } from './support/random.ts'
 import { sessionWith, startTestServer, type TestServer } from './support/test-server.ts'
@@ -134,7 +135,9 @@ test.each(['a socket', 'HTTP'])(
     const gone = AbortSignal.abort()
     const pace = new SendPace({ buffered: () => 0, onDrain: () => {}, giveUp: () => {} })
     const projects = new ProjectRegistry(server.home)
-    const context = { host: server.host, projects, pace, takesJson: where === 'a socket' } as CallContext
+    const discarded = new DiscardedSessions({ home: server.home, deleteForGood: async () => {} })
+    const services = { host: server.host, projects, discarded }
+    const context = { ...services, pace, takesJson: where === 'a socket' } as CallContext
     const caller = appRouter.createCaller(context, { signal: gone })
     const events = await caller.session.events({ sessionId, lastEventId: String(log.lastSeq) })
     expect(await events[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
