@@ -88,10 +88,12 @@ test('a plan by keys: comment, send back, go ahead', async () => {
   await expect.poll(() => answers(api)).toEqual([['p1', { behavior: 'deny', message: 'Test first.' }]])
   api.push('s1', [
     { type: 'permission:resolved', requestId: 'p1', outcome: 'denied', by: 'person' },
-    { ...plan, requestId: 'p2' },
+    { ...plan, requestId: 'p2', input: { plan: '1. Prove\n2. Write' } },
   ])
+  // The next plan, and not the answered one that is about to go, has to have the keys.
+  await page.locator('.decision', { hasText: 'Prove' }).waitFor()
   await page.keyboard.press('Escape')
-  await cardWithKeys(page).waitFor()
+  await cardWithKeys(page).filter({ hasText: 'Prove' }).waitFor()
   await page.keyboard.press('a')
   await expect.poll(() => answers(api).at(-1)).toEqual(['p2', { behavior: 'allow' }])
 

@@ -178,7 +178,9 @@ describe('what the agent started', () => {
     expect(await agent.exited).toMatchObject({ code: 0, stopped: false })
     expect(await isRunning(member)).toBe(true)
     const report = await agent.stop({ termGraceMs: SHORT_MS, killGraceMs: PATIENT_MS })
-    expect(report).toMatchObject({ stopped: [member], leftRunning: [] })
+    expect(report.leftRunning).toEqual([])
+    // The process between the two forks may not have exited yet.
+    expect(report.stopped).toContain(member)
     expect(await isRunning(member)).toBe(false)
   })
 

@@ -66,9 +66,12 @@ function planWindows(info: JsonObject): PlanWindow[] {
   })
 }
 
+/** A share that no plan has is capped: its percentage would not be a finite number. */
 function percent(share: number): number {
-  return Math.max(0, Math.round(share * 1000) / 10)
+  return Math.max(0, Math.round(Math.min(share, MAX_SHARE) * 1000) / 10)
 }
+
+const MAX_SHARE = 1000
 
 const WEEK_MINUTES = 7 * 24 * 60
 
