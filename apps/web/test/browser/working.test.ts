@@ -17,6 +17,8 @@ test('what a session runs with is changed while it works, and it is said from wh
     },
   })
   await page.getByRole('button', { name: 'Stop', exact: false }).waitFor()
+  // A mouse cannot swipe: no choice is cut off.
+  expect(await page.locator('.chips').evaluate(row => row.scrollWidth <= row.clientWidth)).toBe(true)
   const model = api.harnesses[0]?.models.find(({ isDefault }) => !isDefault)
   await choose(page, 'Model', model?.label ?? '')
   await choose(page, 'Effort', 'high')

@@ -45,6 +45,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
       changed()
       if (busy) tellLater(words)
     }, failed)
+  const effort = EFFORTS.find(({ value }) => value === (settings.thinking ?? ''))
   const whenOf = (what: string) => (busy ? `${what}, from the next message` : what)
   const modeOptions = SESSION_MODES.map(mode => ({
     value: mode,
@@ -77,11 +78,11 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
         title={whenOf('Effort')}
         value={settings.thinking ?? ''}
         options={EFFORTS}
-        short={`effort ${EFFORTS.find(({ value }) => value === (settings.thinking ?? ''))?.label}`}
-        onChange={effort =>
+        short={effort?.value ? `effort ${effort.label}` : 'default effort'}
+        onChange={chosen =>
           configure(
-            { thinking: effort === '' ? null : effort },
-            `Effort: ${EFFORTS.find(({ value }) => value === effort)?.label}`,
+            { thinking: chosen === '' ? null : chosen },
+            `Effort: ${EFFORTS.find(({ value }) => value === chosen)?.label}`,
           )
         }
       />
