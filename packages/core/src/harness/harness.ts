@@ -248,6 +248,8 @@ export interface HarnessQuery {
 
   // Context
   cwd: string
+  /** The project that keeps raw logs and state. Default: `cwd`. */
+  projectRoot?: string
   additionalDirectories?: string[]
   /** Merged over the filtered environment of the child. */
   env?: Record<string, string>

@@ -5,6 +5,8 @@ export interface Session {
   createdAt: string
   updatedAt: string
   projectRoot: string
+  /** Where the agent works, if not in `projectRoot`: a worktree of the same repository. State and logs stay in `projectRoot`. */
+  workFolder?: string
   persona: string | null
   mode: SessionMode
   /** The agent's own id, for every harness; used only to resume. */

@@ -97,9 +97,9 @@ const STOPPED = 'Chirality was ended while Codex worked, and Codex ended with it
 
 /** Without its notes a turn is restored as far as the session's log knows it. */
 function knownFacts(
-  { claudeSessionId, projectRoot }: Session,
+  { claudeSessionId, projectRoot, workFolder = projectRoot }: Session,
   facts: Partial<ThreadTurnFacts>,
 ): ThreadTurnFacts | undefined {
   const threadId = facts.threadId ?? claudeSessionId
-  return threadId === null ? undefined : { model: 'unknown', cwd: projectRoot, ...facts, threadId }
+  return threadId === null ? undefined : { model: 'unknown', cwd: workFolder, ...facts, threadId }
 }

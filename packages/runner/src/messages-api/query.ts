@@ -57,13 +57,13 @@ export async function* queryMessagesApi(
 /** Null when the conversation does not exist. */
 async function start(query: HarnessQuery, context: MessagesApiContext): Promise<NativeRun | null> {
   const prepared = await prepareTurn(query, context)
-  const { cwd, resumeSessionId, forkAt } = query
+  const { cwd, projectRoot = cwd, resumeSessionId, forkAt } = query
   const isLost =
-    resumeSessionId !== undefined && (await readTranscript(cwd, resumeSessionId, forkAt)) === undefined
+    resumeSessionId !== undefined && (await readTranscript(projectRoot, resumeSessionId, forkAt)) === undefined
   if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({
-    projectRoot: cwd,
+    projectRoot,
     harness: HARNESS_ID,
     ...ids,
     rawLogs: context.config.rawLogs,

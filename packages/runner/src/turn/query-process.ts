@@ -37,7 +37,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
   let isStarted = false
   try {
     const spool = await openSpool({
-      projectRoot: query.cwd,
+      projectRoot: query.projectRoot ?? query.cwd,
       harness: agent.harnessId,
       sessionId: options.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query',
       turnId: randomUUID(),

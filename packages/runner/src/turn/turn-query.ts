@@ -8,7 +8,8 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
   const isNew = session.claudeSessionId === null || opts.forkSession === true
   return {
     prompt: opts.images?.length ? [{ type: 'text', text: message }, ...opts.images] : message,
-    cwd: session.projectRoot,
+    cwd: session.workFolder ?? session.projectRoot,
+    projectRoot: session.projectRoot,
     resumeSessionId: session.claudeSessionId ?? undefined,
     forkSession: opts.forkSession,
     forkAt: opts.forkAt,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   type HarnessCapabilities,
@@ -127,6 +127,24 @@ function basics(arena: Arena, agent: Contestant): void {
 }
 
 function refinements(arena: Arena, agent: Contestant): void {
+  test('work folder: the agent works there, and logs and state stay in the project', async () => {
+    const workFolder = path.join(arena.root, 'worktree')
+    mkdirSync(workFolder)
+    await arena.open(agent, {
+      answers: [{ blocks: [agent.command('pwd > here.txt')] }, 'Done.', 'Again.'],
+    })
+    const session = arena.session({ workFolder })
+    await arena.collect(session, 'remember the word zebra', agent.free)
+    expect(readFileSync(path.join(workFolder, 'here.txt'), 'utf8').trim()).toBe(workFolder)
+    await arena.reopen(agent)
+    const events = await arena.collect(session, 'and now?', agent.free)
+    expect(of(events, 'chat:complete')).toMatchObject([{ text: 'Again.' }])
+    expect(lastRequest(arena)).toContain('zebra')
+    expect(readdirSync(workFolder)).toEqual(['here.txt'])
+    expect(readdirSync(path.join(arena.project, '.chirality', 'logs'))).toContain(agent.harness)
+    expect(existsSync(path.join(arena.project, 'here.txt'))).toBe(false)
+  })
+
   test('instructions of a turn hold for it, also when the conversation has others before', async () => {
     await arena.open(agent, { answers: ['First.', 'Second.', 'Third.'] })
     const session = arena.session()

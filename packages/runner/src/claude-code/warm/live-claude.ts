@@ -110,7 +110,8 @@ export class LiveClaude {
     try {
       signal.throwIfAborted()
       const { rawLogs } = options.config
-      const spool = await openSpool({ projectRoot: launch.cwd, harness, sessionId, turnId, rawLogs })
+      const projectRoot = launch.query.projectRoot ?? launch.cwd
+      const spool = await openSpool({ projectRoot, harness, sessionId, turnId, rawLogs })
       live = new LiveClaude(await variant.start(launch, spool, signal), options)
     } catch (error) {
       await launch.cleanup()

@@ -157,17 +157,17 @@ export interface Conversation {
  * Opens, forks or creates a conversation. The log folder must exist. Throws when another turn uses the conversation.
  */
 export async function openConversation(query: HarnessQuery, busy: Set<string>): Promise<Conversation> {
-  const { cwd, resumeSessionId, forkSession, forkAt } = query
+  const { cwd, projectRoot = cwd, resumeSessionId, forkSession, forkAt } = query
   const isResumed = resumeSessionId !== undefined && !forkSession
   if (isResumed && busy.has(resumeSessionId)) {
     const message = `The conversation ${resumeSessionId} has a turn running in another session.`
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
-  const history = resumeSessionId === undefined ? [] : await readTranscript(cwd, resumeSessionId, forkAt)
+  const history = resumeSessionId === undefined ? [] : await readTranscript(projectRoot, resumeSessionId, forkAt)
   const transcript =
     isResumed && history !== undefined
-      ? await Transcript.open(cwd, resumeSessionId)
-      : await Transcript.create(cwd, await freeId(query), history ?? [])
+      ? await Transcript.open(projectRoot, resumeSessionId)
+      : await Transcript.create(projectRoot, await freeId(query), history ?? [])
   const id = transcript.nativeSessionId
   busy.add(id)
   const close = () => {
@@ -179,7 +179,7 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
 }
 
 /** The requested id, if it is a valid file name and unused. */
-async function freeId({ cwd, newSessionId }: HarnessQuery): Promise<string> {
-  const isFree = newSessionId && isSessionId(newSessionId) && !(await readTranscript(cwd, newSessionId))
+async function freeId({ cwd, projectRoot = cwd, newSessionId }: HarnessQuery): Promise<string> {
+  const isFree = newSessionId && isSessionId(newSessionId) && !(await readTranscript(projectRoot, newSessionId))
   return isFree ? newSessionId : randomUUID()
 }

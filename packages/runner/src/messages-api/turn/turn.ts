@@ -55,7 +55,7 @@ async function openLoop(
   const sessionId = session.id
   const { rawLogs } = context.config
   const names = { harness: HARNESS_ID, sessionId, turnId }
-  const raw = await RawLog.open({ projectRoot: query.cwd, ...names, rawLogs })
+  const raw = await RawLog.open({ projectRoot: query.projectRoot ?? query.cwd, ...names, rawLogs })
   try {
     const tracer = new TurnTracer(raw, record)
     const { guard, decide, stallMs = STALL_MS } = opts
