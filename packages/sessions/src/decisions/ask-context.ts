@@ -11,6 +11,8 @@ import type { PolicyRule } from '@chirality/personas'
 export interface AskContext {
   sessionId: string
   projectRoot: string
+  /** The folder that the agent works in, if it is not the project's. */
+  workFolder?: string | undefined
   persona: string | null
   harness: HarnessId
   /** Milliseconds after which an unanswered request of this turn is denied. Undefined: the broker's default. */

@@ -53,7 +53,7 @@ export class DecisionBroker {
     signal: AbortSignal,
   ): Promise<PermissionDecision> {
     try {
-      const request = withHostFacts(asked, context.projectRoot)
+      const request = withHostFacts(asked, context)
       const key = keyOf(context.sessionId, request.requestId)
       if (this.#open.has(key) || this.#judging.has(key)) return failed('The agent asked twice under one id.')
       this.#settled.forget(key)
@@ -180,7 +180,7 @@ export class DecisionBroker {
     const { updatedInput = request.input } = decision
     const isEdited = !isDeepStrictEqual(updatedInput, request.input)
     const { suggestions: _ofAnother, ...edited } = request
-    const meant = isEdited ? withHostFacts({ ...edited, input: updatedInput }, context.projectRoot) : request
+    const meant = isEdited ? withHostFacts({ ...edited, input: updatedInput }, context) : request
     if (meant.risks === undefined) void this.#remember(context, meant, remember)
     else this.#tellProblem(context.sessionId, NOT_REMEMBERED)
     return once

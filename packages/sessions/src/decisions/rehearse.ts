@@ -118,9 +118,9 @@ function* rehearseEvent(
 }
 
 function judge(at: string, event: PermissionRequestEvent, session: PastSession): Unanswered {
-  const call = describeCall(event, session.projectRoot)
+  const call = describeCall(event, session)
   // Logs of older versions lack it; a request with a risk had none to show.
-  const offered = event.always ?? (event.risks ? undefined : alwaysRule(event, session.projectRoot))
+  const offered = event.always ?? (event.risks ? undefined : alwaysRule(event, session))
   const always = offered?.rule
   const argument = argumentText(call.argument)
   return {

@@ -30,7 +30,7 @@ export class SessionMemory {
     if (allowed === undefined || request.kind !== 'tool') return undefined
     const same = allowed.calls.get(sameCall(context, request).key)
     if (same !== undefined) return same
-    const call = describeCall(request, context.projectRoot)
+    const call = describeCall(request, context)
     for (const rule of allowed.rules.values())
       if (ruleMatches(rule, call)) return `${SESSION_RULE}${rule.text}`
     return undefined
@@ -48,11 +48,8 @@ export const SESSION_RULE = 'session: '
  * The same tool with the same argument; for an MCP tool the whole input. A call that asks for more has to be the same
  * in every field.
  */
-function sameCall(
-  { projectRoot }: AskContext,
-  request: PermissionRequestEvent,
-): { key: string; text: string } {
-  const { toolName, argument, asksForMore } = describeCall(request, projectRoot)
+function sameCall(context: AskContext, request: PermissionRequestEvent): { key: string; text: string } {
+  const { toolName, argument, asksForMore } = describeCall(request, context)
   const shown = argumentText(argument)
   const text = `${SESSION_RULE}allow ${toolName}(${shown})`
   const whole = asksForMore ? sortedJson(request.input) : undefined

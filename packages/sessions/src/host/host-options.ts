@@ -40,6 +40,8 @@ export interface NewSession {
   maxTurns?: number
   /** The maximum number of tokens that models may read and write in all its turns together. */
   budgetTokens?: number
+  /** Its agent works in a worktree of its own, from `base` or what is checked out. Default: in the project's folder. */
+  worktree?: { base?: string | undefined }
   /** The maximum duration of all its turns together, without the time they wait for a person. */
   budgetMinutes?: number
 }

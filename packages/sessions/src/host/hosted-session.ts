@@ -120,7 +120,7 @@ export class HostedSession implements LiveSession {
   async prewarm(request: TurnRequest = {}): Promise<void> {
     if (this.#view.phase !== 'idle') return
     try {
-      const { harness, plan, from } = await prepareTurn(this.#view.session, request, this.#project)
+      const { harness, plan, from } = await prepareTurn(this.#view, request, this.#project)
       if (!harness.capabilities().supportsPrewarm) return
       // Recorded before its first turn: if this process is killed, the next one finds the session.
       const agents = new KeptAgentsFile(from.projectRoot, this.id)

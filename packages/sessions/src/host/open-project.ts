@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import type { Envelope } from '@chirality/core'
 import type { RunnerLogEntry } from '@chirality/runner'
 import { ProjectBudget } from '../budget/project-budget.ts'
+import { StorageError } from '../files/storage-error.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { faultRow } from '../harness-log/rows.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
@@ -9,7 +11,7 @@ import { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import { type Recovery, recoverSession } from '../recovery/recover-session.ts'
 import { hasTurn } from '../recovery/turns-in-log.ts'
-import type { SessionStatus } from '../status/session-status.ts'
+import type { SessionStatus, SessionWorktree } from '../status/session-status.ts'
 import { SessionView } from '../status/session-view.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { HostContext, ProjectContext } from '../turns/host-context.ts'
@@ -137,7 +139,10 @@ export class OpenProject {
 
   #othersAtWork(sessionId: string): SessionStatus[] {
     const statuses = this.sessions().map(({ status }) => status)
-    return statuses.filter(other => other.sessionId !== sessionId && !AT_REST.has(other.phase))
+    const own = this.find(sessionId)?.status.worktree?.id
+    return statuses.filter(
+      other => other.sessionId !== sessionId && other.worktree?.id === own && !AT_REST.has(other.phase),
+    )
   }
 
   /** An agent that is kept between turns ends with its session. */
@@ -196,7 +201,8 @@ async function openSession(
     onStatus(session.status)
   }
   try {
-    const view = new SessionView(await project.store.withSpends(stored), { onChange })
+    const worktree = await worktreeOf(stored, project)
+    const view = new SessionView(await project.store.withSpends(stored), { onChange, worktree })
     const onRecorded = (envelopes: Envelope[]) => {
       view.note(envelopes)
       for (const { event } of envelopes) session?.note(event)
@@ -218,6 +224,25 @@ async function openSession(
     await log.close()
     throw error
   }
+}
+
+/** The folder is fixed for the life of a worktree, also while it is removed. */
+async function worktreeOf(
+  { worktree: id }: StoredSession,
+  { worktrees, projectRoot }: ProjectContext,
+): Promise<SessionWorktree | undefined> {
+  if (id === null) return undefined
+  const record = await worktrees.find(id)
+  // The session can be read, and its next turn is refused.
+  if (record === undefined) return { id, folder: null, branch: null, baseBranch: null }
+  const { folder, prefix, branch, baseBranch, repository } = record
+  if (join(repository, prefix) !== projectRoot)
+    throw new StorageError(
+      'unsafe',
+      projectRoot,
+      `The worktree ${id} of this session belongs to another project.`,
+    )
+  return { id, folder: join(folder, prefix), branch, baseBranch }
 }
 
 /** The message that was being sent: done if its turn began, otherwise still queued. */

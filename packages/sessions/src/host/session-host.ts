@@ -1,12 +1,15 @@
+import { join } from 'node:path'
 import type { HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
+import { Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
+import { userDataFolder } from '../files/user-data-folder.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
@@ -35,6 +38,8 @@ export class SessionHost {
   readonly decisions: DecisionBroker
   /** The rules that allow, ask about or deny tool calls. */
   readonly policies: PolicyBook
+  /** The worktrees that sessions work in. */
+  readonly worktrees: Worktrees
   /** The files of projects that agents would run, and whether the user trusts them. */
   readonly trust: ProjectTrust
   /** The user's own tool servers, for all projects, one project, or one persona of it. */
@@ -53,12 +58,13 @@ export class SessionHost {
       options.decisions ??
       new DecisionBroker({ timeoutMs: options.decisionTimeoutMs, policies: this.policies })
     this.trust = new ProjectTrust(harnesses, { home })
+    this.worktrees = new Worktrees(join(home ?? userDataFolder(), 'worktrees'))
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.toolServers = new ToolServerBook({ home, personas })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
-      ...{ budgets: this.budgets, toolServers: this.toolServers },
+      ...{ budgets: this.budgets, toolServers: this.toolServers, worktrees: this.worktrees },
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
@@ -102,7 +108,17 @@ export class SessionHost {
     const settings = { model, permissionMode, thinking, maxTurns, ...budget }
     // Checked now, and not only by the first turn.
     await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
-    return this.store.create(project.projectRoot, persona, mode, { title, harness, model, settings })
+    const root = project.projectRoot
+    const created = { title, harness, model, settings }
+    if (options.worktree === undefined) return this.store.create(root, persona, mode, created)
+    const { base } = options.worktree
+    const { worktree } = await this.worktrees.make({ projectRoot: root, title: title ?? '', base })
+    try {
+      return await this.store.create(root, persona, mode, { ...created, worktree: worktree.id })
+    } catch (error) {
+      await this.worktrees.remove(worktree.id)
+      throw error
+    }
   }
 
   async renameSession(id: string, title: string): Promise<StoredSession> {
@@ -133,6 +149,8 @@ export class SessionHost {
     const session = await this.store.get(requireSessionId(id))
     if (session !== undefined) await this.#projects.get(session.projectRoot)
     await this.store.delete(id)
+    // What the worktree has and nobody else is kept, and can be restored.
+    if (session?.worktree != null) await this.worktrees.remove(session.worktree)
   }
 
   /** Imports one of the agent's own conversations as a session. */

@@ -10,12 +10,11 @@ import type { SessionLog } from '../log/session-log.ts'
 import { askedNobody } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import { SpoolIndex } from '../store/spool-index.ts'
-import type { StoredSession } from '../store/stored-session.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { type TurnRecord, TurnRecordFile, TurnRecordKeeper } from '../turns/record/turn-record.ts'
-import { sessionLimitOf } from '../turns/start-turn.ts'
+import { sessionLimitOf, withWorkFolder } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
 import { TurnRun } from '../turns/turn-run.ts'
 import { makeWriter, type TurnWriter } from '../turns/turn-writer.ts'
@@ -63,14 +62,15 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   await spools.prepare()
   const stop = new StopSignal({})
   const opts = {
-    decide: decideOf(view.session, record, { harness, project }),
+    decide: decideOf(view, record, { harness, project }),
     signal: stop.signal,
     onProcess: (process: TurnRecord['processes'][number]) => {
       spools.add({ turnId: record.turnId, harness: harness.id }, process)
       keeper.add(process)
     },
   }
-  const session = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
+  const stored = { ...view.session, claudeSessionId: record.resumeSessionId ?? null }
+  const session = withWorkFolder(stored, view.folders)
   const tellMissing = logged?.ended === undefined ? missing : missingAfterEnd
   view.resume(record.turnId, logged)
   const run = new TurnRun({
@@ -157,11 +157,11 @@ class Unanswered {
 }
 
 function decideOf(
-  { id, projectRoot, persona }: StoredSession,
+  { session: { id, persona }, folders }: SessionView,
   { decisionTimeoutMs: timeoutMs }: TurnRecord,
   { harness, project }: Pick<AdoptOptions, 'harness' | 'project'>,
 ) {
   if (!harness.capabilities().supportsDecisions) return undefined
-  const context = { sessionId: id, projectRoot, persona, harness: harness.id }
+  const context = { sessionId: id, ...folders, persona, harness: harness.id }
   return project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
 }

@@ -10,10 +10,22 @@ import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { Shelf } from '../store/stored-session.ts'
 import type { TurnPhase } from './turn-phase.ts'
 
+/** A worktree as far as a session shows it. */
+export interface SessionWorktree {
+  id: string
+  /** The folder of the project in the worktree. Null if the user's records do not know the worktree. */
+  folder: string | null
+  branch: string | null
+  /** The branch it began at, if it was one. */
+  baseBranch: string | null
+}
+
 /** The entry of a session in the list. */
 export interface SessionStatus {
   sessionId: string
   projectRoot: string
+  /** The worktree that the agent works in. Undefined if it works in the project's folder. */
+  worktree?: SessionWorktree
   title: string | null
   harness: HarnessId | null
   model: string | null

@@ -9,25 +9,38 @@ import {
   turnCost,
 } from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
+import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { type ChosenFields, SessionFold } from '../store/fold-session.ts'
 import type { StoredSession } from '../store/stored-session.ts'
-import type { SessionStatus } from './session-status.ts'
+import type { SessionStatus, SessionWorktree } from './session-status.ts'
 import { nextPhase, type PhaseInput, type TurnPhase } from './turn-phase.ts'
+
+export interface SessionViewOptions {
+  onChange: () => void
+  worktree?: SessionWorktree | undefined
+}
 
 /** The state of a session, updated event by event, without reading its log. */
 export class SessionView {
   readonly #fold: SessionFold
   readonly #onChange: () => void
+  /** Undefined if the agent works in the project's folder. */
+  readonly worktree: SessionWorktree | undefined
   #phase: TurnPhase = 'idle'
   #turn: { turnId: string; startedAt: string | null } | undefined
 
-  constructor(session: StoredSession, { onChange }: { onChange: () => void }) {
+  constructor(session: StoredSession, { onChange, worktree }: SessionViewOptions) {
     this.#fold = new SessionFold(session)
     this.#onChange = onChange
+    this.worktree = worktree
   }
 
   get session(): StoredSession {
     return this.#fold.session
+  }
+
+  get folders(): CallFolders {
+    return { projectRoot: this.session.projectRoot, workFolder: this.worktree?.folder ?? undefined }
   }
 
   /** Asked for with each batch of events, for which a whole session would be too much. */
@@ -77,6 +90,7 @@ export class SessionView {
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,
       budgetMinutes: settings.budgetMinutes ?? null,
+      ...(this.worktree ? { worktree: this.worktree } : {}),
       phase: this.#phase,
       condition: conditionOf({ phase: this.#phase, leftUnanswered, lastTurn }),
       turnId: this.turnId,

@@ -34,6 +34,7 @@ export interface CreateOptions {
   harness?: HarnessId
   model?: string
   settings?: SessionSettings
+  worktree?: string
 }
 
 export interface PageOptions {

@@ -47,6 +47,11 @@ export interface StoredSession extends Session {
   /** The rest of the summary, so that the fold can continue from here without reading the log again. */
   progress: SessionProgress
   forkedFrom: ForkOrigin | null
+  /**
+   * The id of the worktree that the agent works in; null for the project's folder. Only the id: this file can come with
+   * a clone, and the user's own records say which folder it is.
+   */
+  worktree: string | null
   settings: SessionSettings
   shelf: Shelf
 }
@@ -139,6 +144,7 @@ export interface NewSession {
   model?: string | null
   settings?: SessionSettings
   shelf?: Shelf
+  worktree?: string | null
 }
 
 export function newSession(start: NewSession): StoredSession {
@@ -161,6 +167,7 @@ export function newSession(start: NewSession): StoredSession {
     lastSeq: 0,
     progress: NO_PROGRESS,
     forkedFrom: null,
+    worktree: start.worktree ?? null,
     settings: start.settings ?? {},
     shelf: start.shelf ?? null,
   }
@@ -199,6 +206,7 @@ export function parseSession(
     lastSeq: count(value.lastSeq),
     progress: parseProgress(value.progress, cost.ledger),
     forkedFrom: parseFork(value.forkedFrom),
+    worktree: textOrNull(value.worktree),
     settings: parseSettings(value.settings),
     shelf: parseShelf(value.shelf),
   }

@@ -26,12 +26,12 @@ export class ProjectTrust {
     this.#store = new TrustStore(options)
   }
 
-  /** The current state on the disk. */
-  async state(projectRoot: string): Promise<ProjectTrustState> {
+  /** The current state on the disk: of the files in `folder`, by what the user agreed to for the project. */
+  async state(projectRoot: string, folder = projectRoot): Promise<ProjectTrustState> {
     const files = new Map<string, ProjectFile>()
     let problem: string | undefined
     for (const harness of this.#harnesses.getAll()) {
-      const found = await harness.projectFiles?.(projectRoot)
+      const found = await harness.projectFiles?.(folder)
       for (const file of found?.files ?? []) files.set(file.path, file)
       problem ??= found?.problem
     }

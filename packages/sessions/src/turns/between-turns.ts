@@ -61,8 +61,7 @@ export class BetweenTurns {
 
   async #record(said: readonly UIEvent[]): Promise<void> {
     const { view, recorder } = this.#options
-    const { projectRoot } = view.session
-    const events = this.#priced(said).map(event => withHostFacts(event, projectRoot))
+    const events = this.#priced(said).map(event => withHostFacts(event, view.folders))
     const before = view.spent
     // Nothing else may be recorded between the two sums.
     const waiting = recorder.record(events, null)

@@ -1,6 +1,7 @@
 import type { HarnessTurnOpts, PermissionMode, PriceTable, SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
+import type { Worktrees } from '@chirality/workspaces'
 import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
@@ -24,6 +25,7 @@ export interface HostContext {
   trust: ProjectTrust
   /** The user's own tool servers. */
   toolServers: ToolServerBook
+  worktrees: Worktrees
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Handles an agent's permission requests. */

@@ -11,6 +11,7 @@ import { withAccount } from '@chirality/runner'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
 import { MINUTE_MS } from '../budget/budget-state.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
+import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { writtenAccount } from '../history/written-account.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { notice, sharedFolder } from '../log/turn-events.ts'
@@ -58,7 +59,7 @@ export interface StartedTurn {
 export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
   const { project, view, betweenTurns, turnId, message, request } = options
   const session = view.session
-  const prepared = await prepareTurn(session, request, project)
+  const prepared = await prepareTurn(view, request, project)
   const { harness } = prepared
   const budget = budgetOf(options, prepared)
   betweenTurns.beside(budget)
@@ -174,23 +175,25 @@ export interface PreparedTurn {
 
 /** Everything that is decided before a turn starts. */
 export async function prepareTurn(
-  session: StoredSession,
+  view: SessionView,
   request: TurnRequest,
   project: ProjectContext,
 ): Promise<PreparedTurn> {
   const { personas, harnesses, consent } = project
+  const { session, folders } = view
+  if (view.worktree) await project.worktrees.require(view.worktree.id)
   const chosen = await choosePersona(session, consent)
   const persona = chosen?.persona ?? null
   const harness = chooseHarness(session, persona, harnesses)
   const { id: sessionId, projectRoot } = session
-  const context = { sessionId, projectRoot, persona: session.persona, harness: harness.id }
+  const context = { sessionId, ...folders, persona: session.persona, harness: harness.id }
   const { decisionTimeoutMs: timeoutMs } = request
   const decide = project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
   const guard = (mode: PermissionMode) => project.guard(context, mode)
   const history: TurnHistory =
     request.forkSession === undefined ? await historyOf(session, harness, project) : { kind: 'own' }
   const asked = history.kind === 'branch' ? { ...request, forkSession: true } : request
-  const trust = harness.projectFiles ? await project.trust.state(projectRoot) : undefined
+  const trust = harness.projectFiles ? await project.trust.state(projectRoot, folders.workFolder) : undefined
   const toolServers = project.toolServers.forTurn(projectRoot, session.persona)
   const parts = { session, persona: chosen, harness, personas, decide, guard, trust, toolServers }
   const plan = await planTurn({ ...parts, request: asked })
@@ -200,8 +203,13 @@ export async function prepareTurn(
     persona,
     plan,
     history,
-    from: { ...session, claudeSessionId: nativeIdOf(session, history) },
+    from: withWorkFolder({ ...session, claudeSessionId: nativeIdOf(session, history) }, folders),
   }
+}
+
+/** The session as a harness gets it. */
+export function withWorkFolder(session: Session, { workFolder }: CallFolders): Session {
+  return workFolder === undefined ? session : { ...session, workFolder }
 }
 
 function nativeIdOf({ claudeSessionId }: StoredSession, history: TurnHistory): string | null {

@@ -3,6 +3,7 @@ import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
 import { withHostFacts } from '../decisions/policy/always-rule.ts'
+import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import { endOfTurn } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
@@ -12,7 +13,7 @@ import { TurnWatch } from './turn-watch.ts'
 
 export interface TurnWriterOptions {
   turnId: string
-  projectRoot: string
+  folders: CallFolders
   recorder: SessionRecorder
   rows: TurnRows
   watch: TurnWatch
@@ -53,8 +54,8 @@ export class TurnWriter {
   write(said: readonly UIEvent[]): Promise<void> | undefined {
     const [first] = said
     if (first?.type === 'turn:end') return this.#writeEnd(first)
-    const { recorder, turnId, watch, projectRoot } = this.#options
-    const events = watch.priced(said).map(event => withHostFacts(event, projectRoot))
+    const { recorder, turnId, watch, folders } = this.#options
+    const events = watch.priced(said).map(event => withHostFacts(event, folders))
     const waiting = recorder.record(events, turnId)
     return waiting ? waiting.then(() => this.#written(events)) : this.#written(events)
   }
@@ -156,7 +157,7 @@ export function makeWriter({
   budget,
   harness,
 }: MakeWriterOptions): TurnWriter {
-  const { id: sessionId, projectRoot } = view.session
+  const { id: sessionId } = view.session
   const { budget: projectBudget, prices, harnessLog } = project
   const watch = new TurnWatch({
     ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
@@ -165,7 +166,7 @@ export function makeWriter({
     model: () => view.model,
   })
   return new TurnWriter({
-    ...{ turnId, projectRoot, recorder },
+    ...{ turnId, folders: view.folders, recorder },
     rows: new TurnRows(harnessLog, sessionId, () => view.turnCost.usd),
     watch,
     pending: () => view.pending,

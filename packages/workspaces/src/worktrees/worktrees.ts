@@ -88,10 +88,24 @@ export class Worktrees {
     return listed.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
   }
 
+  find(id: string): Promise<Worktree | undefined> {
+    return this.#records.read(id)
+  }
+
   async get(id: string): Promise<Worktree> {
-    const worktree = await this.#records.read(id)
+    const worktree = await this.find(id)
     if (worktree === undefined) throw workspaceError('worktree-missing', `There is no worktree ${id}.`)
     return worktree
+  }
+
+  /** Throws if an agent cannot work in it now, and says what to do. */
+  async require(id: string): Promise<void> {
+    const { folder, state } = await this.get(id)
+    if (state === 'ready' && (await exists(folder))) return
+    throw workspaceError(
+      'worktree-missing',
+      `The worktree ${folder} of this session is not there. Restore it: chirality worktrees restore ${id}`,
+    )
   }
 
   /** Removes the folder and the branch. Resolves with what is kept of them; undefined if all of it is elsewhere too. */

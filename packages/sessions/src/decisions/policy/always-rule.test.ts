@@ -14,7 +14,7 @@ writeFileSync(
 symlinkSync(homedir(), path.join(root, 'home'))
 
 const kinds = (toolName: string, input: Record<string, unknown>) =>
-  callRisks({ kind: 'tool', toolName, input }, root).map(({ kind }) => kind)
+  callRisks({ kind: 'tool', toolName, input }, { projectRoot: root }).map(({ kind }) => kind)
 
 test.each([
   ['Read', { file_path: '.env' }, ['credentials']],
@@ -33,12 +33,14 @@ test.each([
 
 test('a recursive delete says whether it leads out of the project, links followed', () => {
   const words = (command: string) =>
-    callRisks({ kind: 'tool', toolName: 'Bash', input: { command } }, root)[0]?.words
+    callRisks({ kind: 'tool', toolName: 'Bash', input: { command } }, { projectRoot: root })[0]?.words
   expect(words('rm -rf dist')).not.toContain('outside')
   for (const target of ['/etc', '~/x', '../other', '$HOME', 'home/x'])
     expect(words(`rm -rf ${target}`)).toContain('outside the project')
 })
 
 test('a question and a plan have no risks', () => {
-  expect(callRisks({ kind: 'plan', toolName: 'Bash', input: { command: 'rm -rf /' } }, root)).toEqual([])
+  expect(
+    callRisks({ kind: 'plan', toolName: 'Bash', input: { command: 'rm -rf /' } }, { projectRoot: root }),
+  ).toEqual([])
 })

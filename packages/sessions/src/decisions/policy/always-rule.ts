@@ -16,7 +16,7 @@ import {
 } from '@chirality/core'
 import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
 import { ruleMatches } from './match-rule.ts'
-import { describeCall, type ToolCall } from './tool-call.ts'
+import { type CallFolders, describeCall, type ToolCall } from './tool-call.ts'
 
 /**
  * The rule that "always" stands for. Decided only here, for every agent: the rule that the agent suggests, if it is one
@@ -24,11 +24,11 @@ import { describeCall, type ToolCall } from './tool-call.ts'
  */
 export function alwaysRule(
   request: Pick<PermissionRequestEvent, 'kind' | 'toolName' | 'input' | 'suggestions'>,
-  projectRoot: string,
+  folders: CallFolders,
 ): AlwaysRule | undefined {
   // A question has an answer, and a plan is approved once.
   if (request.kind !== 'tool') return undefined
-  const call = describeCall(request, projectRoot)
+  const call = describeCall(request, folders)
   const [suggested, ...more] = narrowestSuggestion(request.suggestions)?.rules ?? []
   const candidates = [more.length === 0 ? suggested : undefined, exactCall(call)]
   for (const candidate of candidates) {
@@ -42,24 +42,36 @@ export function alwaysRule(
  * A request as it is recorded and answered: with its risks, or with the rule of "always". A dangerous call has no such
  * rule: a person checks it each time. Values that an agent put into these fields are ignored.
  */
-export function withHostFacts<E extends UIEvent>(event: E, projectRoot: string): E {
+export function withHostFacts<E extends UIEvent>(event: E, folders: CallFolders): E {
   if (event.type !== 'permission:request') return event
   const { always: _rule, risks: _risks, ...request } = event
-  const risks = callRisks(event, projectRoot)
+  const risks = callRisks(event, folders)
   if (risks.length > 0) return { ...request, risks } as E
-  const always = alwaysRule(event, projectRoot)
+  const always = alwaysRule(event, folders)
   return (always === undefined ? request : { ...request, always }) as E
 }
 
+/**
+ * The path as a rule names it. In a worktree it is the path below the project: the worktree is gone one day, and the file
+ * is the same in the next one. A name without a folder would match in every folder, so it stays absolute.
+ */
+function lasting(real: string, { root, project }: ToolCall['place']): string {
+  if (root === project || !real.startsWith(`${root}/`)) return real
+  const below = real.slice(root.length + 1)
+  return below.includes('/') ? below : real
+}
+
 /** As narrow as possible: the same argument, or the whole input of a tool whose argument is not known. */
-function exactCall({ toolName, argument }: ToolCall): string | undefined {
+function exactCall({ toolName, argument, place }: ToolCall): string | undefined {
   switch (argument.kind) {
     case 'command':
       return `${toolName}(${escapeGlob(unwrapShell(argument.command))})`
     case 'paths': {
       const [only, ...more] = argument.paths
       // A rule has one path.
-      return only === undefined || more.length > 0 ? undefined : `${toolName}(${escapeGlob(only.real)})`
+      return only === undefined || more.length > 0
+        ? undefined
+        : `${toolName}(${escapeGlob(lasting(only.real, place))})`
     }
     case 'url': {
       if (!URL.canParse(argument.url)) return undefined
@@ -96,10 +108,10 @@ function wordsOf({ pattern }: PolicyRule, { argument }: ToolCall): string {
 /** The risks of a call, decided in one place for every agent; empty for most calls. */
 export function callRisks(
   request: Pick<PermissionRequestEvent, 'kind' | 'toolName' | 'input'>,
-  projectRoot: string,
+  folders: CallFolders,
 ): CallRisk[] {
   if (request.kind !== 'tool') return []
-  const { argument, place } = describeCall(request, projectRoot)
+  const { argument, place } = describeCall(request, folders)
   switch (argument.kind) {
     case 'command':
       return commandRisks(argument.command, {

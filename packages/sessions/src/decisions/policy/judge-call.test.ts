@@ -18,7 +18,7 @@ function source(base: Pick<PolicySource, 'kind' | 'file' | 'trusted'>, lines: st
 
 function judge(sources: PolicySource[], request: Partial<PermissionRequestEvent> = {}) {
   const full = permissionRequest({ input: { command: 'git status' }, ...request })
-  return judgeCall(sources, full, describeCall(full, '/no/such/project'))
+  return judgeCall(sources, full, describeCall(full, { projectRoot: '/no/such/project' }))
 }
 
 describe('the first match wins', () => {

@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { allowsPath, type CallPath, findsPath, type PathPlace } from './match-path.ts'
 
-const place: PathPlace = { root: '/home/me/project', home: '/home/me', realPath: path => path }
+const place: PathPlace = {
+  root: '/home/me/project',
+  project: '/home/me/project',
+  home: '/home/me',
+  realPath: path => path,
+}
 const at = (lexical: string, real = lexical): CallPath => ({ written: lexical, lexical, real })
 const allows = (pattern: string, path: CallPath, changes = true) =>
   allowsPath(pattern, path, { ...place, changes })

@@ -9,8 +9,10 @@ export interface CallPath {
 }
 
 export interface PathPlace {
-  /** Real path of the project. */
+  /** Real path of the folder that the agent works in. */
   root: string
+  /** Real path of the project: another folder, if the agent works in a worktree of it. */
+  project: string
   home: string
   /** The real path of a pattern's beginning, up to its first star. */
   realPath: (path: string) => string
@@ -33,8 +35,12 @@ export function allowsPath(
 
 /** Whether an `ask` or `deny` pattern matches a path: as written or resolved, or a folder above it. */
 export function findsPath(pattern: string, path: CallPath, place: PathPlace): boolean {
-  const wanted = patternSegments(pattern, place)
-  const patterns = [wanted, realSegments(wanted, place)]
+  // A rule about a file of the project also holds for the project's own copy of it, whichever the agent works in.
+  const roots = new Set([place.root, place.project])
+  const patterns = [...roots].flatMap(root => {
+    const wanted = patternSegments(pattern, { ...place, root })
+    return [wanted, realSegments(wanted, place)]
+  })
   // A bare name matches in every folder, also outside the project.
   if (/^\s*(?:\*\*\/|[^/]*$)/.test(pattern)) patterns.push(['**', ...split(pattern.trim().normalize('NFC'))])
   const paths = [path.lexical, path.real].map(value => split(value.normalize('NFC')))

@@ -48,7 +48,7 @@ export class PolicyBook implements PolicyJudge {
     // An "always" that is still being written already counts.
     await this.#writing
     const sources = await this.sources(context.projectRoot, context.persona)
-    return judgeCall(sources, request, describeCall(request, context.projectRoot))
+    return judgeCall(sources, request, describeCall(request, context))
   }
 
   /** Applies in every permission mode; if all checks are switched off by name, protected files are free. */
@@ -64,7 +64,7 @@ export class PolicyBook implements PolicyJudge {
       rules: restrictingRules(sources),
       // Read again for each call: a new rule applies at once.
       judge: async call =>
-        guardCall(await this.sources(projectRoot, persona), describeCall(call, projectRoot), { protects }),
+        guardCall(await this.sources(projectRoot, persona), describeCall(call, context), { protects }),
     }
   }
 
@@ -74,7 +74,7 @@ export class PolicyBook implements PolicyJudge {
    */
   async allowAlways(context: AskContext, request: PermissionRequestEvent): Promise<void> {
     const root = realPath(context.projectRoot)
-    const always = request.always ?? alwaysRule(request, root)
+    const always = request.always ?? alwaysRule(request, context)
     if (always === undefined)
       throw new Error('no policy rule can match exactly this call. Allow it once instead.')
     const path = userPolicyFile(this.#home, root)
@@ -209,10 +209,12 @@ function protectedFile({ argument, place }: ToolCall): string | undefined {
   }
 }
 
-function firstProtected(paths: readonly string[], { root }: PathPlace): string | undefined {
+function firstProtected(paths: readonly string[], { root, project }: PathPlace): string | undefined {
   for (const path of paths) {
-    const inProject = relative(root, path)
-    if (!inProject.startsWith('..') && isProtectedPath(inProject)) return inProject
+    for (const folder of new Set([root, project])) {
+      const inside = relative(folder, path)
+      if (!inside.startsWith('..') && isProtectedPath(inside)) return inside
+    }
   }
   return undefined
 }

@@ -22,19 +22,26 @@ export interface ToolCall {
   place: PathPlace
 }
 
+/** Where a call is made. */
+export interface CallFolders {
+  projectRoot: string
+  /** The folder that the agent works in, if it is not the project's. */
+  workFolder?: string | undefined
+}
+
 /** Reads the disk to resolve paths; the rest is pure. */
 export function describeCall(
   request: Pick<PermissionRequestEvent, 'toolName' | 'input'>,
-  projectRoot: string,
+  { projectRoot, workFolder = projectRoot }: CallFolders,
 ): ToolCall {
   const { toolName, input } = request
-  const root = realPath(projectRoot)
+  const root = realPath(workFolder)
   const argument = argumentOf(toolName, input, root)
   return {
     toolName,
     argument,
     asksForMore: !isPlain(argument) || (hasKnownInput(argument) && asksForMore(input, root)),
-    place: { root, home: homedir(), realPath },
+    place: { root, project: realPath(projectRoot), home: homedir(), realPath },
   }
 }
 
