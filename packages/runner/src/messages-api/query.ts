@@ -59,7 +59,8 @@ async function start(query: HarnessQuery, context: MessagesApiContext): Promise<
   const prepared = await prepareTurn(query, context)
   const { cwd, projectRoot = cwd, resumeSessionId, forkAt } = query
   const isLost =
-    resumeSessionId !== undefined && (await readTranscript(projectRoot, resumeSessionId, forkAt)) === undefined
+    resumeSessionId !== undefined &&
+    (await readTranscript(projectRoot, resumeSessionId, forkAt)) === undefined
   if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({

@@ -137,6 +137,7 @@ export const storedSession = z
     createdAt: time,
     claudeSessionId: z.string().nullable().describe('The agent’s own id, whichever agent it is.'),
     ...sessionFacts,
+    worktree: z.string().nullable().describe('The id of the worktree that the agent works in.'),
     status: z.enum(['idle', 'running', 'waiting']),
     turnCount: count,
     ledger,
@@ -172,10 +173,18 @@ const queuedMessage = z
   .strictObject({ id: z.string(), message: z.string(), queuedAt: time, request: queuedRequest })
   .meta({ id: 'QueuedMessage' }) satisfies z.ZodType<QueuedMessage>
 
+const sessionWorktree = z.strictObject({
+  id: z.string(),
+  folder: z.string().nullable().describe('Null if the user’s records do not know the worktree.'),
+  branch: z.string().nullable(),
+  baseBranch: z.string().nullable(),
+})
+
 export const sessionStatus = z
   .strictObject({
     sessionId: z.string(),
     ...sessionFacts,
+    worktree: sessionWorktree.optional().describe('Absent if the agent works in the project’s folder.'),
     phase: z.enum(['idle', 'starting', 'running', 'waiting', 'ending']),
     condition: z
       .enum(['new', 'running', 'waiting', 'unanswered', 'done', 'stopped', 'limit', 'failed', 'crashed'])

@@ -163,7 +163,8 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
     const message = `The conversation ${resumeSessionId} has a turn running in another session.`
     throw new HarnessError(message, 'busy', HARNESS_ID)
   }
-  const history = resumeSessionId === undefined ? [] : await readTranscript(projectRoot, resumeSessionId, forkAt)
+  const history =
+    resumeSessionId === undefined ? [] : await readTranscript(projectRoot, resumeSessionId, forkAt)
   const transcript =
     isResumed && history !== undefined
       ? await Transcript.open(projectRoot, resumeSessionId)
@@ -180,6 +181,7 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
 
 /** The requested id, if it is a valid file name and unused. */
 async function freeId({ cwd, projectRoot = cwd, newSessionId }: HarnessQuery): Promise<string> {
-  const isFree = newSessionId && isSessionId(newSessionId) && !(await readTranscript(projectRoot, newSessionId))
+  const isFree =
+    newSessionId && isSessionId(newSessionId) && !(await readTranscript(projectRoot, newSessionId))
   return isFree ? newSessionId : randomUUID()
 }
