@@ -67,6 +67,7 @@ describe('create, save, resume', () => {
       forkedFrom: null,
       settings: {},
       shelf: null,
+      worktree: null,
     })
     expect(statSync(file(session)).mode & 0o777).toBe(0o600)
     expect(statSync(project.file('sessions')).mode & 0o777).toBe(0o700)
