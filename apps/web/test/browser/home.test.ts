@@ -143,6 +143,28 @@ test('the theme that was chosen holds against the system, and after a reload', a
   await close()
 })
 
+test('New persona and Add a server take Enter before the projects are known, and no missing project is claimed', async () => {
+  for (const [section, button, field] of [
+    ['personas', 'New persona', 'Name'],
+    ['tools', 'Add a server', 'Command'],
+  ] as const) {
+    let release = () => {}
+    const { page, complaints, close } = await dashboard.open({
+      path: `/settings/${section}`,
+      scene: api => {
+        aBusyDay(api)
+        release = api.hold('projects.list')
+      },
+    })
+    await page.getByRole('button', { name: button }).press('Enter')
+    expect(await page.getByText('No project yet').count()).toBe(0)
+    release()
+    await page.getByLabel(field, { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  }
+})
+
 test('a rule is found, read in plain words and taken back', async () => {
   const { page, api, complaints, close } = await dashboard.open({
     ...{ path: '/settings/permissions', scene: aBusyDay },

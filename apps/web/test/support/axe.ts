@@ -8,6 +8,7 @@ export async function axeViolations(page: Page): Promise<string[]> {
   const client = await page.context().newCDPSession(page)
   await client.send('Page.setBypassCSP', { enabled: false })
   await page.evaluate(await axeSource())
+  await untilStill(page)
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: {
@@ -26,6 +27,27 @@ export async function axeViolations(page: Page): Promise<string[]> {
   })
   await client.detach()
   return violations
+}
+
+/** Waits until every transition and every animation that ends has ended: a colour on its way to another has a contrast of its own. */
+async function untilStill(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
+    const moving = () =>
+      document
+        .getAnimations()
+        .filter(
+          ({ playState, effect, timeline }) =>
+            playState === 'running' &&
+            timeline === document.timeline &&
+            effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY,
+        )
+    // The page hears of another colour scheme in its next frame, and draws what follows from it in the one after.
+    await frame()
+    await frame()
+    for (let rest = moving(); rest.length > 0; rest = moving())
+      await Promise.allSettled(rest.map(({ finished }) => finished))
+  })
 }
 
 async function axeSource(): Promise<string> {

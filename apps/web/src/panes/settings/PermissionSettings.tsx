@@ -13,7 +13,8 @@ import { SettingsHead } from './SettingsHead.tsx'
 /** What agents may do unasked in a project, what they never may, where each rule stands, and the way to take it back. */
 export function PermissionSettings() {
   const api = useApi()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
+  const projects = known.data ?? []
   const [chosen, setChosen] = useState('')
   const [text, setText] = useState('')
   const project = projects.find(({ root }) => root === chosen)?.root ?? projects[0]?.root ?? ''
@@ -30,8 +31,9 @@ export function PermissionSettings() {
         title="Permissions"
         about="Rules that answer for you. The first that fits a call decides; without one, the agent asks."
       />
+      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
       {projects.length === 0 ? (
-        <Empty title="No project yet">Add a folder on the start page.</Empty>
+        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
       ) : (
         <div className="settings__filter">
           <SelectField
@@ -51,7 +53,9 @@ export function PermissionSettings() {
         </div>
       )}
       {error ? <p role="alert">{messageOf(error)}</p> : null}
-      {project !== '' && !data && !error ? <Skeleton lines={6} label="Reading the rules" /> : null}
+      {(known.isPending || project !== '') && !data && !error ? (
+        <Skeleton lines={6} label="Reading the rules" />
+      ) : null}
       {data?.map(file => (
         <RuleFileCard key={file.kind} project={project} file={file} text={text} />
       ))}

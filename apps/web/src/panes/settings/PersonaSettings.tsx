@@ -14,7 +14,8 @@ import './personas.css'
 export function PersonaSettings() {
   const api = useApi()
   const queries = useQueryClient()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
+  const projects = known.data ?? []
   const [wanted, setWanted] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
   const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
@@ -40,12 +41,13 @@ export function PersonaSettings() {
         title="Personas"
         about="What an agent is told, and what it may do. Kept as files in the project, so they travel with it."
       >
-        <Button disabled={project === ''} onClick={() => setChosen(NEW)}>
+        <Button disabled={known.isFetched && project === ''} onClick={() => setChosen(NEW)}>
           New persona
         </Button>
       </SettingsHead>
+      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
       {projects.length === 0 ? (
-        <Empty title="No project yet">Add a folder on the start page.</Empty>
+        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
       ) : (
         <SelectField
           label="Project"
@@ -58,7 +60,9 @@ export function PersonaSettings() {
         />
       )}
       {error || unreadable ? <p role="alert">{error ? messageOf(error) : unreadable}</p> : null}
-      {project !== '' && !data && !error ? <Skeleton lines={6} label="Reading the personas" /> : null}
+      {(known.isPending || project !== '') && !data && !error ? (
+        <Skeleton lines={6} label="Reading the personas" />
+      ) : null}
       {data && shown === null && !unreadable ? (
         <Empty title="No personas in this project">Write one with New persona.</Empty>
       ) : null}

@@ -24,7 +24,8 @@ interface Editing {
 export function ToolServerSettings() {
   const api = useApi()
   const queries = useQueryClient()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
+  const projects = known.data ?? []
   const [wanted, setWanted] = useState('')
   const [editing, setEditing] = useState<Editing | null>(null)
   const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
@@ -43,14 +44,15 @@ export function ToolServerSettings() {
         about="More tools for your agents, over MCP: a tracker, a database, a browser. Each call is asked about like a command."
       >
         <Button
-          disabled={project === ''}
+          disabled={known.isFetched && project === ''}
           onClick={() => setEditing({ place: { kind: 'user-project' }, form: NEW_FORM, isNew: true })}
         >
           Add a server
         </Button>
       </SettingsHead>
+      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
       {projects.length === 0 ? (
-        <Empty title="No project yet">Add a folder on the start page.</Empty>
+        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
       ) : (
         <SelectField
           label="Project"
@@ -60,7 +62,9 @@ export function ToolServerSettings() {
         />
       )}
       {error ? <p role="alert">{messageOf(error)}</p> : null}
-      {project !== '' && !data && !error ? <Skeleton lines={4} label="Reading the tool servers" /> : null}
+      {(known.isPending || project !== '') && !data && !error ? (
+        <Skeleton lines={4} label="Reading the tool servers" />
+      ) : null}
       {editing && data ? (
         <ServerEditor
           key={JSON.stringify(editing)}
