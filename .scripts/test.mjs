@@ -18,7 +18,7 @@ for (const file of results) rmSync(file, { force: true })
 
 const TESTS = 'Running the tests'
 /** More failures than this are not caused by chance. */
-const MOST_AGAIN = 3
+const MOST_AGAIN = 6
 const broken = []
 await Promise.all([
   check('Checking format and lint', () => run('biome', ['check', '.'])),
@@ -95,7 +95,7 @@ async function runTests() {
 }
 
 /**
- * Runs up to three failed files again, alone and in sequence: a race on a busy machine must not hide the result of
+ * Runs up to six failed files again, alone and in sequence: a race on a busy machine must not hide the result of
  * 8,000 other tests. Returns how many failed tests of each file pass now. A file that fails again, or cannot be loaded,
  * is not included: all its failures count.
  */
