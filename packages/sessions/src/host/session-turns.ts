@@ -75,10 +75,7 @@ export class SessionTurns {
     this.#turn = turn
     this.#after = turn.done.then(async end => {
       if (end.kind === 'ended') return this.#ended(turn, end.reason)
-      if (end.kind === 'left') return
-      // Its record stays, and the next host ends the turn.
-      this.#options.project.budget.forget(turn.turnId)
-      this.#release()
+      if (end.kind === 'untold') this.#untold(turn)
     })
   }
 
@@ -117,16 +114,25 @@ export class SessionTurns {
     await this.#options.waiters.until(() => this.#starting === undefined)
     clearTimeout(patience)
     this.#turn?.leave()
+    // A log that cannot be written must not keep this host: the next one reads the rest from the raw log.
+    this.#options.recorder.giveUp()
     await this.#after
   }
 
   async #ended(turn: LiveTurn, reason: TurnEndReason): Promise<void> {
     const { project, view, recorder, onEnded } = this.#options
     const { turnId, spent } = turn
-    await recorder.flush().catch(() => {})
+    // What the log only keeps in memory is not stored: until the disk takes it, the turn has not settled.
+    if (!(await recorder.flushed().catch(() => false))) return this.#untold(turn)
     await settleTurn({ project, session: view.session, turnId, spent })
     this.#release()
     await onEnded(reason)
+  }
+
+  /** Its record stays, and the next host ends the turn. */
+  #untold({ turnId }: LiveTurn): void {
+    this.#options.project.budget.forget(turnId)
+    this.#release()
   }
 
   #release(): void {

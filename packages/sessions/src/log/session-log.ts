@@ -99,6 +99,10 @@ export class SessionLog {
     return this.#writer.health
   }
 
+  get isOpen(): boolean {
+    return this.#closing === undefined
+  }
+
   onHealth(listener: (health: LogHealth) => void): () => void {
     this.#healthListeners.add(listener)
     return () => this.#healthListeners.delete(listener)

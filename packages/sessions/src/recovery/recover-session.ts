@@ -73,7 +73,8 @@ async function close(
     const told = pending.map(request => askedNobody(request, { wentOn: false }))
     const ending = endOfTurn(turnEnd(sessionId, 'crashed'), pending, crashed(sessionId, STOPPED))
     await recorder.record([...told, ...ending], turnId)
-    await recorder.flush()
+    // Without the end on the disk, the record of the turn is still needed.
+    if (!(await recorder.flush())) return { kind: 'closed', turnId, stopped }
   }
   // It is not known how long its agent worked.
   await settleTurn({ project, session: view.session, turnId, spent: { ...view.turnCost, ms: 0 } })

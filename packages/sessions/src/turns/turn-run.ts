@@ -76,6 +76,8 @@ export class TurnRun {
         else await this.#again(this.#crashedWith)
       }
     } catch (error) {
+      // Its events could not be recorded, and the next host reads them again: the agent works on.
+      if (this.#left) return { kind: 'left' }
       failure = error
       await this.#batches.return(undefined).catch(() => {})
     }

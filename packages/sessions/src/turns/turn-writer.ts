@@ -119,8 +119,8 @@ export class TurnWriter {
     this.#options.watch.note(event)
   }
 
-  flush(): Promise<void> {
-    return this.#options.recorder.flush()
+  async flush(): Promise<void> {
+    await this.#options.recorder.flush()
   }
 
   #stopIfDue(): void {

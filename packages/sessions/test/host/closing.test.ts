@@ -58,6 +58,56 @@ test('a full disk holds a turn up; with space again it goes on and has lost noth
   expect(types.filter(type => type === 'turn:end')).toHaveLength(1)
 })
 
+test('a turn whose end the log cannot store has not settled, and its record stays until it is stored', async () => {
+  const ends: TurnScript = async function* ({ session: { id: sessionId }, message }) {
+    yield { type: 'turn:start', sessionId, message }
+    yield init(sessionId)
+    yield { type: 'session:error', sessionId, error: 'The agent is gone.', code: 'unknown' }
+    // The last line that fits is the error.
+    disk.full = true
+    yield { type: 'turn:end', sessionId, reason: 'crashed' }
+  }
+  const { disk, session } = await openOnDisk(ends)
+  const paused = new Promise<void>(resolve => {
+    session.log.onHealth(({ state }) => state === 'paused' && resolve())
+  })
+  await session.start('Go')
+  await paused
+  let hasSettled = false
+  const settled = session.settled().then(() => {
+    hasSettled = true
+  })
+  // It is tried again every millisecond.
+  for (let i = 0; i < 20; i++) await new Promise(resolve => setTimeout(resolve, 1))
+  expect(hasSettled).toBe(false)
+  expect(session.status).toMatchObject({ logHealth: 'paused', phase: 'ending' })
+  const record = world.file('state', 'turns', `${session.id}.json`)
+  expect(existsSync(record)).toBe(true)
+  disk.full = false
+  await settled
+  expect(eventsOf(session).filter(({ type }) => type === 'turn:end')).toHaveLength(1)
+  expect(session.status).toMatchObject({ logHealth: 'ok', phase: 'idle', lastTurn: 'crashed' })
+  expect(existsSync(record)).toBe(false)
+})
+
+test('a host that leaves with a full disk does not wait for it, and stops no agent', async () => {
+  let go = () => {}
+  const { disk, host, session, harness } = await openOnDisk(talks(new Promise(resolve => (go = resolve))))
+  await session.start('Go')
+  await untilEvent(session, ({ type }) => type === 'session:init')
+  const paused = new Promise<void>(resolve => {
+    session.log.onHealth(({ state }) => state === 'paused' && resolve())
+  })
+  disk.full = true
+  go()
+  await paused
+  await host.close({ agents: 'leave' })
+  expect(harness.isRunning(session.id)).toBe(true)
+  expect(existsSync(world.file('state', 'turns', `${session.id}.json`))).toBe(true)
+  disk.full = false
+  await session.log.whenWritable()
+})
+
 test('a host closes with a full disk, and the next one records how the turn ended', async () => {
   let go = () => {}
   const { disk, host, session } = await openOnDisk(talks(new Promise(resolve => (go = resolve))))

@@ -62,8 +62,11 @@ export function useHostWorld(): HostWorld {
     mkdirSync(join(root, 'project'))
   })
   afterEach(async () => {
+    const faults: unknown[] = []
+    // Each step is taken, so that a failed one leaves no disk mounted and no port open.
+    for (const step of steps.reverse()) await step().catch((fault: unknown) => faults.push(fault))
     try {
-      for (const step of steps.reverse()) await step()
+      expect(faults).toEqual([])
       expect(await findByMarker(marker), 'processes left behind').toEqual([])
     } finally {
       for (const { pid } of await findByMarker(marker)) process.kill(pid, 'SIGKILL')

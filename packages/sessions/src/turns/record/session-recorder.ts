@@ -37,11 +37,24 @@ export class SessionRecorder {
     return undefined
   }
 
-  /** Resolves when the recorded events are on the disk, or the log is paused and keeps them. */
-  async flush(): Promise<void> {
-    await this.#log.flush().catch((error: unknown) => {
+  /** Resolves to true when the recorded events are on the disk, to false if the log is paused and keeps them. */
+  async flush(): Promise<boolean> {
+    try {
+      await this.#log.flush()
+      return true
+    } catch (error) {
       if (!this.#isPaused(error)) throw error
-    })
+      return false
+    }
+  }
+
+  /** Like `flush`, but waits while the log is paused. False if that was given up, or the log was closed meanwhile. */
+  async flushed(): Promise<boolean> {
+    while (!(await this.flush())) {
+      if (this.#gaveUp || !this.#log.isOpen) return false
+      await this.#writable()
+    }
+    return true
   }
 
   /** Stops waiting for a log that cannot be written: the next host finds the remaining events in the raw log. */
