@@ -22,7 +22,16 @@ const common = {
   logLevel: 'warning',
 }
 
-for (const folder of ['chunks', 'run']) rmSync(path.join(dist, folder), { recursive: true, force: true })
+for (const folder of ['chunks', 'run', 'others'])
+  rmSync(path.join(dist, folder), { recursive: true, force: true })
+// Read before every command, so it holds none of them: not even what they share.
+await build({
+  ...common,
+  entryPoints: ['src/main.ts'],
+  outdir: dist,
+  splitting: false,
+  plugins: [commandsApart(), onlyWhatIsUsed()],
+})
 // What people wait for most often is one file with nothing in it that only other commands need.
 await build({
   ...common,
@@ -32,9 +41,9 @@ await build({
 })
 await build({
   ...common,
-  entryPoints: ['src/main.ts'],
+  entryPoints: othersThanRun(),
   outdir: dist,
-  plugins: [runApart()],
+  entryNames: 'others/[name]',
   // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`. Made when it does: that takes longer
   // than loading most commands.
   banner: {
@@ -96,11 +105,22 @@ function yamlAsModules() {
   }
 }
 
-function runApart() {
+/** What main.ts imports on demand, but for `run`. */
+function othersThanRun() {
+  const main = readFileSync(path.join(here, 'src', 'main.ts'), 'utf8')
+  const imported = [...main.matchAll(/import\('\.\/([^']+)'\)/g)].map(([, file]) => `src/${file}`)
+  return imported.filter(file => file !== 'src/commands/run.ts')
+}
+
+function commandsApart() {
   return {
-    name: 'run-apart',
+    name: 'commands-apart',
     setup({ onResolve }) {
-      onResolve({ filter: /\/commands\/run\.ts$/ }, () => ({ path: './run/run.js', external: true }))
+      onResolve({ filter: /^\.\// }, ({ path: file, kind }) => {
+        if (kind !== 'dynamic-import') return undefined
+        const name = path.basename(file, '.ts')
+        return { path: `./${name === 'run' ? 'run' : 'others'}/${name}.js`, external: true }
+      })
     },
   }
 }

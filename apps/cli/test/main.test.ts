@@ -78,7 +78,7 @@ function importsOf(file: URL, seen = new Set<string>()): string[] {
 }
 
 test('a turn loads no code that only exports, imports and other agents need', () => {
-  const dist = fileURLToPath(new URL('../dist/run/', import.meta.url))
+  const dist = fileURLToPath(new URL('../dist/', import.meta.url))
   const loaded = new Map<string, string>()
   const load = (file: string) => {
     if (loaded.has(file)) return
@@ -87,7 +87,10 @@ test('a turn loads no code that only exports, imports and other agents need', ()
     for (const [, name = ''] of text.matchAll(/(?:^|;)import(?:\{[^}]*\}from)?"(\.[^"]+)"/g))
       load(path.resolve(path.dirname(file), name))
   }
-  load(path.join(dist, 'run.js'))
+  load(path.join(dist, 'main.js'))
+  // The rest is imported by the command that was asked for.
+  expect([...loaded.keys()]).toEqual([path.join(dist, 'main.js')])
+  load(path.join(dist, 'run', 'run.js'))
   const code = [...loaded.values()].join('\n')
   // The agents are loaded by their descriptors: each when it is wanted.
   expect(code).toContain('SessionHost=class')
@@ -99,4 +102,6 @@ test('a turn loads no code that only exports, imports and other agents need', ()
     'rehearsePolicy',
   ])
     expect(code, name).not.toMatch(new RegExp(`(?:class|function\\*?) ${name}\\b|\\b${name}=class`))
+  // A schema library is larger than all that a turn needs.
+  expect(code).not.toMatch(/\bZodType\b/)
 })

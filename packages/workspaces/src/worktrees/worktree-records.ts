@@ -3,48 +3,43 @@ import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import { z } from 'zod'
 
 /** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
-export type Worktree = z.infer<typeof RECORD>
-
-const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)
-
-const KEPT = z.object({
-  /** The commit that was checked out. */
-  head: COMMIT,
-  /** How many commits were on no other branch, tag or remote branch. */
-  commits: z.int(),
-  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
-  work: COMMIT.optional(),
-  /** How many files that commit keeps. */
-  files: z.int(),
-  at: z.string(),
-})
-
-/** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
-export type KeptWork = z.infer<typeof KEPT>
-
-const RECORD = z.object({
-  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+export interface Worktree {
+  id: string
   /** The work tree of the repository that it was made from. */
-  repository: z.string(),
+  repository: string
   /** Where its files are. */
-  folder: z.string(),
+  folder: string
   /** The project below `folder`, with `/`; empty if they are the same. */
-  prefix: z.string(),
-  branch: z.string(),
+  prefix: string
+  branch: string
   /** The commit it began at, and the branch that was given or checked out then. */
-  base: COMMIT,
-  baseBranch: z.string().nullable(),
-  createdAt: z.string(),
+  base: string
+  baseBranch: string | null
+  createdAt: string
   /**
    * `making` and `removing` are written before anything is done, so that a process that is killed in between leaves a
    * record of what has to be finished.
    */
-  state: z.enum(['making', 'ready', 'removing', 'removed']),
-  kept: KEPT.optional(),
-})
+  state: (typeof STATES)[number]
+  kept?: KeptWork | undefined
+}
+
+/** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
+export interface KeptWork {
+  /** The commit that was checked out. */
+  head: string
+  /** How many commits were on no other branch, tag or remote branch. */
+  commits: number
+  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
+  work?: string | undefined
+  /** How many files that commit keeps. */
+  files: number
+  at: string
+}
+
+const STATES = ['making', 'ready', 'removing', 'removed'] as const
 
 /** The records: one file for each worktree, in the folder that also has the worktrees. */
 export class WorktreeRecords {
@@ -65,7 +60,7 @@ export class WorktreeRecords {
 
   /** Undefined if there is none, or if the file is not what this class wrote. */
   async read(id: string): Promise<Worktree | undefined> {
-    if (!RECORD.shape.id.safeParse(id).success) return undefined
+    if (!ID.test(id)) return undefined
     try {
       // Non-blocking: a FIFO at this path must not block the caller.
       const handle = await open(
@@ -75,8 +70,8 @@ export class WorktreeRecords {
       try {
         const stats = await handle.stat()
         if (!stats.isFile() || stats.size > MAX_BYTES) return undefined
-        const parsed = RECORD.safeParse(JSON.parse(await handle.readFile('utf8')))
-        return parsed.success && parsed.data.id === id ? parsed.data : undefined
+        const record: unknown = JSON.parse(await handle.readFile('utf8'))
+        return isWorktree(record) && record.id === id ? record : undefined
       } finally {
         await handle.close()
       }
@@ -120,3 +115,41 @@ export class WorktreeRecords {
 }
 
 const MAX_BYTES = 64 * 1024
+
+const ID = /^[a-z0-9][a-z0-9-]{0,63}$/
+const COMMIT = /^[0-9a-f]{40,64}$/
+
+// Checked by hand: every command that opens a project reads records, and loading a schema library would cost it more than all
+// of its own code.
+function isWorktree(value: unknown): value is Worktree {
+  if (!isRecord(value)) return false
+  return (
+    TEXTS.every(name => typeof value[name] === 'string') &&
+    matches(ID, value.id) &&
+    matches(COMMIT, value.base) &&
+    (value.baseBranch === null || typeof value.baseBranch === 'string') &&
+    STATES.some(state => state === value.state) &&
+    (value.kept === undefined || isKeptWork(value.kept))
+  )
+}
+
+const TEXTS = ['repository', 'folder', 'prefix', 'branch', 'createdAt'] as const
+
+function isKeptWork(value: unknown): value is KeptWork {
+  if (!isRecord(value)) return false
+  return (
+    matches(COMMIT, value.head) &&
+    Number.isSafeInteger(value.commits) &&
+    (value.work === undefined || matches(COMMIT, value.work)) &&
+    Number.isSafeInteger(value.files) &&
+    typeof value.at === 'string'
+  )
+}
+
+function matches(pattern: RegExp, value: unknown): boolean {
+  return typeof value === 'string' && pattern.test(value)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
