@@ -104,6 +104,8 @@ export function freeName(ops: FileOps, path: string): string {
 /** Removes the temporary files of killed processes from a folder of ours and its subfolders. */
 export function sweepTemporaries(folder: string, ops: FileOps = realFileOps, depth = 0): void {
   for (const name of namesIn(folder, ops)) {
+    // The name of a folder of ours has no dot. A project with many sessions has thousands of other files.
+    if (name.includes('.') && !TEMPORARY_NAME.test(name)) continue
     const path = join(folder, name)
     const stats = ops.lstat(path)
     if (stats?.isDirectory() && depth < MAX_DEPTH && !LARGE.has(name)) sweepTemporaries(path, ops, depth + 1)

@@ -29,7 +29,8 @@ export async function recoverProject(project: OpenProject, store: SessionStore):
   const ids = new Set([
     ...(await sessionsWithRecords(projectRoot)),
     ...(await sessionsWithQueues(projectRoot)),
-    ...(await sessionsAtWork(projectRoot, store)),
+    // Found by the session's own file, whatever became of the record of its turn.
+    ...(await store.atWork(projectRoot)),
   ])
   for (const sessionId of ids) {
     try {
@@ -78,10 +79,4 @@ async function stopOrphan(projectRoot: string, sessionId: string, report: Projec
   const message =
     'Its turn was at work, but nothing else is left of the session. What ran for it was stopped.'
   report.problems.push({ sessionId, message })
-}
-
-/** Found by the agents' own record, whatever became of the records of their turns. */
-async function sessionsAtWork(projectRoot: string, store: SessionStore): Promise<string[]> {
-  const sessions = await store.list(projectRoot)
-  return sessions.filter(({ status }) => status !== 'idle').map(({ id }) => id)
 }

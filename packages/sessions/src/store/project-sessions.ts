@@ -91,6 +91,16 @@ export class ProjectSessions {
     return this.#collect(await this.#places(), limit, part)
   }
 
+  /** The ids of the sessions that are not idle, by their files or else by their logs. */
+  async atWork(): Promise<string[]> {
+    const ids: string[] = []
+    for (const id of await this.files.notIdle()) {
+      const session = await this.#cached(id)
+      if (session !== undefined && session.status !== 'idle') ids.push(id)
+    }
+    return ids
+  }
+
   async #collect(order: Place[], limit: number, { after, isWanted }: PagePart): Promise<Listed[]> {
     const found: Listed[] = []
     for (const place of order.slice(firstAfter(order, after))) {

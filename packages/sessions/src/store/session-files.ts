@@ -39,8 +39,11 @@ export class SessionFiles {
     if (folder === undefined) return { kind: 'missing' }
     const path = join(folder, `${id}.json`)
     try {
-      if (this.#ops.lstat(path) === undefined) return { kind: 'missing' }
-      const session = this.#parse(path, id)
+      const stats = this.#ops.lstat(path)
+      if (stats === undefined) return { kind: 'missing' }
+      // A link, a folder or an oversized file is no session either.
+      const isReadable = stats.isFile() && stats.size <= MAX_SESSION_BYTES
+      const session = isReadable ? this.#parse(path, id) : undefined
       return session === undefined ? this.#setAside(path) : { kind: 'found', session }
     } catch (error) {
       throw toStorageError(error, path)
@@ -63,6 +66,27 @@ export class SessionFiles {
     if (folder === undefined) return
     for (const name of this.#ops.readdir(folder)) {
       if (name.startsWith(`${id}.json`)) removeIfThere(this.#ops, join(folder, name))
+    }
+  }
+
+  /**
+   * All sessions but those whose file says that they are idle. Their text is not parsed: a project is opened for each
+   * command, and may have thousands of them.
+   */
+  async notIdle(): Promise<string[]> {
+    const sessions = await findProjectFolder(this.projectRoot, SESSIONS_FOLDER)
+    const events = await findProjectFolder(this.projectRoot, EVENTS_FOLDER)
+    const ids = new Set([...this.#ids(sessions, '.json'), ...this.#ids(events, '.ndjson')])
+    return [...ids].filter(id => sessions === undefined || !this.#saysIdle(join(sessions, `${id}.json`)))
+  }
+
+  #saysIdle(path: string): boolean {
+    try {
+      const text = readSmallFile(this.#ops, path, MAX_SESSION_BYTES)
+      return text?.includes(IDLE) ?? false
+    } catch {
+      // Whatever is wrong with it is found when it is read in full.
+      return false
     }
   }
 
@@ -97,9 +121,6 @@ export class SessionFiles {
   }
 
   #parse(path: string, id: string): StoredSession | undefined {
-    // A link, a folder or an oversized file is no session either.
-    if (!this.#ops.lstat(path)?.isFile()) return undefined
-    if ((this.#ops.lstat(path)?.size ?? 0) > MAX_SESSION_BYTES) return undefined
     const text = readSmallFile(this.#ops, path, MAX_SESSION_BYTES)
     return text && parseSession(text.toString('utf8'), { id, projectRoot: this.projectRoot })
   }
@@ -127,5 +148,7 @@ export class SessionFiles {
 }
 
 const SESSIONS_FOLDER = 'sessions'
+/** A field of the outermost object, as `formatSession` writes it: no text inside a JSON string has a line break. */
+const IDLE = '\n  "status": "idle"'
 const MAX_SESSION_BYTES = 1024 * 1024
 const OLD_TEMPORARY_MS = 60 * 60 * 1000

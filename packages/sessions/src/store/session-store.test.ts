@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { NO_COST } from '@chirality/core'
@@ -225,6 +227,32 @@ describe('listing', () => {
 
   test('a cursor that is none is refused', async () => {
     await expect(stores.open().page({ cursor: '../x' })).rejects.toMatchObject({ code: 'invalid-id' })
+  })
+})
+
+describe('sessions at work', () => {
+  test('are found by their files, whatever their texts say, and an idle session is not parsed', async () => {
+    const store = stores.open()
+    const idle = await store.create(project.root, null, 'direct', { title: '\n  "status": "running"' })
+    const running = await store.create(project.root, null, 'direct', { title: '\n  "status": "idle"' })
+    await store.update(running.id, { status: 'running' })
+    // It would be set aside if it was parsed.
+    appendFileSync(file(idle), 'not JSON')
+    expect(await stores.open().atWork(project.root)).toEqual([running.id])
+    expect(readdirSync(project.file('sessions')).sort()).toEqual(
+      [idle, running].map(({ id }) => `${id}.json`).sort(),
+    )
+  })
+
+  test('a file that is no session is set aside', async () => {
+    const session = await stores.open().create(project.root, null, 'direct')
+    writeFileSync(file(session), '{')
+    expect(await stores.open().atWork(project.root)).toEqual([])
+    expect(readdirSync(project.file('sessions')).join()).toContain('.corrupt-')
+  })
+
+  test('an empty project has none', async () => {
+    expect(await stores.open().atWork(project.root)).toEqual([])
   })
 })
 

@@ -168,6 +168,12 @@ export class SessionStore {
     return sessions
   }
 
+  /** The sessions of a project that are not idle. The others are not read. */
+  async atWork(projectRoot: string): Promise<string[]> {
+    const root = realProjectRoot(projectRoot)
+    return withStorageErrors(root, () => this.#project(root).atWork())
+  }
+
   /** Newest first. */
   async page(options: PageOptions = {}): Promise<SessionPage> {
     const { projectRoot, limit = DEFAULT_PAGE, isWanted } = options

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { errnoOf } from '../../common/errno.ts'
 
 export interface ProcessIdentity {
@@ -104,13 +104,27 @@ function listFromProc(): ProcessEntry[] {
 
 function readProcStat(pid: number): ProcessEntry | undefined {
   try {
-    return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+    return parseProcStat(readAtOnce(`/proc/${pid}/stat`))
   } catch (error) {
     const code = errnoOf(error)
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error
   }
 }
+
+/** With half of the system calls of `readFileSync`: a machine has hundreds of processes, and all of them are read. */
+function readAtOnce(path: string): string {
+  const fd = openSync(path, 'r')
+  try {
+    const length = readSync(fd, STAT_BUFFER, 0, STAT_BUFFER.length, 0)
+    return STAT_BUFFER.toString('latin1', 0, length)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** A line of `/proc/<pid>/stat` has 52 numbers and a name of at most 64 characters, and comes whole from one read. */
+const STAT_BUFFER = Buffer.allocUnsafeSlow(4096)
 
 /** The second field is the program's name in parentheses, and may itself contain parentheses and spaces. */
 export function parseProcStat(text: string): ProcessEntry | undefined {
