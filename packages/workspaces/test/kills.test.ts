@@ -9,7 +9,7 @@ import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { Worktrees } from '../src/worktrees/worktrees.ts'
 
-const KILLS = process.env.CHIRALITY_TEST_ALL === undefined ? 8 : 200
+const KILLS = process.env.CHIRALITY_TEST_ALL === undefined ? 3 : 200
 const PROGRAM = fileURLToPath(new URL('programs/busy-worktrees.ts', import.meta.url))
 
 test(`after ${KILLS} kills at random moments no work is lost and no half of a worktree is left`, {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { axeViolations } from '../support/axe.ts'
+import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import type { CannedApi } from '../support/canned-api.ts'
 import { HOSTILE_STRINGS } from '../support/hostile.ts'
 import { type OpenOptions, useDashboard } from '../support/page.ts'
@@ -42,41 +42,36 @@ async function scrolledTo(column: ReturnType<typeof events>, where: 'start' | 'e
 
 const chosenIn = (column: ReturnType<typeof events>) => column.locator('.raw__row--on')
 
-test.each(['light', 'dark'] as const)(
-  'side by side, %s: an event and the line it came from, and back',
-  async colorScheme => {
-    const { page, complaints, close } = await openWide({ colorScheme })
-    await events(page)
-      .getByRole('button', { name: /tool:result/ })
-      .first()
-      .click()
-    await page.getByText('The event came from this line.').waitFor()
-    const line = chosenIn(lines(page))
-    await line.waitFor()
-    expect(await line.textContent()).toMatch(/^user.*tool_result/)
-    expect(await page.getByRole('region', { name: /UI event \d+ as JSON/ }).textContent()).toContain(
-      '"toolUseId"',
-    )
-    expect(await page.getByRole('region', { name: /Native line as/ }).textContent()).toContain(
-      '"tool_use_id"',
-    )
-    expect(await axeViolations(page)).toEqual([])
+test('side by side, light and dark: an event and the line it came from, and back', async () => {
+  const { page, complaints, close } = await openWide()
+  await events(page)
+    .getByRole('button', { name: /tool:result/ })
+    .first()
+    .click()
+  await page.getByText('The event came from this line.').waitFor()
+  const line = chosenIn(lines(page))
+  await line.waitFor()
+  expect(await line.textContent()).toMatch(/^user.*tool_result/)
+  expect(await page.getByRole('region', { name: /UI event \d+ as JSON/ }).textContent()).toContain(
+    '"toolUseId"',
+  )
+  expect(await page.getByRole('region', { name: /Native line as/ }).textContent()).toContain('"tool_use_id"')
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
 
-    await scrolledTo(lines(page), 'end', /^result/)
-    await lines(page)
-      .getByRole('button', { name: /^result/ })
-      .click()
-    await expect.poll(() => chosenIn(events(page)).textContent()).toMatch(/chat:complete|session:complete/)
-    await page.getByText('The event came from this line.').waitFor()
-    await scrolledTo(events(page), 'start', /turn:start/)
-    await events(page)
-      .getByRole('button', { name: /turn:start/ })
-      .click()
-    await page.getByText('No line says this by itself').waitFor()
-    expect(complaints).toEqual([])
-    await close()
-  },
-)
+  await scrolledTo(lines(page), 'end', /^result/)
+  await lines(page)
+    .getByRole('button', { name: /^result/ })
+    .click()
+  await expect.poll(() => chosenIn(events(page)).textContent()).toMatch(/chat:complete|session:complete/)
+  await page.getByText('The event came from this line.').waitFor()
+  await scrolledTo(events(page), 'start', /turn:start/)
+  await events(page)
+    .getByRole('button', { name: /turn:start/ })
+    .click()
+  await page.getByText('No line says this by itself').waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
 
 test('one filter for both sides: words, words that must not be there, types', async () => {
   const { page, close } = await openWide()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { axeViolations } from '../support/axe.ts'
+import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import type { CannedApi, LooseEvent } from '../support/canned-api.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
@@ -45,21 +45,18 @@ test('the files of a change are listed; by the keyboard one is opened and brough
   await close()
 })
 
-test.each(['light', 'dark'] as const)(
-  'a diff on a phone wraps and has nothing that axe finds, %s',
-  async colorScheme => {
-    const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE, colorScheme })
-    const edit = page.getByRole('article', { name: /^Edited/ })
-    await edit.locator('.hl-keyword').first().waitFor()
-    const lines = edit.locator('.diff__scroll')
-    expect(await lines.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
-    expect(await axeViolations(page)).toEqual([])
-    await page.getByRole('button', { name: 'Changes and more' }).tap()
-    await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
-    expect(await axeViolations(page)).toEqual([])
-    await close()
-  },
-)
+test('a diff on a phone wraps and has nothing that axe finds, light and dark', async () => {
+  const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
+  const edit = page.getByRole('article', { name: /^Edited/ })
+  await edit.locator('.hl-keyword').first().waitFor()
+  const lines = edit.locator('.diff__scroll')
+  expect(await lines.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  await page.getByRole('button', { name: 'Changes and more' }).tap()
+  await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  await close()
+})
 
 function manyFiles(api: CannedApi): void {
   aBusyDay(api)
