@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { axeViolations } from '../support/axe.ts'
+import { picker } from '../support/choose.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
 
@@ -143,5 +145,171 @@ test('what a persona would do without asking is allowed as it was shown, and a t
     ['DECOMP', 'b'.repeat(64)],
   ])
   expect(complaints).toEqual([])
+  await close()
+})
+
+test('the palette puts what fits best first, and finds every page and section of the settings', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: canned => {
+      aBusyDay(canned)
+      canned.add({ sessionId: 'u', title: 'Usage of the parser', updatedAt: '2020-01-01T00:00:00.000Z' })
+      canned.hits = [{ sessionId: 's3', turnId: 't1', seq: 1, title: null, snippet: 'the usage of it' }]
+    },
+  })
+  await page.keyboard.press('Control+k')
+  const field = page.getByPlaceholder('Find a session or a command')
+  const options = page.getByRole('option')
+  const chosen = page.getByRole('option', { selected: true })
+  await field.fill('usage')
+  await options.getByText('the usage of it').waitFor()
+  const names = (await options.allInnerTexts()).map(text => text.split('\n')[0])
+  expect(names).toEqual(['Usage', 'Usage of the parser', 'Docs for the API'])
+  expect(await chosen.textContent()).toBe('Usage')
+  for (const [typed, name] of PLACES_BY_WORD) {
+    await field.fill(typed)
+    await chosen.and(page.getByRole('option', { name })).waitFor()
+  }
+  await field.fill('parser-k')
+  await chosen.getByText('Project').waitFor()
+  await field.fill('mcp')
+  expect(await axeViolations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/settings/tools')
+  expect(api.called('sessions.search')).not.toEqual([])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+const PLACES_BY_WORD = [
+  ['start page', /^Home/],
+  ['fleet', /^All sessions/],
+  ['cost', /^Usage/],
+  ['install', /^Agents/],
+  ['rules', /^Permissions/],
+  ['persona', /^Personas/],
+  ['notif', /^Notifications/],
+  ['qr', /^Devices/],
+  ['theme', /^Switch to dark/],
+  ['colours', /^Appearance/],
+  ['ns', /^New session/],
+] as const
+
+test.each([{}, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }])(
+  'a long picker has a field to search in %#',
+  async size => {
+    const { page, complaints, close } = await dashboard.open({
+      ...{ path: '/', ...size },
+      scene: canned => {
+        aBusyDay(canned)
+        canned.projects = Array.from({ length: 12 }, (_, i) => ({
+          ...{ root: `/code/tool-${i}`, name: `tool-${i}`, addedAt: '', open: true, lockedBy: null },
+          missing: i === 3,
+        }))
+      },
+    })
+    const main = page.getByRole('main')
+    // Its code comes after the page.
+    await main.locator('.picker[aria-haspopup="dialog"]').waitFor()
+    await picker(main, 'Project').click()
+    const field = page.getByRole('combobox', { name: 'Find: Project' })
+    await field.and(page.locator(':focus')).waitFor()
+    expect(await page.getByRole('option').count()).toBe(13)
+    expect(await axeViolations(page)).toEqual([])
+    // Letters are for the field, and one that is gone cannot be chosen.
+    await page.keyboard.type('tool-3')
+    await page.keyboard.press('Enter')
+    await field.fill('nothing like it')
+    await page.getByText('Nothing fits.').waitFor()
+    await field.fill('tool-1')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await field.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Project: tool-10' }).and(page.locator(':focus')).waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    await picker(main, 'Project').click()
+    await page.getByRole('option', { name: 'Add a folder…' }).click()
+    await page.getByLabel('Folder on this machine').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+    expect(complaints).toEqual([])
+    await close()
+  },
+)
+
+test('git repositories are found on request, and added by a click', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    scene: canned => {
+      canned.onlyDemo = true
+      canned.repositories = ['~/code/ledger', '~/site']
+    },
+  })
+  expect(api.called('projects.repositories')).toEqual([])
+  await page.getByRole('button', { name: 'Find git repositories' }).click()
+  const found = page.getByRole('list', { name: 'Git repositories under your home folder' })
+  expect(await found.getByRole('button').allInnerTexts()).toHaveLength(2)
+  expect(await axeViolations(page)).toEqual([])
+  await found.getByRole('button', { name: /ledger/ }).click()
+  await expect.poll(() => api.called('projects.register')).toEqual([{ path: '~/code/ledger' }])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a dropped folder is looked for by its name, which is all that a browser tells', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    scene: canned => {
+      aBusyDay(canned)
+      canned.repositories = ['~/code/ledger', '~/site']
+    },
+  })
+  const drop = (name: string, isDirectory = true) =>
+    page.locator('.home-composer-box').evaluate(
+      (element, entry) => {
+        const event = new Event('drop', { bubbles: true, cancelable: true })
+        const items = [{ webkitGetAsEntry: () => entry }]
+        element.dispatchEvent(Object.assign(event, { dataTransfer: { items } }))
+      },
+      { name, isDirectory },
+    )
+  await page.getByRole('textbox', { name: 'What should be done?' }).waitFor()
+  await drop('notes.txt', false)
+  await drop('nowhere')
+  await page.getByText('No folder named nowhere was found.').waitFor()
+  await drop('ledger')
+  await page.getByRole('list', { name: 'Folders named ledger' }).getByRole('button').click()
+  await expect.poll(() => api.called('projects.register')).toEqual([{ path: '~/code/ledger' }])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('after the demo there is a way to a folder of one’s own, and in other projects there is none', async () => {
+  const { page, api, close } = await dashboard.open({
+    path: '/s/d',
+    scene: canned => {
+      aBusyDay(canned)
+      canned.add({ sessionId: 'd', projectRoot: '/code/demo', lastTurn: null })
+      canned.add({ sessionId: 'own', lastTurn: 'completed' })
+    },
+  })
+  const way = page.getByRole('link', { name: 'Work in a folder of your own' })
+  await page.getByText('A small project with a fault').waitFor()
+  expect(await way.count()).toBe(0)
+  api.setStatus('d', { lastTurn: 'completed' })
+  await way.waitFor()
+  await page.goto(new URL('/s/own', page.url()).href)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  expect(await way.count()).toBe(0)
+  await page.goBack()
+  await way.click()
+  await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+  await close()
+})
+
+test('the tray says how long each session waits', async () => {
+  const { page, close } = await dashboard.open({ scene: aBusyDay })
+  await page.keyboard.press('w')
+  const waiting = page.getByRole('region', { name: 'Upgrade vite to 8' })
+  await waiting.getByText(/parser-kit · waiting \d+ min/).waitFor()
   await close()
 })

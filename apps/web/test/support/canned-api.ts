@@ -85,6 +85,9 @@ export class CannedApi {
   browsers: SignedInBrowser[] = []
   consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
   trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
+  projects = ['parser-kit', 'demo'].map(name => ({
+    ...{ root: `/code/${name}`, name, addedAt: '', open: true, lockedBy: null, missing: false },
+  }))
   /** No other project is registered. */
   onlyDemo = false
   /** Rules of the user for the project. */
@@ -301,17 +304,7 @@ export class CannedApi {
   readonly #answers: Readonly<Record<string, Answer>> = {
     'system.info': () => ({ version: '0.1.0', demo: this.demo }),
     'projects.list': () =>
-      [
-        {
-          root: '/code/parser-kit',
-          name: 'parser-kit',
-          addedAt: '',
-          open: true,
-          lockedBy: null,
-          missing: false,
-        },
-        { root: '/code/demo', name: 'demo', addedAt: '', open: true, lockedBy: null, missing: false },
-      ].filter(({ root }) => !this.onlyDemo || root === this.demo?.projectRoot),
+      this.projects.filter(({ root }) => !this.onlyDemo || root === this.demo?.projectRoot),
     'harnesses.list': () => this.harnesses,
     'harnesses.status': () => this.installed,
     'harnesses.slashCommands': () => [

@@ -1,31 +1,45 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { type RefObject, useDeferredValue, useLayoutEffect, useState } from 'react'
+import { type ReactNode, type RefObject, useDeferredValue, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../../panes/session/panel-place.ts'
+import { SETTINGS_SECTIONS } from '../../panes/settings/sections.ts'
 import { toneOf } from '../../panes/sidebar/groups.logic.ts'
-import { hitPlace, hitTitle, Snippet } from '../../panes/sidebar/SearchHit.tsx'
+import { FoundText, hitPlace, hitTitle, Snippet } from '../../panes/sidebar/SearchHit.tsx'
 import { MIN_SEARCH_CHARS } from '../../panes/sidebar/Sidebar.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
 import { useListActions } from '../../panes/sidebar/use-list-actions.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
+import { setTheme } from '../../state/kept/theme.ts'
+import type { SearchHit } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
+import { Icon, type IconName } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { projectName } from '../project.ts'
+import { type Findable, rank, scoreOf } from '../../ui/text/rank.ts'
+import { projectName, toSlug } from '../project.ts'
+import { NAV_PAGES } from '../shell/pages.ts'
 import { useShell } from '../shell/shell-context.ts'
 import './palette.css'
 
 /** Newest first; the rest is found by typing, and commands are in view. */
 const SHOWN_SESSIONS = 5
+const FOUND_SESSIONS = 50
 const SHOWN_HITS = 8
 
-interface PaletteCommand {
-  label: string
+interface PaletteEntry extends Findable {
+  id: string
+  mark: ReactNode
+  note?: string
   keys?: string
   run(): void
+}
+
+interface PaletteGroup {
+  heading: string
+  entries: readonly PaletteEntry[]
 }
 
 interface PaletteProps {
@@ -34,79 +48,31 @@ interface PaletteProps {
   onClose(): void
 }
 
+/** One field for everything: what fits best stands first, and what was said in conversations comes after what can be done. */
 export default function Palette({ typed, onClose }: PaletteProps) {
   const [text, setText] = useState('')
   // Not when it is drawn, but when it takes the keys: some may come between.
   useLayoutEffect(() => setText(typed.current), [])
-  const shell = useShell()
-  const navigate = useNavigate()
-  const actions = useListActions()
-  const sessions = [...useFleet()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-  const { sessionId: open } = useParams({ strict: false })
-  // Where one is already is nowhere to go.
-  const others = sessions.filter(({ sessionId }) => sessionId !== open)
-  const shown = text === '' ? others.slice(0, SHOWN_SESSIONS) : others
-  const goTo = (sessionId: string) => void navigate({ to: '/s/$sessionId', params: { sessionId } })
+  const sessions = useSessionEntries(text)
+  const found = [sessions, ...usePlaces()]
+    .map(({ heading, entries }) => ({ heading, entries: rank(entries, text) }))
+    .filter(({ entries }) => entries.length > 0)
+  const best = ({ entries: [first] }: PaletteGroup) => (first && text !== '' ? scoreOf(first, text) : 0)
+  const groups = found.toSorted((a, b) => best(b) - best(a))
+  const hits = useHits(text)
   const run = (action: () => void) => () => {
     // The dialog is gone first, because keys are its own while it is open; and at once, because the next key is not.
     flushSync(onClose)
     action()
   }
-  const api = useApi()
-  const wanted = useDeferredValue(text.trim())
-  const search = useQuery({
-    queryKey: ['search', wanted],
-    queryFn: () => api.search(wanted),
-    enabled: wanted.length >= MIN_SEARCH_CHARS,
-    retry: false,
-  })
-  const hits = wanted.length >= MIN_SEARCH_CHARS ? (search.data ?? []).slice(0, SHOWN_HITS) : []
-  const needy = others.find(({ pending }) => pending.length > 0)
-  const commands: PaletteCommand[] = [
-    { label: 'New session', keys: 'N', run: () => shell.open({ kind: 'new-session' }) },
-    ...(needy
-      ? [{ label: 'Next session that needs me', run: () => goTo(needy.sessionId) } satisfies PaletteCommand]
-      : []),
-    { label: 'What waits for me', keys: 'W', run: () => shell.open({ kind: 'tray' }) },
-    ...(open === undefined
-      ? []
-      : [
-          ...sessionCommands(),
-          { label: 'Limits of this session', run: () => shell.open({ kind: 'limits', sessionId: open }) },
-          {
-            label: 'Processes of this session',
-            run: () => shell.open({ kind: 'processes', sessionId: open }),
-          },
-          { label: 'Archive this session', run: () => actions.shelve([open], 'archived') },
-          { label: 'Pin this session', run: () => actions.shelve([open], 'pinned') },
-        ]),
-    { label: 'All sessions on one page', keys: 'F', run: () => void navigate({ to: '/fleet' }) },
-    { label: 'Start page', keys: 'H', run: () => void navigate({ to: '/' }) },
-    { label: 'Usage', run: () => void navigate({ to: '/usage' }) },
-    { label: 'Settings', run: () => void navigate({ to: '/settings' }) },
-    {
-      label: 'Permission rules',
-      run: () => void navigate({ to: '/settings/$section', params: { section: 'permissions' } }),
-    },
-    {
-      label: 'Tool servers (MCP)',
-      run: () => void navigate({ to: '/settings/$section', params: { section: 'tools' } }),
-    },
-    {
-      label: 'Personas',
-      run: () => void navigate({ to: '/settings/$section', params: { section: 'personas' } }),
-    },
-    {
-      label: 'Appearance and theme',
-      run: () => void navigate({ to: '/settings/$section', params: { section: 'appearance' } }),
-    },
-    { label: 'Notifications', run: () => shell.open({ kind: 'notifications' }) },
-    { label: 'Signed-in browsers', run: () => shell.open({ kind: 'browsers' }) },
-    { label: 'Shortcuts', keys: '?', run: () => shell.open({ kind: 'shortcuts' }) },
-  ]
   return (
     <Dialog title="Find" place="top" bare onClose={onClose}>
-      <Command className="palette" label="Find a session, a conversation or a command" filter={hasAllWords}>
+      <Command
+        className="palette"
+        label="Find a session, a conversation or a command"
+        shouldFilter={false}
+        loop
+      >
         <Command.Input
           className="palette__input"
           value={text}
@@ -116,43 +82,34 @@ export default function Palette({ typed, onClose }: PaletteProps) {
         />
         <Command.List className="palette__list" label="Results">
           <Command.Empty className="palette__empty">Nothing found.</Command.Empty>
-          {shown.length > 0 ? (
-            <Command.Group heading="Sessions">
-              {shown.map(status => (
-                <Command.Item
-                  key={status.sessionId}
-                  value={`${sessionTitle(status)} ${projectName(status.projectRoot)} ${status.sessionId}`}
-                  onSelect={run(() => goTo(status.sessionId))}
-                >
-                  <span className="palette__session">
-                    <Dot tone={toneOf(status)} />
-                    <span className="truncate">{sessionTitle(status)}</span>
+          {groups.map(({ heading, entries }) => (
+            <Command.Group key={heading} heading={heading}>
+              {entries.map(entry => (
+                <Command.Item key={entry.id} value={entry.id} onSelect={run(entry.run)}>
+                  <span className="palette__name">
+                    {entry.mark}
+                    <span className="truncate">
+                      <FoundText text={entry.label} query={text} />
+                    </span>
                   </span>
-                  <span className="palette__note">{projectName(status.projectRoot)}</span>
+                  {entry.note ? <span className="palette__note truncate">{entry.note}</span> : null}
+                  {entry.keys ? <Kbd>{entry.keys}</Kbd> : null}
                 </Command.Item>
               ))}
             </Command.Group>
-          ) : null}
-          <Command.Group heading="Commands">
-            {commands.map(command => (
-              <Command.Item key={command.label} onSelect={run(command.run)}>
-                {command.label}
-                {command.keys ? <Kbd>{command.keys}</Kbd> : null}
-              </Command.Item>
-            ))}
-          </Command.Group>
-          {hits.length > 0 ? (
+          ))}
+          {hits.list.length > 0 ? (
             <Command.Group heading="In conversations">
-              {hits.map(hit => (
+              {hits.list.map(({ hit, title, open }) => (
                 <Command.Item
                   key={`${hit.sessionId} ${hit.seq}`}
-                  value={`${wanted} ${hit.sessionId} ${hit.seq}`}
-                  onSelect={run(() => void navigate(hitPlace(hit)))}
+                  value={`hit ${hit.sessionId} ${hit.seq}`}
+                  onSelect={run(open)}
                 >
                   <span className="palette__hit">
-                    <span className="truncate">{hitTitle(hit, sessions)}</span>
+                    <span className="truncate">{title}</span>
                     <span className="palette__excerpt truncate">
-                      <Snippet excerpt={hit.excerpt} query={wanted} />
+                      <Snippet excerpt={hit.excerpt} query={hits.query} />
                     </span>
                   </span>
                 </Command.Item>
@@ -160,30 +117,151 @@ export default function Palette({ typed, onClose }: PaletteProps) {
             </Command.Group>
           ) : null}
         </Command.List>
+        <p className="palette__keys" aria-hidden="true">
+          <span>
+            <Kbd>↑</Kbd> <Kbd>↓</Kbd> choose
+          </span>
+          <span>
+            <Kbd>Enter</Kbd> open
+          </span>
+          <span>
+            <Kbd>Esc</Kbd> close
+          </span>
+        </p>
       </Command>
     </Dialog>
   )
 }
 
-/** Words, not letters that happen to come in that order. */
-export function hasAllWords(value: string, search: string): number {
-  const words = search.toLowerCase().split(/\s+/)
-  return words.every(word => value.toLowerCase().includes(word)) ? 1 : 0
+/** The one that changed last first. Where one is already is nowhere to go. */
+function useSessionEntries(text: string): PaletteGroup {
+  const navigate = useNavigate()
+  const { sessionId: open } = useParams({ strict: false })
+  const others = useFleet()
+    .filter(({ sessionId }) => sessionId !== open)
+    .toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+  const entries = others.map((status): PaletteEntry => {
+    const { sessionId } = status
+    return {
+      id: `session ${sessionId}`,
+      label: sessionTitle(status),
+      words: `${projectName(status.projectRoot)} ${sessionId}`,
+      mark: <Dot tone={toneOf(status)} />,
+      note: projectName(status.projectRoot),
+      run: () => void navigate({ to: '/s/$sessionId', params: { sessionId } }),
+    }
+  })
+  const shown = text === '' ? entries.slice(0, SHOWN_SESSIONS) : rank(entries, text).slice(0, FOUND_SESSIONS)
+  return { heading: 'Sessions', entries: shown }
+}
+
+/** What can be done, and where one can go. */
+function usePlaces(): PaletteGroup[] {
+  const shell = useShell()
+  const navigate = useNavigate()
+  const api = useApi()
+  const actions = useListActions()
+  const { sessionId: open } = useParams({ strict: false })
+  const needy = useFleet().find(({ sessionId, pending }) => sessionId !== open && pending.length > 0)
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const commands: PaletteEntry[] = [
+    entry('plus', 'New session', () => shell.open({ kind: 'new-session' }), { keys: 'N', words: 'start' }),
+    ...(needy
+      ? [
+          entry('hand', 'Next session that needs me', () =>
+            navigate({ to: '/s/$sessionId', params: { sessionId: needy.sessionId } }),
+          ),
+        ]
+      : []),
+    entry('hand', 'What waits for me', () => shell.open({ kind: 'tray' }), {
+      keys: 'W',
+      words: 'decisions permissions',
+    }),
+    ...(open === undefined
+      ? []
+      : [
+          ...sessionCommands(),
+          entry('usage', 'Limits of this session', () => shell.open({ kind: 'limits', sessionId: open }), {
+            words: 'budget steps',
+          }),
+          entry('terminal', 'Processes of this session', () =>
+            shell.open({ kind: 'processes', sessionId: open }),
+          ),
+          entry('archive', 'Archive this session', () => actions.shelve([open], 'archived')),
+          entry('pin', 'Pin this session', () => actions.shelve([open], 'pinned')),
+        ]),
+    entry('theme', 'Switch to dark', () => setTheme('dark'), { words: 'theme appearance' }),
+    entry('light', 'Switch to light', () => setTheme('light'), { words: 'theme appearance' }),
+    entry('keys', 'Shortcuts', () => shell.open({ kind: 'shortcuts' }), {
+      keys: '?',
+      words: 'keyboard help',
+    }),
+  ]
+  const places: PaletteEntry[] = [
+    ...NAV_PAGES.map(({ to, label, icon }) => entry(icon, label, () => navigate({ to }), PAGE_WORDS[to])),
+    ...projects
+      .filter(({ missing }) => !missing)
+      .map(({ root, name }) => ({
+        ...entry('folder', name, () => navigate({ to: '/p/$project', params: { project: toSlug(root) } })),
+        ...{ id: `project ${root}`, note: 'Project', words: `project ${root}` },
+      })),
+    entry('settings', 'Settings', () => navigate({ to: '/settings' }), { words: 'preferences options' }),
+    ...SETTINGS_SECTIONS.filter(({ id }) => id !== 'notifications').map(({ id, label, icon, words }) => ({
+      ...entry(icon, label, () => navigate({ to: '/settings/$section', params: { section: id } })),
+      ...{ id: `settings ${id}`, note: 'Settings', words: `settings ${words}` },
+    })),
+    entry('bell', 'Notifications', () => shell.open({ kind: 'notifications' }), { words: 'settings push' }),
+    entry('screen', 'Signed-in browsers', () => shell.open({ kind: 'browsers' }), { words: 'sign out' }),
+  ]
+  return [
+    { heading: 'Do', entries: commands },
+    { heading: 'Go to', entries: places },
+  ]
+}
+
+type EntryFields = Pick<PaletteEntry, 'keys' | 'words'>
+
+function entry(icon: IconName, label: string, run: () => unknown, fields: EntryFields = {}): PaletteEntry {
+  return { id: label, label, mark: <Icon name={icon} />, run: () => void run(), ...fields }
+}
+
+const PAGE_WORDS: Readonly<Record<(typeof NAV_PAGES)[number]['to'], EntryFields>> = {
+  '/': { keys: 'H', words: 'start page' },
+  '/fleet': { keys: 'F', words: 'fleet overview archived import on one page' },
+  '/usage': { words: 'cost tokens spend charts plan quota' },
+}
+
+/** What was said in sessions, from the server. */
+function useHits(text: string) {
+  const api = useApi()
+  const navigate = useNavigate()
+  const statuses = useFleet()
+  const query = useDeferredValue(text.trim())
+  const isLong = query.length >= MIN_SEARCH_CHARS
+  const { data } = useQuery({
+    queryKey: ['search', query],
+    queryFn: () => api.search(query),
+    enabled: isLong,
+    retry: false,
+  })
+  const list = (isLong ? (data ?? []) : []).slice(0, SHOWN_HITS).map((hit: SearchHit) => ({
+    ...{ hit, title: hitTitle(hit, statuses) },
+    open: () => void navigate(hitPlace(hit)),
+  }))
+  return { query, list }
 }
 
 /** What the keys of the page in view do. */
-function sessionCommands(): PaletteCommand[] {
+function sessionCommands(): PaletteEntry[] {
   const press = (key: string, shiftKey = false) =>
     window.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey }))
   return [
-    { label: 'Write a message', keys: 'I', run: () => press('i') },
-    { label: 'Find in this conversation', keys: '/', run: () => press('/') },
-    { label: 'Contents of this conversation', keys: 'T', run: () => press('t') },
-    ...PANEL_TABS.map(({ label }, index) => ({
-      label: `Show ${label}`,
-      keys: String(index + 1),
-      run: () => press(String(index + 1)),
-    })),
-    { label: 'Stop the turn', keys: 'Shift Esc', run: () => press('Escape', true) },
+    entry('edit', 'Write a message', () => press('i'), { keys: 'I' }),
+    entry('search', 'Find in this conversation', () => press('/'), { keys: '/' }),
+    entry('contents', 'Contents of this conversation', () => press('t'), { keys: 'T', words: 'turns' }),
+    ...PANEL_TABS.map(({ label }, index) =>
+      entry('panel', `Show ${label}`, () => press(String(index + 1)), { keys: String(index + 1) }),
+    ),
+    entry('stop', 'Stop the turn', () => press('Escape', true), { keys: 'Shift Esc' }),
   ]
 }

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { ServerInfo, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useProjectRoot, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -13,7 +15,7 @@ export function FirstMessage() {
   const { sessionId } = useSessionStore()
   const projectRoot = useProjectRoot()
   const [sent, setSent] = useState(false)
-  const demo = useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo
+  const demo = useDemo()
   if (demo?.projectRoot !== projectRoot) {
     return (
       <Empty title="Nothing here yet">
@@ -41,4 +43,21 @@ export function FirstMessage() {
       </p>
     </Empty>
   )
+}
+
+/** The way from the demo to work of one's own. */
+export function AfterDemo({ status }: { status: SessionStatus }) {
+  const demo = useDemo()
+  if (demo?.projectRoot !== status.projectRoot || status.lastTurn === null || status.phase !== 'idle')
+    return null
+  return (
+    <p className="after-demo">
+      This was the demo. <Link to="/">Work in a folder of your own</Link>
+    </p>
+  )
+}
+
+export function useDemo(): ServerInfo['demo'] {
+  const api = useApi()
+  return useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo ?? null
 }

@@ -6,12 +6,15 @@ import { ProjectRootContext } from '../../state/session/use-session.ts'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { formatWait } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
 import { sessionTitle } from '../sidebar/session-title.ts'
 import { DecisionCard } from './DecisionCard.tsx'
 import './tray.css'
 
 /** All that waits for a person, over all sessions, to be answered here. */
 export default function Tray({ onClose }: { onClose(): void }) {
+  const now = useNow()
   const waiting = useFleet().filter(({ pending }) => pending.length > 0)
   return (
     <Dialog title="Waiting for you" place="right" onClose={onClose}>
@@ -23,7 +26,9 @@ export default function Tray({ onClose }: { onClose(): void }) {
               <Link className="truncate" to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
                 {sessionTitle(status)}
               </Link>
-              <span className="tray__project">{projectName(status.projectRoot)}</span>
+              <span className="tray__project">
+                {`${projectName(status.projectRoot)} · ${formatWait(status.updatedAt, now)}`}
+              </span>
             </p>
             <ProjectRootContext value={status.projectRoot}>
               {status.pending.map(request =>

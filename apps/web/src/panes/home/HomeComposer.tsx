@@ -14,7 +14,7 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
-import { AddProject } from '../sidebar/AddProject.tsx'
+import { AddProject, droppedFolder } from '../sidebar/AddProject.tsx'
 import {
   agentLabel,
   EMPTY_FORM,
@@ -34,6 +34,7 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
   const text = useDraft(DRAFT)
   const field = useRef<HTMLTextAreaElement>(null)
   const [adding, setAdding] = useState(false)
+  const [dropped, setDropped] = useState<string | null>(null)
   const start = useStart(props.project)
   const { root, projects, harness, harnesses, installed, can, choices, choose } = start
   const defaultModel = can.models.find(({ isDefault }) => isDefault)
@@ -50,7 +51,17 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
   // The demo's folder is no place for somebody's own work.
   if (projects?.every(one => one.root === props.demo)) return <FirstFolder onAdded={start.setRoot} />
   return (
-    <div className="home-composer-box">
+    // biome-ignore lint/a11y/noStaticElementInteractions: a folder is dropped here; the project picker does the same
+    <div
+      className="home-composer-box"
+      onDragOver={event => event.preventDefault()}
+      onDrop={event => {
+        const folder = droppedFolder(event)
+        if (folder === null) return
+        setDropped(folder)
+        setAdding(true)
+      }}
+    >
       <form
         className="home-composer"
         onSubmit={event => {
@@ -151,8 +162,10 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
       {adding ? (
         <AddProject
           open
+          dropped={dropped}
           onAdded={added => {
             start.setRoot(added)
+            setDropped(null)
             setAdding(false)
           }}
         />

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
@@ -10,6 +9,7 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
+import { useDemo } from '../chat/FirstMessage.tsx'
 import { unarchived } from '../sidebar/groups.logic.ts'
 import { HarnessChecklist } from './HarnessChecklist.tsx'
 import { HomeComposer } from './HomeComposer.tsx'
@@ -44,11 +44,6 @@ export function HomePage() {
       </div>
     </ScrollRegion>
   )
-}
-
-function useDemo(): ServerInfo['demo'] {
-  const api = useApi()
-  return useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo ?? null
 }
 
 /** The demo needs none of the agents. */

@@ -21,6 +21,7 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { WORKING_TREE } from '../changes/ChangesPane.tsx'
 import { type ChatHandle, ChatPane, Skeleton } from '../chat/ChatPane.tsx'
+import { AfterDemo } from '../chat/FirstMessage.tsx'
 import { Composer } from '../composer/Composer.tsx'
 import { ForkDialog } from './ForkDialog.tsx'
 import { isPanelSheet, PANEL_TABS, type PanelTab } from './panel-place.ts'
@@ -133,6 +134,7 @@ function OpenSession({ status }: { status: SessionStatus }) {
           >
             <div className="session__talk">
               <ChatPane ref={chat} turnId={turnId} at={at} />
+              <AfterDemo status={status} />
               <Composer status={status} />
             </div>
             <SidePanel

@@ -1,5 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router'
-import { Icon, type IconName } from '../../ui/marks/Icon.tsx'
+import type { ReactNode } from 'react'
+import { Icon } from '../../ui/marks/Icon.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { AgentSettings } from './AgentSettings.tsx'
 import { AppearanceSettings } from './AppearanceSettings.tsx'
@@ -7,32 +8,29 @@ import { DeviceSettings } from './DeviceSettings.tsx'
 import { NotificationSettings } from './NotificationSettings.tsx'
 import { PermissionSettings } from './PermissionSettings.tsx'
 import { PersonaSettings } from './PersonaSettings.tsx'
+import { SETTINGS_SECTIONS, type SettingsSection } from './sections.ts'
 import { ToolServerSettings } from './ToolServerSettings.tsx'
 import './settings.css'
 
-const SECTIONS = [
-  { id: 'agents', label: 'Agents', icon: 'bot', Section: AgentSettings },
-  { id: 'permissions', label: 'Permissions', icon: 'shield', Section: PermissionSettings },
-  { id: 'tools', label: 'Tool servers', icon: 'tool', Section: ToolServerSettings },
-  { id: 'personas', label: 'Personas', icon: 'persona', Section: PersonaSettings },
-  { id: 'notifications', label: 'Notifications', icon: 'bell', Section: NotificationSettings },
-  { id: 'devices', label: 'Devices', icon: 'phone', Section: DeviceSettings },
-  { id: 'appearance', label: 'Appearance', icon: 'palette', Section: AppearanceSettings },
-] as const satisfies readonly {
-  id: string
-  label: string
-  icon: IconName
-  Section: () => React.ReactNode
-}[]
+const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
+  agents: AgentSettings,
+  permissions: PermissionSettings,
+  tools: ToolServerSettings,
+  personas: PersonaSettings,
+  notifications: NotificationSettings,
+  devices: DeviceSettings,
+  appearance: AppearanceSettings,
+}
 
 /** What holds for all sessions, one section at a time. */
 export default function SettingsPage() {
   const { section } = useParams({ strict: false })
-  const shown = SECTIONS.find(({ id }) => id === section) ?? SECTIONS[0]
+  const shown = SETTINGS_SECTIONS.find(({ id }) => id === section) ?? SETTINGS_SECTIONS[0]
+  const Page = PAGES[shown.id]
   return (
     <div className="settings">
       <nav className="settings__sections" aria-label="Settings">
-        {SECTIONS.map(({ id, label, icon }) => (
+        {SETTINGS_SECTIONS.map(({ id, label, icon }) => (
           <Link
             key={id}
             to="/settings/$section"
@@ -47,7 +45,7 @@ export default function SettingsPage() {
       </nav>
       <ScrollRegion className="settings__page" label={shown.label}>
         <div className="settings__column">
-          <shown.Section />
+          <Page />
         </div>
       </ScrollRegion>
     </div>

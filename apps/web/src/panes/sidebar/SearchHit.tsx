@@ -1,6 +1,6 @@
 import type { SearchHit, SessionStatus } from '../../state/server/server-api.ts'
 import { sessionTitle } from './session-title.ts'
-import { snippetParts } from './snippet.logic.ts'
+import { foundParts, type SnippetPart, snippetParts } from './snippet.logic.ts'
 
 /** The page of the session, at what was found. */
 export function hitPlace({ sessionId, turnId, seq }: SearchHit) {
@@ -18,7 +18,15 @@ export function hitTitle({ sessionId, title }: SearchHit, statuses: readonly Ses
 }
 
 export function Snippet({ excerpt, query }: { excerpt: string; query: string }) {
-  return snippetParts(excerpt, query).map(({ text, found }, index) =>
+  return <Parts parts={snippetParts(excerpt, query)} />
+}
+
+export function FoundText({ text, query }: { text: string; query: string }) {
+  return <Parts parts={foundParts(text, query)} />
+}
+
+function Parts({ parts }: { parts: readonly SnippetPart[] }) {
+  return parts.map(({ text, found }, index) =>
     found ? <mark key={index}>{text}</mark> : <span key={index}>{text}</span>,
   )
 }

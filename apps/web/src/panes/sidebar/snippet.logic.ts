@@ -6,7 +6,11 @@ export interface SnippetPart {
 
 /** A line of a conversation as a reader would read it: without the marks of Markdown, and with what was found apart. */
 export function snippetParts(excerpt: string, query: string): SnippetPart[] {
-  const text = withoutMarks(excerpt)
+  return foundParts(withoutMarks(excerpt), query)
+}
+
+/** The same for a text that is no Markdown, as it is. */
+export function foundParts(text: string, query: string): SnippetPart[] {
   const words = query.match(/"[^"]+"|\S+/g)?.map(word => word.replace(/^"|"$/g, '')) ?? []
   const patterns = words.filter(word => word !== '').map(word => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))
   if (patterns.length === 0) return [{ text, found: false }]

@@ -1,5 +1,6 @@
+import { type ComponentType, useEffect, useState } from 'react'
 import { Icon, type IconName } from '../marks/Icon.tsx'
-import { Menu, type MenuItem } from './Menu.tsx'
+import { Menu, type MenuItem, type MenuProps } from './Menu.tsx'
 import './button.css'
 
 export interface SelectOption<T extends string> {
@@ -32,7 +33,7 @@ export interface PickerProps<T extends string> {
   short?: string
 }
 
-/** A choice among few: the button says what holds, the menu what follows from each. */
+/** A choice: the button says what holds, the menu what follows from each. A long one has a field to search in. */
 export function Picker<T extends string>(props: PickerProps<T>) {
   const {
     label,
@@ -58,8 +59,9 @@ export function Picker<T extends string>(props: PickerProps<T>) {
       onSelect: () => onChange(option.value),
     }),
   )
+  const List = useList(items.length + actions.length)
   return (
-    <Menu
+    <List
       title={title}
       align="start"
       items={[...items, ...actions]}
@@ -81,4 +83,27 @@ export function Picker<T extends string>(props: PickerProps<T>) {
       }
     />
   )
+}
+
+/** From so many entries on there is a field to find one by typing. */
+const LONG_MENU = 9
+
+type List = ComponentType<MenuProps>
+let longMenu: List | undefined
+
+/** The plain menu, until the code of the long one is there: only few people have so many entries. */
+function useList(count: number): List {
+  const [long, setLong] = useState<List | undefined>(() => longMenu)
+  const isWanted = count >= LONG_MENU && long === undefined
+  useEffect(() => {
+    if (!isWanted) return
+    import('./LongMenu.tsx').then(
+      ({ LongMenu }) => {
+        longMenu = LongMenu
+        setLong(() => LongMenu)
+      },
+      () => undefined,
+    )
+  }, [isWanted])
+  return (count >= LONG_MENU && long) || Menu
 }
