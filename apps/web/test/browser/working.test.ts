@@ -17,8 +17,19 @@ test('what a session runs with is changed while it works, and it is said from wh
     },
   })
   await page.getByRole('button', { name: 'Stop', exact: false }).waitFor()
-  // A mouse cannot swipe: no choice is cut off.
-  expect(await page.locator('.chips').evaluate(row => row.scrollWidth <= row.clientWidth)).toBe(true)
+  // A mouse cannot swipe: no choice is cut off. Beside the open panel all of it is one line, from 1280 px on.
+  for (const width of [1440, 1280, 1120]) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.getByRole('complementary', { name: 'Beside the conversation' }).waitFor()
+    expect(
+      await page.locator('.chips').evaluate(row => row.scrollWidth - row.clientWidth),
+      String(width),
+    ).toBe(0)
+    const middles = await page
+      .locator('.composer__row .button, .composer__row .icon-button, .chips .picker')
+      .evaluateAll(all => all.map(one => one.getBoundingClientRect()).map(({ y, height }) => y + height / 2))
+    if (width >= 1280) expect(Math.max(...middles) - Math.min(...middles), String(width)).toBeLessThan(4)
+  }
   const model = api.harnesses[0]?.models.find(({ isDefault }) => !isDefault)
   await choose(page, 'Model', model?.label ?? '')
   await choose(page, 'Effort', 'high')

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { type ReactNode, type RefObject, useDeferredValue, useLayoutEffect, useState } from 'react'
+import { type ReactNode, type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../../panes/session/panel-place.ts'
 import { SETTINGS_SECTIONS } from '../../panes/settings/sections.ts'
@@ -53,6 +53,9 @@ export default function Palette({ typed, onClose }: PaletteProps) {
   const [text, setText] = useState('')
   // Not when it is drawn, but when it takes the keys: some may come between.
   useLayoutEffect(() => setText(typed.current), [])
+  const list = useRef<HTMLDivElement>(null)
+  // The best one is the first, wherever one had scrolled to.
+  useLayoutEffect(() => list.current?.scrollTo(0, 0), [text])
   const sessions = useSessionEntries(text)
   const found = [sessions, ...usePlaces()]
     .map(({ heading, entries }) => ({ heading, entries: rank(entries, text) }))
@@ -80,7 +83,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
           placeholder="Find a session or a command"
           data-first
         />
-        <Command.List className="palette__list" label="Results">
+        <Command.List ref={list} className="palette__list" label="Results">
           <Command.Empty className="palette__empty">Nothing found.</Command.Empty>
           {groups.map(({ heading, entries }) => (
             <Command.Group key={heading} heading={heading}>

@@ -61,6 +61,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
       {models.options.length > 0 ? (
         <Picker
           label="Model"
+          icon="bot"
           title={models.fixedBy ? `The persona ${models.fixedBy} names its model` : whenOf('Model')}
           value={models.value}
           options={models.options}
@@ -75,6 +76,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
       ) : null}
       <Picker<Effort>
         label="Effort"
+        icon="think"
         title={whenOf('Effort')}
         value={settings.thinking ?? ''}
         options={EFFORTS}
@@ -88,6 +90,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
       />
       <Picker
         label="Mode"
+        icon="comment"
         title={whenOf('Mode')}
         value={status.mode}
         options={modeOptions}
@@ -96,6 +99,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
       <button
         type="button"
         className="picker"
+        aria-label={`Limits: ${limitWords(status)}`}
         title="What the session may spend, and how many steps a turn may take"
         onClick={() => shell.open({ kind: 'limits', sessionId })}
       >

@@ -82,7 +82,8 @@ export default function FleetPage() {
       {groupSessions(statuses, { pins: true }).map(({ name, sessions }) => (
         <section key={name} aria-label={name}>
           <h2 className="fleet__group">{`${name} ${sessions.length}`}</h2>
-          <ul className="fleet__grid">
+          {/* Only what waits for a person has a surface of its own. */}
+          <ul className={name === 'Needs you' ? 'fleet__grid' : 'fleet__list'}>
             {sessions.map(status => (
               <FleetCard
                 key={status.sessionId}

@@ -71,6 +71,7 @@ export function Picker<T extends string>(props: PickerProps<T>) {
           id={id}
           className={look === 'plain' ? 'picker' : `picker picker--${look}`}
           aria-label={`${label}: ${shown}`}
+          title={`${label}: ${shown}`}
           data-first={first}
           disabled={props.disabled}
         >

@@ -34,6 +34,9 @@ test('several words may come in any order, and other words count less than the l
   expect(rank([appearance, { label: 'Dark mode of the table' }], 'dark')[1]).toBe(appearance)
   expect(scoreOf(appearance, 'dark theme')).toBeGreaterThan(0)
   expect(scoreOf(appearance, 'red theme')).toBe(0)
+  // Two letters begin too many words, unless they are one.
+  expect(scoreOf(appearance, 'da')).toBe(0)
+  expect(scoreOf({ label: 'Devices', words: 'qr code' }, 'qr')).toBe(1)
 })
 
 test('nothing typed leaves everything as it is, and hostile text ends at once', () => {

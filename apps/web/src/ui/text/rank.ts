@@ -29,9 +29,14 @@ export function scoreOf({ label, words = '' }: Findable, typed: string): number 
   const isShort = asked.length === 1 && wanted.length > 1 && wanted.length <= MAX_INITIALS
   if (isShort && begins.length > 1 && areInitials(wanted, begins)) return 3
   if (asked.every(word => name.includes(word))) return 2
-  const all = `${name} ${words.toLowerCase()}`
-  return asked.every(word => all.includes(word)) ? 1 : 0
+  const others = wordsOf(words.toLowerCase())
+  const isOther = (word: string) =>
+    others.some(other => other === word || (word.length >= MIN_BEGINNING && other.startsWith(word)))
+  return asked.every(word => name.includes(word) || isOther(word)) ? 1 : 0
 }
+
+/** Shorter ones begin too many words. */
+const MIN_BEGINNING = 3
 
 function wordsOf(text: string): string[] {
   return text.split(/[^\p{L}\p{N}]+/u).filter(Boolean)
