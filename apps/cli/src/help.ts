@@ -94,6 +94,9 @@ ${keptElsewhere()}
   trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
   trust revoke             Do not use them any more
       --project DIR  --json
+  mcp                      Sessions of a project for other agents and programs, through MCP on stdin and stdout: see docs/mcp.md
+      --project DIR          Whose (default: this folder)
+      --http                 Print {"url","token"} for a client that speaks MCP over HTTP, and end
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
       --harness ID           Which agent wrote it: ${agents(TRANSLATABLE_HARNESSES)}
   scripted-model           A model server on loopback that answers from a script

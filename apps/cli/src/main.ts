@@ -16,6 +16,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   policy: async () => (await import('./commands/policy.ts')).policy,
   budget: async () => (await import('./commands/budget.ts')).budget,
   trust: async () => (await import('./commands/trust.ts')).trust,
+  mcp: async () => (await import('./commands/mcp.ts')).mcp,
   translate: async () => (await import('./commands/translate.ts')).translate,
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }

@@ -17,6 +17,7 @@ import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
 import type { SendPaceOptions } from './http/send-pace.ts'
 import { StaticFiles } from './http/static-files.ts'
+import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { apiRoutes } from './rest/api-routes.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
@@ -131,6 +132,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   changes.watch(host)
   const services: AppServices = {
     ...{ host, personas, changes, browsers, harnesses: options.harnesses },
+    programs: new Programs(home, keys),
     removed: new RemovedSessions(),
     discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),
     stopped: new StoppedTurns(host),

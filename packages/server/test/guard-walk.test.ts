@@ -55,6 +55,7 @@ test('nothing is open but what has to be', () => {
   expect(open).toEqual([
     ...['GET /healthz page', 'POST /api/sign-in sign-in', 'POST /api/sign-in/challenge sign-in'],
     'POST /api/sign-in/device device',
+    'POST /api/mcp program',
   ])
   expect(procedures.length).toBeGreaterThan(40)
 })

@@ -8,6 +8,8 @@ export interface StartOptions {
   env?: Record<string, string | undefined>
   /** Sent to stdin, which is empty without it. */
   input?: string
+  /** Leaves stdin open for `write()`. */
+  keepsInput?: boolean
   /** Where stdout goes instead of a pipe. */
   stdoutFile?: string
 }
@@ -29,13 +31,14 @@ export class RunningCommand {
   #ended = false
 
   constructor(args: string[], options: StartOptions) {
-    const { cwd, env, input, stdoutFile } = options
+    const { cwd, env, input, keepsInput, stdoutFile } = options
     const stdout = stdoutFile === undefined ? 'pipe' : openSync(stdoutFile, 'w')
     const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', stdout, 'pipe'] })
     if (typeof stdout === 'number') closeSync(stdout)
     this.#child = child
     child.stdin?.on('error', () => {})
-    child.stdin?.end(input ?? '')
+    if (keepsInput) child.stdin?.write(input ?? '')
+    else child.stdin?.end(input ?? '')
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text
       this.#notify()
@@ -51,6 +54,14 @@ export class RunningCommand {
         resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr })
       })
     })
+  }
+
+  write(line: string): void {
+    this.#child.stdin?.write(`${line}\n`)
+  }
+
+  endInput(): void {
+    this.#child.stdin?.end()
   }
 
   get isRunning(): boolean {

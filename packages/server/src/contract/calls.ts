@@ -301,6 +301,17 @@ const system = {
       reach: z.enum(['this-machine', 'network']),
     }),
   },
+  newProgramToken: {
+    input: z.strictObject({
+      project,
+      marker: z
+        .string()
+        .max(4096)
+        .optional()
+        .describe('The variable CHIRALITY_RUN of the program: an agent that runs it passes it on.'),
+    }),
+    output: z.strictObject({ url: z.string(), token: z.string() }),
+  },
   browsers: { output: z.array(answers.signedInBrowser.extend({ isCaller: z.boolean() })) },
   revokeBrowser: {
     input: z.strictObject({ id: values.browserId }),

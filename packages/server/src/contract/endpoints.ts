@@ -154,6 +154,16 @@ export const ENDPOINTS = {
     }),
     kind: 'device' as const,
   },
+  mcp: {
+    ...post({
+      path: '/api/mcp',
+      summary: 'Sessions for programs, through MCP (streamable HTTP)',
+      body: z.looseObject({}).describe('A JSON-RPC message, as the Model Context Protocol defines it.'),
+      answer: json('The JSON-RPC answer', z.looseObject({})),
+      refuses: [406, 413],
+    }),
+    kind: 'program' as const,
+  },
   startTurn: post({
     path: '/api/harness/turn',
     summary: 'Runs a turn and streams its UI events',

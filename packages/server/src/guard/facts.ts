@@ -21,7 +21,7 @@ export function factsOf(request: IncomingMessage, kind: RouteKind, keys: Keys): 
     contentType: headers['content-type'],
     hasBody:
       headers['transfer-encoding'] !== undefined || !['0', undefined].includes(headers['content-length']),
-    token: keys.judgeHeader(single(request, 'authorization')),
+    token: keys.judgeHeader(single(request, 'authorization'), kind === 'program' ? 'program' : 'user'),
   }
 }
 

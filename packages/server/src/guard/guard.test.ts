@@ -31,9 +31,10 @@ function judge(changes: Partial<RequestFacts>): 'in' | `${number} ${GuardReason}
   return verdict.allow ? 'in' : `${verdict.status} ${verdict.reason}`
 }
 
-const KINDS: RouteKind[] = ['page', 'sign-in', 'device', 'call', 'socket']
+const KINDS: RouteKind[] = ['page', 'sign-in', 'device', 'call', 'socket', 'program']
 const METHOD: Record<RouteKind, string> = {
   ...{ page: 'GET', 'sign-in': 'POST', device: 'POST', call: 'GET', socket: 'GET' },
+  program: 'POST',
 }
 
 describe('the name of the server', () => {
@@ -180,20 +181,45 @@ describe('the page that asks', () => {
 })
 
 test.each([
-  ['page', { page: 'in', 'sign-in': '405 method', device: '405 method', call: 'in', socket: 'in' }, 'GET'],
+  [
+    'page',
+    { page: 'in', 'sign-in': '405 method', device: '405 method', call: 'in', socket: 'in', program: 'in' },
+    'GET',
+  ],
   [
     'HEAD',
-    { page: 'in', 'sign-in': '405 method', device: '405 method', call: '405 method', socket: '405 method' },
+    {
+      page: 'in',
+      'sign-in': '405 method',
+      device: '405 method',
+      call: '405 method',
+      socket: '405 method',
+      program: '405 method',
+    },
     'HEAD',
   ],
   [
     'POST',
-    { page: '405 method', 'sign-in': 'in', device: '403 origin', call: 'in', socket: '405 method' },
+    {
+      page: '405 method',
+      'sign-in': 'in',
+      device: '403 origin',
+      call: 'in',
+      socket: '405 method',
+      program: 'in',
+    },
     'POST',
   ],
   [
     'DELETE',
-    { page: '405 method', 'sign-in': '405 method', device: '405 method', call: 'in', socket: '405 method' },
+    {
+      page: '405 method',
+      'sign-in': '405 method',
+      device: '405 method',
+      call: 'in',
+      socket: '405 method',
+      program: 'in',
+    },
     'DELETE',
   ],
   [
@@ -204,6 +230,7 @@ test.each([
       device: '405 method',
       call: '405 method',
       socket: '405 method',
+      program: '405 method',
     },
     'OPTIONS',
   ],
@@ -215,6 +242,7 @@ test.each([
       device: '405 method',
       call: '405 method',
       socket: '405 method',
+      program: '405 method',
     },
     'TRACE',
   ],
@@ -245,6 +273,7 @@ test('only the exact combinations of kind, host, origin and token are accepted',
       ...tokens.map(token => `device ${host} ${own} ${token}`),
       ...[own, 'none'].map(origin => `call ${host} ${origin} valid`),
       ...[`${own} valid`, `${own} none`, 'none valid'].map(rest => `socket ${host} ${rest}`),
+      `program ${host} none valid`,
     ]
   })
   expect(letIn.sort()).toEqual(exact.sort())

@@ -21,9 +21,10 @@ export interface RequestFacts {
 /**
  * `page`: files of the dashboard and other public answers. `sign-in`: exchanges a secret for a token. `call`:
  * everything that reads or changes something. `socket`: a WebSocket, which may send its token in its first message.
- * `device`: exchanges the cookie of a device for a token, the only request that carries a cookie.
+ * `device`: exchanges the cookie of a device for a token, the only request that carries a cookie. `program`: needs the
+ * token of a program, which is accepted nowhere else, and no other token.
  */
-export type RouteKind = 'page' | 'sign-in' | 'device' | 'call' | 'socket'
+export type RouteKind = 'page' | 'sign-in' | 'device' | 'call' | 'socket' | 'program'
 
 export type TokenVerdict = 'valid' | 'wrong' | 'none'
 
@@ -62,6 +63,11 @@ export function guard(facts: RequestFacts, place: Place): GuardVerdict {
     case 'call':
       if (facts.token !== 'valid') return refuseToken(facts.token)
       return facts.hasBody && !isJson(facts.contentType) ? refuse(415, 'content-type') : ALLOW
+    case 'program':
+      // No page is a program, not even the dashboard.
+      if (facts.origin !== undefined) return refuse(403, 'origin')
+      if (facts.token !== 'valid') return refuseToken(facts.token)
+      return facts.hasBody && !isJson(facts.contentType) ? refuse(415, 'content-type') : ALLOW
     case 'socket':
       // Browsers always send an Origin. Without one it is a program, and a program can send a header.
       if (facts.token === 'wrong' || (facts.token === 'none' && facts.origin === undefined)) {
@@ -79,6 +85,7 @@ const METHODS: Record<RouteKind, ReadonlySet<string>> = {
   device: new Set(['POST']),
   call: new Set(['GET', 'POST', 'DELETE']),
   socket: new Set(['GET']),
+  program: new Set(['GET', 'POST', 'DELETE']),
 }
 
 /** Or no Origin at all. */

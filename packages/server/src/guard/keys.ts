@@ -21,17 +21,33 @@ export class Keys {
   /** When each browser last used a token. */
   readonly #usedAt = new Map<string, number>()
   readonly #onRevoked = new Map<string, Set<() => void>>()
+  /** By the digest of the token. */
+  readonly #programs = new Map<string, ProgramScope>()
   #links: Link[] = []
 
   constructor(now: () => number = () => Date.now()) {
     this.#now = now
   }
 
-  /** The result of checking an `Authorization` header. */
-  judgeHeader(authorization: string | undefined): TokenVerdict {
+  /** The result of checking an `Authorization` header: for the token of a user, or for that of a program. */
+  judgeHeader(authorization: string | undefined, of: 'user' | 'program' = 'user'): TokenVerdict {
     if (authorization === undefined) return 'none'
     const given = bearerOf(authorization)
-    return given !== undefined && this.isToken(given) ? 'valid' : 'wrong'
+    if (given === undefined) return 'wrong'
+    const isKnown = of === 'user' ? this.isToken(given) : this.programOf(given) !== undefined
+    return isKnown ? 'valid' : 'wrong'
+  }
+
+  /** A token for a program that uses the sessions of one project. If there are too many, the oldest is dropped. */
+  newProgramToken(scope: ProgramScope): string {
+    const token = newSecret()
+    this.#programs.set(digest(token).toString('hex'), scope)
+    for (const old of [...this.#programs.keys()].slice(0, -MAX_PROGRAMS)) this.#programs.delete(old)
+    return token
+  }
+
+  programOf(token: string | undefined): ProgramScope | undefined {
+    return token === undefined ? undefined : this.#programs.get(digest(token).toString('hex'))
   }
 
   isToken(given: string): boolean {
@@ -98,6 +114,13 @@ export class Keys {
   }
 }
 
+/** What the token of a program is for. */
+export interface ProgramScope {
+  projectRoot: string
+  /** The session whose agent started the program. Null for a program of the user. */
+  sessionId: string | null
+}
+
 interface Link {
   digest: Buffer
   expiresAt: number
@@ -106,6 +129,7 @@ interface Link {
 
 const SECRET_BYTES = 32
 const MAX_LINKS = 16
+const MAX_PROGRAMS = 256
 const MAX_TOKENS_OF_A_BROWSER = 64
 
 /** The token of an `Authorization` header that has the form of one. */

@@ -125,6 +125,8 @@ export function requestUrl(request: IncomingMessage): URL | undefined {
 /** A refused request does not reveal which routes exist. */
 function kindOf(match: RouteMatch, pathname: string): RouteKind {
   if (match.found === 'route') return match.route.kind
+  // MCP asks with GET whether there is a stream, and has to hear with its own token that there is none.
+  if (match.found === 'path' && match.kind === 'program') return 'program'
   return match.found === 'path' || isApi(pathname) ? 'call' : 'page'
 }
 

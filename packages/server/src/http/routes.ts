@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../contract/endpoints.ts'
+import type { RouteKind } from '../guard/guard.ts'
 
 export interface RouteRequest {
   request: IncomingMessage
@@ -17,21 +18,23 @@ export interface Route extends Pick<Endpoint, 'method' | 'path' | 'kind'> {
 
 export type RouteMatch =
   | { found: 'route'; route: Route; params: Record<string, string> }
-  | { found: 'path'; allowed: string[] }
+  | { found: 'path'; allowed: string[]; kind: RouteKind }
   | { found: 'nothing' }
 
 /** The route of a request. Distinguishes an unknown path from one that has other methods. */
 export function matchRoute(routes: readonly Route[], method: string, pathname: string): RouteMatch {
   const wanted = method === 'HEAD' ? 'GET' : method
   const given = pathname.split('/')
-  const allowed: string[] = []
+  const others: Route[] = []
   for (const route of routes) {
     const params = matchPath(route.path.split('/'), given)
     if (params === undefined) continue
     if (route.method === wanted) return { found: 'route', route, params }
-    allowed.push(route.method)
+    others.push(route)
   }
-  return allowed.length > 0 ? { found: 'path', allowed } : { found: 'nothing' }
+  const [other] = others
+  if (other === undefined) return { found: 'nothing' }
+  return { found: 'path', allowed: others.map(({ method }) => method), kind: other.kind }
 }
 
 function matchPath(wanted: string[], given: string[]): Record<string, string> | undefined {

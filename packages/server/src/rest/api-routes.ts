@@ -7,6 +7,7 @@ import { HttpError } from '../errors/call-error.ts'
 import { type Keys, LINK_MINUTES, type LinkUse } from '../guard/keys.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
 import type { Route } from '../http/routes.ts'
+import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { type AppRouter, callTypes } from '../trpc/router.ts'
 import { coreRoutes } from './core-routes.ts'
@@ -42,6 +43,7 @@ export function apiRoutes(options: ApiOptions): Api {
       ...basicRoutes(options),
       ...harnessRoutes(services, streams),
       ...coreRoutes(services, streams),
+      ...mcpRoutes(services, keys),
       route(ENDPOINTS.openApi, ({ reply }) => reply(openApi(version, callTypes(router)))),
       { method: 'GET', ...trpc },
       { method: 'POST', ...trpc },

@@ -61,6 +61,16 @@ export async function sessionProcesses(
   })
 }
 
+/** The session whose agent started a process with this marker. Null if no agent of this server did. */
+export async function sessionOfMarker(host: SessionHost, marker: string | undefined): Promise<string | null> {
+  const carried = new Set(marker?.split(':'))
+  for (const status of host.statuses()) {
+    const { processes } = await tracesOf(status)
+    if (processes.some(one => carried.has(one.marker))) return status.sessionId
+  }
+  return null
+}
+
 type SessionProcess = SessionProcesses['processes'][number]
 
 function known({ ageMs = null, cpuMs = null, memoryBytes = null, ...rest }: Loose): SessionProcess {

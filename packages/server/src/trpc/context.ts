@@ -7,6 +7,7 @@ import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../changes/turn-changes.ts'
 import type { demo } from '../contract/answers.ts'
 import type { SendPace } from '../http/send-pace.ts'
+import type { Programs } from '../mcp/programs.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
@@ -20,6 +21,7 @@ export interface AppServices {
   projects: ProjectRegistry
   changes: TurnChanges
   browsers: SignedInBrowsers
+  programs: Programs
   removed: RemovedSessions
   discarded: DiscardedSessions
   stopped: StoppedTurns

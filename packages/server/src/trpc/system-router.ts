@@ -1,7 +1,9 @@
 import { arch, platform } from 'node:os'
 import { CALLS } from '../contract/calls.ts'
+import { ENDPOINTS } from '../contract/endpoints.ts'
+import { callError } from '../errors/call-error.ts'
 import { LINK_MINUTES } from '../guard/keys.ts'
-import { endProcess, sessionProcesses } from '../system/session-processes.ts'
+import { endProcess, sessionOfMarker, sessionProcesses } from '../system/session-processes.ts'
 import { storedSession } from './live-session.ts'
 import { ask, call, router } from './trpc.ts'
 
@@ -51,6 +53,17 @@ export const systemRouter = router({
     minutes: LINK_MINUTES,
     reach: ctx.facts.reach(),
   })),
+
+  /** A token with which a program lists, starts and reads the sessions of one project, through MCP. */
+  newProgramToken: call(CALLS.system.newProgramToken).mutation(async ({ ctx, input }) => {
+    const projectRoot = await ctx.projects.require(input.project)
+    const sessionId = await sessionOfMarker(ctx.host, input.marker)
+    const caller = sessionId === null ? undefined : await storedSession(ctx, sessionId)
+    if (caller !== undefined && caller.projectRoot !== projectRoot)
+      throw callError('not-found', 'An agent can use the sessions of its own project only.')
+    const token = ctx.programs.newToken({ projectRoot, sessionId })
+    return { url: `${ctx.facts.address()}${ENDPOINTS.mcp.path}`, token }
+  }),
 
   /** The signed-in browsers, the most recently seen first. */
   browsers: ask(CALLS.system.browsers).query(async ({ ctx }) =>

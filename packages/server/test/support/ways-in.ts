@@ -37,6 +37,9 @@ export function answerTo(kind: RouteKind, { host, origin, token }: Way, port: nu
   if (origin !== undefined && origin !== `http://${host}`) return '403 origin'
   // Browsers send its cookie by themselves, so the page that asks must say which it is.
   if (kind === 'device') return origin === undefined ? '403 origin' : 'in'
+  // No page is a program, and no token of the walk is one of a program.
+  if (kind === 'program')
+    return origin === undefined ? `401 token-${token === 'none' ? 'missing' : 'wrong'}` : '403 origin'
   if (kind === 'page' || kind === 'sign-in' || token === 'right') return 'in'
   if (token !== 'none') return '401 token-wrong'
   // The page brings it in the first message: browsers cannot set headers of sockets.

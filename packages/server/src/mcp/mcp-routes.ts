@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { ENDPOINTS } from '../contract/endpoints.ts'
+import { HttpError } from '../errors/call-error.ts'
+import { bearerOf, type Keys } from '../guard/keys.ts'
+import type { Route } from '../http/routes.ts'
+import { route } from '../rest/route.ts'
+import { MAX_CALL_BYTES } from '../rest/trpc-route.ts'
+import type { AppServices } from '../trpc/context.ts'
+import { MCP_TOOLS, type ProgramCall, wordsOf } from './mcp-tools.ts'
+
+/** Sessions for other programs, through the Model Context Protocol over streamable HTTP, without a stream. */
+export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
+  return [
+    route(ENDPOINTS.mcp, async ({ request, response, readBody }) => {
+      const message = await readBody({ maxBytes: MAX_CALL_BYTES })
+      const scope = keys.programOf(bearerOf(request.headers.authorization))
+      // It was dropped while the body was read.
+      if (scope === undefined) throw new HttpError(401, 'token-wrong', 'This token is not valid any more.')
+      const gone = new AbortController()
+      response.once('close', () => gone.abort())
+      // Imported with the first call: most servers never get one.
+      const { StreamableHTTPServerTransport } = await import(
+        '@modelcontextprotocol/sdk/server/streamableHttp.js'
+      )
+      const server = await createServer({ services, scope, signal: gone.signal })
+      const transport = new StreamableHTTPServerTransport({
+        sessionIdGenerator: undefined,
+        enableJsonResponse: true,
+      })
+      // The SDK's own types do not agree under `exactOptionalPropertyTypes`.
+      await server.connect(transport as Parameters<typeof server.connect>[0])
+      response.once('close', () => void server.close().catch(() => {}))
+      await transport.handleRequest(request, response, message)
+    }),
+  ]
+}
+
+async function createServer(call: ProgramCall) {
+  const [{ Server }, { CallToolRequestSchema, ListToolsRequestSchema }] = await Promise.all([
+    import('@modelcontextprotocol/sdk/server/index.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ])
+  const server = new Server(
+    { name: 'chirality', version: call.services.facts.version },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: MCP_TOOLS.map(({ name, description, input }) => ({
+      name,
+      description,
+      inputSchema: z.toJSONSchema(input, { io: 'input' }) as { type: 'object' },
+    })),
+  }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = MCP_TOOLS.find(({ name }) => name === params.name)
+    if (tool === undefined) return failure(`There is no tool ${JSON.stringify(params.name)}.`)
+    try {
+      const result = await tool.run(params.arguments ?? {}, {
+        ...call,
+        signal: AbortSignal.any([signal, call.signal]),
+      })
+      const text = typeof result === 'string' ? result : JSON.stringify(result, undefined, 1)
+      return { content: [{ type: 'text' as const, text }] }
+    } catch (error) {
+      const words = wordsOf(error)
+      if (words !== undefined) return failure(words)
+      call.services.host.logFault(error)
+      return failure('Chirality failed to do this. The cause is in its harness.log.')
+    }
+  })
+  return server
+}
+
+function failure(text: string) {
+  return { content: [{ type: 'text' as const, text }], isError: true }
+}
+
+const INSTRUCTIONS =
+  'Chirality runs coding agents in sessions. Start one with start_session, wait with await_session, read with read_session. The user sees every session and answers what it asks; you cannot.'

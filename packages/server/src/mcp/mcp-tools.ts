@@ -1,0 +1,278 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isCodedError, type PermissionMode } from '@chirality/core'
+import { exportSession, type LiveSession, type SessionStatus } from '@chirality/sessions'
+import { z } from 'zod'
+import { model, permissionMode, personaId, sessionId, title, usd } from '../contract/values.ts'
+import type { ProgramScope } from '../guard/keys.ts'
+import type { AppServices } from '../trpc/context.ts'
+import { liveSession, shownSessions, storedSession } from '../trpc/live-session.ts'
+
+export interface ProgramCall {
+  services: AppServices
+  scope: ProgramScope
+  /** Fires when the program disconnects or cancels the call. */
+  signal: AbortSignal
+}
+
+export interface McpTool {
+  name: string
+  description: string
+  input: z.ZodObject
+  /** Returns what the program gets as JSON, or a text. Throws `Refused` for what it must not do. */
+  run(input: unknown, call: ProgramCall): Promise<unknown>
+}
+
+const MAX_PROMPT_CHARS = 256 * 1024
+const MAX_WAIT_SECONDS = 300
+
+/** A reason that the program is told. */
+class Refused extends Error {}
+
+/**
+ * What programs can do with the sessions of one project. None of the tools answers a permission request: that is left to
+ * a person, so an agent cannot approve what it asked another agent to do.
+ */
+export const MCP_TOOLS: readonly McpTool[] = [
+  tool({
+    name: 'list_agents',
+    description: 'The agents and personas that start_session can use.',
+    input: z.strictObject({}),
+    run: async (_, { services, scope }) => {
+      const status = await services.harnesses.checkAllInstallStatus()
+      const agents = services.harnesses.getAll().map(harness => {
+        const { id, name } = harness.meta()
+        return { agent: id, name, installed: status.get(id)?.installed ?? false }
+      })
+      const personas = await services.personas.list(scope.projectRoot)
+      return { agents, personas: personas.map(({ id, description }) => ({ persona: id, description })) }
+    },
+  }),
+  tool({
+    name: 'list_sessions',
+    description: 'The sessions of the project, newest first.',
+    input: z.strictObject({ limit: z.int().positive().max(200).default(50) }),
+    run: async ({ limit }, { services, scope }) => {
+      const { sessions } = await shownSessions(services, { projectRoot: scope.projectRoot, limit })
+      const states = new Map(services.host.statuses().map(status => [status.sessionId, status]))
+      return sessions.map(session => ({
+        session_id: session.id,
+        title: session.title,
+        agent: session.harness,
+        state: states.get(session.id)?.condition ?? session.status,
+        cost_usd: session.costUsd,
+        updated_at: session.updatedAt,
+      }))
+    },
+  }),
+  tool({
+    name: 'start_session',
+    description:
+      'Starts an agent in a new session of the project, and returns its session_id at once; await_session waits for its answer. The user sees the session, and answers what it asks.',
+    input: z.strictObject({
+      prompt: z
+        .string()
+        .min(1)
+        .max(MAX_PROMPT_CHARS)
+        .describe('All that the agent has to know: it sees nothing else.'),
+      title: title.optional(),
+      agent: z.string().max(64).optional().describe('As list_agents names it. Default: the first one.'),
+      persona: personaId.optional().describe('As list_agents names it.'),
+      model: model.optional(),
+      permission_mode: permissionMode.exclude(['bypassPermissions']).optional(),
+      budget_usd: usd.optional(),
+      worktree: z.boolean().optional().describe('Work in a git worktree of its own, on a branch of its own.'),
+    }),
+    run: async (input, { services, scope }) => {
+      const { host, programs } = services
+      const inherited = await settingsOfCaller(services, scope, input)
+      const started = await programs.start(host, scope, async () => {
+        const session = await host.createSession(scope.projectRoot, {
+          ...inherited,
+          ...(input.agent === undefined ? {} : { harness: input.agent }),
+          ...(input.model === undefined ? {} : { model: input.model }),
+          ...(input.budget_usd === undefined ? {} : { budgetUsd: input.budget_usd }),
+          ...(input.worktree ? { worktree: {} } : {}),
+          title: input.title ?? titleOf(input.prompt),
+        })
+        try {
+          await (await host.session(session.id)).start(input.prompt)
+        } catch (error) {
+          await host.deleteSession(session.id)
+          throw error
+        }
+        return session.id
+      })
+      if ('refused' in started) throw new Refused(started.refused)
+      return { session_id: started.sessionId }
+    },
+  }),
+  tool({
+    name: 'send_message',
+    description: 'Sends a message to a session that start_session made. If it is at work, the message waits.',
+    input: z.strictObject({ session_id: sessionId, message: z.string().min(1).max(MAX_PROMPT_CHARS) }),
+    run: async ({ session_id, message }, call) => {
+      const session = await ownSession(session_id, call)
+      const sent = await session.send(message)
+      return { queued: !('turnId' in sent) }
+    },
+  }),
+  tool({
+    name: 'await_session',
+    description:
+      'Waits until a session has answered, or needs the user, and returns its state and its last answer. Call it again if the time was too short.',
+    input: z.strictObject({
+      session_id: sessionId,
+      timeout_seconds: z.number().positive().max(MAX_WAIT_SECONDS).default(60),
+    }),
+    run: async ({ session_id, timeout_seconds }, call) => {
+      const session = await projectSession(session_id, call)
+      await untilAtRest(session, timeout_seconds * 1000, call)
+      return answerOf(session)
+    },
+  }),
+  tool({
+    name: 'read_session',
+    description: 'The conversation of a session as Markdown, without secrets. The end of it, if it is long.',
+    input: z.strictObject({
+      session_id: sessionId,
+      max_chars: z.int().min(500).max(200_000).default(20_000),
+    }),
+    run: async ({ session_id, max_chars }, call) => {
+      const { id, projectRoot } = (await projectSession(session_id, call)).stored
+      let text = ''
+      let left = 0
+      for await (const part of exportSession(projectRoot, id, {
+        format: 'markdown',
+        home: call.services.facts.home,
+      })) {
+        text += part
+        if (text.length > 2 * max_chars) {
+          left += text.length - max_chars
+          text = text.slice(-max_chars)
+        }
+      }
+      left += Math.max(0, text.length - max_chars)
+      text = text.slice(-max_chars)
+      return left === 0 ? text : `(${left} characters before this are left out.)\n\n${text}`
+    },
+  }),
+  tool({
+    name: 'stop_session',
+    description: 'Stops the work of a session that start_session made.',
+    input: z.strictObject({ session_id: sessionId }),
+    run: async ({ session_id }, call) => {
+      const session = await ownSession(session_id, call)
+      const wasAtWork = session.status.phase !== 'idle'
+      await session.queue.hold()
+      session.interrupt()
+      return { stopped: wasAtWork }
+    },
+  }),
+]
+
+function tool<I extends z.ZodObject>(definition: {
+  name: string
+  description: string
+  input: I
+  run(input: z.output<I>, call: ProgramCall): Promise<unknown>
+}): McpTool {
+  const { run, input, ...words } = definition
+  return {
+    ...words,
+    input,
+    run: (given, call) => {
+      const parsed = input.safeParse(given)
+      if (!parsed.success) throw new Refused(z.prettifyError(parsed.error))
+      return run(parsed.data, call)
+    },
+  }
+}
+
+/**
+ * A session that an agent starts has the permissions and the persona of the agent's own session: otherwise an agent that
+ * may only read could start one that may write.
+ */
+async function settingsOfCaller(
+  services: AppServices,
+  { sessionId }: ProgramScope,
+  asked: { persona?: string | undefined; permission_mode?: PermissionMode | undefined },
+): Promise<{ persona?: string; permissionMode?: PermissionMode }> {
+  const { persona, permission_mode: mode } = asked
+  if (sessionId === null)
+    return {
+      ...(persona === undefined ? {} : { persona }),
+      ...(mode === undefined ? {} : { permissionMode: mode }),
+    }
+  const { persona: own, settings } = await storedSession(services, sessionId)
+  if (persona !== undefined && persona !== own)
+    throw new Refused('A session that you start has the persona of this session. Leave persona out.')
+  if (mode !== undefined && mode !== settings.permissionMode)
+    throw new Refused(
+      'A session that you start has the permissions of this session. Leave permission_mode out.',
+    )
+  return {
+    ...(own === null ? {} : { persona: own }),
+    ...(settings.permissionMode === undefined ? {} : { permissionMode: settings.permissionMode }),
+  }
+}
+
+async function projectSession(id: string, { services, scope }: ProgramCall): Promise<LiveSession> {
+  const session = await liveSession(services, id)
+  if (session.status.projectRoot !== scope.projectRoot)
+    throw new Refused(`There is no session ${id} in this project. list_sessions shows them.`)
+  return session
+}
+
+/** A session of the user has its own permissions, and takes words from the user only. */
+async function ownSession(id: string, call: ProgramCall): Promise<LiveSession> {
+  const session = await projectSession(id, call)
+  if (await call.services.programs.has(id)) return session
+  throw new Refused('The user started this session, and only the user may use it. read_session shows it.')
+}
+
+async function untilAtRest(session: LiveSession, withinMs: number, call: ProgramCall): Promise<void> {
+  const over = new AbortController()
+  const isAtRest = ({ phase, queue, queueHeld }: SessionStatus) =>
+    phase === 'waiting' || (phase === 'idle' && (queue.length === 0 || queueHeld))
+  const stop = call.services.host.onStatus(status => {
+    if (status.sessionId === session.id && isAtRest(status)) over.abort()
+  })
+  try {
+    if (isAtRest(session.status)) return
+    const signal = AbortSignal.any([over.signal, call.signal])
+    await pause(withinMs, undefined, { signal, ref: false }).catch(() => {})
+  } finally {
+    stop()
+  }
+}
+
+function answerOf(session: LiveSession): Record<string, unknown> {
+  const { status } = session
+  const answer = session.log
+    .readLast(LAST_EVENTS)
+    .findLast(({ event }) => event.type === 'chat:complete')?.event
+  const text = answer?.type === 'chat:complete' ? answer.text : (status.lastLine ?? '')
+  return {
+    session_id: session.id,
+    state: status.condition,
+    ...(status.phase === 'waiting' ? { waits_for_user: status.pending.map(({ toolName }) => toolName) } : {}),
+    ...(text.length > MAX_ANSWER_CHARS
+      ? { answer: text.slice(0, MAX_ANSWER_CHARS), answer_is_cut: true }
+      : { answer: text }),
+    cost_usd: status.costUsd,
+    tokens: status.tokens,
+  }
+}
+
+const LAST_EVENTS = 500
+const MAX_ANSWER_CHARS = 100_000
+
+function titleOf(prompt: string): string {
+  const [line = ''] = prompt.trim().split('\n')
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+}
+
+/** What a program is told of an error. Faults of the server are not explained to programs. */
+export function wordsOf(error: unknown): string | undefined {
+  return error instanceof Refused || isCodedError(error) ? error.message : undefined
+}
