@@ -62,7 +62,7 @@ beforeAll(() => {
   mkdirSync(path.join(app, 'web', 'dist'), { recursive: true })
   writeFileSync(path.join(app, 'web', 'dist', 'index.html'), 'a page of the project')
   run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', types], app)
-}, 300_000)
+}, 900_000)
 
 describe.each(packages)('$name', ({ name }) => {
   test('has versions, files and source maps that an installer can use', () => {

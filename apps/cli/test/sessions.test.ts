@@ -21,10 +21,9 @@ async function worldWithBoth() {
 }
 
 describe('chirality sessions', () => {
-  test.each([[['list', '--native']], [['import']]])(
-    '%j lists the conversations of all agents, newest first',
-    async args => {
-      const { run, project, claude, codex } = await worldWithBoth()
+  test('list --native and import list the conversations of all agents, newest first', async () => {
+    const { run, project, claude, codex } = await worldWithBoth()
+    for (const args of [['list', '--native'], ['import']]) {
       const { code, stdout, stderr } = await run(['sessions', ...args, '--json'])
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       const listed = jsonLines<NativeSession>(stdout)
@@ -39,11 +38,9 @@ describe('chirality sessions', () => {
       expect(text.stdout).toMatch(
         new RegExp(`^${claude}  claude-code  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  Remember 42\n$`),
       )
-    },
-  )
+    }
 
-  test('list --native --harness agent-sdk shows those of Claude Code, and says so', async () => {
-    const { run, claude } = await worldWithBoth()
+    // Those of the Agent SDK are those of Claude Code, which is said.
     const { code, stdout, stderr } = await run([
       'sessions',
       'list',
