@@ -19,6 +19,7 @@ import type { SendPaceOptions } from './http/send-pace.ts'
 import { StaticFiles } from './http/static-files.ts'
 import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
+import { PushService } from './push/push-service.ts'
 import { apiRoutes } from './rest/api-routes.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
@@ -54,6 +55,8 @@ export interface ServerOptions {
   decisionTimeoutMs?: number | null
   limits?: Partial<SocketLimits>
   pace?: SendPaceOptions
+  /** Only for tests: push services on this machine. */
+  allowLocalPush?: boolean
   /** Called with internal errors. They are also written to harness.log of every open project. */
   onFault?: (error: unknown) => void
 }
@@ -130,8 +133,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   log = host
   const changes = new TurnChanges()
   changes.watch(host)
+  const push = new PushService({ home, host, onFault, allowLocal: options.allowLocalPush })
   const services: AppServices = {
-    ...{ host, personas, changes, browsers, harnesses: options.harnesses },
+    ...{ host, personas, changes, browsers, push, harnesses: options.harnesses },
     programs: new Programs(home, keys),
     removed: new RemovedSessions(),
     discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),
@@ -165,6 +169,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await removeServerFile(home, url)
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
+    push.close()
     try {
       await services.discarded.close()
       await host.close({ agents })

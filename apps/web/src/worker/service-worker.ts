@@ -1,6 +1,6 @@
 import { isOurs, ShellCache } from './shell-cache.ts'
 import { type BuildFacts, treatmentOf } from './worker-files.ts'
-import { sessionIdOf, WORKER_OPENS } from './worker-messages.ts'
+import { pushMessageOf, sessionIdOf, WORKER_OPENS } from './worker-messages.ts'
 
 declare const self: ServiceWorkerGlobalScope
 /** Put here by the build: see vite.worker.ts. */
@@ -16,6 +16,11 @@ self.addEventListener('fetch', event => {
   const treatment = treatmentOf(event.request, self.location.origin)
   if (treatment.kind === 'file') event.respondWith(fileAnswer(event.request, treatment.path))
   else if (treatment.kind === 'page') event.respondWith(pageAnswer(event.request, treatment.path))
+})
+
+self.addEventListener('push', event => {
+  const message = pushMessageOf(event.data?.text() ?? '')
+  event.waitUntil(self.registration.showNotification(message.title, message.options))
 })
 
 self.addEventListener('notificationclick', event => {

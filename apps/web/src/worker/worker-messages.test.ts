@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sessionIdOf, sessionToOpen } from './worker-messages.ts'
+import { pushMessageOf, sessionIdOf, sessionToOpen } from './worker-messages.ts'
 
 test('the session of a notification, and nothing of junk', () => {
   expect(sessionIdOf({ kind: 'ended', sessionId: 's' })).toBe('s')
@@ -11,4 +11,18 @@ test('only a message that says so opens a session', () => {
   expect(sessionToOpen({ type: 'open-session', sessionId: 's' })).toBe('s')
   for (const junk of [null, { sessionId: 's' }, { type: 'other', sessionId: 's' }, { type: 'open-session' }])
     expect(sessionToOpen(junk)).toBeUndefined()
+})
+
+test('a push message takes the place of what its session showed, and a broken one still shows a word', () => {
+  const message = { kind: 'asks', sessionId: 's1', requestId: 'r1', title: 'Fix it', body: 'needs an answer' }
+  expect(pushMessageOf(JSON.stringify(message))).toMatchObject({
+    title: 'Fix it',
+    options: { body: 'needs an answer', tag: 's1', data: { kind: 'asks', sessionId: 's1', requestId: 'r1' } },
+  })
+  for (const broken of ['', 'junk', 'null', '[]', '{"title":1,"body":""}']) {
+    const shown = pushMessageOf(broken)
+    expect([shown.title, shown.options.body, shown.options.tag]).toEqual([
+      ...['Chirality', 'A session needs you', undefined],
+    ])
+  }
 })

@@ -7,6 +7,36 @@ export function sessionIdOf(data: unknown): string | undefined {
   return typeof data.sessionId === 'string' ? data.sessionId : undefined
 }
 
+/**
+ * A message of the server that came through a push service. It has the tag of its session, so that it takes the place of
+ * what the page shows itself, and no buttons: no browser says whether the device was unlocked, so the answer is given on the page.
+ */
+export function pushMessageOf(text: string): { title: string; options: NotificationOptions } {
+  const { title, body, ...data } = parse(text)
+  const sessionId = sessionIdOf(data)
+  const options = {
+    body: wordOf(body) ?? 'A session needs you',
+    icon: '/icon-192.png',
+    badge: '/badge-96.png',
+  }
+  const tagged = sessionId === undefined ? options : { ...options, data, tag: sessionId, renotify: true }
+  return { title: wordOf(title) ?? 'Chirality', options: tagged }
+}
+
+/** Browsers want a notification for each message, so one that cannot be read shows a word, too. */
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
 export function sessionToOpen(data: unknown): string | undefined {
   const isOpening = typeof data === 'object' && data !== null && 'type' in data && data.type === WORKER_OPENS
   return isOpening ? sessionIdOf(data) : undefined

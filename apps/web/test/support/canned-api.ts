@@ -376,6 +376,7 @@ export class CannedApi {
       return this.#shownRules()
     },
     'system.newSignInLink': () => this.signInLink,
+    'system.push': () => ({ publicKey: '', show: null }),
     'system.browsers': () => this.browsers,
     'system.revokeBrowser': ({ id }: { id: string }) => {
       this.browsers = this.browsers.filter(browser => browser.id !== id)

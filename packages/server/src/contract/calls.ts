@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
 import * as answers from './answers.ts'
 import * as fileAnswers from './file-answers.ts'
@@ -313,6 +314,18 @@ const system = {
     output: z.strictObject({ url: z.string(), token: z.string() }),
   },
   browsers: { output: z.array(answers.signedInBrowser.extend({ isCaller: z.boolean() })) },
+  push: {
+    output: z.strictObject({ publicKey: z.string(), show: z.enum(PUSH_DETAILS).nullable() }),
+  },
+  subscribePush: {
+    input: z.strictObject({
+      endpoint: z.url().max(2048),
+      keys: z.strictObject({ p256dh: z.string().max(128), auth: z.string().max(64) }),
+      show: z.enum(PUSH_DETAILS),
+    }),
+    output: z.strictObject({ show: z.enum(PUSH_DETAILS) }),
+  },
+  unsubscribePush: { output: z.strictObject({ show: z.null() }) },
   revokeBrowser: {
     input: z.strictObject({ id: values.browserId }),
     output: z.strictObject({ revoked: z.boolean() }),

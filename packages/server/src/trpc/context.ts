@@ -9,6 +9,7 @@ import type { demo } from '../contract/answers.ts'
 import type { SendPace } from '../http/send-pace.ts'
 import type { Programs } from '../mcp/programs.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import type { PushService } from '../push/push-service.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
 import type { DiscardedSessions, RemovedSessions } from './discarded-sessions.ts'
@@ -22,6 +23,7 @@ export interface AppServices {
   changes: TurnChanges
   browsers: SignedInBrowsers
   programs: Programs
+  push: PushService
   removed: RemovedSessions
   discarded: DiscardedSessions
   stopped: StoppedTurns

@@ -70,8 +70,23 @@ export const systemRouter = router({
     (await ctx.browsers.list()).map(browser => ({ ...browser, isCaller: browser.id === ctx.browser })),
   ),
 
+  /** For a push subscription of the calling browser, and what it asked for. */
+  push: ask(CALLS.system.push).query(({ ctx }) => ctx.push.state(ctx.browser)),
+
+  /** Messages through the push service of the calling browser, until it is signed out. */
+  subscribePush: call(CALLS.system.subscribePush).mutation(async ({ ctx, input }) => {
+    await ctx.push.subscribe(ctx.browser, input)
+    return { show: input.show }
+  }),
+
+  unsubscribePush: ask(CALLS.system.unsubscribePush).mutation(async ({ ctx }) => {
+    await ctx.push.unsubscribe(ctx.browser)
+    return { show: null }
+  }),
+
   /** Signs a browser out, and closes its connections. */
-  revokeBrowser: call(CALLS.system.revokeBrowser).mutation(async ({ ctx, input }) => ({
-    revoked: await ctx.browsers.revoke(input.id),
-  })),
+  revokeBrowser: call(CALLS.system.revokeBrowser).mutation(async ({ ctx, input }) => {
+    await ctx.push.unsubscribe(input.id)
+    return { revoked: await ctx.browsers.revoke(input.id) }
+  }),
 })

@@ -1,4 +1,12 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
+import { notifyState, watchNotifyState } from '../../notices/notify-setting.ts'
+import type { PushDetail, ServerApi } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Segmented } from '../../ui/controls/Segmented.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
 import { SettingsHead } from './SettingsHead.tsx'
 
 export function NotificationSettings() {
@@ -11,6 +19,76 @@ export function NotificationSettings() {
       <div className="settings__card settings__card--padded">
         <NotificationChoice />
       </div>
+      <PushChoice />
     </>
   )
+}
+
+/** Messages that come while no page is open, through the push service of this browser. */
+function PushChoice() {
+  const api = useApi()
+  const queries = useQueryClient()
+  const allowed = useSyncExternalStore(watchNotifyState, notifyState)
+  const state = useQuery({ queryKey: QUERY, queryFn: () => api.push(), staleTime: 0, retry: false })
+  if (!('PushManager' in window) || state.data === undefined) return null
+  const { publicKey, show } = state.data
+  const change = async (wanted: PushDetail | 'off') => {
+    try {
+      await (wanted === 'off' ? stopPush(api) : startPush(api, publicKey, wanted))
+    } catch (error) {
+      toasts.error(`This browser could not be set up for messages: ${messageOf(error)}`)
+    }
+    await queries.invalidateQueries({ queryKey: QUERY })
+  }
+  return (
+    <div className="settings__card">
+      <div className="settings__row">
+        <div className="settings__what settings__what--fill">
+          <b>When no page is open</b>
+          <span>
+            {allowed === 'on'
+              ? 'The message is encrypted for this browser and passes through the push service of its maker. It is answered on the page, after the device is unlocked.'
+              : 'Turn notifications on first.'}
+          </span>
+        </div>
+        {allowed === 'on' ? (
+          <Segmented
+            label="What a message shows"
+            value={show ?? 'off'}
+            segments={DETAILS}
+            onChange={wanted => void change(wanted)}
+          />
+        ) : null}
+      </div>
+    </div>
+  )
+}
+
+const QUERY = ['push']
+const DETAILS = [
+  { value: 'off', label: 'Off' },
+  { value: 'nothing', label: 'Needs you' },
+  { value: 'name', label: 'Session name' },
+  { value: 'text', label: 'Text' },
+] as const
+
+async function startPush(api: ServerApi, publicKey: string, show: PushDetail): Promise<void> {
+  const { pushManager } = await navigator.serviceWorker.ready
+  const key = Uint8Array.from(atob(publicKey.replaceAll('-', '+').replaceAll('_', '/')), char =>
+    char.charCodeAt(0),
+  )
+  const options = { userVisibleOnly: true, applicationServerKey: key }
+  // One that was made with the key of another server takes no messages of this one.
+  const made = await pushManager.subscribe(options).catch(async () => {
+    await (await pushManager.getSubscription())?.unsubscribe()
+    return pushManager.subscribe(options)
+  })
+  const { endpoint = '', keys = {} } = made.toJSON()
+  await api.subscribePush({ endpoint, keys: { p256dh: keys.p256dh ?? '', auth: keys.auth ?? '' }, show })
+}
+
+async function stopPush(api: ServerApi): Promise<void> {
+  await api.unsubscribePush()
+  const registration = await navigator.serviceWorker.ready
+  await (await registration.pushManager.getSubscription())?.unsubscribe()
 }

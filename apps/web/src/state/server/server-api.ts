@@ -29,6 +29,10 @@ export interface ServerApi extends SettingsApi {
   browsers(): Promise<SignedInBrowser[]>
   /** Signs one out, and ends what it has open. */
   revokeBrowser(id: string): Promise<void>
+  push(): Promise<CallOutputs['system']['push']>
+  /** Messages to this browser while no page is open. */
+  subscribePush(subscription: CallInputs['system']['subscribePush']): Promise<void>
+  unsubscribePush(): Promise<void>
   /** A link that signs one more browser in, once. */
   newSignInLink(): Promise<SignInLink>
   /** The files with rules for a project, in the order in which they are asked. */
@@ -168,6 +172,8 @@ export type ProjectInfo = Pick<CallOutputs['projects']['list'][number], 'root' |
   /** Where the server is that has it, when that is another one. */
   lockedBy: string | null
 }
+
+export type PushDetail = CallInputs['system']['subscribePush']['show']
 
 export type SignInLink = CallOutputs['system']['newSignInLink']
 

@@ -112,6 +112,10 @@ function projectCalls(client: Client) {
     browsers: () => client.system.browsers.query(),
     revokeBrowser: async (id: string) => void (await client.system.revokeBrowser.mutate({ id })),
     newSignInLink: () => client.system.newSignInLink.mutate(),
+    push: () => client.system.push.query(),
+    subscribePush: async (subscription: Parameters<ServerApi['subscribePush']>[0]) =>
+      void (await client.system.subscribePush.mutate(subscription)),
+    unsubscribePush: async () => void (await client.system.unsubscribePush.mutate()),
     rules: (project: string) => client.rules.list.query({ project }),
     removeRule: async (...[project, scope, rule]: Parameters<ServerApi['removeRule']>) =>
       void (await client.rules.remove.mutate({ project, scope, ...rule })),

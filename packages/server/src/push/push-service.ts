@@ -1,0 +1,277 @@
+import { createHash } from 'node:crypto'
+import { lookup as resolveName } from 'node:dns/promises'
+import { type RequestOptions, request as requestPlain } from 'node:http'
+import { request as requestTls } from 'node:https'
+import { BlockList, isIP } from 'node:net'
+import path from 'node:path'
+import { type PermissionRequestEvent, riskTitle } from '@chirality/core'
+import type { SessionHost, SessionStatus } from '@chirality/sessions'
+import { z } from 'zod'
+import { BROWSER_ID } from '../browsers/browser-key.ts'
+import { listBrowsers } from '../browsers/signed-in-browsers.ts'
+import { callError } from '../errors/call-error.ts'
+import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
+import {
+  areSubscriptionKeys,
+  encryptPush,
+  newVapidKeys,
+  type VapidKeys,
+  vapidHeader,
+} from './push-message.ts'
+
+/** What a message may show: only that somebody is needed, the name of the session, or also what is asked. */
+export const PUSH_DETAILS = ['nothing', 'name', 'text'] as const
+export type PushDetail = (typeof PUSH_DETAILS)[number]
+
+export interface PushSubscriptionInput {
+  endpoint: string
+  keys: { p256dh: string; auth: string }
+  show: PushDetail
+}
+
+export interface PushOptions {
+  home: string
+  host: Pick<SessionHost, 'onStatus' | 'statuses'>
+  /** Only for tests: push services on this machine, over plain HTTP. */
+  allowLocal?: boolean
+  /** The pauses before a message is sent again. */
+  retryMs?: readonly number[]
+  onFault: (error: unknown) => void
+}
+
+/**
+ * Sends a message to the devices that asked for it when a session needs an answer or ends, through the push service of
+ * each browser: a closed page hears of it. A subscription belongs to a device and ends with it.
+ */
+export class PushService {
+  readonly #options: Required<PushOptions>
+  readonly #before = new Map<string, SessionStatus>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #stop: () => void
+  #keys: Promise<VapidKeys> | undefined
+  #sending = 0
+  #closed = false
+
+  constructor(options: PushOptions) {
+    this.#options = { allowLocal: false, retryMs: RETRY_MS, ...options }
+    for (const status of options.host.statuses()) this.#before.set(status.sessionId, status)
+    this.#stop = options.host.onStatus(status => {
+      const notice = noticeOf(status, this.#before.get(status.sessionId))
+      this.#before.set(status.sessionId, status)
+      if (notice !== undefined) void this.#tellAll(notice).catch(options.onFault)
+    })
+  }
+
+  /** For `applicationServerKey` of the browser, and what this device has asked for. */
+  async state(browser: string | undefined): Promise<{ publicKey: string; show: PushDetail | null }> {
+    const { publicKey } = await this.#vapid()
+    return { publicKey, show: browser ? ((await this.#read(browser))?.show ?? null) : null }
+  }
+
+  async subscribe(browser: string | undefined, subscription: PushSubscriptionInput): Promise<void> {
+    if (browser === undefined || !(await isRemembered(this.#options.home, browser)))
+      throw callError('invalid-input', 'Only a browser that stays signed in can be notified.')
+    if (!areSubscriptionKeys(subscription.keys))
+      throw callError('invalid-input', 'These are not the keys of a push subscription.')
+    await this.#allowedAddress(new URL(subscription.endpoint))
+    await writeUserFile(this.#options.home, nameOf(browser), `${JSON.stringify(subscription)}\n`)
+  }
+
+  async unsubscribe(browser: string | undefined): Promise<void> {
+    if (browser !== undefined && BROWSER_ID.test(browser))
+      await removeUserFile(this.#options.home, nameOf(browser))
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stop()
+    for (const timer of this.#timers) clearTimeout(timer)
+  }
+
+  async #tellAll(notice: Notice): Promise<void> {
+    const names = await listUserFiles(this.#options.home, FOLDER)
+    await Promise.all(names.map(name => this.#tell(path.basename(name, '.json'), notice)))
+  }
+
+  async #tell(browser: string, notice: Notice, attempt = 0): Promise<void> {
+    const subscription = await this.#read(browser)
+    if (subscription === undefined || this.#closed || this.#sending >= MAX_SENDING) return
+    if (!(await isRemembered(this.#options.home, browser))) return this.unsubscribe(browser)
+    this.#sending += 1
+    const status = await this.#send(subscription, notice).catch(() => 0)
+    this.#sending -= 1
+    if (status === 404 || status === 410) return this.unsubscribe(browser)
+    const isRefused = status >= 400 && status < 500 && status !== 429
+    const pause = this.#options.retryMs[attempt]
+    if ((status >= 200 && status < 300) || isRefused || pause === undefined || this.#closed) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      void this.#tell(browser, notice, attempt + 1).catch(this.#options.onFault)
+    }, pause)
+    this.#timers.add(timer.unref())
+  }
+
+  async #send({ endpoint, keys, show }: PushSubscriptionInput, notice: Notice): Promise<number> {
+    const url = new URL(endpoint)
+    const address = await this.#allowedAddress(url)
+    const body = encryptPush(JSON.stringify(shownOf(notice, show)), keys)
+    const topic = createHash('sha256').update(notice.sessionId).digest('base64url').slice(0, 32)
+    const headers = {
+      ...{ authorization: vapidHeader(await this.#vapid(), url.origin), ttl: '3600', urgency: 'high', topic },
+      ...{ 'content-encoding': 'aes128gcm', 'content-type': 'application/octet-stream' },
+      'content-length': String(body.length),
+    }
+    return post(url, { headers, address, body })
+  }
+
+  /**
+   * The address that is called, checked: a subscription must not make the server call into its own network. The
+   * connection uses exactly this one, so that a name cannot lead elsewhere a moment later.
+   */
+  async #allowedAddress(url: URL): Promise<string> {
+    const isHttps = url.protocol === 'https:' && url.username === '' && url.password === ''
+    if (!isHttps && !this.#options.allowLocal)
+      throw callError('invalid-input', 'A push service is reached over HTTPS only.')
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const found = isIP(host) ? host : (await resolveName(host).catch(() => undefined))?.address
+    if (this.#options.allowLocal && found !== undefined) return found
+    if (found === undefined) throw callError('invalid-input', `The push service ${host} is not found.`)
+    if (PRIVATE.check(found, isIP(found) === 6 ? 'ipv6' : 'ipv4'))
+      throw callError('invalid-input', 'A push service must not be an address of a private network.')
+    return found
+  }
+
+  async #read(browser: string): Promise<PushSubscriptionInput | undefined> {
+    if (!BROWSER_ID.test(browser)) return undefined
+    try {
+      return FILE.parse(JSON.parse((await readUserFile(this.#options.home, nameOf(browser))) ?? ''))
+    } catch {
+      return undefined
+    }
+  }
+
+  #vapid(): Promise<VapidKeys> {
+    this.#keys ??= readKeys(this.#options.home)
+    return this.#keys
+  }
+}
+
+const FOLDER = 'push'
+const KEY_FILE = 'push-keys.json'
+const MAX_SENDING = 64
+const RETRY_MS = [2_000, 15_000, 120_000]
+const ANSWER_MS = 10_000
+
+const FILE = z.object({
+  endpoint: z.string(),
+  keys: z.object({ p256dh: z.string(), auth: z.string() }),
+  show: z.enum(PUSH_DETAILS),
+})
+const KEYS = z.object({ publicKey: z.string(), privateKey: z.string() })
+
+const PRIVATE = new BlockList()
+for (const [address, bits] of [
+  ...[['0.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['100.64.0.0', 10] as const],
+  ...[['127.0.0.0', 8] as const, ['169.254.0.0', 16] as const, ['172.16.0.0', 12] as const],
+  ...[['192.0.0.0', 24] as const, ['192.168.0.0', 16] as const, ['198.18.0.0', 15] as const],
+  ['224.0.0.0', 3] as const,
+])
+  PRIVATE.addSubnet(address, bits, 'ipv4')
+// The last two lead to IPv4 addresses.
+for (const [address, bits] of [
+  ...[['::', 127] as const, ['fc00::', 7] as const, ['fe80::', 10] as const, ['ff00::', 8] as const],
+  ...[['::ffff:0:0', 96] as const, ['64:ff9b::', 96] as const],
+])
+  PRIVATE.addSubnet(address, bits, 'ipv6')
+
+/** A subscription ends with its device, also if that was signed out while no server ran. */
+async function isRemembered(home: string, browser: string): Promise<boolean> {
+  return (await listBrowsers(home)).some(({ id }) => id === browser)
+}
+
+function nameOf(browser: string): string {
+  return path.join(FOLDER, `${browser}.json`)
+}
+
+/** New ones if there are none: subscriptions made with others get no message then, and are made again by their page. */
+async function readKeys(home: string): Promise<VapidKeys> {
+  try {
+    return KEYS.parse(JSON.parse((await readUserFile(home, KEY_FILE)) ?? ''))
+  } catch {
+    const keys = newVapidKeys()
+    await writeUserFile(home, KEY_FILE, `${JSON.stringify(keys)}\n`)
+    return keys
+  }
+}
+
+/** The status of the answer. No redirect is followed: it could lead into the private network. */
+function post(
+  url: URL,
+  { headers, address, body }: { headers: Record<string, string>; address: string; body: Buffer },
+): Promise<number> {
+  const isTls = url.protocol === 'https:'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const options: RequestOptions & { servername?: string } = {
+    ...{
+      method: 'POST',
+      host: address,
+      port: url.port || (isTls ? 443 : 80),
+      path: url.pathname + url.search,
+    },
+    ...{ headers: { ...headers, host: url.host }, timeout: ANSWER_MS, agent: false },
+    ...(isTls && !isIP(host) ? { servername: host } : {}),
+  }
+  return new Promise((resolve, reject) => {
+    const sent = (isTls ? requestTls : requestPlain)(options, answer => {
+      answer.resume()
+      resolve(answer.statusCode ?? 0)
+    })
+    sent.on('timeout', () => sent.destroy(new Error('No answer.')))
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+type Notice = { sessionId: string; status: SessionStatus } & (
+  | { kind: 'asks'; asked: PermissionRequestEvent }
+  | { kind: 'ended' }
+)
+
+/** Only these two: a session needs an answer, or it ended. */
+function noticeOf(status: SessionStatus, before: SessionStatus | undefined): Notice | undefined {
+  const { sessionId } = status
+  const known = new Set(before?.pending.map(({ requestId }) => requestId))
+  const asked = status.pending.find(({ requestId }) => !known.has(requestId))
+  if (asked !== undefined) return { kind: 'asks', sessionId, status, asked }
+  const hasEnded = before !== undefined && before.phase !== 'idle' && status.phase === 'idle'
+  return hasEnded && status.queue.length === 0 ? { kind: 'ended', sessionId, status } : undefined
+}
+
+/** What the worker shows, as far as the user allowed it. */
+function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
+  const { kind, sessionId, status } = notice
+  const subject = { kind, sessionId, ...(kind === 'asks' ? { requestId: notice.asked.requestId } : {}) }
+  const isDone = status.lastTurn === 'completed'
+  if (show === 'nothing')
+    return {
+      ...subject,
+      title: 'Chirality',
+      body: kind === 'asks' ? 'A session needs you' : 'A session ended',
+    }
+  const title = cut(status.title?.trim() || 'New session', 80)
+  if (kind === 'ended')
+    return { ...subject, title, body: isDone ? 'is done' : `ended: ${status.lastTurn ?? 'stopped'}` }
+  return { ...subject, title, body: show === 'name' ? 'needs an answer' : cut(textOf(notice.asked), 200) }
+}
+
+function textOf({ kind, toolName, input, risks = [] }: PermissionRequestEvent): string {
+  if (risks.length > 0) return riskTitle(risks).replace(/^This can /, 'asks for what can ')
+  if (kind === 'plan') return 'plan is ready to review'
+  if (kind === 'question') return 'has a question'
+  const command = typeof input.command === 'string' ? `: ${input.command}` : ''
+  return `wants to use ${toolName}${command}`
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}

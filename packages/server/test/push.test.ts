@@ -1,0 +1,237 @@
+import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { encryptPush } from '../src/push/push-message.ts'
+import { createWorld } from './support/agents.ts'
+import { BrowserWithKey } from './support/browser-with-key.ts'
+import { readSse } from './support/read-sse.ts'
+import { startTestServer, type TestServer } from './support/test-server.ts'
+
+/** The example of RFC 8291, appendix A. */
+test('a message is encrypted as the standard says', () => {
+  const sender = createECDH('prime256v1')
+  sender.setPrivateKey(Buffer.from('yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw', 'base64url'))
+  const sealed = encryptPush(
+    'When I grow up, I want to be a watermelon',
+    {
+      p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+      auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+    },
+    { sender, salt: Buffer.from('DGv6ra1nlYgDCS1FRnbzlw', 'base64url') },
+  )
+  expect(sealed.toString('base64url')).toBe(
+    'DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN',
+  )
+})
+
+interface Received {
+  headers: IncomingHttpHeaders
+  message: Record<string, string>
+}
+
+/** A push service, and a browser behind it that can read what comes. */
+async function startPushService() {
+  const receiver = createECDH('prime256v1')
+  receiver.generateKeys()
+  const auth = randomBytes(16)
+  const received: Received[] = []
+  const statuses: number[] = []
+  const waiting: (() => void)[] = []
+  const service = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const message = JSON.parse(decrypt(Buffer.concat(chunks))) as Record<string, string>
+    received.push({ headers: request.headers, message })
+    response.writeHead(statuses.shift() ?? 201).end()
+    waiting.shift()?.()
+  })
+  const decrypt = (bytes: Buffer) => {
+    const [salt, sender] = [bytes.subarray(0, 16), bytes.subarray(21, 86)]
+    const info = Buffer.concat([Buffer.from('WebPush: info\0'), receiver.getPublicKey(), sender])
+    const key = Buffer.from(hkdfSync('sha256', receiver.computeSecret(sender), auth, info, 32))
+    const part = (name: string, length: number) =>
+      Buffer.from(hkdfSync('sha256', key, salt, Buffer.from(`Content-Encoding: ${name}\0`), length))
+    const decipher = createDecipheriv('aes-128-gcm', part('aes128gcm', 16), part('nonce', 12))
+    decipher.setAuthTag(bytes.subarray(-16))
+    const plain = Buffer.concat([decipher.update(bytes.subarray(86, -16)), decipher.final()])
+    return plain.subarray(0, plain.lastIndexOf(2)).toString()
+  }
+  service.listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  onTestFinished(() => {
+    service.closeAllConnections()
+    service.close()
+  })
+  const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  return {
+    origin,
+    endpoint: `${origin}/send/abc`,
+    keys: { p256dh: receiver.getPublicKey().toString('base64url'), auth: auth.toString('base64url') },
+    /** Answers the next messages with these; then with 201. */
+    answerWith: (...next: number[]) => statuses.push(...next),
+    received,
+    async next(): Promise<Received> {
+      if (received.length === 0) await new Promise<void>(resolve => waiting.push(resolve))
+      const first = received.shift()
+      if (first === undefined) throw new Error('Nothing came.')
+      return first
+    },
+  }
+}
+
+async function signedIn(server: TestServer) {
+  const browser = await BrowserWithKey.create(server.url)
+  const { token, browser: id } = await browser.signIn(new URL(server.link).hash.replace('#sign-in=', ''))
+  const call = (name: string, body?: unknown) =>
+    fetch(`${server.url}/trpc/system.${name}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+  return { id: `${id}`, call }
+}
+
+const MAKES = { text: 'I make it.', tool: 'bash', input: { command: 'echo made > made.txt' } }
+
+test('a closed page hears of a request and of an end, with as much as its user allows', async () => {
+  const world = await createWorld({
+    answers: [MAKES, 'Made.', MAKES, 'Made.', MAKES, 'Made.', MAKES, 'Made.'],
+  })
+  const harnesses = world.harnesses()
+  const server = await startTestServer({ harnesses, projects: [world.project], allowLocalPush: true })
+  const service = await startPushService()
+  const { id, call } = await signedIn(server)
+  const state = (await (await call('push')).json()) as { result: { data: { publicKey: string; show: null } } }
+  expect(state.result.data.show).toBeNull()
+  const { id: sessionId } = await server.host.createSession(world.project, {
+    ...{ harness: 'messages-api', title: 'Fix CRLF handling' },
+  })
+  const subscribe = (show: string) =>
+    call('subscribePush', { endpoint: service.endpoint, keys: service.keys, show })
+  const runTurn = async (whenAsked = async () => {}) => {
+    const response = await server.post('/api/harness/turn', { sessionId, message: 'Go.' })
+    for await (const { data } of readSse(response))
+      if (data.type === 'permission:request') {
+        await whenAsked()
+        await server.post('/api/harness/decisions', {
+          ...{ sessionId, requestId: data.requestId, decision: { behavior: 'deny' } },
+        })
+      }
+  }
+
+  expect((await subscribe('nothing')).status).toBe(200)
+  const asked: Received[] = []
+  const hear = async () => void asked.push(await service.next())
+  await runTurn(hear)
+  const [first] = asked
+  expect(first?.message).toEqual({
+    ...{ kind: 'asks', sessionId, requestId: expect.any(String) },
+    ...{ title: 'Chirality', body: 'A session needs you' },
+  })
+  expect(first?.headers).toMatchObject({ ttl: '3600', urgency: 'high', 'content-encoding': 'aes128gcm' })
+  expect(isSigned(`${first?.headers.authorization}`, state.result.data.publicKey, service.origin)).toBe(true)
+  const end = { kind: 'ended', sessionId, title: 'Chirality', body: 'A session ended' }
+  expect((await service.next()).message).toEqual(end)
+
+  await subscribe('name')
+  // A service that is busy is asked again.
+  service.answerWith(503)
+  await runTurn()
+  const named = [await service.next(), await service.next(), await service.next()].map(
+    ({ message }) => message.body,
+  )
+  expect(named.sort()).toEqual(['is done', 'needs an answer', 'needs an answer'])
+
+  await subscribe('text')
+  await runTurn(hear)
+  expect(asked[1]?.message).toMatchObject({
+    ...{ title: 'Fix CRLF handling', body: expect.stringContaining('echo made > made.txt') },
+  })
+  await service.next()
+
+  // Signed out: nothing more is sent, and nothing of it is kept.
+  await server.post('/trpc/system.revokeBrowser', { id })
+  expect(existsSync(path.join(server.home, 'push', `${id}.json`))).toBe(false)
+  await runTurn()
+  expect(service.received).toEqual([])
+})
+
+function isSigned(authorization: string, publicKey: string, audience: string): boolean {
+  const [, header = '', claims = '', signature = '', key] =
+    /^vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), k=([\w-]+)$/.exec(authorization) ?? []
+  const point = Buffer.from(publicKey, 'base64url')
+  const jwk = { kty: 'EC', crv: 'P-256', x: point.subarray(1, 33).toString('base64url') }
+  const known = createPublicKey({
+    key: { ...jwk, y: point.subarray(33).toString('base64url') },
+    format: 'jwk',
+  })
+  const { aud } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { aud: string }
+  const bytes = Buffer.from(signature, 'base64url')
+  const isValid = verify(
+    ...([
+      'sha256',
+      Buffer.from(`${header}.${claims}`),
+      { key: known, dsaEncoding: 'ieee-p1363' },
+      bytes,
+    ] as const),
+  )
+  return isValid && key === publicKey && aud === audience
+}
+
+test('a subscription that the service no longer knows is removed', async () => {
+  const world = await createWorld({ answers: ['Hello.'] })
+  const harnesses = world.harnesses()
+  const server = await startTestServer({ harnesses, projects: [world.project], allowLocalPush: true })
+  const service = await startPushService()
+  const { id, call } = await signedIn(server)
+  await call('subscribePush', { endpoint: service.endpoint, keys: service.keys, show: 'name' })
+  const file = path.join(server.home, 'push', `${id}.json`)
+  expect(existsSync(file)).toBe(true)
+  service.answerWith(410)
+  const { id: sessionId } = await server.host.createSession(world.project, { harness: 'messages-api' })
+  await (await server.post('/api/harness/turn', { sessionId, message: 'Go.' })).text()
+  await service.next()
+  await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false)
+})
+
+test('no subscription makes the server call into its own network', async () => {
+  const server = await startTestServer()
+  const { call } = await signedIn(server)
+  const { keys } = await startPushService()
+  const refused = async (endpoint: string, given: object = keys) => {
+    const answer = await call('subscribePush', { endpoint, keys: given, show: 'name' })
+    return answer.status
+  }
+  for (const endpoint of [
+    ...[
+      'http://127.0.0.1:1/x',
+      'https://127.0.0.1/x',
+      'https://[::1]/x',
+      'https://localhost/x',
+      'https://10.1.2.3/x',
+    ],
+    ...[
+      'https://192.168.1.1/x',
+      'https://169.254.169.254/latest',
+      'https://100.64.0.1/x',
+      'https://172.31.0.1/x',
+    ],
+    ...['https://[fd00::1]/x', 'https://[fe80::1]/x', 'https://[::ffff:127.0.0.1]/x', 'https://0.0.0.0/x'],
+    ...[
+      'https://2130706433/x',
+      'https://user:pw@93.184.216.34/x',
+      'http://93.184.216.34/x',
+      'ftp://93.184.216.34/x',
+    ],
+    ...['file:///etc/passwd', 'junk', '', `https://a.example/${'x'.repeat(3000)}`],
+  ])
+    expect(await refused(endpoint), endpoint).toBe(400)
+  expect(await refused('https://93.184.216.34/x', { p256dh: 'AAAA', auth: 'AAAA' })).toBe(400)
+  // A program is no browser that could be notified.
+  const program = { endpoint: 'https://93.184.216.34/x', keys, show: 'name' }
+  expect((await server.post('/trpc/system.subscribePush', program)).status).toBe(400)
+})
