@@ -1,9 +1,8 @@
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto'
-import { once } from 'node:events'
+import { createECDH, createPublicKey, verify } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import path from 'node:path'
+import { startPushService as startLocalService } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { encryptPush } from '../src/push/push-message.ts'
 import { createWorld } from './support/agents.ts'
@@ -33,54 +32,15 @@ interface Received {
   message: Record<string, string>
 }
 
-/** A push service, and a browser behind it that can read what comes. */
+/** A push service whose messages are JSON. */
 async function startPushService() {
-  const receiver = createECDH('prime256v1')
-  receiver.generateKeys()
-  const auth = randomBytes(16)
-  const received: Received[] = []
-  const statuses: number[] = []
-  const waiting: (() => void)[] = []
-  const service = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const message = JSON.parse(decrypt(Buffer.concat(chunks))) as Record<string, string>
-    received.push({ headers: request.headers, message })
-    response.writeHead(statuses.shift() ?? 201).end()
-    waiting.shift()?.()
-  })
-  const decrypt = (bytes: Buffer) => {
-    const [salt, sender] = [bytes.subarray(0, 16), bytes.subarray(21, 86)]
-    const info = Buffer.concat([Buffer.from('WebPush: info\0'), receiver.getPublicKey(), sender])
-    const key = Buffer.from(hkdfSync('sha256', receiver.computeSecret(sender), auth, info, 32))
-    const part = (name: string, length: number) =>
-      Buffer.from(hkdfSync('sha256', key, salt, Buffer.from(`Content-Encoding: ${name}\0`), length))
-    const decipher = createDecipheriv('aes-128-gcm', part('aes128gcm', 16), part('nonce', 12))
-    decipher.setAuthTag(bytes.subarray(-16))
-    const plain = Buffer.concat([decipher.update(bytes.subarray(86, -16)), decipher.final()])
-    return plain.subarray(0, plain.lastIndexOf(2)).toString()
+  const service = await startLocalService()
+  onTestFinished(service.close)
+  const next = async (): Promise<Received> => {
+    const { headers, text } = await service.next()
+    return { headers, message: JSON.parse(text) as Record<string, string> }
   }
-  service.listen(0, '127.0.0.1')
-  await once(service, 'listening')
-  onTestFinished(() => {
-    service.closeAllConnections()
-    service.close()
-  })
-  const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-  return {
-    origin,
-    endpoint: `${origin}/send/abc`,
-    keys: { p256dh: receiver.getPublicKey().toString('base64url'), auth: auth.toString('base64url') },
-    /** Answers the next messages with these; then with 201. */
-    answerWith: (...next: number[]) => statuses.push(...next),
-    received,
-    async next(): Promise<Received> {
-      if (received.length === 0) await new Promise<void>(resolve => waiting.push(resolve))
-      const first = received.shift()
-      if (first === undefined) throw new Error('Nothing came.')
-      return first
-    },
-  }
+  return { ...service, next }
 }
 
 async function signedIn(server: TestServer) {
@@ -99,7 +59,7 @@ const MAKES = { text: 'I make it.', tool: 'bash', input: { command: 'echo made >
 
 test('a closed page hears of a request and of an end, with as much as its user allows', async () => {
   const world = await createWorld({
-    answers: [MAKES, 'Made.', MAKES, 'Made.', MAKES, 'Made.', MAKES, 'Made.'],
+    answers: Array.from({ length: 5 }, () => [MAKES, 'Made.']).flat(),
   })
   const harnesses = world.harnesses()
   const server = await startTestServer({ harnesses, projects: [world.project], allowLocalPush: true })
@@ -138,13 +98,22 @@ test('a closed page hears of a request and of an end, with as much as its user a
   expect((await service.next()).message).toEqual(end)
 
   await subscribe('name')
-  // A service that is busy is asked again.
+  const bodies: (string | undefined)[] = []
+  const hearBody = async () => void bodies.push((await service.next()).message.body)
+  // A service that is busy is asked again,
   service.answerWith(503)
-  await runTurn()
-  const named = [await service.next(), await service.next(), await service.next()].map(
-    ({ message }) => message.body,
-  )
-  expect(named.sort()).toEqual(['is done', 'needs an answer', 'needs an answer'])
+  await runTurn(async () => {
+    await hearBody()
+    await hearBody()
+  })
+  await hearBody()
+  expect(bodies.splice(0)).toEqual(['needs an answer', 'needs an answer', 'is done'])
+  // but not for an answer that was given in the meantime.
+  service.answerWith(503, 503)
+  await runTurn(hearBody)
+  await hearBody()
+  await hearBody()
+  expect(bodies).toEqual(['needs an answer', 'is done', 'is done'])
 
   await subscribe('text')
   await runTurn(hear)

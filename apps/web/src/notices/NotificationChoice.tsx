@@ -1,11 +1,16 @@
 import { useSyncExternalStore } from 'react'
+import { useApi } from '../state/server/use-api.ts'
 import { Button } from '../ui/controls/Button.tsx'
+import { toasts } from '../ui/overlay/toast-store.ts'
+import { messageOf } from '../ui/text/error-message.ts'
 import { withdrawAll } from './notice-board.ts'
 import { type NotifyState, notifyState, turnOff, turnOn, watchNotifyState } from './notify-setting.ts'
+import { stopPush } from './push-choice.ts'
 import './notification-choice.css'
 
 /** Whether there are notifications, and how to change that. `askOnly`: gone as soon as somebody decided. */
 export function NotificationChoice({ askOnly = false }: { askOnly?: boolean }) {
+  const api = useApi()
   const state = useSyncExternalStore(watchNotifyState, notifyState)
   if (askOnly && state !== 'ask') return null
   return (
@@ -22,6 +27,9 @@ export function NotificationChoice({ askOnly = false }: { askOnly?: boolean }) {
           onClick={() => {
             turnOff()
             void withdrawAll()
+            void stopPush(api).catch(error =>
+              toasts.error(`The server may still send messages to this browser: ${messageOf(error)}`),
+            )
           }}
         >
           Turn off

@@ -19,8 +19,7 @@ self.addEventListener('fetch', event => {
 })
 
 self.addEventListener('push', event => {
-  const message = pushMessageOf(event.data?.text() ?? '')
-  event.waitUntil(self.registration.showNotification(message.title, message.options))
+  event.waitUntil(showPush(event.data?.text() ?? ''))
 })
 
 self.addEventListener('notificationclick', event => {
@@ -52,6 +51,15 @@ async function pageAnswer({ headers }: Request, path: string): Promise<Response>
     await self.registration.unregister()
   }
   return answer
+}
+
+/** Not while a page is in front: that one notifies by itself, and knows what the person looks at. */
+async function showPush(text: string): Promise<void> {
+  const windows = await self.clients.matchAll({ type: 'window' })
+  if (windows.some(({ focused, visibilityState }) => focused && visibilityState === 'visible')) return
+  const shown = await self.registration.getNotifications()
+  const { title, options } = pushMessageOf(text, shown)
+  await self.registration.showNotification(title, options)
 }
 
 /** In the window that was used last, else in a new one. */

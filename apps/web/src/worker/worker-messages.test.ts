@@ -19,6 +19,15 @@ test('a push message takes the place of what its session showed, and a broken on
     title: 'Fix it',
     options: { body: 'needs an answer', tag: 's1', data: { kind: 'asks', sessionId: 's1', requestId: 'r1' } },
   })
+  const renotify = (data: unknown) =>
+    (pushMessageOf(JSON.stringify(message), [{ data }]).options as { renotify?: boolean }).renotify
+  expect(renotify({ kind: 'asks', sessionId: 's1', requestId: 'r1' })).toBe(false)
+  for (const other of [
+    { kind: 'asks', sessionId: 's1', requestId: 'r2' },
+    { kind: 'ended', sessionId: 's1' },
+    null,
+  ])
+    expect(renotify(other)).toBe(true)
   for (const broken of ['', 'junk', 'null', '[]', '{"title":1,"body":""}']) {
     const shown = pushMessageOf(broken)
     expect([shown.title, shown.options.body, shown.options.tag]).toEqual([

@@ -9,9 +9,13 @@ export function sessionIdOf(data: unknown): string | undefined {
 
 /**
  * A message of the server that came through a push service. It has the tag of its session, so that it takes the place of
- * what the page shows itself, and no buttons: no browser says whether the device was unlocked, so the answer is given on the page.
+ * what the page shows itself, and makes no second sound for the same request. It has no buttons: no browser says whether the
+ * device was unlocked, so the answer is given on the page.
  */
-export function pushMessageOf(text: string): { title: string; options: NotificationOptions } {
+export function pushMessageOf(
+  text: string,
+  shown: readonly Pick<Notification, 'data'>[] = [],
+): { title: string; options: NotificationOptions } {
   const { title, body, ...data } = parse(text)
   const sessionId = sessionIdOf(data)
   const options = {
@@ -19,8 +23,14 @@ export function pushMessageOf(text: string): { title: string; options: Notificat
     icon: '/icon-192.png',
     badge: '/badge-96.png',
   }
-  const tagged = sessionId === undefined ? options : { ...options, data, tag: sessionId, renotify: true }
+  const renotify = !shown.some(({ data: before }) => isSameSubject(data, before))
+  const tagged = sessionId === undefined ? options : { ...options, data, tag: sessionId, renotify }
   return { title: wordOf(title) ?? 'Chirality', options: tagged }
+}
+
+function isSameSubject(data: Record<string, unknown>, before: unknown): boolean {
+  if (typeof before !== 'object' || before === null) return false
+  return ['kind', 'sessionId', 'requestId'].every(key => data[key] === Reflect.get(before, key))
 }
 
 /** Browsers want a notification for each message, so one that cannot be read shows a word, too. */

@@ -377,6 +377,7 @@ export class CannedApi {
     },
     'system.newSignInLink': () => this.signInLink,
     'system.push': () => ({ publicKey: '', show: null }),
+    'system.unsubscribePush': () => ({ show: null }),
     'system.browsers': () => this.browsers,
     'system.revokeBrowser': ({ id }: { id: string }) => {
       this.browsers = this.browsers.filter(browser => browser.id !== id)

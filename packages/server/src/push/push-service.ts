@@ -96,6 +96,7 @@ export class PushService {
   async #tell(browser: string, notice: Notice, attempt = 0): Promise<void> {
     const subscription = await this.#read(browser)
     if (subscription === undefined || this.#closed || this.#sending >= MAX_SENDING) return
+    if (attempt > 0 && !this.#isOpen(notice)) return
     if (!(await isRemembered(this.#options.home, browser))) return this.unsubscribe(browser)
     this.#sending += 1
     const status = await this.#send(subscription, notice).catch(() => 0)
@@ -109,6 +110,12 @@ export class PushService {
       void this.#tell(browser, notice, attempt + 1).catch(this.#options.onFault)
     }, pause)
     this.#timers.add(timer.unref())
+  }
+
+  /** A message that is sent late asks for no answer that was given in the meantime. */
+  #isOpen(notice: Notice): boolean {
+    const pending = this.#before.get(notice.sessionId)?.pending ?? []
+    return notice.kind === 'ended' || pending.some(({ requestId }) => requestId === notice.asked.requestId)
   }
 
   async #send({ endpoint, keys, show }: PushSubscriptionInput, notice: Notice): Promise<number> {

@@ -2,7 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
 import { notifyState, watchNotifyState } from '../../notices/notify-setting.ts'
-import type { PushDetail, ServerApi } from '../../state/server/server-api.ts'
+import { startPush, stopPush } from '../../notices/push-choice.ts'
+import type { PushDetail } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -43,7 +44,7 @@ function PushChoice() {
   return (
     <div className="settings__card">
       <div className="settings__row">
-        <div className="settings__what settings__what--fill">
+        <div className="settings__what settings__what--first">
           <b>When no page is open</b>
           <span>
             {allowed === 'on'
@@ -71,24 +72,3 @@ const DETAILS = [
   { value: 'name', label: 'Session name' },
   { value: 'text', label: 'Text' },
 ] as const
-
-async function startPush(api: ServerApi, publicKey: string, show: PushDetail): Promise<void> {
-  const { pushManager } = await navigator.serviceWorker.ready
-  const key = Uint8Array.from(atob(publicKey.replaceAll('-', '+').replaceAll('_', '/')), char =>
-    char.charCodeAt(0),
-  )
-  const options = { userVisibleOnly: true, applicationServerKey: key }
-  // One that was made with the key of another server takes no messages of this one.
-  const made = await pushManager.subscribe(options).catch(async () => {
-    await (await pushManager.getSubscription())?.unsubscribe()
-    return pushManager.subscribe(options)
-  })
-  const { endpoint = '', keys = {} } = made.toJSON()
-  await api.subscribePush({ endpoint, keys: { p256dh: keys.p256dh ?? '', auth: keys.auth ?? '' }, show })
-}
-
-async function stopPush(api: ServerApi): Promise<void> {
-  await api.unsubscribePush()
-  const registration = await navigator.serviceWorker.ready
-  await (await registration.pushManager.getSubscription())?.unsubscribe()
-}
