@@ -22,6 +22,7 @@ export const HELP = `Usage: chirality <command> [options]
       --expose tailscale     Let your phone in, and whoever else your tailnet admits: see docs/remote.md
       --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
                              Let other machines in. Whoever gets in has your shell: see docs/security.md
+      --proxy-address IP     With --behind-proxy: the machine of the proxy, if it is another one
   link                     A new link into a server that runs: signs one browser in, once, within 10 minutes
       --port N               Only into the server on this port
       --list                 The browsers that are signed in
@@ -53,7 +54,7 @@ ${choices(PERMISSION_WORDS)}
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique
       --project DIR          Whose (default: this folder)
       --all                  Of every project
-      --archived             Only what was archived in the dashboard, which is left out otherwise
+      --archived             Only what was archived, which is left out otherwise
       --native               Conversations that the agents keep themselves; --harness ID asks only one.
 ${keptElsewhere()}
       --limit N  --json
@@ -67,6 +68,9 @@ ${keptElsewhere()}
       --harness ID           Only this agent (default: all)
       --file FILE            Take over an export (json) instead; "-" reads stdin
       --project DIR  --json
+  sessions rename ID TITLE Give it another title
+  sessions pin ID          On top of the lists; --undo takes it down
+  sessions archive ID      Out of the lists; --undo brings it back
   sessions delete ID       Everything there is of it; --yes asks no question
   replay ID                A session as it happened, without the long silences
       --speed X              Times faster (default: 1), or "max" for all at once
@@ -82,6 +86,11 @@ ${keptElsewhere()}
       --project DIR          Whose rules and sessions (default: this folder)
       --policy FILE          In the place of your policy for the project, to try a change
       --json                 One file, or one change, a line; rehearse ends with the totals
+  usage                    Cost and tokens, as the usage page of the dashboard shows them
+      --by GROUP             day (the default), project, agent, model or persona
+      --days N               The last days, with today (default: 30); 1 is by hours
+      --project DIR  --all   Whose (default: this folder)
+      --json  --csv
   budget [show]            What a project may spend and has spent, or a session, or each session of a persona
   budget set               Change a limit, also while a turn runs: a number, or none
       --project DIR  --session ID  --persona ID

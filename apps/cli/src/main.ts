@@ -14,6 +14,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   replay: async () => (await import('./commands/replay.ts')).replay,
   personas: async () => (await import('./commands/personas.ts')).personas,
   policy: async () => (await import('./commands/policy.ts')).policy,
+  usage: async () => (await import('./commands/usage.ts')).usage,
   budget: async () => (await import('./commands/budget.ts')).budget,
   trust: async () => (await import('./commands/trust.ts')).trust,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,

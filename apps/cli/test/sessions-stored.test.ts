@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { lockProject, type SearchHit, type StoredSession } from '@chirality/sessions'
+import { lockProject, type SearchHit, type StoredSession, type UsageReport } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from './support/running-command.ts'
 import { stored, storeOf, turn } from './support/stored.ts'
@@ -246,4 +246,43 @@ test.each([
 ])('%j is refused', async (args, message) => {
   const { run } = await createWorld()
   expect(await run(args)).toEqual(usage(message))
+})
+
+test('a session is renamed, pinned, archived and put back, in the files when no process has its project', async () => {
+  const world = await createWorld()
+  const { id } = await stored(world, 'The heron')
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await world.run(['sessions', ...args])
+    return { code, text: stdout + stderr, shelf: (await storeOf(world).get(id))?.shelf }
+  }
+  const name = `${id} (The grey heron)`
+  expect(await run('rename', id.slice(0, 12), 'The', 'grey heron')).toMatchObject({
+    ...{ code: 0, text: `Renamed ${name}.\n` },
+  })
+  expect(await run('archive', id, '--undo')).toMatchObject({
+    ...{ code: 2, text: expect.stringContaining(`${name} is not archived.`) },
+  })
+  expect(await run('pin', id)).toEqual({ code: 0, text: `Pinned ${name}.\n`, shelf: 'pinned' })
+  expect(await run('pin', id, '--undo')).toEqual({
+    ...{ code: 0, text: `No longer pinned: ${name}.\n`, shelf: null },
+  })
+  // The process that has the project would write its own state over it.
+  const lock = await lockProject(world.project, { address: 'chirality run' })
+  expect(await run('archive', id)).toMatchObject({ code: 1, shelf: null })
+  await lock.release()
+})
+
+test('usage sums up what the sessions cost, as lines, JSON and CSV', async () => {
+  const world = await createWorld()
+  await stored(world, 'First')
+  await stored(world, 'Second')
+  const { stdout: lines } = await world.run(['usage', '--by', 'agent', '--days', '90'])
+  expect(lines).toBe('claude-code  ≈ $0.5000  0 tokens\ntotal        ≈ $0.5000  0 tokens\n')
+  const [report] = jsonLines<UsageReport>((await world.run(['usage', '--json', '--all'])).stdout)
+  expect(report?.times).toHaveLength(30)
+  expect(report?.rows.reduce((sum, { usd }) => sum + usd, 0)).toBe(0.5)
+  const { stdout: csv } = await world.run(['usage', '--csv'])
+  expect(csv).toMatch(/^time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens\n/)
+  expect(csv).toContain(`,${world.project},claude-code,,,0.5,`)
+  expect(await world.run(['usage', '--by', 'week'])).toMatchObject({ code: 2 })
 })

@@ -136,6 +136,7 @@ export {
   priceOf,
 } from './money/prices.ts'
 export { SLOT_MS, type Spend } from './money/spends.ts'
+export { usageCsv } from './money/usage-csv.ts'
 export type { ClaudeEvent } from './native/claude/claude-event.ts'
 export { parseClaudeEvent } from './native/claude/claude-event.ts'
 export type { ClaudeControlResponseEvent, ClaudePermissionDenial } from './native/claude/other-events.ts'

@@ -1,3 +1,4 @@
+import { usageCsv } from '@chirality/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { UsageReport } from '../../state/server/server-api.ts'
@@ -17,7 +18,6 @@ import {
   seriesOf,
   totalOf,
   type UsageBy,
-  usageCsv,
 } from './usage.logic.ts'
 import './usage.css'
 

@@ -1,6 +1,7 @@
+import { usageCsv } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { aUsage } from '../../../test/support/statuses.ts'
-import { scaleTop, seriesOf, timeText, totalOf, usageCsv } from './usage.logic.ts'
+import { scaleTop, seriesOf, timeText, totalOf } from './usage.logic.ts'
 
 const report = aUsage(7, [
   { time: '2026-11-08', projectRoot: '/code/one', usd: 1, tokens: 10 },

@@ -101,22 +101,3 @@ export function timeText(time: string, length: 'short' | 'long' = 'short'): stri
   const format = length === 'long' ? long : ({ day: 'numeric', month: 'short' } as const)
   return date.toLocaleDateString('en-GB', { ...format, timeZone: 'UTC' })
 }
-
-/** One line for each row of the report, for a spreadsheet. */
-export function usageCsv({ rows }: Pick<UsageReport, 'rows'>): string {
-  const head = 'time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens'
-  const lines = rows.map(({ time, projectRoot, harness, model, persona, ...amount }) => {
-    const { usd, isEstimate, tokens, unpricedTokens } = amount
-    const cells = [time, projectRoot, harness, model, persona, usd, isEstimate, tokens, unpricedTokens]
-    return cells.map(csvCell).join(',')
-  })
-  return `${[head, ...lines].join('\n')}\n`
-}
-
-/** Quoted where it must be; what a spreadsheet would take for a formula is text. */
-function csvCell(value: string | number | boolean | null): string {
-  if (value === null) return ''
-  if (typeof value !== 'string') return String(value)
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}

@@ -1,0 +1,30 @@
+/** One line for each row of the report, for a spreadsheet. */
+export function usageCsv({ rows }: { rows: readonly CsvRow[] }): string {
+  const head = 'time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens'
+  const lines = rows.map(({ time, projectRoot, harness, model, persona, ...amount }) => {
+    const { usd, isEstimate, tokens, unpricedTokens } = amount
+    const cells = [time, projectRoot, harness, model, persona, usd, isEstimate, tokens, unpricedTokens]
+    return cells.map(csvCell).join(',')
+  })
+  return `${[head, ...lines].join('\n')}\n`
+}
+
+interface CsvRow {
+  time: string
+  projectRoot: string
+  harness: string | null
+  model: string | null
+  persona: string | null
+  usd: number
+  isEstimate: boolean
+  tokens: number
+  unpricedTokens: number
+}
+
+/** Quoted where it must be; what a spreadsheet would take for a formula is text. */
+function csvCell(value: string | number | boolean | null): string {
+  if (value === null) return ''
+  if (typeof value !== 'string') return String(value)
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
