@@ -13,6 +13,9 @@ export {
   takeSnapshot,
   trimSnapshots,
 } from './git/snapshot.ts'
+export { type Discard, type DiscardedFile, discardChanges } from './review/discard.ts'
+export { type FileMove, FileMoves } from './review/file-moves.ts'
+export { type BackPlan, type BackTo, goBack, planBack, type TurnTreePair } from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
 export { type Base, checkBase } from './worktrees/check-base.ts'
 export type { KeptWork, Worktree } from './worktrees/worktree-records.ts'

@@ -8,6 +8,9 @@ export type WorkspaceErrorCode =
   | 'worktree-refused'
   | 'worktree-missing'
   | 'worktree-exists'
+  /** A file, a branch or a commit is not in the state that was asked about. Nothing was changed. */
+  | 'review-refused'
+  | 'review-missing'
 
 export function workspaceError(
   code: WorkspaceErrorCode,

@@ -31,7 +31,7 @@ export async function diffTrees(repository: GitRepository, pair: TreePair): Prom
 
 const MAX_PATCH_BYTES = 4 * 1024 * 1024
 
-const SAFE_DIFF = [
+export const SAFE_DIFF = [
   '--no-ext-diff',
   '--no-textconv',
   '--no-color',

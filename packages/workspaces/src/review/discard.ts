@@ -1,0 +1,124 @@
+import { hasCode } from '@chirality/core'
+import { SAFE_DIFF } from '../git/diff-trees.ts'
+import { type GitRepository, git } from '../git/git.ts'
+import { snapshotEnvironment } from '../git/snapshot.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { byteName, type TreeFile } from './disk-files.ts'
+import { type FileMove, FileMoves, parseRaw } from './file-moves.ts'
+import { enter, rawTrees, storedFiles, withIndex } from './raw-trees.ts'
+
+/** What shall be taken back of the difference of two trees. */
+export interface Discard {
+  from: string
+  to: string
+  /** The folder of Chirality's own objects. */
+  stateFolder: string
+  files: DiscardedFile[]
+  /** The session. */
+  scope: string
+}
+
+export interface DiscardedFile {
+  /** From the root of the project. */
+  path: string
+  renamedFrom?: string | undefined
+  /** Hunks as the difference shows them, from `@@` on. Undefined: the whole file. */
+  hunks?: string[] | undefined
+}
+
+/**
+ * Takes changes back in the work folder. A change that is not there any more, because the file changed since, is refused
+ * with the reason, and nothing is changed then. The index of the user is left as it is.
+ */
+export async function discardChanges(repository: GitRepository, discard: Discard): Promise<FileMove> {
+  if (discard.files.length === 0) throw refused('No file was named.')
+  const objects = await snapshotEnvironment(repository, discard.stateFolder)
+  const patches: { path: string; patch: Buffer }[] = []
+  for (const file of discard.files) {
+    patches.push({ path: file.path, patch: await patchOf(repository, discard, file, objects) })
+  }
+  const inRepository = (file: string) =>
+    byteName(repository.prefix === '' ? file : `${repository.prefix}/${file}`)
+  const names = new Set(
+    discard.files.flatMap(({ path, renamedFrom }) => [
+      path,
+      ...(renamedFrom === undefined ? [] : [renamedFrom]),
+    ]),
+  )
+  const before = await storedFiles(repository, [...names].map(inRepository), objects)
+  const wanted = await reversed(repository, { before, patches, objects })
+  const trees = await rawTrees(repository, wanted, objects)
+  return new FileMoves(repository, discard.scope).move({ ...trees, what: whatOf(discard.files) })
+}
+
+function whatOf(files: readonly DiscardedFile[]): string {
+  const [first] = files
+  const hunks = files.flatMap(file => file.hunks ?? []).length
+  const where = files.length === 1 ? (first?.path ?? '') : `${files.length} files`
+  if (hunks === 0) return `Discarded ${where}`
+  return `Discarded ${hunks === 1 ? 'a change' : `${hunks} changes`} in ${where}`
+}
+
+/** Only what git itself says differs is applied: the hunks of a caller choose, they are not a patch. */
+async function patchOf(
+  repository: GitRepository,
+  { from, to }: Discard,
+  { path, renamedFrom, hunks }: DiscardedFile,
+  env: Record<string, string>,
+): Promise<Buffer> {
+  const inRepository = (file: string) => (repository.prefix === '' ? file : `${repository.prefix}/${file}`)
+  const places = [path, ...(renamedFrom === undefined ? [] : [renamedFrom])].map(inRepository)
+  const args = ['diff', ...SAFE_DIFF, '--binary', '--full-index', from, to, '--', ...places]
+  const patch = await git(repository, args, { env, maxBytes: MAX_PATCH_BYTES })
+  if (patch.length === 0) throw refused(`${path} has no such change any more. Look at the changes again.`)
+  return hunks === undefined ? patch : chosenHunks(path, patch.toString('latin1'), hunks)
+}
+
+function chosenHunks(path: string, patch: string, hunks: readonly string[]): Buffer {
+  const [head = '', ...all] = patch.split(/^(?=@@ )/m)
+  const wanted = new Set(hunks.map(hunk => `${hunk.replace(/\n$/, '')}\n`))
+  const chosen = all.filter(hunk => wanted.has(Buffer.from(hunk, 'latin1').toString('utf8')))
+  if (chosen.length !== wanted.size || chosen.length === 0)
+    throw refused(`A change in ${path} is not as it was shown. Look at the changes again.`)
+  if (chosen.length === all.length) return Buffer.from(patch, 'latin1')
+  // Without the lines about a rename or a mode: they stay.
+  const target = /^\+\+\+ (.*)$/m.exec(head)?.[1] ?? ''
+  const source = target.replace(/^("?)b\//, '$1a/')
+  return Buffer.from(`--- ${source}\n+++ ${target}\n${chosen.join('')}`, 'latin1')
+}
+
+interface Reversal {
+  before: ReadonlyMap<string, TreeFile | null>
+  patches: { path: string; patch: Buffer }[]
+  objects: Record<string, string>
+}
+
+/** The files that differ when the patches are taken back from `before`, as git stores them. */
+async function reversed(
+  repository: GitRepository,
+  { before, patches, objects }: Reversal,
+): Promise<Map<string, TreeFile | null>> {
+  return withIndex(repository, objects, async options => {
+    await enter(repository, before, options)
+    const start = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
+    for (const { path, patch } of patches) {
+      const strict: [string, string][] = [['apply.ignoreWhitespace', 'no']]
+      const exact = { ...repository, overrides: [...repository.overrides, ...strict] }
+      const args = ['apply', '--cached', '--reverse', '--binary', '--whitespace=nowarn', '-']
+      await git(exact, args, { ...options, input: patch }).catch((error: unknown) => {
+        if (!hasCode(error, 'git-failed')) throw error
+        throw refused(`${path} changed since, and the change is not there any more as it was shown.`)
+      })
+    }
+    const end = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
+    const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', start, end]
+    const output = await git(repository, raw, { ...options, maxBytes: MAX_PATCH_BYTES })
+    return new Map(parseRaw(output.toString('latin1')).map(({ name, to }) => [name, to]))
+  })
+}
+
+const MAX_PATCH_BYTES = 256 * 1024 * 1024
+
+function refused(why: string) {
+  return workspaceError('review-refused', `${why} Nothing was changed.`)
+}

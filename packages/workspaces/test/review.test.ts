@@ -1,0 +1,263 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { initRepository, type Repository } from '@chirality/fixtures'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import {
+  diffTrees,
+  discardChanges,
+  FileMoves,
+  findRepository,
+  type GitRepository,
+  goBack,
+  planBack,
+  takeSnapshot,
+} from '../src/index.ts'
+
+const LINES = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`)
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
+
+let repository: Repository
+let opened: GitRepository
+let stateFolder: string
+const scope = 'session'
+
+beforeEach(async () => {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-review-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  repository = initRepository(path.join(folder, 'shop'))
+  repository.write('a.txt', text(LINES))
+  repository.write('src/gone.txt', 'to be deleted\n')
+  repository.write('src/old-name.txt', text(LINES.map(line => `named ${line}`)))
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  stateFolder = path.join(folder, 'state')
+  mkdirSync(stateFolder)
+  opened = await open()
+})
+
+async function open(folder = repository.root): Promise<GitRepository> {
+  const found = await findRepository(folder)
+  if (found === undefined) throw new Error('no repository')
+  return found
+}
+
+const read = (file: string) => readFileSync(path.join(repository.root, file), 'utf8')
+const snapshot = async () => (await takeSnapshot(opened, stateFolder)).tree
+
+/** Two changes far apart in a.txt, so that they are two hunks. */
+function twoChanges(): string {
+  return text(LINES.map((line, i) => (i === 2 ? 'AGENT 3' : i === 35 ? 'AGENT 36' : line)))
+}
+
+async function turn(work: () => void): Promise<{ before: string; after: string }> {
+  const before = await snapshot()
+  work()
+  return { before, after: await snapshot() }
+}
+
+async function hunksOf(
+  { before, after }: { before: string; after: string },
+  file: string,
+): Promise<string[]> {
+  const { patch } = await diffTrees(opened, { from: before, to: after, stateFolder })
+  const part = patch.split(/^(?=diff --git )/m).find(piece => piece.includes(`b/${file}\n`)) ?? ''
+  return part.split(/^(?=@@ )/m).slice(1)
+}
+
+const discard = (
+  trees: { before: string; after: string },
+  files: Parameters<typeof discardChanges>[1]['files'],
+) => discardChanges(opened, { from: trees.before, to: trees.after, stateFolder, files, scope })
+
+describe('a discarded change', () => {
+  test('one hunk goes, the other stays, and undo brings it back byte for byte', async () => {
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const move = await discard(trees, [{ path: 'a.txt', hunks: [first] }])
+    expect(move).toMatchObject({ what: 'Discarded a change in a.txt', state: 'done', files: ['a.txt'] })
+    expect(read('a.txt')).toBe(text(LINES.map((line, i) => (i === 35 ? 'AGENT 36' : line))))
+    const moves = new FileMoves(opened, scope)
+    await moves.undo(move.id)
+    expect(read('a.txt')).toBe(twoChanges())
+    await moves.redo(move.id)
+    expect(read('a.txt')).not.toContain('AGENT 3\n')
+    expect(repository.run('show', `refs/chirality/moves/${scope}/${move.id}^:a.txt`)).toBe(twoChanges())
+    expect(repository.run('fsck', '--no-dangling')).toBe('')
+  })
+
+  test('whole files: new, deleted, renamed, binary, executable and linked ones', async () => {
+    const binary = Buffer.from([0, 255, 1, 254, 10, 13])
+    const trees = await turn(() => {
+      repository.write('deep/new.txt', 'new\n')
+      rmSync(path.join(repository.root, 'src/gone.txt'))
+      repository.run('mv', 'src/old-name.txt', 'src/new-name.txt')
+      repository.write('image.bin', binary.toString('latin1'))
+      chmodSync(path.join(repository.root, 'a.txt'), 0o755)
+      symlinkSync('a.txt', path.join(repository.root, 'link'))
+    })
+    const staged = repository.run('diff', '--cached', '--name-status')
+    const move = await discard(trees, [
+      ...['deep/new.txt', 'src/gone.txt', 'image.bin', 'a.txt', 'link'].map(file => ({ path: file })),
+      { path: 'src/new-name.txt', renamedFrom: 'src/old-name.txt' },
+    ])
+    expect(
+      repository.run('status', '--porcelain', '--untracked-files=all').split('\n').filter(Boolean),
+    ).toEqual([
+      // Only what the user staged differs: the files are as in the last commit.
+      'RD src/old-name.txt -> src/new-name.txt',
+      '?? src/old-name.txt',
+    ])
+    expect(existsSync(path.join(repository.root, 'deep'))).toBe(false)
+    expect(repository.run('diff', '--cached', '--name-status')).toBe(staged)
+    await new FileMoves(opened, scope).undo(move.id)
+    expect(await snapshot()).toBe(trees.after)
+  })
+
+  test('is refused when the file changed there since, and nothing is lost', async () => {
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const later = twoChanges().replace('AGENT 3\n', 'A PERSON\n')
+    repository.write('a.txt', later)
+    await expect(discard(trees, [{ path: 'a.txt', hunks: [first] }])).rejects.toMatchObject({
+      code: 'review-refused',
+      message:
+        'a.txt changed since, and the change is not there any more as it was shown. Nothing was changed.',
+    })
+    expect(read('a.txt')).toBe(later)
+    expect(await new FileMoves(opened, scope).list()).toEqual([])
+  })
+
+  test('keeps what a person wrote elsewhere in the file', async () => {
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const [first = ''] = await hunksOf(trees, 'a.txt')
+    repository.write('a.txt', twoChanges().replace('line 20\n', "a person's line\nline 20\n"))
+    await discard(trees, [{ path: 'a.txt', hunks: [first] }])
+    expect(read('a.txt')).toContain("a person's line\n")
+    expect(read('a.txt')).toContain('AGENT 36\n')
+    expect(read('a.txt')).not.toContain('AGENT 3\n')
+  })
+
+  test('a hunk that the difference does not have is refused', async () => {
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const made = '@@ -1,1 +1,1 @@\n-line 1\n+made up\n'
+    await expect(discard(trees, [{ path: 'a.txt', hunks: [made] }])).rejects.toMatchObject({
+      code: 'review-refused',
+    })
+    await expect(discard(trees, [{ path: '../outside.txt' }])).rejects.toBeInstanceOf(Error)
+    await expect(discard(trees, [])).rejects.toMatchObject({ code: 'review-refused' })
+    expect(read('a.txt')).toBe(twoChanges())
+  })
+
+  test('undo is refused when the file changed after the discard', async () => {
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const move = await discard(trees, [{ path: 'a.txt' }])
+    repository.write('a.txt', 'a person\n')
+    await expect(new FileMoves(opened, scope).undo(move.id)).rejects.toThrow('a.txt changed since.')
+    expect(read('a.txt')).toBe('a person\n')
+    await expect(new FileMoves(opened, scope).undo('nothing-ff')).rejects.toMatchObject({
+      code: 'review-missing',
+    })
+  })
+
+  test('keeps the line endings of a check-out that converts them', async () => {
+    repository.write('.gitattributes', '*.txt text eol=crlf\n')
+    repository.run('add', '.gitattributes')
+    repository.run('commit', '-qm', 'line endings')
+    const crlf = (lines: string) => lines.replaceAll('\n', '\r\n')
+    repository.write('a.txt', crlf(text(LINES)))
+    const trees = await turn(() => repository.write('a.txt', crlf(twoChanges())))
+    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const move = await discard(trees, [{ path: 'a.txt', hunks: [first] }])
+    expect(read('a.txt')).toBe(crlf(text(LINES.map((line, i) => (i === 35 ? 'AGENT 36' : line)))))
+    await new FileMoves(opened, scope).undo(move.id)
+    expect(read('a.txt')).toBe(crlf(twoChanges()))
+  })
+
+  test('of a project below the top of its repository', async () => {
+    opened = await open(path.join(repository.root, 'src'))
+    const trees = await turn(() => repository.write('src/gone.txt', 'changed\n'))
+    await discard(trees, [{ path: 'gone.txt' }])
+    expect(read('src/gone.txt')).toBe('to be deleted\n')
+  })
+
+  test('runs no filter, hook or merge driver of the repository', async () => {
+    const mark = path.join(repository.root, '..', 'ran')
+    repository.run('config', 'filter.evil.clean', `touch ${mark}; cat`)
+    repository.run('config', 'filter.evil.smudge', `touch ${mark}; cat`)
+    repository.run('config', 'filter.evil.process', `touch ${mark}`)
+    repository.run('config', 'diff.evil.textconv', `touch ${mark}; cat`)
+    repository.run('config', 'diff.evil.command', `touch ${mark}`)
+    repository.run('config', 'core.fsmonitor', `touch ${mark}`)
+    repository.write('.git/hooks/reference-transaction', `#!/bin/sh\ntouch ${mark}\n`)
+    chmodSync(path.join(repository.root, '.git/hooks/reference-transaction'), 0o755)
+    repository.write('.gitattributes', '* filter=evil diff=evil\n')
+    opened = await open()
+    const trees = await turn(() => repository.write('a.txt', twoChanges()))
+    const move = await discard(trees, [{ path: 'a.txt' }])
+    await new FileMoves(opened, scope).undo(move.id)
+    expect(read('a.txt')).toBe(twoChanges())
+    expect(existsSync(mark)).toBe(false)
+  })
+})
+
+describe('back to before a turn', () => {
+  test('restores what the turns changed, keeps what nobody but a person changed, and can be undone', async () => {
+    const first = await turn(() => {
+      repository.write('a.txt', twoChanges())
+      repository.write('made.txt', 'by the agent\n')
+    })
+    repository.write('mine.txt', 'a person\n')
+    const second = await turn(() => {
+      repository.write('made.txt', 'by the agent, again\n')
+      rmSync(path.join(repository.root, 'src/gone.txt'))
+    })
+    const back = { turns: [first, second], stateFolder }
+    expect(await planBack(opened, back)).toEqual({
+      files: ['a.txt', 'made.txt', 'src/gone.txt'],
+      changedSince: [],
+    })
+    const move = await goBack(opened, { ...back, overwrite: [], scope, what: 'Back' })
+    expect(repository.run('status', '--porcelain')).toBe('?? mine.txt\n')
+    await new FileMoves(opened, scope).undo(move?.id ?? '')
+    expect(await snapshot()).toBe(second.after)
+    const one = await goBack(opened, { turns: [second], stateFolder, overwrite: [], scope, what: 'Back' })
+    expect(one?.files).toEqual(['made.txt', 'src/gone.txt'])
+    expect(read('made.txt')).toBe('by the agent\n')
+    expect(read('a.txt')).toBe(twoChanges())
+  })
+
+  test('shows files that a person changed since, and overwrites only those that are named', async () => {
+    const first = await turn(() => {
+      repository.write('a.txt', 'agent\n')
+      repository.write('b.txt', 'agent\n')
+      repository.write('c.txt', 'agent\n')
+    })
+    repository.write('b.txt', 'a person between the turns\n')
+    const second = await turn(() => repository.write('b.txt', 'agent again\n'))
+    repository.write('a.txt', 'a person after the turns\n')
+    const back = { turns: [first, second], stateFolder }
+    expect(await planBack(opened, back)).toEqual({
+      files: ['a.txt', 'b.txt', 'c.txt'],
+      changedSince: ['a.txt', 'b.txt'],
+    })
+    await goBack(opened, { ...back, overwrite: [], scope, what: 'Back' })
+    expect(read('a.txt')).toBe('a person after the turns\n')
+    expect(read('b.txt')).toBe('agent again\n')
+    expect(existsSync(path.join(repository.root, 'c.txt'))).toBe(false)
+    await goBack(opened, { ...back, overwrite: ['a.txt'], scope, what: 'Back' })
+    expect(read('a.txt')).toBe(text(LINES))
+    await expect(goBack(opened, { ...back, overwrite: ['other'], scope, what: '' })).rejects.toMatchObject({
+      code: 'review-refused',
+    })
+  })
+})
