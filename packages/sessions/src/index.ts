@@ -60,6 +60,7 @@ export {
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type {
+  AgentNote,
   LiveSession,
   QueuedTurn,
   SessionBudget,

@@ -13,8 +13,19 @@ export {
   takeSnapshot,
   trimSnapshots,
 } from './git/snapshot.ts'
+export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
 export { type Discard, type DiscardedFile, discardChanges } from './review/discard.ts'
 export { type FileMove, FileMoves } from './review/file-moves.ts'
+export {
+  type Branches,
+  type BranchState,
+  branchState,
+  type MergeHow,
+  type MergeResult,
+  mergeIntoBase,
+  rebaseOnBase,
+  takeConflicts,
+} from './review/merge.ts'
 export { type BackPlan, type BackTo, goBack, planBack, type TurnTreePair } from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
 export { type Base, checkBase } from './worktrees/check-base.ts'

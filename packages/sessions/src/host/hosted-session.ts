@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ContextUsage, PermissionMode, TurnEndReason, UIEvent } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
+import { told } from '../log/turn-events.ts'
+import { AgentNotes } from '../queue/agent-notes.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
@@ -17,7 +19,7 @@ import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
-import type { LiveSession, QueuedTurn, SessionBudget, SessionChanges, StartedTurn } from './live-session.ts'
+import type { AgentNote, LiveSession, QueuedTurn, SessionBudget, SessionChanges, StartedTurn } from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionTurns, Waiters } from './session-turns.ts'
 import { SteeredMessages } from './steered-messages.ts'
@@ -115,6 +117,11 @@ export class HostedSession implements LiveSession {
     if (hasTurn) return
     await Promise.all(this.#project.harnesses.getAll().map(harness => harness.kill(this.id)))
     await this.#betweenTurns.settled()
+  }
+
+  async tellAgent({ note, shown }: AgentNote): Promise<void> {
+    await new AgentNotes(this.#view.session.projectRoot, this.id).add(note)
+    this.log.append(told(this.id, shown), { turnId: null })
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {

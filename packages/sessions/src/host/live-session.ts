@@ -27,6 +27,8 @@ export interface LiveSession {
   interrupt(): void
   /** Resolves when no process of the turn runs any more. */
   kill(): Promise<void>
+  /** Something that the agent is told with its next message, and that the conversation shows now. */
+  tellAgent(note: AgentNote): Promise<void>
   prewarm(request?: TurnRequest): Promise<void>
   /** For later turns, and for the running one if its agent can change the mode while it works: then it is `now`. */
   setPermissionMode(mode: PermissionMode): Promise<'now' | 'next-turn'>
@@ -40,6 +42,13 @@ export interface LiveSession {
   contextUsage(): Promise<ContextUsage | undefined>
   /** Resolves when no turn runs and the queue is empty or paused. */
   settled(): Promise<void>
+}
+
+export interface AgentNote {
+  /** For the agent. */
+  note: string
+  /** For the person who reads the conversation. */
+  shown: string
 }
 
 export interface SessionChanges {

@@ -150,7 +150,8 @@ export class SessionHost {
     if (session !== undefined) await this.#projects.get(session.projectRoot)
     await this.store.delete(id)
     // What the worktree has and nobody else is kept, and can be restored.
-    if (session?.worktree != null) await this.worktrees.remove(session.worktree)
+    if (session?.worktree != null && !(await this.#isUsed(session.worktree, session.projectRoot)))
+      await this.worktrees.remove(session.worktree)
   }
 
   /** Imports one of the agent's own conversations as a session. */
@@ -212,6 +213,12 @@ export class SessionHost {
     const stored = await this.store.resume(id)
     const { project } = await this.#projects.get(stored.projectRoot)
     return (await project.session(stored)).session
+  }
+
+  /** A session that went back to an earlier turn shares its worktree with the one that it came from. */
+  async #isUsed(worktree: string, projectRoot: string): Promise<boolean> {
+    const isWanted = (session: StoredSession) => session.worktree === worktree
+    return (await this.store.page({ projectRoot, limit: 1, isWanted })).sessions.length > 0
   }
 
   async #stop(id: string): Promise<void> {

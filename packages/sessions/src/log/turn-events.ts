@@ -20,6 +20,11 @@ export function notice(sessionId: string, message: string, data: Record<string, 
   }
 }
 
+/** What the agent is told with its next message. */
+export function told(sessionId: string, message: string): StatusEvent {
+  return { ...notice(sessionId, message), level: 'info' }
+}
+
 /** Agents of one project work in the same folder, without knowing of each other. */
 export function sharedFolder(
   sessionId: string,

@@ -60,6 +60,8 @@ export interface ForkOptions {
   /** The last event that the fork shares. Default: all events. */
   atSeq?: number
   title?: string
+  /** The worktree that the fork works in. Default: the project's folder. */
+  worktree?: string | null
 }
 
 /**
@@ -203,7 +205,7 @@ export class SessionStore {
    * A new session with the same history, up to an event. `forkedFrom.history` says what its agent gets: at the end of
    * the conversation all of it; before that, the conversation up to there if the agent can cut it, else a transcript.
    */
-  async fork(sessionId: string, { atSeq, title }: ForkOptions = {}): Promise<StoredSession> {
+  async fork(sessionId: string, { atSeq, title, worktree }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
     const { projectRoot, persona, mode, harness, model, settings } = source
     const createdAt = this.#now().toISOString()
@@ -212,6 +214,7 @@ export class SessionStore {
     const empty = newSession({
       ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model, settings },
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
+      ...(worktree === undefined ? {} : { worktree }),
     })
     try {
       const found = historyAt(log, lastSeq, source)
@@ -315,7 +318,7 @@ export class SessionStore {
   async #removeTraces(projectRoot: string, sessionId: string): Promise<void> {
     const prompts = await findProjectFolder(projectRoot, 'prompts')
     if (prompts !== undefined) this.#removeFiles(prompts, name => name === `${sessionId}-system.txt`)
-    for (const kind of ['queue', 'turns']) {
+    for (const kind of ['queue', 'turns', 'notes']) {
       const state = await findProjectFolder(projectRoot, 'state', kind)
       if (state !== undefined) this.#removeFiles(state, name => name.startsWith(`${sessionId}.json`))
     }

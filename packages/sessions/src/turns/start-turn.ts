@@ -15,6 +15,7 @@ import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { writtenAccount } from '../history/written-account.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { notice, sharedFolder } from '../log/turn-events.ts'
+import { AgentNotes, withNotes } from '../queue/agent-notes.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import type { SessionView } from '../status/session-view.ts'
 import { accountNotice, goesOnAfter, isAnsweredAfter } from '../store/fork-history.ts'
@@ -132,7 +133,11 @@ async function begin(
   await agents.prepare()
   const { history } = prepared
   const account = history.kind === 'own' ? undefined : await accountOf(view.session)
-  const sent = history.kind === 'account' && account !== undefined ? withAccount(account, message) : message
+  const notes = new AgentNotes(projectRoot, sessionId)
+  // A command would become text behind them: they wait for the next message.
+  const untold = message.startsWith('/') ? [] : await notes.read()
+  const noted = withNotes(untold, message)
+  const sent = history.kind === 'account' && account !== undefined ? withAccount(account, noted) : noted
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
     ...{ turnId, signal: stop.signal },
@@ -161,6 +166,7 @@ async function begin(
   })
   record.write()
   await run.begin()
+  if (untold.length > 0) await notes.remove()
   return { run, record }
 }
 

@@ -37,6 +37,10 @@ async function distrust(top: string): Promise<GitSetting[]> {
   const filters = new Set([...names].flatMap(name => /^filter\.(.+)\.[^.]+$/s.exec(name)?.[1] ?? []))
   return [
     ...[...filters].flatMap(withoutFilter),
+    // A merge driver runs a command for each file that both sides changed: these merge as text.
+    ...[...names].flatMap((name): GitSetting[] =>
+      /^merge\..+\.driver$/s.test(name) ? [[name, TEXT_MERGE]] : [],
+    ),
     // A trusted LFS runs the extensions that any config names.
     ...[...names].flatMap((name): GitSetting[] => (/^lfs\.extension\./.test(name) ? [[name, '']] : [])),
     ...FILES.flatMap((name): GitSetting[] => (names.has(name) ? [[name, '/dev/null']] : [])),
@@ -52,6 +56,8 @@ function withoutFilter(driver: string): GitSetting[] {
     [`filter.${driver}.required`, 'false'],
   ]
 }
+
+const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 
 /** These files are read to their end, and /dev/zero has none. Spelled as in `git config`. */
 const FILES = ['core.attributesfile', 'core.excludesfile']
