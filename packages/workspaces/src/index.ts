@@ -14,7 +14,7 @@ export {
   trimSnapshots,
 } from './git/snapshot.ts'
 export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
-export { type Discard, type DiscardedFile, discardChanges } from './review/discard.ts'
+export { type Discard, type DiscardedFile, discardChanges, type HunkChoice } from './review/discard.ts'
 export { type FileMove, FileMoves } from './review/file-moves.ts'
 export {
   type Branches,
@@ -26,7 +26,14 @@ export {
   rebaseOnBase,
   takeConflicts,
 } from './review/merge.ts'
-export { type BackPlan, type BackTo, goBack, planBack, type TurnTreePair } from './undo/back-to.ts'
+export {
+  type BackPlan,
+  type BackTo,
+  filesOfTurns,
+  goBack,
+  planBack,
+  type TurnTreePair,
+} from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
 export { type Base, checkBase } from './worktrees/check-base.ts'
 export type { KeptWork, Worktree } from './worktrees/worktree-records.ts'

@@ -19,6 +19,7 @@ import {
   findRepository,
   type GitRepository,
   goBack,
+  type HunkChoice,
   planBack,
   takeSnapshot,
 } from '../src/index.ts'
@@ -30,6 +31,7 @@ let repository: Repository
 let opened: GitRepository
 let stateFolder: string
 const scope = 'session'
+const NONE: HunkChoice = { oldStart: 0, newStart: 0, lines: [] }
 
 beforeEach(async () => {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-review-')))
@@ -65,13 +67,19 @@ async function turn(work: () => void): Promise<{ before: string; after: string }
   return { before, after: await snapshot() }
 }
 
-async function hunksOf(
-  { before, after }: { before: string; after: string },
-  file: string,
-): Promise<string[]> {
-  const { patch } = await diffTrees(opened, { from: before, to: after, stateFolder })
+async function hunksOf(trees: { before: string; after: string }, file: string): Promise<HunkChoice[]> {
+  const { patch } = await diffTrees(opened, { from: trees.before, to: trees.after, stateFolder })
   const part = patch.split(/^(?=diff --git )/m).find(piece => piece.includes(`b/${file}\n`)) ?? ''
-  return part.split(/^(?=@@ )/m).slice(1)
+  return part
+    .split(/^(?=@@ )/m)
+    .slice(1)
+    .map(hunk => {
+      const [head = '', ...lines] = hunk.trimEnd().split('\n')
+      const [oldStart = 0, newStart = 0] = [...head.matchAll(/[-+](\d+)/g)].map(([, number]) =>
+        Number(number),
+      )
+      return { oldStart, newStart, lines }
+    })
 }
 
 const discard = (
@@ -82,7 +90,7 @@ const discard = (
 describe('a discarded change', () => {
   test('one hunk goes, the other stays, and undo brings it back byte for byte', async () => {
     const trees = await turn(() => repository.write('a.txt', twoChanges()))
-    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const [first = NONE] = await hunksOf(trees, 'a.txt')
     const move = await discard(trees, [{ path: 'a.txt', hunks: [first] }])
     expect(move).toMatchObject({ what: 'Discarded a change in a.txt', state: 'done', files: ['a.txt'] })
     expect(read('a.txt')).toBe(text(LINES.map((line, i) => (i === 35 ? 'AGENT 36' : line))))
@@ -125,7 +133,7 @@ describe('a discarded change', () => {
 
   test('is refused when the file changed there since, and nothing is lost', async () => {
     const trees = await turn(() => repository.write('a.txt', twoChanges()))
-    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const [first = NONE] = await hunksOf(trees, 'a.txt')
     const later = twoChanges().replace('AGENT 3\n', 'A PERSON\n')
     repository.write('a.txt', later)
     await expect(discard(trees, [{ path: 'a.txt', hunks: [first] }])).rejects.toMatchObject({
@@ -139,7 +147,7 @@ describe('a discarded change', () => {
 
   test('keeps what a person wrote elsewhere in the file', async () => {
     const trees = await turn(() => repository.write('a.txt', twoChanges()))
-    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const [first = NONE] = await hunksOf(trees, 'a.txt')
     repository.write('a.txt', twoChanges().replace('line 20\n', "a person's line\nline 20\n"))
     await discard(trees, [{ path: 'a.txt', hunks: [first] }])
     expect(read('a.txt')).toContain("a person's line\n")
@@ -149,7 +157,7 @@ describe('a discarded change', () => {
 
   test('a hunk that the difference does not have is refused', async () => {
     const trees = await turn(() => repository.write('a.txt', twoChanges()))
-    const made = '@@ -1,1 +1,1 @@\n-line 1\n+made up\n'
+    const made = { oldStart: 1, newStart: 1, lines: ['-line 1', '+made up'] }
     await expect(discard(trees, [{ path: 'a.txt', hunks: [made] }])).rejects.toMatchObject({
       code: 'review-refused',
     })
@@ -176,7 +184,7 @@ describe('a discarded change', () => {
     const crlf = (lines: string) => lines.replaceAll('\n', '\r\n')
     repository.write('a.txt', crlf(text(LINES)))
     const trees = await turn(() => repository.write('a.txt', crlf(twoChanges())))
-    const [first = ''] = await hunksOf(trees, 'a.txt')
+    const [first = NONE] = await hunksOf(trees, 'a.txt')
     const move = await discard(trees, [{ path: 'a.txt', hunks: [first] }])
     expect(read('a.txt')).toBe(crlf(text(LINES.map((line, i) => (i === 35 ? 'AGENT 36' : line)))))
     await new FileMoves(opened, scope).undo(move.id)

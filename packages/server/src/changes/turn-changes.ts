@@ -16,9 +16,9 @@ import {
 import type { TurnDiff } from '../contract/file-answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { changesFromTools } from './changes-from-tools.ts'
-import { TurnTrees } from './turn-trees.ts'
+import { type TreesOfTurn, TurnTrees } from './turn-trees.ts'
 
-/** The changed files of a project: since the last commit, and in each turn. */
+/** The changed files of a project or of a worktree of it: since the last commit, and in each turn. */
 export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #running = new Map<string, string>()
@@ -43,9 +43,9 @@ export class TurnChanges {
     await Promise.allSettled(this.#pending)
   }
 
-  /** Null if there is no git repository. */
-  async workingTree(root: string): Promise<Changes | null> {
-    const repository = await findRepository(root)
+  /** In the project's folder, or in a worktree of it. Null if there is no git repository. */
+  async workingTree(root: string, folder = root): Promise<Changes | null> {
+    const repository = await findRepository(folder)
     if (repository === undefined) return null
     return this.#using(root, repository, async stateFolder => {
       const from = await headTree(repository)
@@ -55,13 +55,32 @@ export class TurnChanges {
   }
 
   async turn(session: LiveSession, turnId: string): Promise<TurnDiff> {
-    const root = session.status.projectRoot
     await Promise.allSettled(this.#pending)
-    const changes = await this.#changesByTrees(root, session.id, turnId)
+    const changes = await this.#changesByTrees(session, turnId)
     if (changes !== undefined) return { ...changes, source: 'git' }
-    const told = changesFromTools(session.log, turnId, root)
+    const told = changesFromTools(session.log, turnId, workFolderOf(session.status))
     if (told !== undefined) return { ...told, source: 'tools' }
     throw callError('turn-missing', `Session ${session.id} has no turn ${turnId}.`)
+  }
+
+  /** For work on what a session changed. Undefined if there is no git repository. */
+  async inWorkFolder<T>(
+    { id, status }: Pick<LiveSession, 'id' | 'status'>,
+    work: (place: WorkPlace) => Promise<T>,
+  ): Promise<T | undefined> {
+    await Promise.allSettled(this.#pending)
+    const { projectRoot } = status
+    const folder = workFolderOf(status)
+    const repository = await findRepository(folder)
+    if (repository === undefined) return undefined
+    return this.#using(projectRoot, repository, async stateFolder =>
+      work({
+        ...{ folder, repository, stateFolder },
+        turns: await this.#trees.all(projectRoot, id),
+        snapshot: async () => (await takeSnapshot(repository, stateFolder, this.#limits)).tree,
+        adoptTurns: (sessionId, trees) => this.#trees.adopt(projectRoot, sessionId, trees),
+      }),
+    )
   }
 
   /** For a session that was deleted. */
@@ -70,21 +89,25 @@ export class TurnChanges {
     await this.#trees.remove(root, sessionId)
   }
 
-  #see({ sessionId, projectRoot, turnId, phase }: SessionStatus): void {
+  #see(status: SessionStatus): void {
+    const { sessionId, turnId, phase } = status
     const running = this.#running.get(sessionId)
     if (turnId !== null && turnId !== running && phase !== 'idle') {
       this.#running.set(sessionId, turnId)
-      this.#record(projectRoot, { sessionId, turnId, when: 'before' })
+      this.#record(status, { sessionId, turnId, when: 'before' })
     } else if (running !== undefined && phase === 'idle') {
       this.#running.delete(sessionId)
-      this.#record(projectRoot, { sessionId, turnId: running, when: 'after' })
+      this.#record(status, { sessionId, turnId: running, when: 'after' })
     }
   }
 
-  #record(root: string, place: { sessionId: string; turnId: string; when: 'before' | 'after' }): void {
-    const work = this.#snapshot(root)
+  #record(
+    status: SessionStatus,
+    place: { sessionId: string; turnId: string; when: 'before' | 'after' },
+  ): void {
+    const work = this.#snapshot(status)
       .then(async tree => {
-        if (tree !== undefined) await this.#trees.write(root, { ...place, tree })
+        if (tree !== undefined) await this.#trees.write(status.projectRoot, { ...place, tree })
       })
       // No turn waits for a snapshot: if it fails, the tools' reports are used.
       .catch(() => {})
@@ -92,21 +115,24 @@ export class TurnChanges {
     this.#pending.add(work)
   }
 
-  async #snapshot(root: string): Promise<string | undefined> {
-    const repository: GitRepository | undefined = await findRepository(root)
+  async #snapshot(status: SessionStatus): Promise<string | undefined> {
+    const repository: GitRepository | undefined = await findRepository(workFolderOf(status))
     if (repository === undefined) return undefined
-    return this.#using(root, repository, async stateFolder => {
+    return this.#using(status.projectRoot, repository, async stateFolder => {
       return (await takeSnapshot(repository, stateFolder, this.#limits)).tree
     })
   }
 
-  async #changesByTrees(root: string, sessionId: string, turnId: string): Promise<Changes | undefined> {
+  /** In the project's repository, which has the objects of its worktrees too: a worktree may be gone by now. */
+  async #changesByTrees({ id, status }: LiveSession, turnId: string): Promise<Changes | undefined> {
+    const root = status.projectRoot
     const repository = await findRepository(root)
     if (repository === undefined) return undefined
     return this.#using(root, repository, async stateFolder => {
-      const trees = await this.#trees.read(root, sessionId, turnId)
+      const trees = await this.#trees.read(root, id, turnId)
       if (trees === undefined) return undefined
-      const to = trees.after ?? (await takeSnapshot(repository, stateFolder, this.#limits)).tree
+      const to = trees.after ?? (await this.#snapshot(status))
+      if (to === undefined) return undefined
       return diffTrees(repository, { from: trees.before, to, stateFolder })
     })
   }
@@ -131,6 +157,23 @@ export class TurnChanges {
       if (users.count === 0) this.#users.delete(root)
     }
   }
+}
+
+/** Where the agent works: the project's folder, or the same folder in a worktree. */
+export function workFolderOf({ projectRoot, worktree }: SessionStatus): string {
+  return worktree?.folder ?? projectRoot
+}
+
+/** Where a session works, and the states of its files. */
+export interface WorkPlace {
+  folder: string
+  repository: GitRepository
+  stateFolder: string
+  /** The trees of its turns, oldest first. */
+  turns: ReadonlyMap<string, TreesOfTurn>
+  /** The tree of the files now. */
+  snapshot(): Promise<string>
+  adoptTurns(sessionId: string, trees: ReadonlyMap<string, TreesOfTurn>): Promise<void>
 }
 
 /** In `.chirality` of the project, and ignored by git: a snapshot must not contain itself. */

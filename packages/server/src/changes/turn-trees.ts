@@ -26,6 +26,18 @@ export class TurnTrees {
     return (await readTrees(fileOf(root, sessionId))).get(turnId)
   }
 
+  /** Of all turns of a session, oldest first. */
+  async all(root: string, sessionId: string): Promise<Map<string, TreesOfTurn>> {
+    await this.#writing.catch(() => {})
+    return readTrees(fileOf(root, sessionId))
+  }
+
+  /** For a session that begins with these turns of another. */
+  async adopt(root: string, sessionId: string, trees: ReadonlyMap<string, TreesOfTurn>): Promise<void> {
+    if (trees.size === 0) return
+    await writePrivateFile(fileOf(root, sessionId), `${JSON.stringify(Object.fromEntries(trees))}\n`)
+  }
+
   async remove(root: string, sessionId: string): Promise<void> {
     await this.#writing.catch(() => {})
     await rm(fileOf(root, sessionId), { force: true })

@@ -3,6 +3,7 @@ import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
 import * as answers from './answers.ts'
 import * as fileAnswers from './file-answers.ts'
+import { reviewCalls as review } from './review-calls.ts'
 import * as values from './values.ts'
 
 // Every tRPC procedure with its input and output. Router, OpenAPI and tests read these; clients get their types from
@@ -343,7 +344,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files },
-  ...{ budgets, rules, toolServers, trust, system, session, fleet },
+  ...{ review, budgets, rules, toolServers, trust, system, session, fleet },
 }
 
 export interface Call {

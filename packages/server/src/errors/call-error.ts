@@ -106,6 +106,8 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'worktree-refused': 'PRECONDITION_FAILED',
   'worktree-missing': 'NOT_FOUND',
   'worktree-exists': 'CONFLICT',
+  'review-refused': 'CONFLICT',
+  'review-missing': 'NOT_FOUND',
 }
 
 /** A call that cannot be done, in words for the one who called. */

@@ -6,6 +6,7 @@ import { filesRouter } from './files-router.ts'
 import { liveSession } from './live-session.ts'
 import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
+import { reviewRouter } from './review-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
 import { toolServersRouter } from './tool-servers-router.ts'
@@ -87,6 +88,7 @@ export const appRouter = router({
   turns: turnsRouter,
   decisions: decisionsRouter,
   files: filesRouter,
+  review: reviewRouter,
   budgets: budgetsRouter,
   rules: rulesRouter,
   toolServers: toolServersRouter,

@@ -19,7 +19,14 @@ import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
-import type { AgentNote, LiveSession, QueuedTurn, SessionBudget, SessionChanges, StartedTurn } from './live-session.ts'
+import type {
+  AgentNote,
+  LiveSession,
+  QueuedTurn,
+  SessionBudget,
+  SessionChanges,
+  StartedTurn,
+} from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionTurns, Waiters } from './session-turns.ts'
 import { SteeredMessages } from './steered-messages.ts'

@@ -22,8 +22,16 @@ export interface DiscardedFile {
   /** From the root of the project. */
   path: string
   renamedFrom?: string | undefined
-  /** Hunks as the difference shows them, from `@@` on. Undefined: the whole file. */
-  hunks?: string[] | undefined
+  /** Hunks of the difference. Undefined: the whole file. */
+  hunks?: HunkChoice[] | undefined
+}
+
+/** A hunk by where it is and what it says, without the line about a missing newline. */
+export interface HunkChoice {
+  oldStart: number
+  newStart: number
+  /** Each begins with a blank, `+` or `-`. */
+  lines: string[]
 }
 
 /**
@@ -74,17 +82,39 @@ async function patchOf(
   return hunks === undefined ? patch : chosenHunks(path, patch.toString('latin1'), hunks)
 }
 
-function chosenHunks(path: string, patch: string, hunks: readonly string[]): Buffer {
+function chosenHunks(path: string, patch: string, hunks: readonly HunkChoice[]): Buffer {
   const [head = '', ...all] = patch.split(/^(?=@@ )/m)
-  const wanted = new Set(hunks.map(hunk => `${hunk.replace(/\n$/, '')}\n`))
-  const chosen = all.filter(hunk => wanted.has(Buffer.from(hunk, 'latin1').toString('utf8')))
-  if (chosen.length !== wanted.size || chosen.length === 0)
+  const chosen = all.filter(hunk => hunks.some(choice => isChosen(hunk, choice)))
+  if (chosen.length !== hunks.length)
     throw refused(`A change in ${path} is not as it was shown. Look at the changes again.`)
   if (chosen.length === all.length) return Buffer.from(patch, 'latin1')
   // Without the lines about a rename or a mode: they stay.
   const target = /^\+\+\+ (.*)$/m.exec(head)?.[1] ?? ''
   const source = target.replace(/^("?)b\//, '$1a/')
   return Buffer.from(`--- ${source}\n+++ ${target}\n${chosen.join('')}`, 'latin1')
+}
+
+function isChosen(hunk: string, { oldStart, newStart, lines }: HunkChoice): boolean {
+  const [head = '', ...own] = Buffer.from(hunk, 'latin1').toString('utf8').split('\n')
+  const [, oldFirst, oldCount, newFirst, newCount] =
+    /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(head) ?? []
+  const starts = [firstLine(oldFirst, oldCount), firstLine(newFirst, newCount)]
+  const shown = own.filter((line, at) => !line.startsWith('\\') && !(line === '' && at === own.length - 1))
+  return (
+    starts[0] === firstLine(String(oldStart), countOf(lines, '+')) &&
+    starts[1] === firstLine(String(newStart), countOf(lines, '-')) &&
+    shown.length === lines.length &&
+    shown.every((line, at) => line === lines[at])
+  )
+}
+
+/** A hunk without lines on one side is numbered one lower there by git, and not by every reader of it. */
+function firstLine(first = '', count = '1'): number {
+  return count === '0' ? 0 : Number(first)
+}
+
+function countOf(lines: readonly string[], otherMark: '+' | '-'): string {
+  return String(lines.filter(line => !line.startsWith(otherMark)).length)
 }
 
 interface Reversal {

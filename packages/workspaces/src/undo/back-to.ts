@@ -33,6 +33,17 @@ export async function planBack(repository: GitRepository, back: BackTo): Promise
   return { files: [...wanted.keys()].map(shown).sort(), changedSince: changedSince.map(shown).sort() }
 }
 
+/** The files that turns changed, from the root of the project. */
+export async function filesOfTurns(
+  repository: GitRepository,
+  { turns, stateFolder }: { turns: { before: string; after?: string }[]; stateFolder: string },
+): Promise<string[]> {
+  const objects = await snapshotEnvironment(repository, stateFolder)
+  const pairs = turns.flatMap(({ before, after }) => (after === undefined ? [] : [{ before, after }]))
+  const changes = (await changesOf(repository, pairs, objects)).flat()
+  return [...new Set(changes.map(({ name }) => inProject(repository, shownName(name))))]
+}
+
 /**
  * Restores what the turns changed. A file that a person changed since stays as it is, unless it is in `overwrite`; a
  * file that no turn changed is not touched. Null if there is nothing to restore.

@@ -1,0 +1,115 @@
+import type { BackPlan, BranchState, Commit, FileMove, MergeResult } from '@chirality/workspaces'
+import { z } from 'zod'
+import { storedSession } from './answers.ts'
+import { bySession, relativePath, sessionId } from './values.ts'
+
+// Calls about what a session changed: taking it back, committing, merging, and going back before a turn.
+
+const turnId = z.string().min(1).max(64)
+const moveId = z.string().min(1).max(64)
+const files = z.array(z.string())
+const filePath = relativePath.min(1)
+const MAX_FILES = 10_000
+const MAX_LINES = 200_000
+const hunk = z.strictObject({
+  ...{ oldStart: z.int().nonnegative(), newStart: z.int().nonnegative() },
+  lines: z.array(z.string()).min(1).max(MAX_LINES).describe('Each begins with a blank, `+` or `-`.'),
+})
+
+const fileMove = z.strictObject({
+  id: z.string(),
+  what: z.string().describe('In one line.'),
+  at: z.string(),
+  state: z.enum(['done', 'undone']),
+  files,
+}) satisfies z.ZodType<FileMove>
+
+const branchState = z.strictObject({
+  ...{ branch: z.string(), base: z.string() },
+  ahead: z.int().describe('Commits that the base does not have.'),
+  ...{ behind: z.int(), uncommitted: z.int() },
+  conflicts: files.describe('Files that would not merge.'),
+}) satisfies z.ZodType<BranchState>
+
+const commit = z.strictObject({ commit: z.string(), files }) satisfies z.ZodType<Commit>
+
+const mergeResult = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('merged'),
+    commit: z.string(),
+    how: z.enum(['fast-forward', 'merge', 'squash']),
+  }),
+  z.strictObject({ kind: z.literal('conflicts'), files }),
+  z.strictObject({ kind: z.literal('nothing') }),
+]) satisfies z.ZodType<MergeResult>
+
+const backPlan = z.strictObject({
+  files: files.describe('They become as they were before the agent changed them.'),
+  changedSince: files.describe('Of these: somebody else changed them too. They stay as they are.'),
+  cannotUndo: z.array(z.string()).describe('What stays as it is, in words.'),
+}) satisfies z.ZodType<BackPlan>
+
+export type ShownBackPlan = z.infer<typeof backPlan>
+export type ReviewState = z.infer<typeof reviewState>
+
+const reviewState = z.strictObject({
+  branches: branchState.nullable().describe('Null if the session works in the folder of the project.'),
+  proposedMessage: z.string().describe('For a commit, made of the conversation without a model.'),
+  hooks: files.describe('The hooks that a commit would run, if they are allowed.'),
+  uncommitted: files.describe('Files that a commit of this session would have.'),
+  moves: z.array(fileMove).describe('What was taken back, newest first.'),
+})
+
+export const reviewCalls = {
+  state: { input: bySession, output: reviewState.nullable().describe('Null without git.') },
+  discard: {
+    input: z.strictObject({
+      ...{ sessionId, turnId: turnId.optional().describe('Default: since the last commit.') },
+      files: z
+        .array(
+          z.strictObject({
+            path: filePath,
+            renamedFrom: filePath.optional(),
+            hunks: z.array(hunk).min(1).max(MAX_FILES).optional(),
+          }),
+        )
+        .min(1)
+        .max(MAX_FILES),
+    }),
+    output: fileMove,
+  },
+  undo: { input: z.strictObject({ sessionId, id: moveId }), output: fileMove },
+  redo: { input: z.strictObject({ sessionId, id: moveId }), output: fileMove },
+  commit: {
+    input: z.strictObject({
+      ...{ sessionId, message: z.string().min(1).max(50_000) },
+      files: z.array(filePath).min(1).max(MAX_FILES).optional(),
+      hooks: z.boolean().optional().describe('Runs the hooks of the repository. Default: no.'),
+    }),
+    output: commit,
+  },
+  merge: {
+    input: z.strictObject({
+      ...{ sessionId, how: z.enum(['merge', 'squash', 'rebase']) },
+      message: z.string().min(1).max(50_000).optional(),
+    }),
+    output: mergeResult,
+  },
+  resolve: { input: bySession, output: z.strictObject({ files }) },
+  backPlan: { input: z.strictObject({ sessionId, turnId }), output: backPlan },
+  back: {
+    input: z.strictObject({
+      ...{ sessionId, turnId },
+      overwrite: z.array(filePath).max(MAX_FILES).optional().describe('Of `changedSince`.'),
+    }),
+    output: z.strictObject({
+      session: storedSession,
+      moveId: z.string().nullable().describe('Null if no file had to change.'),
+      prompt: z.string().describe('The message that the turn began with.'),
+    }),
+  },
+  undoBack: {
+    input: z.strictObject({ sessionId, from: sessionId, moveId: moveId.nullable() }),
+    output: storedSession,
+  },
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
+import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
+
+const LINES = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`)
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
+
+test('a session is reviewed: a hunk taken back and told, a commit, a merge, and back to before a turn', async () => {
+  const edit = "sed -i 's/^line 2$/AGENT 2/; s/^line 29$/AGENT 29/' a.txt; echo made > made.txt"
+  const world = await createWorld({
+    answers: [
+      { tool: 'bash', input: { command: edit } },
+      'Changed.',
+      { tool: 'bash', input: { command: 'echo second > second.txt' } },
+      'Again.',
+    ],
+  })
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: world.project, encoding: 'utf8' })
+  git('init', '-q', '-b', 'main')
+  git('config', 'user.name', 'A User')
+  git('config', 'user.email', 'user@example')
+  writeFileSync(path.join(world.project, 'a.txt'), text(LINES))
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const { id: sessionId } = await server.host.createSession(world.project, {
+    ...{ harness: 'messages-api', title: 'Number the lines', permissionMode: 'default', worktree: {} },
+  })
+  const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
+  const watch = new SessionWatch(client, sessionId)
+  const turn = async (message: string) => {
+    const { turnId } = await client.turns.start.mutate({ sessionId, message })
+    const { requestId } = await watch.until('permission:request')
+    // The files before the turn are recorded when this is answered.
+    await client.review.state.query({ sessionId })
+    await client.decisions.answer.mutate({ sessionId, requestId, decision: { behavior: 'allow' } })
+    expect(await watch.until('turn:end')).toMatchObject({ reason: 'completed' })
+    await expect.poll(() => phaseOf(sessionId)).toBe('idle')
+    return turnId
+  }
+  const phaseOf = async (id: string) => (await client.sessions.get.query({ sessionId: id })).status
+  const turnId = await turn('Number them.')
+  const state = async () => {
+    const found = await client.review.state.query({ sessionId })
+    if (found === null) throw new Error('no git')
+    return found
+  }
+  expect(await state()).toMatchObject({
+    branches: { branch: 'chirality/number-the-lines', base: 'main', ahead: 0, uncommitted: 2, conflicts: [] },
+    proposedMessage: 'Number the lines\n\n- Number them.\n\nFiles: a.txt, made.txt',
+    uncommitted: ['a.txt', 'made.txt'],
+  })
+  const inFolder = (file: string) => readFileSync(path.join(folder, file), 'utf8')
+
+  // One hunk goes, is brought back, and goes again.
+  const first = {
+    oldStart: 1,
+    newStart: 1,
+    lines: [' line 1', '-line 2', '+AGENT 2', ' line 3', ' line 4', ' line 5'],
+  }
+  const files = [{ path: 'a.txt', hunks: [first] }]
+  const { id } = await client.review.discard.mutate({ sessionId, turnId, files })
+  expect(inFolder('a.txt')).toBe(text(LINES.map(line => (line === 'line 29' ? 'AGENT 29' : line))))
+  const again = await client.review.discard
+    .mutate({ sessionId, turnId, files })
+    .catch((error: Error) => error)
+  expect(again).toMatchObject({ data: { reason: 'review-refused' } })
+  expect(await client.review.undo.mutate({ sessionId, id })).toMatchObject({ state: 'undone' })
+  expect(inFolder('a.txt')).toContain('AGENT 2\n')
+  await client.review.redo.mutate({ sessionId, id })
+  expect((await state()).moves).toMatchObject([{ id, state: 'done', files: ['a.txt'] }])
+
+  // The agent hears of it once, with the next message; the log has the message alone.
+  const second = await turn('Go on.')
+  const sent = JSON.stringify(world.model.requests.at(-1)?.body)
+  expect(sent).toContain('The user took back changes of yours')
+  expect(sent).toContain('-line 2')
+  const { text: exported } = await client.sessions.export.query({ sessionId, format: 'ndjson' })
+  expect(exported).toContain('"message":"Go on."')
+
+  // Back to before the second turn: the files, and a session that ends before it.
+  expect(await client.review.backPlan.query({ sessionId, turnId: second })).toMatchObject({
+    ...{ files: ['second.txt'], changedSince: [] },
+    cannotUndo: [expect.stringContaining('1 command'), expect.any(String), expect.any(String)],
+  })
+  const back = await client.review.back.mutate({ sessionId, turnId: second })
+  expect(back).toMatchObject({ prompt: 'Go on.', session: { turnCount: 1, title: 'Number the lines' } })
+  expect(existsSync(path.join(folder, 'second.txt'))).toBe(false)
+  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: 'archived' })
+  const earlier = await client.files.turnDiff.query({ sessionId: back.session.id, turnId })
+  expect(earlier).toMatchObject({ source: 'git', files: [{ path: 'a.txt' }, { path: 'made.txt' }] })
+  await client.review.undoBack.mutate({ sessionId: back.session.id, from: sessionId, moveId: back.moveId })
+  expect(inFolder('second.txt')).toBe('second\n')
+  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
+  // The worktree belongs to both: it stays when one of them is deleted.
+  await client.sessions.delete.mutate({ sessionId: back.session.id })
+  expect(inFolder('made.txt')).toBe('made\n')
+
+  const merge = () => client.review.merge.mutate({ sessionId, how: 'squash', message: 'Numbered' })
+  expect(await merge().catch((error: Error) => error)).toMatchObject({ data: { reason: 'review-refused' } })
+  const made = await client.review.commit.mutate({ sessionId, message: 'Number the lines' })
+  expect(made.files).toEqual(['a.txt', 'made.txt', 'second.txt'])
+  expect(await merge()).toMatchObject({ kind: 'merged', how: 'squash' })
+  expect(git('log', '--format=%s|%an', 'main').split('\n')[0]).toBe('Numbered|A User')
+  expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toContain('AGENT 29\n')
+  expect(git('status', '--porcelain')).toBe('')
+})
