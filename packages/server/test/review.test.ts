@@ -40,11 +40,12 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   const watch = new SessionWatch(client, sessionId)
   const turn = async (message: string) => {
     const { turnId } = await client.turns.start.mutate({ sessionId, message })
-    const { requestId } = await watch.until('permission:request')
+    const { requestId } = await watch.until('permission:request', (_, of) => of.turnId === turnId)
     // The files before the turn are recorded when this is answered.
     await client.review.state.query({ sessionId })
     await client.decisions.answer.mutate({ sessionId, requestId, decision: { behavior: 'allow' } })
-    expect(await watch.until('turn:end')).toMatchObject({ reason: 'completed' })
+    const end = await watch.until('turn:end', (_, of) => of.turnId === turnId)
+    expect(end).toMatchObject({ reason: 'completed' })
     await expect.poll(() => phaseOf(sessionId)).toBe('idle')
     return turnId
   }

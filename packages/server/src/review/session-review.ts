@@ -11,6 +11,7 @@ import {
   type FileMove,
   FileMoves,
   filesOfTurns,
+  forScope,
   gitStatus,
   headTree,
   type MergeResult,
@@ -140,7 +141,9 @@ export async function resting(services: AppServices, sessionId: string) {
     throw callError('worktree-missing', `The worktree ${worktree.id} of this session is not known here.`)
   requireRest(services, worktree?.folder ?? projectRoot)
   const inFolder = async <T>(work: (place: WorkPlace) => Promise<T>): Promise<T> => {
-    const result = await services.changes.inWorkFolder(session, async place => ({ done: await work(place) }))
+    const result = await services.changes.inWorkFolder(session, async place => ({
+      done: await work({ ...place, repository: forScope(place.repository, sessionId) }),
+    }))
     if (result !== undefined) return result.done
     throw callError('review-refused', 'There is no git repository here. Run git init in the project first.')
   }

@@ -37,7 +37,7 @@ export class FileMoves {
 
   /** `scope` is the id of the session. One caller at a time for each scope. */
   constructor(repository: GitRepository, scope: string) {
-    this.#repository = { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: `moving-${scope}` } }
+    this.#repository = forScope(repository, scope)
     this.#disk = new DiskFiles(repository)
     this.#scope = scope
   }
@@ -96,7 +96,7 @@ export class FileMoves {
 
   /** Finishes what a killed process began. Resolves with the files that somebody else changed meanwhile. */
   async recover(): Promise<string[]> {
-    while ((await findByMarker(`moving-${this.#scope}`)).length > 0) await setTimeout(50)
+    while ((await findByMarker(markerOf(this.#scope))).length > 0) await setTimeout(50)
     const moving = await this.#resolve(this.#movingRef)
     if (moving === undefined) return []
     const files = await this.#differing(`${moving}^^{tree}`, `${moving}^{tree}`)
@@ -226,6 +226,15 @@ export class FileMoves {
   get #movingRef(): string {
     return `refs/chirality/moving/${this.#scope}`
   }
+}
+
+/** So that a git that outlives its server is found by `recover()`, and waited for. */
+export function forScope(repository: GitRepository, scope: string): GitRepository {
+  return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: markerOf(scope) } }
+}
+
+function markerOf(scope: string): string {
+  return `moving-${scope}`
 }
 
 export interface Differing {
