@@ -106,6 +106,18 @@ ${keptElsewhere()}
   mcp                      Sessions of a project for other agents and programs, through MCP on stdin and stdout: see docs/mcp.md
       --project DIR          Whose (default: this folder)
       --http                 Print {"url","token"} for a client that speaks MCP over HTTP, and end
+  changes SESSION          Branch, files that are not committed, and what was taken back; needs a server that has the project
+  commit SESSION           Commit what it changed, by your name; nothing is signed
+      --message M            Default: made of the conversation, without a model
+      --hooks                Run the hooks of the repository
+  merge SESSION            Its branch into the branch that it came from. Uncommitted work of yours is never touched
+      --squash  --rebase     As one commit; or the branch on top of its base instead
+      --message M            Of the merge commit
+      --resolve              Merge the base into the branch, and let the agent resolve the conflicts
+  discard SESSION FILE…    Take files back to the last commit, or what one turn did to them
+      --turn ID              Only what this turn changed
+      --undo ID              Bring back what was taken
+      --json
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
       --harness ID           Which agent wrote it: ${agents(TRANSLATABLE_HARNESSES)}
   scripted-model           A model server on loopback that answers from a script

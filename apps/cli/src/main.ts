@@ -18,6 +18,10 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   budget: async () => (await import('./commands/budget.ts')).budget,
   trust: async () => (await import('./commands/trust.ts')).trust,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,
+  changes: async () => (await import('./commands/review.ts')).changes,
+  commit: async () => (await import('./commands/review.ts')).commit,
+  merge: async () => (await import('./commands/review.ts')).merge,
+  discard: async () => (await import('./commands/review.ts')).discard,
   translate: async () => (await import('./commands/translate.ts')).translate,
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -40,6 +41,38 @@ test('a turn runs in the server that has the project, and looks like one of ours
   const rest: Envelope[] = []
   for await (const envelope of slow?.envelopes ?? []) rest.push(envelope)
   expect(rest.find(({ event }) => event.type === 'turn:end')?.event).toMatchObject({ reason: 'interrupted' })
+
+  // The commands about what a session changed go through the same server.
+  const asked = (...args: string[]) => world.start(args, { env: { CHIRALITY_HOME: home } }).result()
+  const id = turn?.sessionId ?? ''
+  expect(await asked('changes', id)).toMatchObject({ code: 0, stdout: 'There is no git repository here.\n' })
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: world.project })
+  git('init', '-q')
+  writeFileSync(path.join(world.project, 'a.txt'), 'mine\n')
+  git('add', 'a.txt')
+  git('-c', 'user.name=a', '-c', 'user.email=a@example', 'commit', '-qm', 'first')
+  writeFileSync(path.join(world.project, 'a.txt'), 'changed\n')
+  const taken = await asked('discard', id, 'a.txt')
+  expect(taken).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Discarded a.txt (done)\n  a.txt\n'),
+  })
+  expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toBe('mine\n')
+  const move = /--undo (\S+)/.exec(taken.stdout)?.[1] ?? ''
+  expect(await asked('changes', id)).toMatchObject({
+    stdout: expect.stringContaining(`${move}  done    Discarded a.txt`),
+  })
+  expect(await asked('discard', id, '--undo', move)).toMatchObject({ code: 0 })
+  expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toBe('changed\n')
+  expect(await asked('merge', id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no branch of its own'),
+  })
+  expect(await asked('commit', id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nothing to commit'),
+  })
+
   server.signal('SIGTERM')
   expect((await server.result()).code).toBe(0)
 })
