@@ -1,5 +1,5 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
-import { HARNESSES, type HarnessOptions, HarnessRegistry, harnessMeta } from '@chirality/runner'
+import { acpHarnesses, HARNESSES, type HarnessOptions, HarnessRegistry, harnessMeta } from '@chirality/runner'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
 import { oneOf } from './options.ts'
@@ -46,10 +46,25 @@ export class RunHarnesses extends HarnessRegistry<SessionHarness> {
 
   /** Throws a HarnessError when there is no such harness. */
   async load(id: HarnessId): Promise<SessionHarness> {
-    const descriptor = this.has(id) ? undefined : HARNESSES.find(({ meta }) => meta.id === id)
+    const descriptor = this.has(id)
+      ? undefined
+      : (HARNESSES.find(({ meta }) => meta.id === id) ?? (await acpDescriptor(id)))
     if (descriptor !== undefined) this.register(await descriptor.create(this.#options))
     return this.getOrThrow(id)
   }
+}
+
+/** The ids that `--harness` takes: also those of agents that the user configured or installed. */
+export async function harnessIds(): Promise<HarnessId[]> {
+  return [...HARNESS_IDS, ...(await ownAgents()).map(({ meta }) => meta.id)]
+}
+
+async function acpDescriptor(id: HarnessId) {
+  return (await ownAgents()).find(({ meta }) => meta.id === id)
+}
+
+function ownAgents() {
+  return acpHarnesses({ dataFolder: userDataFolder(), environment: agentEnvironment() })
 }
 
 async function registerKeepers(

@@ -49,6 +49,13 @@ ${choices(PERMISSION_WORDS)}
       --trust-project        Let agents use the settings, hooks and MCP servers of the project, as they are now
       --timeout S            Stop the turn after S seconds
       --json                 One envelope a line on stdout
+  agents list              Agents that speak the Agent Client Protocol: configured, or found on PATH. See docs/acp.md
+      --json
+  agents add NAME -- COMMAND…
+                           Configure one; run it with --harness acp-NAME
+      --env NAME,…           Variables that it gets, by name
+      --title TEXT           Its name in the dashboard
+  agents remove NAME       Forget it. Its sessions stay
   doctor                   What is installed, what is logged in, what to do
       --project DIR  --json
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique

@@ -9,6 +9,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./commands/serve.ts')).serve,
   link: async () => (await import('./commands/link.ts')).link,
   run: async () => (await import('./commands/run.ts')).run,
+  agents: async () => (await import('./commands/agents.ts')).agents,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,
   replay: async () => (await import('./commands/replay.ts')).replay,

@@ -194,6 +194,12 @@ export {
   UNANSWERED,
 } from './session/summary.ts'
 export { SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TOKEN_PROTOCOL } from './socket-protocol.ts'
+export {
+  ACP_ID_PREFIX,
+  type AcpTranslator,
+  type AcpTranslatorOptions,
+  createAcpTranslator,
+} from './translate/acp/acp-translator.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'

@@ -1,3 +1,12 @@
+export { type AcpAgentSpec, KNOWN_AGENTS } from './acp/agent-spec.ts'
+export {
+  acpHarnesses,
+  addConfiguredAgent,
+  agentsFile,
+  type ConfiguredAgents,
+  readConfiguredAgents,
+  removeConfiguredAgent,
+} from './acp/configured-agents.ts'
 export type { ClaudeCodeHarnessConfig } from './claude-code/config.ts'
 export { ClaudeCodeHarness } from './claude-code/harness.ts'
 export { bundledClaude } from './claude-code/install/executable.ts'

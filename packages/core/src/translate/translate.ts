@@ -1,4 +1,5 @@
 import type { HarnessId } from '../session/session.ts'
+import { ACP_ID_PREFIX, createAcpTranslator } from './acp/acp-translator.ts'
 import { CLAUDE_TRANSLATORS } from './claude/claude-translator.ts'
 import { CODEX_TRANSLATORS } from './codex/voice.ts'
 import { MESSAGES_API_TRANSLATORS } from './messages-api/messages-api-translator.ts'
@@ -6,6 +7,8 @@ import type { HarnessTranslators, Translator, TranslatorOptions } from './shared
 
 /** Undefined for a harness whose output is no NDJSON that a translator exists for. */
 export function createTranslator(harnessId: HarnessId, options: TranslatorOptions): Translator | undefined {
+  // Any number of agents speak the same protocol.
+  if (harnessId.startsWith(ACP_ID_PREFIX)) return createAcpTranslator({ ...options, harness: harnessId })
   return TRANSLATORS.get(harnessId)?.(options)
 }
 

@@ -15,7 +15,9 @@ const arena = useArena()
 const hosts = useHosts()
 const all = contestants()
 /** Without an agent that is part of the host there is something to adopt. */
-const survivors = all.filter(({ name }) => name !== 'messages-api' && name !== 'codex app-server')
+const survivors = all.filter(
+  ({ name, endsWithHost }) => name !== 'messages-api' && name !== 'codex app-server' && !endsWithHost,
+)
 /** Where the release does not matter. */
 const oneOfEach = all.filter(agent => agent.processPerTurn && !agent.isOlder)
 

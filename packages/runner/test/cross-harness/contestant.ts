@@ -29,6 +29,12 @@ export interface Contestant {
   unknownLine: string | null
   /** How it is brought to ask, in the permission mode `default`; null where it asks nobody. */
   asking: Asking | null
+  /** Ends with the program that runs it, so there is no turn to read on. */
+  endsWithHost?: boolean
+  /** Tells an error of the model as an answer, and calls the turn completed. */
+  answersWithErrors?: boolean
+  /** Asks only about some calls, so no rule can be promised to hold for the others. */
+  asksOnlySome?: boolean
 }
 
 export interface Asking {

@@ -16,7 +16,7 @@ import {
   withoutGrants,
 } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
-import { DEFAULT_HARNESS, HARNESS_IDS, type RunHarnesses } from '../../harnesses.ts'
+import { DEFAULT_HARNESS, HARNESS_IDS, harnessIds, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { RANGES, readAmount } from '../budget/amounts.ts'
 import { findPersona } from '../personas/find-persona.ts'
@@ -39,7 +39,8 @@ export interface RunRequest {
 /** The turn to run, from the command line and stdin. All options are checked before stdin is read. */
 export async function readRequest(args: string[], harnesses: RunHarnesses): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
-  const harnessId = oneOf('harness', values.harness, HARNESS_IDS)
+  const isBuiltIn = values.harness === undefined || HARNESS_IDS.includes(values.harness)
+  const harnessId = oneOf('harness', values.harness, isBuiltIn ? HARNESS_IDS : await harnessIds())
   const mode: SessionMode | undefined = oneOf('mode', values.mode, SESSION_MODES)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })

@@ -1,5 +1,6 @@
 import type { SessionHarness } from '@chirality/core'
 import {
+  acpHarnesses,
   detectShellEnvironment,
   HARNESSES,
   type HarnessOptions,
@@ -16,10 +17,17 @@ export async function serverHarnesses(
   options: Pick<HarnessOptions, 'environment' | 'keepMemory'> = {},
 ): Promise<HarnessRegistry<SessionHarness>> {
   const harnesses = new HarnessRegistry<SessionHarness>()
-  const own = { onLog, ...options, dataFolder: userDataFolder(), prices: () => readPrices() }
+  const own: HarnessOptions & { dataFolder: string } = {
+    ...{ onLog, ...options },
+    dataFolder: userDataFolder(),
+    prices: () => readPrices(),
+  }
   const played = demo?.harness(onLog)
   for (const { meta, create } of HARNESSES)
     harnesses.register(played?.id === meta.id ? played : await create(own))
+  const { dataFolder, environment = processEnv() } = own
+  for (const { create } of await acpHarnesses({ dataFolder, environment }))
+    harnesses.register(await create(own))
   return harnesses
 }
 

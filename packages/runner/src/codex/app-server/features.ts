@@ -1,6 +1,6 @@
+import { RpcError } from '../../process/json-rpc.ts'
 import { keepWords, keptWords, programFile } from '../../process/program/known-programs.ts'
 import { runCommand } from '../../process/program/run-command.ts'
-import { RpcError } from './json-rpc.ts'
 
 /**
  * The features of one `codex` binary: from its version, and from the methods it has refused. No other module compares

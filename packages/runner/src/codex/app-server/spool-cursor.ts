@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { NdjsonFramer, type NdjsonRecord } from '@chirality/core'
-import { toRpcMessage } from './json-rpc.ts'
+import { toRpcMessage } from '../../process/json-rpc.ts'
 import type { SpoolCursor } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'
 

@@ -1,6 +1,6 @@
 import { codexThreadOf, concernsThreads } from '@chirality/core'
 import { asObject } from '../../common/json.ts'
-import { toRpcMessage } from './json-rpc.ts'
+import { toRpcMessage } from '../../process/json-rpc.ts'
 
 /** Threads of sub-agents, by the thread that started them: their messages belong to its session. */
 export class ThreadFamilies {

@@ -1,4 +1,4 @@
-import type { RpcId, RpcRequest } from './json-rpc.ts'
+import type { RpcId, RpcRequest } from '../../process/json-rpc.ts'
 import type { NewsPlace, ThreadMessage } from './thread-message.ts'
 
 /** Reads messages from a spool again, in order. */

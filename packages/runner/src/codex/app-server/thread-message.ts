@@ -1,4 +1,4 @@
-import type { RpcRequest } from './json-rpc.ts'
+import type { RpcRequest } from '../../process/json-rpc.ts'
 
 /** A message about one thread, as it was printed. */
 export interface ThreadMessage {

@@ -1,5 +1,5 @@
 import { concernsThreads } from '@chirality/core'
-import type { RpcRequest } from './json-rpc.ts'
+import type { RpcRequest } from '../../process/json-rpc.ts'
 import { ThreadFamilies } from './thread-families.ts'
 import { type SpoolCursor, ThreadFeed } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'

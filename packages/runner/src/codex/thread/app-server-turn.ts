@@ -1,7 +1,7 @@
 import { HarnessError } from '@chirality/core'
+import { RpcError } from '../../process/json-rpc.ts'
 import { traceProcess } from '../../process/traced-process.ts'
 import { withAccount } from '../../turn/turn-query.ts'
-import { RpcError } from '../app-server/json-rpc.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import type { CodexInput } from '../options/input.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PermissionDecision } from '@chirality/core'
-import type { RpcRequest } from '../app-server/json-rpc.ts'
+import type { RpcRequest } from '../../process/json-rpc.ts'
 
 export interface CodexAnswer {
   /** The final decision. */

@@ -1,7 +1,7 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { asObject, asObjects, asText } from '../../common/json.ts'
+import { RpcError } from '../../process/json-rpc.ts'
 import type { AppServer } from '../app-server/app-server.ts'
-import { RpcError } from '../app-server/json-rpc.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import { heldThreadAdvice, isLostThread } from '../options/check-query.ts'
 import { areInstructionsTold, asInstructions } from '../options/instructions.ts'

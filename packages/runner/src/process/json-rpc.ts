@@ -1,7 +1,7 @@
 import { type NdjsonRecord, unreachable } from '@chirality/core'
-import { asObject } from '../../common/json.ts'
-import type { AgentProcess } from '../../process/agent-process.ts'
-import type { AgentOutput } from '../../process/output/agent-output.ts'
+import { asObject } from '../common/json.ts'
+import type { AgentProcess } from './agent-process.ts'
+import type { AgentOutput } from './output/agent-output.ts'
 
 export type RpcId = string | number
 
@@ -23,6 +23,19 @@ export interface RpcHandlers {
   onRequest(request: RpcRequest, source: RpcSource): void
   /** Receives lines that are not JSON, the lines of stderr, and damage to the raw log. */
   onNoise(text: string): void
+  /** Receives the answers to requests of this side, before they are settled. */
+  onAnswer?(id: RpcId, source: RpcSource): void
+  /** Awaited before more is read: a slow reader leaves the rest in the spool. */
+  ready?(): Promise<void> | undefined
+}
+
+export interface RpcOptions {
+  /** Messages have the member `jsonrpc`, as the standard says. Default: they have not. */
+  hasVersion?: boolean
+  /** Of the other side, for errors. */
+  name?: string
+  /** Called with every line that is sent. */
+  onSend?(line: string): void
 }
 
 /** The other side answered with an error, or has exited. */
@@ -36,21 +49,28 @@ export class RpcError extends Error {
   }
 }
 
-/** Codex's JSON-RPC: one object for each line, no `jsonrpc` member, requests in both directions. */
+/** JSON-RPC with a process: one object for each line, requests in both directions. */
 export class JsonRpcConnection {
   readonly #process: AgentProcess
   readonly #handlers: RpcHandlers
+  readonly #options: RpcOptions
   readonly #pending = new Map<RpcId, { resolve(value: unknown): void; reject(error: RpcError): void }>()
   #nextId = 1
   #closed = false
 
-  constructor(process: AgentProcess, handlers: RpcHandlers) {
+  constructor(process: AgentProcess, handlers: RpcHandlers, options: RpcOptions = {}) {
     this.#process = process
     this.#handlers = handlers
+    this.#options = options
+  }
+
+  /** The id that the next request will have. */
+  get nextId(): number {
+    return this.#nextId
   }
 
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-    if (this.#closed) return Promise.reject(gone())
+    if (this.#closed) return Promise.reject(this.#gone())
     if (signal?.aborted) return Promise.reject(unanswered(method))
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
@@ -86,10 +106,14 @@ export class JsonRpcConnection {
   async pump(): Promise<void> {
     try {
       for (let batch = await this.#process.read(); batch !== undefined; batch = await this.#process.read())
-        for (const output of batch) this.#hear(output)
+        for (const output of batch) {
+          this.#hear(output)
+          const waiting = this.#handlers.ready?.()
+          if (waiting) await waiting
+        }
     } finally {
       this.#closed = true
-      for (const { reject } of this.#pending.values()) reject(gone())
+      for (const { reject } of this.#pending.values()) reject(this.#gone())
       this.#pending.clear()
     }
   }
@@ -118,6 +142,7 @@ export class JsonRpcConnection {
       case 'notification':
         return this.#handlers.onNotification(message.method, message.params, source)
       case 'response':
+        this.#handlers.onAnswer?.(message.id, source)
         return this.#settle(message.id, message.result, message.error)
       case 'noise':
         return this.#handlers.onNoise(JSON.stringify(raw).slice(0, MAX_NOISE_CHARS))
@@ -135,8 +160,15 @@ export class JsonRpcConnection {
     waiting.reject(new RpcError(String(message ?? 'unknown error'), typeof code === 'number' ? code : null))
   }
 
-  async #send(message: unknown): Promise<void> {
-    await this.#process.write(`${JSON.stringify(message)}\n`)
+  async #send(message: object): Promise<void> {
+    const { hasVersion, onSend } = this.#options
+    const line = JSON.stringify(hasVersion ? { jsonrpc: '2.0', ...message } : message)
+    onSend?.(line)
+    await this.#process.write(`${line}\n`)
+  }
+
+  #gone(): RpcError {
+    return new RpcError(`${this.#options.name ?? 'The app-server'} is gone.`, null)
   }
 }
 
@@ -160,8 +192,4 @@ const MAX_NOISE_CHARS = 500
 
 function unanswered(method: string): RpcError {
   return new RpcError(`${method} was not answered in time.`, null)
-}
-
-function gone(): RpcError {
-  return new RpcError('The app-server is gone.', null)
 }

@@ -1,0 +1,413 @@
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  type HarnessCapabilities,
+  HarnessError,
+  type HarnessEvent,
+  type HarnessInstallStatus,
+  type HarnessMeta,
+  type HarnessQuery,
+  type SessionHarness,
+  type TurnTrace,
+} from '@chirality/core'
+import { buildChildEnv } from '../env/child-env.ts'
+import type { HarnessOptions } from '../harness-descriptor.ts'
+import { adoptAgent } from '../process/adopt-agent.ts'
+import { resolveExecutable } from '../process/program/resolve-executable.ts'
+import { processEnv } from '../process/system/process-env.ts'
+import { stopTraced, traceProcess } from '../process/traced-process.ts'
+import { serveClientTools } from '../tool-server/serve-client-tools.ts'
+import type { TurnParts, TurnPlan } from '../turn/connection.ts'
+import { type BegunTurn, createHarness, type HarnessAgent, type NewTurn } from '../turn/create-harness.ts'
+import { type AgentLaunch, type AgentLease, KeptAgents } from '../turn/kept-agents.ts'
+import { checkDirectory } from '../turn/start-failure.ts'
+import { type EndedAgent, toldPlan } from '../turn/told-turn.ts'
+import { exitListener } from '../turn/turn-events.ts'
+import type { AgentName } from '../turn/turn-program.ts'
+import { withAccount } from '../turn/turn-query.ts'
+import { AcpAgent, type AcpConfig, type AcpMessage } from './acp-agent.ts'
+import { AcpTurn } from './acp-turn.ts'
+import { type AcpTurnFacts, AcpView, isOfTurn } from './acp-view.ts'
+import type { AcpAgentSpec } from './agent-spec.ts'
+import { applySettings, contentOf, openConversation } from './open-conversation.ts'
+import { unheldRules } from './permissions.ts'
+
+export interface AcpHarnessOptions {
+  spec: AcpAgentSpec
+  meta: HarnessMeta
+  capabilities: HarnessCapabilities
+  options?: (HarnessOptions & Pick<AcpConfig, 'handshakeMs' | 'stop'>) | undefined
+}
+
+interface Context {
+  agent: AgentName
+  spec: AcpAgentSpec
+  meta: HarnessMeta
+  capabilities: HarnessCapabilities
+  config: AcpConfig
+  environment: Record<string, string>
+  pool: KeptAgents<AcpAgent>
+  keepAlive: boolean
+}
+
+/** Runs any agent that speaks the Agent Client Protocol: one process for each session, kept between turns. */
+export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnessOptions): SessionHarness {
+  const agent: AgentName = { harnessId: meta.id, name: meta.name }
+  const { keepMemory, keepAlive = true } = options
+  const context: Context = {
+    ...{ agent, spec, meta, capabilities, keepAlive },
+    config: options,
+    environment: processEnv(options.environment),
+    pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
+  }
+  const { pool } = context
+  const described: HarnessAgent = {
+    meta,
+    models: [],
+    capabilities,
+    installStatus: () => installStatus(context),
+    query: query => queryAcp(query, context),
+    plan: turn => turnPlan(turn, context),
+    adopt: turn => adoptedPlan(turn, context),
+    kept: {
+      kill: sessionId => pool.kill(sessionId),
+      release: sessionId => pool.release(sessionId),
+      close: turnsEnded => pool.close(turnsEnded),
+    },
+    prewarm: (turn, signal) => prewarm(turn, context, signal),
+    contextUsage: async sessionId => pool.get(sessionId)?.context,
+    slashCommands: async () => {
+      const names = pool.all().flatMap(({ slashCommands }) => slashCommands)
+      const first = new Map(names.map(command => [command.name, command]))
+      return [...first.values()].map(({ name, description }) => ({
+        name,
+        type: 'slash_command' as const,
+        description,
+      }))
+    },
+    unheldRules: unheldRules(meta.name),
+  }
+  return createHarness(described)
+}
+
+async function installStatus({ spec, meta, environment }: Context): Promise<HarnessInstallStatus> {
+  const path = await findCommand(spec, environment)
+  if (path === undefined) {
+    const authInstructions = `There is no program ${spec.command}. ${meta.install ?? ''}`.trim()
+    return { installed: false, authType: 'none', authenticated: false, authInstructions }
+  }
+  // Whether it is logged in only the agent knows, and it tells when a conversation is opened.
+  return { installed: true, path, authType: 'account', authenticated: true }
+}
+
+function findCommand({ command }: AcpAgentSpec, { PATH = '', HOME: home }: Record<string, string>) {
+  return resolveExecutable(command, [], { path: PATH, ...(home === undefined ? {} : { home }) })
+}
+
+/** An option that the protocol has no word for is refused, never dropped. */
+function check(query: HarnessQuery, { agent, capabilities, spec }: Context): void {
+  const refuse = (field: string, why: string) => {
+    throw new HarnessError(`${field}: ${spec.title ?? spec.name} ${why}`, 'unsupported', agent.harnessId)
+  }
+  const named = 'has no tools that could be allowed or denied by name. Use a permission mode instead.'
+  for (const field of ['tools', 'allowedTools', 'disallowedTools'] as const) {
+    const value = query[field]
+    if (value !== undefined && value !== 'default' && value.length > 0) refuse(field, named)
+  }
+  if (query.systemPrompt !== undefined) refuse('systemPrompt', 'keeps its own.')
+  if (query.maxTurns !== undefined && query.maxTurns !== null) refuse('maxTurns', 'counts no rounds.')
+  if (query.maxBudgetUsd !== undefined) refuse('maxBudgetUsd', 'takes no budget.')
+  if (query.fallbackModel !== undefined) refuse('fallbackModel', 'has none.')
+  if (query.outputSchema !== undefined) refuse('outputSchema', 'takes none.')
+  if (query.continueLast) refuse('continueLast', 'needs the id of the conversation.')
+  if (query.forkAt !== undefined) refuse('forkAt', 'cannot cut a conversation.')
+  if (query.forkSession && !capabilities.supportsFork) refuse('forkSession', 'cannot copy a conversation.')
+  if (query.permissionMode === 'plan' && !capabilities.supportsReadOnly)
+    refuse('permissionMode plan', 'has no mode that only reads.')
+}
+
+async function launchOf(
+  query: HarnessQuery,
+  { sessionId, distinct }: { sessionId: string; distinct: string },
+  { agent, spec, meta, config, environment, keepAlive }: Context,
+): Promise<AgentLaunch<AcpAgent>> {
+  await checkDirectory('The project folder', query.cwd, agent.harnessId)
+  for (const directory of query.additionalDirectories ?? [])
+    await checkDirectory('The extra folder', directory, agent.harnessId)
+  const command = await findCommand(spec, environment)
+  if (command === undefined)
+    throw new HarnessError(
+      `There is no program ${spec.command}. ${meta.install ?? ''}`.trim(),
+      'not_installed',
+      agent.harnessId,
+    )
+  const { env } = buildChildEnv({
+    source: environment,
+    own: meta.environment ?? { names: [] },
+    extra: query.env ?? {},
+  })
+  const { cwd, projectRoot = cwd, additionalDirectories = [] } = query
+  const key = createHash('sha256')
+    .update(
+      JSON.stringify([sessionId, command, spec.args, env, cwd, projectRoot, additionalDirectories, distinct]),
+    )
+    .digest('hex')
+  const options = { agent, command, args: spec.args, env, cwd, projectRoot, label: sessionId, config }
+  return {
+    key,
+    isShortLived: distinct !== '' || !keepAlive,
+    start: signal => AcpAgent.start(options, signal),
+  }
+}
+
+function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): TurnPlan {
+  const { agent, config, pool, spec } = context
+  const undo: (() => unknown)[] = []
+  let lease: AgentLease<AcpAgent> | undefined
+  return {
+    agent,
+    config,
+    signal: query.signal,
+    resumedId: query.resumeSessionId,
+    prompt: async () => {
+      check(query, context)
+      const parts =
+        typeof query.prompt === 'string' ? [{ type: 'text' as const, text: query.prompt }] : query.prompt
+      const promptText = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+      const attachments = parts.filter(({ type }) => type !== 'text').length
+      if (promptText.trim() === '' && attachments === 0)
+        throw new HarnessError(
+          'The prompt is empty. Say what the agent should do.',
+          'invalid_query',
+          agent.harnessId,
+        )
+      return { promptText, attachments }
+    },
+    open: async parts => {
+      const { stop } = parts
+      const served = await serveClientTools(query, agent.harnessId)
+      undo.push(served.stop)
+      const hasServers = Object.keys(served.mcpServers).length > 0
+      // A conversation keeps the servers that it was opened with.
+      const distinct = hasServers ? randomUUID() : ''
+      try {
+        const launch = await launchOf(query, { sessionId: session.id, distinct }, context)
+        if (stop.reason) return null
+        const acquired = await pool.acquire({ sessionId: session.id, launch, signal: stop.signal })
+        lease = acquired
+        undo.push(() => acquired.release())
+        const process = acquired.agent
+        const content = await contentOf(process, query.prompt)
+        const opened = await openConversation(process, query, served.mcpServers, stop.signal)
+        const { model } = await applySettings(process, query, spec.modes ?? {}, stop.signal)
+        const instructions = newInstructions(process, query)
+        const account = opened.lostId === undefined ? undefined : query.account
+        const before = [instructions && asInstructions(instructions), account && withAccount(account, '')]
+        const texts = before.flatMap(text => (text ? [{ type: 'text', text }] : []))
+        const turn = begin({ process, parts, model, opened })
+        return await turn([...texts, ...content], instructions, served.serverName)
+      } catch (error) {
+        // An agent that does not answer must not be asked again by the next turn.
+        if (!(error instanceof HarnessError)) await lease?.agent.stop({ interruptGraceMs: 0 })
+        if (stop.reason) return null
+        throw error
+      }
+    },
+    release: async () => {
+      for (let step = undo.pop(); step; step = undo.pop()) await Promise.resolve(step()).catch(() => {})
+    },
+    over: () => lease?.afterTurn(exitListener(session.id, agent, opts.onBetweenTurns)),
+  }
+
+  function begin(given: {
+    process: AcpAgent
+    parts: TurnParts
+    model: string
+    opened: { id: string; lostId?: string }
+  }) {
+    const { process, parts, model, opened } = given
+    return async (content: unknown[], instructions: string | undefined, ownServer = '') => {
+      // Messages that come before the turn listens stay in order: they are taken with the unheard ones.
+      const early: AcpMessage[] = []
+      let hear = (message: AcpMessage): void => void early.push(message)
+      const unheard = process.listen(message => hear(message))
+      const facts: AcpTurnFacts = {
+        turnId,
+        conversation: opened.id,
+        model,
+        cwd: query.cwd,
+        promptId: process.nextId,
+        from: process.position,
+        unheard: unheard.map(({ offset }) => offset),
+        harness: agent.harnessId,
+        agentName: agent.name,
+        ...(process.costUsd === undefined ? {} : { costBefore: process.costUsd }),
+        ...(process.hello.version === undefined ? {} : { version: process.hello.version }),
+        ...(query.permissionMode === undefined ? {} : { permissionMode: query.permissionMode }),
+        ...(opened.lostId === undefined ? {} : { lostId: opened.lostId }),
+        ...(query.includePartialMessages === undefined
+          ? {}
+          : { partialMessages: query.includePartialMessages }),
+      }
+      parts.record.begin(process.process.spoolPath, facts)
+      if (parts.record.isKept) {
+        const traced = await traceProcess(process.process, Math.min(facts.from, ...facts.unheard))
+        parts.record.tell({ ...traced, nativeSessionIds: [opened.id] })
+      }
+      if (lease === undefined) throw new Error('The turn has no agent.')
+      const turn = new AcpTurn({
+        ...{
+          session,
+          turnId,
+          lease,
+          query,
+          content,
+          instructions,
+          facts,
+          parts,
+          guard: opts.guard,
+          ownServer,
+        },
+        unheard: [...unheard, ...early],
+        interruptGraceMs: config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
+      })
+      hear = turn.hear
+      return turn
+    }
+  }
+}
+
+const INTERRUPT_GRACE_MS = 5_000
+
+/** Instructions stay in the conversation, so they are sent when they change. */
+function newInstructions(
+  { instructions }: AcpAgent,
+  { appendSystemPrompt }: HarnessQuery,
+): string | undefined {
+  return appendSystemPrompt === undefined || appendSystemPrompt === instructions
+    ? undefined
+    : appendSystemPrompt
+}
+
+function asInstructions(text: string): string {
+  return `<system-instructions>\n${text}\n</system-instructions>`
+}
+
+async function prewarm(
+  { session, query, opts }: NewTurn,
+  context: Context,
+  signal: AbortSignal,
+): Promise<void> {
+  const hasServers = Object.keys(query.mcpServers ?? {}).length > 0 || (query.clientTools?.length ?? 0) > 0
+  if (hasServers || !context.keepAlive) return
+  const launch = await launchOf(query, { sessionId: session.id, distinct: '' }, context)
+  const lease = await context.pool.acquire({ sessionId: session.id, launch, signal })
+  try {
+    opts.onProcess?.(await traceProcess(lease.agent.process))
+  } finally {
+    await lease.release()
+  }
+}
+
+/** An agent ends with the server whose input it reads, so there is no running turn to continue. */
+function adoptedPlan({ session, trace }: BegunTurn, { agent, config }: Context): TurnPlan {
+  const find = async ({ record, log }: TurnParts): Promise<EndedAgent> => {
+    const traced = lastProcess(trace)
+    try {
+      log.write('info', 'process:adopt', { pid: traced.pid, spool: traced.spoolPath })
+      const process = await adoptAgent({
+        process: traced,
+        projectRoot: session.projectRoot,
+        harness: agent.harnessId,
+      })
+      await process.stop({ ...config.stop, interruptGraceMs: 0 })
+      const { facts: known, notes } = await record.resume(traced.spoolPath)
+      if (typeof known.conversation !== 'string')
+        throw new Error('The record of the turn names no conversation, so the turn cannot be told again.')
+      const facts = known as AcpTurnFacts
+      const view = new AcpView(session, facts)
+      const stopped = `Chirality was ended while ${agent.name} worked, and ${agent.name} ended with it. What it did so far is kept.`
+      return {
+        process,
+        opening: [...view.opening()],
+        notes,
+        show: line => {
+          if (line.kind !== 'json' || !isOfTurn(facts, line.offset)) return undefined
+          const events = view.show(line.value)
+          return { events, isLast: view.outcome !== null }
+        },
+        end: () => view.end(),
+        outcome: () => view.outcome,
+        fault: () => (process.fault === null ? stopped : `${stopped} ${process.fault}`),
+        stop: () => stopTraced(traced, config.stop),
+      }
+    } catch (error) {
+      await stopTraced(traced, config.stop)
+      throw error
+    }
+  }
+  return toldPlan({ agent, config, trace, find })
+}
+
+function lastProcess({ processes }: TurnTrace) {
+  const process = processes.at(-1)
+  if (process) return process
+  throw new Error('Chirality was ended before the agent had the message. Send the message again.')
+}
+
+/** One prompt without a session, as the messages of the agent. */
+async function* queryAcp(query: HarnessQuery, context: Context): AsyncGenerator<HarnessEvent<unknown>> {
+  const harness = createHarnessOfOne(context)
+  check(query, context)
+  if (query.signal.aborted) return
+  yield* harness(query)
+}
+
+function createHarnessOfOne(context: Context) {
+  return async function* run(query: HarnessQuery): AsyncGenerator<HarnessEvent<unknown>> {
+    const served = await serveClientTools(query, context.agent.harnessId)
+    const launch = await launchOf(query, { sessionId: 'query', distinct: randomUUID() }, context)
+    const agent = await launch.start(query.signal)
+    const waiting: AcpMessage[] = []
+    let wake = () => {}
+    try {
+      const opened = await openConversation(agent, query, served.mcpServers, query.signal)
+      yield { type: 'session_started', sessionId: opened.id }
+      await applySettings(agent, query, context.spec.modes ?? {}, query.signal)
+      const content = await contentOf(agent, query.prompt)
+      agent.listen(message => {
+        waiting.push(message)
+        wake()
+      })
+      const { id, answered } = agent.prompt({ sessionId: opened.id, prompt: content })
+      let end: HarnessEvent<unknown> | undefined
+      answered.catch(() => {})
+      void agent.ended.then(() => wake())
+      query.signal.addEventListener('abort', () => wake(), { once: true })
+      while (!end && !query.signal.aborted && (agent.isUsable || waiting.length > 0)) {
+        const message = waiting.shift()
+        if (!message) {
+          await new Promise<void>(resolve => {
+            wake = resolve
+          })
+          continue
+        }
+        agent.taken(message)
+        yield { type: 'message', message: message.raw }
+        if (message.request) agent.respond(message.request.id, { outcome: { outcome: 'cancelled' } })
+        const raw = message.raw as { id?: unknown; error?: { message?: unknown } }
+        if (raw.id === id && !message.request)
+          end = raw.error ? { type: 'error', error: String(raw.error.message) } : { type: 'complete' }
+      }
+      if (query.signal.aborted) return
+      yield end ?? {
+        type: 'error',
+        error: `${context.agent.name} ended without an answer.`,
+        code: 'process_crashed',
+      }
+    } finally {
+      await agent.stop({ interruptGraceMs: 0 })
+      await agent.ended
+      await served.stop()
+    }
+  }
+}

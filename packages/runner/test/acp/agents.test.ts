@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { useArena } from '../cross-harness/arena.ts'
+import { ofType } from '../support/turns.ts'
+import { acpAgents } from './contestants.ts'
+
+// One conversation with each real agent. With CHIRALITY_TEST_ALL they run the suites of test/cross-harness, too.
+
+const arena = useArena()
+
+test.each(acpAgents().map(agent => [agent.name, agent] as const))(
+  '%s: it streams, asks, obeys, is kept, and leaves nothing behind',
+  async (_name, agent) => {
+    const file = path.join(arena.project, 'a')
+    const touch = agent.asking?.command(`touch ${file}`) ?? agent.command(`touch ${file}`)
+    await arena.open(agent, {
+      answers: [
+        { blocks: [{ text: 'one two three' }, touch], chunkChars: 4 },
+        'Denied.',
+        { blocks: [touch] },
+        'Done.',
+      ],
+    })
+    const session = arena.session()
+    const seen: boolean[] = []
+    const answer = (behavior: 'allow' | 'deny') => ({
+      permissionMode: 'default' as const,
+      decide: async () => {
+        seen.push(existsSync(file))
+        return { behavior }
+      },
+    })
+    const denied = await arena.collect(session, 'Go', answer('deny'))
+    expect(ofType(denied, 'session:init')).toMatchObject([
+      { harness: agent.harness, claudeSessionId: expect.any(String) },
+    ])
+    expect(ofType(denied, 'chat:delta').length).toBeGreaterThan(1)
+    expect(ofType(denied, 'permission:request')).toMatchObject([{ toolName: 'Bash' }])
+    expect(JSON.stringify(ofType(denied, 'permission:request')[0]?.input)).toContain('touch')
+    expect(ofType(denied, 'permission:resolved')).toMatchObject([{ outcome: 'denied' }])
+    expect(ofType(denied, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(existsSync(file)).toBe(false)
+    const conversation = session.claudeSessionId
+    const allowed = await arena.collect(session, 'Again', answer('allow'))
+    expect(seen).toEqual([false, false])
+    expect(existsSync(file)).toBe(true)
+    expect(ofType(allowed, 'tool:result')).toMatchObject([{ isError: false }])
+    expect(ofType(allowed, 'chat:complete')).toMatchObject([{ text: 'Done.' }])
+    expect(ofType(allowed, 'session:complete')[0]?.usage.input_tokens).toBeGreaterThan(0)
+    expect(session.claudeSessionId).toBe(conversation)
+  },
+)

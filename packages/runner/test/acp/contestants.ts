@@ -1,0 +1,111 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { acpAdapter, claudeBinary } from '@chirality/fixtures'
+import { claudeEnv } from '@chirality/scripted-model'
+import { type AcpAgentSpec, acpDescriptor, KNOWN_AGENTS } from '../../src/acp/agent-spec.ts'
+import { acpHarness } from '../../src/acp/harness.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
+import { TOOL_SERVER_NAME as SERVER } from '../../src/tool-server/index.ts'
+import type { Asking, Contestant, ModelAddress } from '../cross-harness/contestant.ts'
+
+/**
+ * Real agents that speak the Agent Client Protocol, as they come from the npm registry. `npm test` runs one conversation
+ * of each (agents.test.ts); the suites run with CHIRALITY_TEST_ALL.
+ */
+export function acpForms(): Contestant[] {
+  return process.env.CHIRALITY_TEST_ALL ? acpAgents() : []
+}
+
+export function acpAgents(): Contestant[] {
+  return [claude(), codex()]
+}
+
+/** The harness of a known agent, started by this program. */
+export function acpAgentHarness(
+  name: string,
+  command: string,
+  environment: Record<string, string>,
+): ReturnType<typeof acpHarness> {
+  const known = KNOWN_AGENTS.find(agent => agent.name === name)
+  const spec: AcpAgentSpec = { ...(known ?? { name, args: [], env: [] }), command }
+  const { meta, capabilities } = acpDescriptor(spec)
+  return acpHarness({ spec, meta, capabilities, options: { environment } })
+}
+
+const PATH = `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
+
+function claude(): Contestant {
+  const binary = acpAdapter('claude-agent-acp')
+  const command = (shell: string) => ({ tool: 'Bash', input: { command: shell, description: 'x' } })
+  return {
+    name: 'acp claude',
+    harness: 'acp-claude',
+    isOlder: false,
+    processPerTurn: false,
+    endsWithHost: true,
+    binary,
+    create: (model, { home, marker }, other = binary) =>
+      acpAgentHarness('claude', other, {
+        ...claudeEnv(model, home),
+        PATH,
+        [MARKER_VARIABLE]: marker,
+        CLAUDE_CODE_MAX_RETRIES: '1',
+        CLAUDE_CODE_EXECUTABLE: claudeBinary(),
+      }),
+    command,
+    clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
+    free: { permissionMode: 'bypassPermissions' },
+    unknownLine: '{"jsonrpc":"2.0","method":"from/the/future","params":{"value":1}}',
+    asking: { ...PLAIN, command },
+    asksOnlySome: true,
+  }
+}
+
+function codex(): Contestant {
+  const binary = acpAdapter('codex-acp')
+  return {
+    name: 'acp codex',
+    harness: 'acp-codex',
+    isOlder: false,
+    processPerTurn: false,
+    endsWithHost: true,
+    answersWithErrors: true,
+    binary,
+    create: (model, { home, marker }, other = binary) => {
+      configureCodex(model, home)
+      return acpAgentHarness('codex', other, {
+        ...{ PATH, HOME: home, TMPDIR: `${home}/tmp`, OPENAI_API_KEY: 'sk-scripted-model' },
+        [MARKER_VARIABLE]: marker,
+      })
+    },
+    command: cmd => ({ tool: 'exec_command', input: { cmd } }),
+    clientTool: (name, input) => ({ tool: name, namespace: `mcp__${SERVER}`, input }),
+    free: { permissionMode: 'bypassPermissions' },
+    unknownLine: '{"jsonrpc":"2.0","method":"from/the/future","params":{"value":1}}',
+    asking: {
+      ...PLAIN,
+      command: cmd => ({
+        tool: 'exec_command',
+        input: { cmd, sandbox_permissions: 'require_escalated', justification: 'x' },
+      }),
+    },
+    asksOnlySome: true,
+  }
+}
+
+const PLAIN: Omit<Asking, 'command'> = { edited: null, question: null, plan: null, subAgent: null }
+
+function configureCodex(model: ModelAddress, home: string): void {
+  const folder = path.join(home, '.codex')
+  mkdirSync(folder, { recursive: true })
+  const lines = [
+    'model = "gpt-5.5"',
+    'model_provider = "scripted"',
+    '[model_providers.scripted]',
+    'name = "scripted"',
+    `base_url = "${model.openaiUrl}"`,
+    'env_key = "OPENAI_API_KEY"',
+    'wire_api = "responses"',
+  ]
+  writeFileSync(path.join(folder, 'config.toml'), `${lines.join('\n')}\n`)
+}

@@ -1,0 +1,228 @@
+import path from 'node:path'
+import type { HarnessTurnOpts, SessionHarness, UIEvent } from '@chirality/core'
+import { afterEach, expect, test } from 'vitest'
+import { acpDescriptor } from '../../src/acp/agent-spec.ts'
+import { acpHarness } from '../../src/acp/harness.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
+import { useArena } from '../cross-harness/arena.ts'
+import { ofType } from '../support/turns.ts'
+
+// An agent that a user configured may do anything. It harms nothing, and no turn hangs. The arena checks that no process is left.
+
+const arena = useArena()
+const open: SessionHarness[] = []
+// Registered later, so run earlier: the arena finds no process then.
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(harness => harness.close()))
+})
+
+test('a turn: thoughts, a plan, an edit with its diff, the cost and the answer', async () => {
+  const events = await turn('works')
+  expect(ofType(events, 'chat:thinking').at(-1)).toMatchObject({ text: 'Let me see.', final: true })
+  expect(ofType(events, 'status').find(({ todos }) => todos)?.todos).toEqual([
+    { text: 'Look', state: 'done' },
+    { text: 'Write', state: 'active' },
+  ])
+  expect(ofType(events, 'tool:start')).toMatchObject([{ name: 'Edit', input: { file_path: '/p/a.txt' } }])
+  expect(ofType(events, 'tool:result')).toMatchObject([
+    { edits: [{ path: '/p/a.txt', change: 'update', swaps: [{ before: 'one', after: 'two' }] }] },
+  ])
+  expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Done.' }])
+  expect(ofType(events, 'session:complete')).toMatchObject([{ costUsd: 0.5 }])
+})
+
+test.each<[string, HarnessTurnOpts, string]>([
+  ['allow takes the option that allows once', { decide: async () => ({ behavior: 'allow' }) }, 'p_once'],
+  [
+    '"always" is kept here, not by the agent',
+    { decide: async () => ({ behavior: 'allow', remember: 'always' }) },
+    'p_once',
+  ],
+  ['deny takes the option that rejects', { decide: async () => ({ behavior: 'deny' }) }, 'n_once'],
+  [
+    'dontAsk asks nobody',
+    { permissionMode: 'dontAsk', decide: async () => ({ behavior: 'allow' }) },
+    'n_once',
+  ],
+  ['bypassPermissions allows', { permissionMode: 'bypassPermissions' }, 'p_once'],
+  [
+    'a changed input does not run',
+    { decide: async () => ({ behavior: 'allow', updatedInput: { command: 'rm x' } }) },
+    'n_once',
+  ],
+  [
+    'a guard decides in every mode',
+    {
+      permissionMode: 'bypassPermissions',
+      guard: {
+        hasRules: true,
+        judge: async ({ input }) => ({ effect: 'deny', reason: String(input.command) }),
+      },
+    },
+    'n_once',
+  ],
+])('permission: %s', async (_what, opts, option) => {
+  const events = await turn('asks', { permissionMode: 'default', ...opts })
+  expect(ofType(events, 'permission:request')).toMatchObject([
+    { kind: 'tool', toolName: 'Bash', input: { command: "touch 'x y'" }, toolUseId: 'c1' },
+  ])
+  expect(ofType(events, 'permission:resolved')).toMatchObject([
+    { outcome: option === 'n_once' ? 'denied' : 'allowed' },
+  ])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain(option)
+})
+
+test('several ways to say yes are a question with the names of the agent', async () => {
+  const events = await turn('asks-many', {
+    permissionMode: 'default',
+    decide: async ({ input, facts }) => {
+      expect(facts?.questions?.[0]?.options.map(({ label }) => label)).toContain('As root')
+      return { behavior: 'allow', updatedInput: { ...input, answers: { 'touch x': 'As root' } } }
+    },
+  })
+  expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question' }])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('p_sudo')
+})
+
+test('files and terminals of ours are not offered, and the request is shown', async () => {
+  const events = await turn('files')
+  expect(ofType(events, 'native:unknown').map(({ nativeType }) => nativeType)).toEqual([
+    'fs/read_text_file',
+    'terminal/create',
+  ])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('file: -32601 terminal: -32601')
+})
+
+test('wrong ids, another session and unknown updates end nothing, and are shown', async () => {
+  const events = await turn('wrong-ids')
+  expect(ofType(events, 'native:unknown').map(({ nativeType }) => nativeType)).toEqual([
+    'agent_message_chunk of another session',
+    'session/update/from_the_future',
+  ])
+  expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Hello. ' }])
+  expect(JSON.stringify(ofType(events, 'chat:delta'))).not.toContain('not yours')
+})
+
+test('a second answer, and the next turn in the same process', async () => {
+  const harness = create('twice')
+  const session = arena.session()
+  for (const message of ['one', 'two']) {
+    const events = await collect(harness, message, {}, session)
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    expect(ofType(events, 'chat:complete')).toHaveLength(1)
+  }
+})
+
+test('a flood and a line of 20 MB arrive whole', async () => {
+  const flood = await turn('flood')
+  expect(ofType(flood, 'chat:complete')[0]?.text).toMatch(/29998 29999 $/)
+  const huge = await turn('huge')
+  expect(ofType(huge, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+})
+
+test.each(['dies-start', 'dies-initialize', 'dies-new', 'no-json', 'protocol-99', 'silent', 'login'])(
+  'a start that fails is told: %s',
+  async behaviour => {
+    const error: unknown = await turn(behaviour).then(
+      () => 'it ran',
+      reason => reason,
+    )
+    expect(error).toMatchObject({
+      harnessId: 'acp-fake',
+      message: expect.stringMatching(SAID[behaviour] ?? /fake/),
+    })
+  },
+)
+
+const SAID: Record<string, RegExp> = {
+  'no-json': /I am no agent/,
+  'protocol-99': /speaks version 99 .* Chirality version 1/,
+  silent: /did not answer "initialize" in time/,
+  login: /Log in with the program itself/,
+}
+
+test('a command that is missing is named', async () => {
+  const harness = create('good', { command: '/nowhere/agent' })
+  await expect(collect(harness, 'Hi')).rejects.toMatchObject({
+    code: 'not_installed',
+    message: expect.stringContaining('There is no program /nowhere/agent'),
+  })
+  expect(await harness.checkInstallStatus()).toMatchObject({ installed: false })
+})
+
+test.each(['dies-prompt', 'dies-text', 'dies-asking'])(
+  'an agent that dies ends the turn: %s',
+  async behaviour => {
+    const decide = () => new Promise<never>(() => {})
+    const events = await turn(behaviour, { permissionMode: 'default', decide })
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'crashed' }])
+    expect(ofType(events, 'session:error')).toMatchObject([{ code: 'process_crashed' }])
+  },
+)
+
+test.each(['waits', 'deaf'])(
+  'an interrupt ends a turn whatever the agent makes of it: %s',
+  async behaviour => {
+    const harness = create(behaviour)
+    const session = arena.session()
+    const events: UIEvent[] = []
+    for await (const event of harness.startTurn(session, 'Hi')) {
+      events.push(event)
+      if (event.type === 'chat:delta') harness.interrupt(session.id)
+    }
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'interrupted' }])
+  },
+)
+
+test('a conversation that is gone is told, and a new one begins', async () => {
+  const session = arena.session({ claudeSessionId: 'gone' })
+  const events = await collect(create('good'), 'Hi', {}, session)
+  expect(ofType(events, 'session:error')).toMatchObject([{ code: 'session_not_found', recovered: true }])
+  expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+  expect(session.claudeSessionId).toBe('one')
+})
+
+function create(
+  behaviour: string,
+  { command = path.resolve('test/programs/fake-acp.mjs') } = {},
+): SessionHarness {
+  const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP'] }
+  const { meta, capabilities } = acpDescriptor(spec)
+  const harness = acpHarness({
+    ...{ spec, meta, capabilities },
+    options: {
+      environment: {
+        PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`,
+        HOME: arena.place.home,
+        FAKE_ACP: behaviour,
+        [MARKER_VARIABLE]: arena.marker,
+      },
+      // Only the agent that never answers is waited for in vain.
+      ...(behaviour === 'silent' ? { handshakeMs: 500 } : {}),
+      stop: { interruptGraceMs: behaviour === 'deaf' ? 100 : 60_000, termGraceMs: 100 },
+    },
+  })
+  open.push(harness)
+  return harness
+}
+
+async function turn(behaviour: string, opts: HarnessTurnOpts = {}): Promise<UIEvent[]> {
+  const harness = create(behaviour)
+  const events = await collect(harness, 'Hi', opts)
+  await harness.close()
+  return events
+}
+
+async function collect(
+  harness: SessionHarness,
+  message: string,
+  opts: HarnessTurnOpts = {},
+  session = arena.session(),
+): Promise<UIEvent[]> {
+  const events: UIEvent[] = []
+  for await (const event of harness.startTurn(session, message, opts)) {
+    if (event.type === 'session:init') session.claudeSessionId = event.claudeSessionId
+    events.push(event)
+  }
+  return events
+}
