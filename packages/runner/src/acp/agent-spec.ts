@@ -165,7 +165,7 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     capabilities: { supportsReadOnly: true, supportsFork: true, supportsCostTracking: true },
   },
   {
-    name: 'codex',
+    name: 'openai-codex',
     title: 'Codex (ACP)',
     command: 'codex-acp',
     args: [],
@@ -175,6 +175,6 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     install: 'npm install -g @agentclientprotocol/codex-acp',
     // Its other modes let a model decide what is asked.
     modes: { default: 'read-only', plan: 'read-only', bypassPermissions: 'agent-full-access' },
-    capabilities: { supportsReadOnly: true, supportsFork: true },
+    capabilities: { supportsReadOnly: true, supportsFork: true, supportsClientTools: false },
   },
 ]

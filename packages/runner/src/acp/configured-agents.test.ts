@@ -33,7 +33,7 @@ test('an agent is added once, listed as a harness of its own, and removed', asyn
 test('a known agent is offered when its program is on PATH', async () => {
   writeFileSync(path.join(folder, 'codex-acp'), '#!/bin/sh\n', { mode: 0o755 })
   const harnesses = await acpHarnesses({ dataFolder: folder, environment: { PATH: folder, HOME: folder } })
-  expect(harnesses.map(({ meta }) => meta.id)).toContain('acp-codex')
+  expect(harnesses.map(({ meta }) => meta.id)).toContain('acp-openai-codex')
 })
 
 test.each([

@@ -7,7 +7,6 @@ import {
   type HarnessMeta,
   type HarnessQuery,
   type SessionHarness,
-  type TurnTrace,
 } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import type { HarnessOptions } from '../harness-descriptor.ts'
@@ -120,6 +119,8 @@ function check(query: HarnessQuery, { agent, capabilities, spec }: Context): voi
   if (query.outputSchema !== undefined) refuse('outputSchema', 'takes none.')
   if (query.continueLast) refuse('continueLast', 'needs the id of the conversation.')
   if (query.forkAt !== undefined) refuse('forkAt', 'cannot cut a conversation.')
+  if (query.clientTools && !capabilities.supportsClientTools)
+    refuse('clientTools', 'asks before each call of a tool server, in words that cannot be told apart.')
   if (query.forkSession && !capabilities.supportsFork) refuse('forkSession', 'cannot copy a conversation.')
   if (query.permissionMode === 'plan' && !capabilities.supportsReadOnly)
     refuse('permissionMode plan', 'has no mode that only reads.')
@@ -277,7 +278,6 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
 }
 
 const INTERRUPT_GRACE_MS = 5_000
-
 /** Instructions stay in the conversation, so they are sent when they change. */
 function newInstructions(
   { instructions }: AcpAgent,
@@ -311,7 +311,9 @@ async function prewarm(
 /** An agent ends with the server whose input it reads, so there is no running turn to continue. */
 function adoptedPlan({ session, trace }: BegunTurn, { agent, config }: Context): TurnPlan {
   const find = async ({ record, log }: TurnParts): Promise<EndedAgent> => {
-    const traced = lastProcess(trace)
+    const traced = trace.processes.at(-1)
+    if (!traced)
+      throw new Error('Chirality was ended before the agent had the message. Send the message again.')
     try {
       log.write('info', 'process:adopt', { pid: traced.pid, spool: traced.spoolPath })
       const process = await adoptAgent({
@@ -348,66 +350,53 @@ function adoptedPlan({ session, trace }: BegunTurn, { agent, config }: Context):
   return toldPlan({ agent, config, trace, find })
 }
 
-function lastProcess({ processes }: TurnTrace) {
-  const process = processes.at(-1)
-  if (process) return process
-  throw new Error('Chirality was ended before the agent had the message. Send the message again.')
-}
-
 /** One prompt without a session, as the messages of the agent. */
 async function* queryAcp(query: HarnessQuery, context: Context): AsyncGenerator<HarnessEvent<unknown>> {
-  const harness = createHarnessOfOne(context)
   check(query, context)
   if (query.signal.aborted) return
-  yield* harness(query)
-}
-
-function createHarnessOfOne(context: Context) {
-  return async function* run(query: HarnessQuery): AsyncGenerator<HarnessEvent<unknown>> {
-    const served = await serveClientTools(query, context.agent.harnessId)
-    const launch = await launchOf(query, { sessionId: 'query', distinct: randomUUID() }, context)
-    const agent = await launch.start(query.signal)
-    const waiting: AcpMessage[] = []
-    let wake = () => {}
-    try {
-      const opened = await openConversation(agent, query, served.mcpServers, query.signal)
-      yield { type: 'session_started', sessionId: opened.id }
-      await applySettings(agent, query, context.spec.modes ?? {}, query.signal)
-      const content = await contentOf(agent, query.prompt)
-      agent.listen(message => {
-        waiting.push(message)
-        wake()
-      })
-      const { id, answered } = agent.prompt({ sessionId: opened.id, prompt: content })
-      let end: HarnessEvent<unknown> | undefined
-      answered.catch(() => {})
-      void agent.ended.then(() => wake())
-      query.signal.addEventListener('abort', () => wake(), { once: true })
-      while (!end && !query.signal.aborted && (agent.isUsable || waiting.length > 0)) {
-        const message = waiting.shift()
-        if (!message) {
-          await new Promise<void>(resolve => {
-            wake = resolve
-          })
-          continue
-        }
-        agent.taken(message)
-        yield { type: 'message', message: message.raw }
-        if (message.request) agent.respond(message.request.id, { outcome: { outcome: 'cancelled' } })
-        const raw = message.raw as { id?: unknown; error?: { message?: unknown } }
-        if (raw.id === id && !message.request)
-          end = raw.error ? { type: 'error', error: String(raw.error.message) } : { type: 'complete' }
+  const served = await serveClientTools(query, context.agent.harnessId)
+  const launch = await launchOf(query, { sessionId: 'query', distinct: randomUUID() }, context)
+  const agent = await launch.start(query.signal)
+  const waiting: AcpMessage[] = []
+  let wake = () => {}
+  try {
+    const opened = await openConversation(agent, query, served.mcpServers, query.signal)
+    yield { type: 'session_started', sessionId: opened.id }
+    await applySettings(agent, query, context.spec.modes ?? {}, query.signal)
+    const content = await contentOf(agent, query.prompt)
+    agent.listen(message => {
+      waiting.push(message)
+      wake()
+    })
+    const { id, answered } = agent.prompt({ sessionId: opened.id, prompt: content })
+    let end: HarnessEvent<unknown> | undefined
+    answered.catch(() => {})
+    void agent.ended.then(() => wake())
+    query.signal.addEventListener('abort', () => wake(), { once: true })
+    while (!end && !query.signal.aborted && (agent.isUsable || waiting.length > 0)) {
+      const message = waiting.shift()
+      if (!message) {
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+        continue
       }
-      if (query.signal.aborted) return
-      yield end ?? {
-        type: 'error',
-        error: `${context.agent.name} ended without an answer.`,
-        code: 'process_crashed',
-      }
-    } finally {
-      await agent.stop({ interruptGraceMs: 0 })
-      await agent.ended
-      await served.stop()
+      agent.taken(message)
+      yield { type: 'message', message: message.raw }
+      if (message.request) agent.respond(message.request.id, { outcome: { outcome: 'cancelled' } })
+      const raw = message.raw as { id?: unknown; error?: { message?: unknown } }
+      if (raw.id === id && !message.request)
+        end = raw.error ? { type: 'error', error: String(raw.error.message) } : { type: 'complete' }
     }
+    if (query.signal.aborted) return
+    yield end ?? {
+      type: 'error',
+      error: `${context.agent.name} ended without an answer.`,
+      code: 'process_crashed',
+    }
+  } finally {
+    await agent.stop({ interruptGraceMs: 0 })
+    await agent.ended
+    await served.stop()
   }
 }

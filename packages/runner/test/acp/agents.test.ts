@@ -17,7 +17,7 @@ test.each(acpAgents().map(agent => [agent.name, agent] as const))(
     await arena.open(agent, {
       answers: [
         { blocks: [{ text: 'one two three' }, touch], chunkChars: 4 },
-        'Denied.',
+        ...(agent.denialEndsTurn ? [] : ['Denied.']),
         { blocks: [touch] },
         'Done.',
       ],
@@ -39,7 +39,8 @@ test.each(acpAgents().map(agent => [agent.name, agent] as const))(
     expect(ofType(denied, 'permission:request')).toMatchObject([{ toolName: 'Bash' }])
     expect(JSON.stringify(ofType(denied, 'permission:request')[0]?.input)).toContain('touch')
     expect(ofType(denied, 'permission:resolved')).toMatchObject([{ outcome: 'denied' }])
-    expect(ofType(denied, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    const reason = agent.denialEndsTurn ? 'interrupted' : 'completed'
+    expect(ofType(denied, 'turn:end')).toMatchObject([{ reason }])
     expect(existsSync(file)).toBe(false)
     const conversation = session.claudeSessionId
     const allowed = await arena.collect(session, 'Again', answer('allow'))

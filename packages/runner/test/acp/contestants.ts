@@ -13,7 +13,8 @@ import type { Asking, Contestant, ModelAddress } from '../cross-harness/contesta
  * of each (agents.test.ts); the suites run with CHIRALITY_TEST_ALL.
  */
 export function acpForms(): Contestant[] {
-  return process.env.CHIRALITY_TEST_ALL ? acpAgents() : []
+  // What they ask about they decide themselves, so the suite of decisions is not theirs.
+  return process.env.CHIRALITY_TEST_ALL ? acpAgents().map(agent => ({ ...agent, asking: null })) : []
 }
 
 export function acpAgents(): Contestant[] {
@@ -57,7 +58,6 @@ function claude(): Contestant {
     free: { permissionMode: 'bypassPermissions' },
     unknownLine: '{"jsonrpc":"2.0","method":"from/the/future","params":{"value":1}}',
     asking: { ...PLAIN, command },
-    asksOnlySome: true,
   }
 }
 
@@ -65,15 +65,17 @@ function codex(): Contestant {
   const binary = acpAdapter('codex-acp')
   return {
     name: 'acp codex',
-    harness: 'acp-codex',
+    harness: 'acp-openai-codex',
     isOlder: false,
     processPerTurn: false,
     endsWithHost: true,
     answersWithErrors: true,
+    denialEndsTurn: true,
+    lacksClientTools: true,
     binary,
     create: (model, { home, marker }, other = binary) => {
       configureCodex(model, home)
-      return acpAgentHarness('codex', other, {
+      return acpAgentHarness('openai-codex', other, {
         ...{ PATH, HOME: home, TMPDIR: `${home}/tmp`, OPENAI_API_KEY: 'sk-scripted-model' },
         [MARKER_VARIABLE]: marker,
       })
@@ -89,7 +91,6 @@ function codex(): Contestant {
         input: { cmd, sandbox_permissions: 'require_escalated', justification: 'x' },
       }),
     },
-    asksOnlySome: true,
   }
 }
 

@@ -56,6 +56,7 @@ function basics(arena: Arena, agent: Contestant): void {
     await arena.open(agent, {
       answers: [{ blocks: [agent.clientTool('greet', { name: 'Ada' })] }, 'Done.'],
     })
+    if (agent.lacksClientTools) return expect(arena.harness.capabilities().supportsClientTools).toBe(false)
     const calls: unknown[] = []
     const greet = {
       name: 'greet',
@@ -80,6 +81,7 @@ function basics(arena: Arena, agent: Contestant): void {
     })
     const events = await arena.turn('Write a file')
     expect(existsSync(file)).toBe(false)
+    if (agent.denialEndsTurn) return
     expect(of(events, 'chat:complete')).toMatchObject([{ text: 'I was not allowed to.' }])
     expect(of(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
   })

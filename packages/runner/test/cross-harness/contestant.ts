@@ -33,8 +33,10 @@ export interface Contestant {
   endsWithHost?: boolean
   /** Tells an error of the model as an answer, and calls the turn completed. */
   answersWithErrors?: boolean
-  /** Asks only about some calls, so no rule can be promised to hold for the others. */
-  asksOnlySome?: boolean
+  /** Takes no client tools, as its capabilities say. */
+  lacksClientTools?: boolean
+  /** Ends its turn when something is denied. */
+  denialEndsTurn?: boolean
 }
 
 export interface Asking {

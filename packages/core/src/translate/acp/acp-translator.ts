@@ -14,8 +14,10 @@ import { readTodos, toolFacts } from '../tool-facts.ts'
 import {
   type AcpToolCall,
   canonicalCall,
+  choices,
   contentText,
   newToolCall,
+  noticeText,
   planEntries,
   resultText,
   updateToolCall,
@@ -104,14 +106,10 @@ class AcpReader implements AcpTranslator {
     const speech = this.#closeSpeech(this.outcome === null)
     const cut = [...this.#open].map(([toolUseId]): UIEvent => {
       const content = 'The turn ended before this call did.'
-      return { type: 'tool:result', sessionId: this.#sessionId, toolUseId, content, isError: true }
+      return { type: 'tool:result', sessionId: this.sessionId, toolUseId, content, isError: true }
     })
     this.#open.clear()
     return [...speech, ...cut]
-  }
-
-  get #sessionId(): string {
-    return this.#options.sessionId
   }
 
   #update(params: JsonObject, message: unknown): UIEvent[] {
@@ -186,7 +184,7 @@ class AcpReader implements AcpTranslator {
     if (speech.text.length + text.length > MAX_TEXT_CHARS) {
       if (speech.isCut) return closed
       speech.isCut = true
-      return [...closed, tooLong(this.#sessionId)]
+      return [...closed, tooLong(this.sessionId)]
     }
     speech.text += text
     const { sessionId } = this
@@ -236,7 +234,7 @@ class AcpReader implements AcpTranslator {
     const { edits } = canonicalCall(call).facts
     events.push({
       type: 'tool:result',
-      sessionId: this.#sessionId,
+      sessionId: this.sessionId,
       toolUseId: id,
       content: resultText(call),
       isError: call.status === 'failed',
@@ -367,31 +365,12 @@ class AcpReader implements AcpTranslator {
   }
 }
 
-/** The names of the options, where they are more than one yes and one no of each kind: a person has to choose. */
-function choices({ options }: JsonObject): string[] | undefined {
-  const given = asArray(options).map(option => asObject(option) ?? {})
-  const kinds = given.map(({ kind }) => String(kind))
-  const isPlain = new Set(kinds).size === kinds.length && kinds.every(kind => OPTION_KINDS.has(kind))
-  return isPlain ? undefined : given.map(({ name, optionId }) => asText(name) ?? String(optionId))
-}
-
-const OPTION_KINDS: ReadonlySet<string> = new Set([
-  'allow_once',
-  'allow_always',
-  'reject_once',
-  'reject_always',
-])
-
 /** The part of a long output that a running call shows. */
 const MAX_PROGRESS_CHARS = 4_000
 
 /** Methods that begin with an underscore are an agent's own additions, which a client need not know. */
 function isExtension(method: string): boolean {
   return method.startsWith('_') || method.startsWith('$/')
-}
-
-function noticeText({ message, text, content }: JsonObject): string {
-  return asText(message) ?? asText(text) ?? contentText(content) ?? 'The agent sent a notice.'
 }
 
 const LIMITS: Record<string, { reason: TurnEndReason; code: SessionErrorCode; error: string }> = {

@@ -201,3 +201,23 @@ export function planEntries(update: JsonObject): { content: string; status: stri
     return text === undefined ? [] : [{ content: text, status: asText(status) ?? 'pending' }]
   })
 }
+
+/** The names of the options, where they are more than one yes and one no of each kind: a person has to choose. */
+export function choices({ options }: JsonObject): string[] | undefined {
+  const given = asArray(options).map(option => asObject(option) ?? {})
+  const kinds = given.map(({ kind }) => String(kind))
+  const isPlain = new Set(kinds).size === kinds.length && kinds.every(kind => OPTION_KINDS.has(kind))
+  return isPlain ? undefined : given.map(({ name, optionId }) => asText(name) ?? String(optionId))
+}
+
+const OPTION_KINDS: ReadonlySet<string> = new Set([
+  'allow_once',
+  'allow_always',
+  'reject_once',
+  'reject_always',
+])
+
+/** The words of a notice. */
+export function noticeText({ message, text, content }: JsonObject): string {
+  return asText(message) ?? asText(text) ?? contentText(content) ?? 'The agent sent a notice.'
+}
